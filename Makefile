@@ -1,0 +1,51 @@
+# Two commands are enough: `make up` shows the product, `make test` tests it.
+# Every target sets up what it needs in .venv; nothing else on the machine is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CONFORMANCE ?= ../shared/conformance
+export PYTHONPATH :=
+
+.PHONY: setup up test lint bench bench-peers conformance clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@echo "== setting up $(VENV) (a minute on a fresh machine) =="
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+up: setup
+	@$(BIN)/closeknit demo
+
+lint: setup
+	@echo "== lint =="
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== types =="
+	@$(BIN)/mypy
+	@echo "== import contract =="
+	@$(BIN)/lint-imports --no-cache
+
+conformance: setup
+	@echo "== conformance: $(CONFORMANCE) =="
+	@$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
+
+test: lint
+	@echo "== tests =="
+	@$(BIN)/python -m pytest -n 2
+	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
+	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
+
+bench: setup
+	@$(BIN)/python -m bench.placement
+
+bench-peers: setup
+	@$(BIN)/python -m bench.peers
+
+clean:
+	rm -rf $(VENV)

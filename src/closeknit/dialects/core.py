@@ -1,0 +1,207 @@
+"""Kubernetes' own objects, with only the fields that placement reads.
+
+Typed decoding of just these fields is several times faster, and far smaller, than decoding whole objects. Objects
+written by Go may say `null` for an empty list or map, hence the optional types everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ..model.node import Node
+from ..model.resources import amounts, pod_requests
+from ..model.shape import Requirement, Shape, Taint, Term, Toleration, WeightedTerm
+
+Quantity = str | int | float
+Quantities = dict[str, Quantity]
+Labels = dict[str, str]
+
+
+class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
+    """The base of all wire structs here: camelCase outside, unknown fields ignored."""
+
+
+class Meta(Struct):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    generate_name: str = ""
+    labels: Labels | None = None
+    annotations: Labels | None = None
+    deletion_timestamp: str | None = None
+
+
+class WireTaint(Struct):
+    key: str = ""
+    value: str | None = None
+    effect: str = ""
+
+
+class Condition(Struct):
+    type: str = ""
+    status: str = ""
+
+
+class NodeSpec(Struct):
+    unschedulable: bool | None = None
+    taints: list[WireTaint] | None = None
+
+
+class NodeStatus(Struct):
+    allocatable: Quantities | None = None
+    conditions: list[Condition] | None = None
+
+
+class WireNode(Struct):
+    metadata: Meta = msgspec.field(default_factory=Meta)
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class ResourceNeeds(Struct):
+    requests: Quantities | None = None
+    limits: Quantities | None = None
+
+
+class Container(Struct):
+    name: str = ""
+    resources: ResourceNeeds | None = None
+    restart_policy: str | None = None
+
+
+class WireToleration(Struct):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class Expression(Struct):
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class SelectorTerm(Struct):
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class RequiredTerms(Struct):
+    node_selector_terms: list[SelectorTerm] | None = None
+
+
+class PreferredTerm(Struct):
+    weight: int = 0
+    preference: SelectorTerm = msgspec.field(default_factory=SelectorTerm)
+
+
+class NodeAffinity(Struct):
+    required: RequiredTerms | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: list[PreferredTerm] | None = msgspec.field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Struct):
+    node_affinity: NodeAffinity | None = None
+
+
+class PodSpec(Struct):
+    node_name: str | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: Quantities | None = None
+    resources: ResourceNeeds | None = None
+    node_selector: Labels | None = None
+    tolerations: list[WireToleration] | None = None
+    affinity: Affinity | None = None
+
+
+class PodStatus(Struct):
+    phase: str | None = None
+
+
+class PodTemplate(Struct):
+    metadata: Meta = msgspec.field(default_factory=Meta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+
+
+class WirePod(Struct):
+    metadata: Meta = msgspec.field(default_factory=Meta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+    @property
+    def runs(self) -> bool:
+        """Bound to a node and not ended: it takes room."""
+        return bool(self.spec.node_name) and self.status.phase not in ("Succeeded", "Failed")
+
+
+def node(wire: WireNode) -> Node:
+    ready = any(c.type == "Ready" and c.status == "True" for c in wire.status.conditions or ())
+    return Node(
+        wire.metadata.name,
+        wire.metadata.labels or {},
+        amounts(wire.status.allocatable or {}),
+        tuple(Taint(t.key, t.value or "", t.effect) for t in wire.spec.taints or ()),
+        ready,
+        bool(wire.spec.unschedulable),
+    )
+
+
+def requests(spec: PodSpec) -> dict[str, int]:
+    """What one pod of this spec asks for; a limit without a request is a request."""
+    return pod_requests(
+        [_needs(container.resources) for container in spec.containers or ()],
+        [(_needs(c.resources), c.restart_policy == "Always") for c in spec.init_containers or ()],
+        amounts(spec.overhead or {}),
+        _needs(spec.resources),
+    )
+
+
+def _needs(needs: ResourceNeeds | None) -> dict[str, int]:
+    return {} if needs is None else amounts({**(needs.limits or {}), **(needs.requests or {})})
+
+
+def shape(spec: PodSpec) -> Shape:
+    """The shape of pods of this spec."""
+    return shape_of(
+        requests(spec),
+        spec.node_selector,
+        spec.tolerations,
+        None if spec.affinity is None else spec.affinity.node_affinity,
+    )
+
+
+def shape_of(
+    asks: dict[str, int],
+    selector: Labels | None,
+    wire_tolerations: Sequence[WireToleration] | None,
+    affinity: NodeAffinity | None,
+) -> Shape:
+    required = None if affinity is None or affinity.required is None else affinity.required.node_selector_terms or []
+    preferred = (affinity.preferred if affinity is not None else None) or ()
+    return Shape.of(
+        asks,
+        selector,
+        tolerations(wire_tolerations or ()),
+        None if required is None else tuple(_term(term) for term in required),
+        tuple(WeightedTerm(one.weight, _term(one.preference)) for one in preferred),
+    )
+
+
+def tolerations(wire: Iterable[WireToleration]) -> tuple[Toleration, ...]:
+    return tuple(Toleration(t.key or "", t.operator or "Equal", t.value or "", t.effect or "") for t in wire)
+
+
+def _term(term: SelectorTerm) -> Term:
+    return Term(_requirements(term.match_expressions), _requirements(term.match_fields))
+
+
+def _requirements(expressions: Sequence[Expression] | None) -> tuple[Requirement, ...]:
+    return tuple(Requirement(one.key, one.operator, tuple(one.values or ())) for one in expressions or ())

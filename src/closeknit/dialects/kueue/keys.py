@@ -1,0 +1,20 @@
+"""The annotation, label and gate names of Kueue's topology-aware scheduling."""
+
+PREFIX = "kueue.x-k8s.io/"
+
+REQUIRED = PREFIX + "podset-required-topology"
+PREFERRED = PREFIX + "podset-preferred-topology"
+UNCONSTRAINED = PREFIX + "podset-unconstrained-topology"
+SLICE_LEVEL = PREFIX + "podset-slice-required-topology"
+SLICE_SIZE = PREFIX + "podset-slice-size"
+LAYERS = PREFIX + "podset-slice-required-topology-constraints"
+GROUP = PREFIX + "podset-group-name"
+
+POD_GROUP = PREFIX + "pod-group-name"
+POD_GROUP_COUNT = PREFIX + "pod-group-total-count"
+POD_GROUP_INDEX = PREFIX + "pod-group-pod-index"
+IS_GROUP = PREFIX + "is-group-workload"
+ELASTIC = PREFIX + "elastic-job"
+
+TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
+"""A pod with any of these was placed by topology."""

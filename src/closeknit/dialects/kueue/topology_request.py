@@ -1,0 +1,122 @@
+"""`topologyRequest` of a Workload's pod set, and how it is built from annotations on a pod template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ...model.gates import Gates
+from ...model.request import Constraint, Layer, Ranks
+from ..core import Struct
+from . import keys
+
+
+MAX_LAYERS = 3
+
+
+class WireLayer(Struct):
+    topology: str = ""
+    size: int = 0
+
+
+class TopologyRequest(Struct):
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    pod_index_label: str | None = None
+    sub_group_index_label: str | None = None
+    sub_group_count: int | None = None
+    pod_set_group_name: str | None = None
+    pod_set_slice_required_topology: str | None = None
+    pod_set_slice_size: int | None = None
+    layers: list[WireLayer] | None = msgspec.field(default=None, name="podsetSliceRequiredTopologyConstraints")
+
+    def constraint(self) -> Constraint | None:
+        """As the engine reads it; None if it says nothing about where pods go."""
+        if self.layers:
+            slices = tuple(Layer(layer.topology, layer.size) for layer in self.layers)
+        elif self.pod_set_slice_required_topology is not None:
+            slices = (Layer(self.pod_set_slice_required_topology, self.pod_set_slice_size),)
+        else:
+            slices = ()
+        if not slices and (self.required, self.preferred, self.unconstrained) == (None, None, None):
+            return None
+        return Constraint(self.required, self.preferred, self.unconstrained, slices)
+
+    def ranks(self) -> Ranks:
+        return Ranks(self.pod_index_label, self.sub_group_index_label, self.sub_group_count)
+
+
+class AnnotationError(ValueError):
+    """An annotation cannot be read."""
+
+
+def build(
+    annotations: Mapping[str, str],
+    gates: Gates,
+    ranks: Ranks = Ranks(),  # noqa: B008 - a frozen value
+) -> TopologyRequest | None:
+    """The request that a pod template's annotations make; None if they make none.
+
+    The first of required, preferred and unconstrained wins, unless required and preferred may stand together.
+    Validation is a matter of its own (`validation`); this only refuses what cannot be read.
+    """
+    request = TopologyRequest(
+        pod_index_label=ranks.index_label,
+        sub_group_index_label=ranks.group_label,
+        sub_group_count=ranks.group_count,
+    )
+    hinted = (ranks.index_label, ranks.group_label, ranks.group_count) != (None, None, None)
+    sliced = _read_slices(annotations, gates, request)
+    if keys.REQUIRED in annotations or keys.PREFERRED in annotations:
+        request.required = annotations.get(keys.REQUIRED)
+        if request.required is None or "RequiredAndPreferred" in gates:
+            request.preferred = annotations.get(keys.PREFERRED)
+        request.pod_set_group_name = annotations.get(keys.GROUP)
+    elif keys.UNCONSTRAINED in annotations:
+        request.unconstrained = parse_bool(annotations[keys.UNCONSTRAINED])
+    elif not sliced and not hinted:
+        return None
+    return request
+
+
+def _read_slices(annotations: Mapping[str, str], gates: Gates, request: TopologyRequest) -> bool:
+    """Fill in the slices; a lone slice annotation is not a slice."""
+    if keys.LAYERS in annotations and "TASMultiLayerTopology" in gates:
+        request.layers = parse_layers(annotations[keys.LAYERS])
+        return True
+    if keys.SLICE_LEVEL in annotations and keys.SLICE_SIZE in annotations:
+        request.pod_set_slice_required_topology = annotations[keys.SLICE_LEVEL]
+        request.pod_set_slice_size = parse_int32(annotations[keys.SLICE_SIZE])
+        return True
+    return False
+
+
+def parse_layers(text: str) -> list[WireLayer]:
+    try:
+        layers = msgspec.json.decode(text, type=list[WireLayer])
+    except msgspec.MsgspecError as error:
+        raise AnnotationError(
+            f'{keys.LAYERS} is not a list such as [{{"topology": "example.com/rack", "size": 8}}]: {error}'
+        ) from error
+    if not 1 <= len(layers) <= MAX_LAYERS:
+        raise AnnotationError(f"{keys.LAYERS} has {len(layers)} entries; give one to {MAX_LAYERS}")
+    return layers
+
+
+def parse_int32(text: str) -> int:
+    """A whole number as Go reads it: digits with an optional sign, nothing else."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    if not (body.isascii() and body.isdigit()) or not -(2**31) <= int(text) < 2**31:
+        raise AnnotationError(f'{keys.SLICE_SIZE} is "{text}", not a whole number: invalid syntax')
+    return int(text)
+
+
+def parse_bool(text: str) -> bool:
+    """The spellings that Go's ParseBool takes."""
+    if text in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if text in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    raise AnnotationError(f'{keys.UNCONSTRAINED} is "{text}"; use "true" or "false"')

@@ -1,0 +1,1 @@
+"""The engine: where should these pods go? One pure call, `place`, on a snapshot."""

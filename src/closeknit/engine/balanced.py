@@ -1,0 +1,254 @@
+"""Balanced placement: few domains, evenly loaded, inside one parent, for `preferred` pod sets.
+
+Among all sets of siblings at the asked level we look for the one whose domains can each be given the most slices,
+at least T apiece; domains that cannot take T are pruned. From the winners a smallest subset with least waste is
+chosen, every member gets T slices, and what is left over is dealt out in order. If any step fails, the ordinary
+search answers instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..state.table import IntArray
+from .find import Problem, Spread, divide, divide_one
+from .order import leader_keys, ordered, plain_keys
+from .subset import best_subset
+from .tally import Level, Tally, parents
+
+
+def balance(problem: Problem) -> Spread | None:
+    """A balanced spread down to the leaves; None if there is none."""
+    best = _best_siblings(problem)
+    if best is None:
+        return None
+    chosen = _members(problem, best)
+    dealt = None if chosen is None else _deal(problem, *chosen, best.threshold)
+    return None if dealt is None else _descend(problem, dealt)
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """Domains `start` .. `end` of the asked level, pruned to what can take `threshold` slices.
+
+    `below` are their children, pruned too, `below_start` the first of them; None at the lowest level.
+    """
+
+    start: int
+    level: Level
+    below: Level | None
+    below_start: int
+    threshold: int
+    used: int
+
+
+def _best_siblings(problem: Problem) -> Siblings | None:
+    best: Siblings | None = None
+    for start, end in _sibling_ranges(problem):
+        found = _evaluate(problem, start, end, 0 if best is None else best.threshold)
+        if found is not None and (best is None or (-found.threshold, found.used) < (-best.threshold, best.used)):
+            best = found
+    return best
+
+
+def _sibling_ranges(problem: Problem) -> list[tuple[int, int]]:
+    """Children of one parent each, in path order; at the top level all domains."""
+    tree, level = problem.tally.tree, problem.search.level
+    if level == 0:
+        return [(0, tree.size(0))]
+    bounds = tree.first[level - 1].tolist()
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings | None:
+    """The largest threshold that this set of siblings supports, if it is at least `at_least`."""
+    tally, number = problem.tally, problem.search.level
+    members = _part(tally.levels[number], start, end)
+    if int(members.slices.sum()) < problem.slices:
+        return None
+    low = members
+    if number < problem.search.slicing.level:
+        first = tally.tree.first[number]
+        low = _part(tally.levels[number + 1], int(first[start]), int(first[end]))
+    greedy = _greedy(problem, low)
+    if greedy is None:
+        return None
+    for threshold in dict.fromkeys((greedy.threshold, greedy.threshold_beside)):
+        if threshold <= 0 or threshold < at_least:
+            continue
+        level, below, below_start = _prune(problem, start, end, threshold)
+        again = _greedy(problem, level)
+        if again is not None:
+            return Siblings(start, level, below, below_start, threshold, again.used)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """How many domains greedy filling uses, and the slices that each of them can be given at least."""
+
+    used: int
+    threshold: int
+    threshold_beside: int
+
+
+def _greedy(problem: Problem, level: Level) -> Greedy | None:
+    """Fill the roomiest domains first, the leader's before all; None if they do not hold everything."""
+    need, bounds = problem.slices, []
+    rest = np.arange(len(level.slices))
+    used = 0
+    if problem.leaders and level.leader is not None:
+        by_leader = ordered(leader_keys(level, ascending=False))
+        if not len(by_leader) or level.leader[by_leader[0]] < problem.leaders:
+            return None
+        head, rest = int(by_leader[0]), np.sort(by_leader[1:])
+        bounds.append(int(level.slices_beside[head]))
+        need -= bounds[0]
+        used = 1
+    last = -1
+    if need > 0:
+        rest = rest[ordered(plain_keys(level, ascending=False), rest)]
+        rest = rest[level.slices[rest] > 0]
+        running = np.cumsum(level.slices[rest])
+        position = int(np.searchsorted(running, need))
+        if position >= len(rest):
+            return None
+        last = int(rest[position])
+        used += position + 1
+        bounds.append(int(level.slices[last]))
+    threshold = min(problem.slices // used, *bounds)
+    beside = min(threshold, int(level.slices_beside[last])) if problem.leaders and last >= 0 else threshold
+    return Greedy(used, threshold, beside)
+
+
+def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Level, Level | None, int]:
+    """The siblings and their children without those that cannot take `threshold` slices."""
+    tally, number = problem.tally, problem.search.level
+    level, below, below_start = _part(tally.levels[number], start, end).copy(), None, 0
+    if number < tally.tree.topology.lowest:
+        first = tally.tree.first[number][start : end + 1]
+        below_start = int(first[0])
+        below = _part(tally.levels[number + 1], below_start, int(first[-1])).copy()
+        _drop(below, threshold)
+        level = parents(number, below, first[:-1] - below_start, problem.search.slicing, chunk=1)
+    _drop(level, threshold)
+    return level, below, below_start
+
+
+def _drop(level: Level, threshold: int) -> None:
+    """Empty domains with fewer slices; those that have them only without the leader shall not lead."""
+    short = level.slices < threshold
+    for column in (level.pods, level.slices, level.pods_beside, level.slices_beside):
+        column[short] = 0
+    if level.leader is not None:
+        level.leader[short | (level.slices_beside < threshold)] = 0
+
+
+def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | None:
+    """The level, domains and columns of the subset that shares the pods, in path order."""
+    number = problem.search.level
+    if number >= problem.search.slicing.level:
+        chosen = _subset(problem, best.level, np.arange(len(best.level.pods)))
+        return None if chosen is None else (number, best.start + chosen, _pick(best.level, chosen))
+    assert best.below is not None
+    first = problem.tally.tree.first[number]
+    order = _by_evenness(problem, best)
+    chosen = _subset(problem, best.level, order)
+    if chosen is None:
+        return None
+    ranges = [np.arange(first[best.start + d], first[best.start + d + 1]) for d in chosen.tolist()]
+    children = np.concatenate(ranges) - best.below_start
+    kept = _subset(problem, _pick(best.below, children), np.arange(len(children)))
+    if kept is None:
+        return None
+    children = children[kept]
+    return number + 1, best.below_start + children, _pick(best.below, children)
+
+
+def _subset(problem: Problem, level: Level, order: IntArray) -> IntArray | None:
+    """As few domains as greedy filling needs, with the least left over; positions in path order."""
+    greedy = _greedy(problem, level)
+    if greedy is None:
+        return None
+    pods = problem.slices * problem.search.slicing.size
+    chosen = best_subset(_pick(level, order), greedy.used, problem.leaders, pods)
+    return None if chosen is None else np.sort(order[chosen])
+
+
+def _by_evenness(problem: Problem, best: Siblings) -> IntArray:
+    """Siblings by leader, then slices, then how evenly their children's pods are spread, then path."""
+    level, below = best.level, best.below
+    assert below is not None
+    starts = problem.tally.tree.first[problem.search.level][best.start : best.start + len(level.pods)]
+    starts = starts - best.below_start
+    total = np.add.reduceat(below.pods, starts).astype(np.float64)
+    owner = np.repeat(total, np.diff(np.append(starts, len(below.pods))))
+    share = np.divide(below.pods, owner, out=np.zeros(len(owner)), where=owner > 0)
+    terms = np.where(share > 0, share * np.log2(np.where(share > 0, share, 1.0)), 0.0)
+    entropy = -np.add.reduceat(terms, starts)
+    keys = (-entropy, -level.slices_beside) if level.leader is None else (-entropy, -level.slices_beside, -level.leader)
+    return np.lexsort(keys)
+
+
+def _deal(problem: Problem, number: int, domains: IntArray, level: Level, threshold: int) -> Spread | None:
+    """`threshold` slices to each, the rest in order; the first that can lead gets the leader."""
+    size, left = problem.search.slicing.size, problem.slices - threshold * len(domains)
+    if left < 0:
+        return None
+    order = ordered(leader_keys(level, ascending=False))
+    room = level.slices[order].copy()
+    leader = -1
+    if problem.leaders and level.leader is not None:
+        able = np.flatnonzero(level.leader[order] > 0)
+        if not len(able):
+            return None
+        leader = int(order[able[0]])
+        room[able[0]] = level.slices_beside[leader]
+    surplus = room - threshold
+    given = np.clip(left - (np.cumsum(surplus) - surplus), 0, surplus)
+    if int(given.sum()) < left:
+        return None
+    slices = np.empty(len(order), dtype=np.int64)
+    slices[order] = given + threshold
+    return Spread(number, domains, slices * size, int(domains[leader]) if leader >= 0 else -1)
+
+
+def _descend(problem: Problem, dealt: Spread) -> Spread:
+    """Every domain divides its own share; above the slice level in whole slices."""
+    slicing, tree = problem.search.slicing, problem.tally.tree
+    while dealt.level < slicing.level:
+        dealt = _divide_slices(problem, dealt)
+    while dealt.level < tree.topology.lowest:
+        dealt = divide(problem, dealt, slicing.inner[dealt.level + 1])
+    return dealt
+
+
+def _divide_slices(problem: Problem, dealt: Spread) -> Spread:
+    level, first = problem.tally.levels[dealt.level + 1], problem.tally.tree.first[dealt.level]
+    at, pods, leader = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], -1
+    for domain, share in zip(dealt.at.tolist(), dealt.pods.tolist(), strict=True):
+        kids = np.arange(first[domain], first[domain + 1])
+        leads = int(domain == dealt.leader)
+        part = divide_one(problem, level, kids, share, leads, problem.search.slicing.size)
+        if part is not None:
+            at.append(kids[part.at])
+            pods.append(part.amount * problem.search.slicing.size)
+            leader = int(kids[part.leader]) if leads else leader
+    return Spread(dealt.level + 1, np.concatenate(at), np.concatenate(pods), leader)
+
+
+def _part(level: Level, start: int, end: int) -> Level:
+    return _pick(level, slice(start, end))
+
+
+def _pick(level: Level, at: IntArray | slice) -> Level:
+    return Level(
+        level.pods[at],
+        level.slices[at],
+        level.pods_beside[at],
+        level.slices_beside[at],
+        None if level.leader is None else level.leader[at],
+        None if level.score is None else level.score[at],
+    )

@@ -1,0 +1,67 @@
+"""Resizing a running pod set: what runs stays where it is, and only the difference is placed.
+
+Growth places the new pods beside the old ones; shrinking gives back from the end; both only while every domain of
+the old assignment still exists. Otherwise the group is placed anew.
+"""
+
+from __future__ import annotations
+
+from ..model.assignment import Assignment
+from ..model.reason import Reason, Why, reason
+from ..model.request import PodSet
+from ..state.snapshot import Snapshot
+from .gang import assume, leader_assignment, leaves_of, merged, place_gang
+from .policy import Policy
+
+Resized = tuple[Assignment, Assignment | None]
+
+
+def resize(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy) -> Resized | Reason | None:
+    """The new assignments of workers and leader, why there are none, or None if this is no resize."""
+    if "ElasticJobsViaWorkloadSlicesWithTAS" not in policy.gates or workers.previous is None:
+        return None
+    before = workers.previous
+    held = None if leader is None else leader.previous
+    if _stale(snapshot, before) or (held is not None and _stale(snapshot, held)):
+        return None
+    if workers.count > before.pods:
+        return _grow(snapshot, workers, leader, policy)
+    if leader is not None and held is None:
+        return reason(Why.LEADER_WITHOUT_PREVIOUS, leader=leader.name, workers=workers.name)
+    return _shrunk(before, workers.count), held
+
+
+def _stale(snapshot: Snapshot, previous: Assignment) -> bool:
+    return any(snapshot.leaf(name) is None for name in previous.values)
+
+
+def _grow(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy) -> Resized | Reason:
+    """Old pods are set aside while the new ones are placed; a leader that has its place keeps it."""
+    before = workers.previous
+    assert before is not None
+    held = None if leader is None else leader.previous
+    checkpoint = snapshot.checkpoint()
+    assume(snapshot, before, workers)
+    if leader is not None and held is not None:
+        assume(snapshot, held, leader)
+    new_leader = leader if held is None else None
+    more = workers.count - before.pods
+    placed = place_gang(snapshot, workers, new_leader, policy, more, workers.constraint)
+    snapshot.rollback(checkpoint)
+    if isinstance(placed, Reason):
+        return placed
+    of_workers = merged(snapshot, [leaves_of(snapshot, before), (placed.at, placed.pods)])
+    if leader is None:
+        return of_workers, None
+    return of_workers, held if held is not None else leader_assignment(snapshot, placed)
+
+
+def _shrunk(before: Assignment, count: int) -> Assignment:
+    """The first `count` pods, in order."""
+    domains = []
+    for path, pods in before.domains:
+        kept = min(pods, count)
+        if kept:
+            domains.append((path, kept))
+        count -= kept
+    return Assignment.of(before.levels, domains)

@@ -1,0 +1,181 @@
+"""Filling domains with pods, greedily: which domains, in which order, how many each.
+
+Two orders exist. Descending (BestFit) takes the roomiest domain first and, when the next one could hold all that
+is left, takes the tightest one that can instead. Ascending (LeastFreeCapacity, and everything below the slice
+level) fills the fullest domains first. Ties go to fewer pods, then to the smaller path; since domains are
+numbered in path order, that is the lower index.
+
+`fill` needs no sorting and is used for a plain pod set. `fill_in_order` walks an explicit order and knows the
+leader and node affinity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..state.table import IntArray
+from .tally import Level
+
+SMALL = 2048
+"""Up to here sorting all counts is quicker than counting them."""
+
+
+class Share(NamedTuple):
+    """Positions in ascending order, what each gets, and the position that gets the leader (-1: none)."""
+
+    at: IntArray
+    amount: IntArray
+    leader: int = -1
+
+
+NOTHING = Share(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> Share | None:
+    """Spread `need` over domains that hold `count` each; None if they cannot hold it.
+
+    Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would do as well, but
+    2 is tighter. Ascending it gives 2, 2 to the twos and 2 to the three.
+    """
+    if need <= 0:
+        return NOTHING
+    edge = _edge(count, need, ascending)
+    if edge is None:
+        return None
+    value, before = edge
+    better = np.flatnonzero((count < value) & (count > 0) if ascending else count > value)
+    equal = np.flatnonzero(count == value)
+    if tie is not count and len(equal) > 1:
+        equal = equal[np.argsort(tie[equal], kind="stable")]
+    left = need - before
+    whole = (left - 1) // value
+    left -= whole * value
+    last = int(equal[whole])
+    if not ascending and left < value:
+        tighter = _tightest(count, tie, left, value)
+        last = last if tighter is None else tighter
+    at = np.concatenate((better, equal[:whole], (last,)))
+    amount = count[at]
+    amount[-1] = left
+    order = np.argsort(at)
+    return Share(at[order], amount[order])
+
+
+def _edge(count: IntArray, need: int, ascending: bool) -> tuple[int, int] | None:
+    """The value at which the running sum over sorted counts reaches `need`, and the sum over all better values."""
+    most = int(count.max(initial=0))
+    if len(count) <= SMALL or most > 65536:
+        values = np.sort(count) if ascending else np.sort(count)[::-1]
+        running = np.cumsum(values)
+        if not len(running) or running[-1] < need:
+            return None
+        value = int(values[np.searchsorted(running, need)])
+        better = values < value if ascending else values > value
+        return value, int(values[better].sum())
+    sums = np.bincount(count) * np.arange(most + 1)
+    running = np.cumsum(sums if ascending else sums[::-1])
+    if running[-1] < need:
+        return None
+    step = int(np.searchsorted(running, need))
+    value = step if ascending else most - step
+    return value, int(running[step] - sums[value])
+
+
+def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | None:
+    """The first of the domains with least room that hold `need`, among those with less room than `below`."""
+    able = np.flatnonzero((count >= need) & (count < below))
+    if not len(able):
+        return None
+    able = able[count[able] == count[able].min()]
+    return int(able[np.argmin(tie[able])])
+
+
+class Column(NamedTuple):
+    """What a list of domains can hold, in list order: without and beside the leader."""
+
+    count: IntArray
+    beside: IntArray
+    leader: IntArray
+    score: IntArray | None
+
+    def __getitem__(self, order: IntArray) -> Column:  # type: ignore[override]
+        score = None if self.score is None else self.score[order]
+        return Column(self.count[order], self.beside[order], self.leader[order], score)
+
+
+def column(level: Level, at: IntArray | slice, by_slices: bool) -> Column:
+    count, beside = (level.slices, level.slices_beside) if by_slices else (level.pods, level.pods_beside)
+    leader = np.zeros(len(count), dtype=np.int64) if level.leader is None else level.leader
+    return Column(count[at], beside[at], leader[at], None if level.score is None else level.score[at])
+
+
+def prioritised(order: IntArray, holds: Column, need: int, leaders: int) -> IntArray:
+    """The order with the first domain in front that can take the leader and leaves enough for the rest."""
+    if not leaders or len(order) < 2:
+        return order
+    listed = holds[order]
+    penalty = listed.count - listed.beside
+    able = np.flatnonzero((listed.leader >= leaders) & (int(listed.count.sum()) - penalty >= need))
+    if not len(able):
+        return order
+    first = int(able[0])
+    return np.concatenate((order[first : first + 1], order[:first], order[first + 1 :]))
+
+
+def best_fit(holds: Column, start: int, need: int, leaders: int) -> int:
+    """Among list positions from `start`: the first with least room that holds `need`; `start` if none does.
+
+    Under node affinity only the leading run of equal scores is looked at.
+    """
+    count = (holds.beside if leaders else holds.count)[start:]
+    able = count >= need
+    if leaders:
+        able &= holds.leader[start:] >= leaders
+    if holds.score is not None:
+        able &= np.logical_and.accumulate(holds.score[start:] == holds.score[start])
+    positions = np.flatnonzero(able)
+    return start + int(positions[np.argmin(count[positions])]) if len(positions) else start
+
+
+def fill_in_order(order: IntArray, holds: Column, need: int, leaders: int, ascending: bool) -> Share | None:
+    """Walk the domains in this order and give each what it holds, the leader to the first that can take it."""
+    order = prioritised(order, holds, need, leaders)
+    listed = holds[order]
+    amount = np.zeros(len(order), dtype=np.int64)
+    leader = -1
+    start = 0
+    if leaders:
+        able = np.flatnonzero(listed.leader >= leaders)
+        if not len(able):
+            return None
+        leader = int(able[0])
+        room = listed.beside[:leader]
+        amount[:leader] = np.clip(need - (np.cumsum(room) - room), 0, room)
+        need = max(0, need - int(room.sum()))
+        start = leader + 1
+        if listed.beside[leader] >= need:
+            leader = leader if ascending else best_fit(listed, leader, need, leaders)
+            amount[leader] = need
+            return _share(order, amount, leader)
+        amount[leader] = listed.beside[leader]
+        need -= int(listed.beside[leader])
+    running = np.cumsum(listed.count[start:])
+    last = start + int(np.searchsorted(running, need))
+    if last >= len(order):
+        return None
+    amount[start:last] = listed.count[start:last]
+    need -= int(running[last - start - 1]) if last > start else 0
+    amount[last if ascending else best_fit(listed, last, need, 0)] = need
+    return _share(order, amount, leader)
+
+
+def _share(order: IntArray, amount: IntArray, leader: int) -> Share:
+    """In path order, without domains that got nothing."""
+    keep = amount > 0
+    if leader >= 0:
+        keep[leader] = True
+    at = order[keep]
+    sort = np.argsort(at)
+    return Share(at[sort], amount[keep][sort], int(order[leader]) if leader >= 0 else -1)

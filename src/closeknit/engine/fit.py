@@ -1,0 +1,165 @@
+"""How many pods of a shape each leaf holds: a column, kept per shape and repaired where the snapshot changed.
+
+The count is a function of the shape and of one leaf alone, so it can be replaced by another function of the
+same form; whatever sums it up afterwards does not care where it came from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..model.shape import Shape
+from ..state.snapshot import Charge, Snapshot
+from ..state.table import IntArray
+from .match import OUTSIDE, PASSES, CauseArray, Match
+from .policy import Policy
+
+MOST = 2**31 - 1
+"""No count exceeds this."""
+
+
+def fit(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
+    """Pods that fit, per column of `capacity` (one row a resource): the scarcest resource decides.
+
+    fit of {cpu: 3, pods: 1} in {cpu: 10, pods: 110} == 3
+    """
+    result: IntArray | None = None
+    for resource, amount in charge:
+        if amount <= 0:
+            continue
+        at = snapshot.index.get(resource)
+        if at is None:
+            return np.zeros(capacity.shape[1], dtype=np.int64)
+        share = capacity[at] // amount
+        result = share if result is None else np.minimum(result, share, out=result)
+    if result is None:
+        return np.zeros(capacity.shape[1], dtype=np.int64)
+    return np.clip(result, 0, MOST, out=result)
+
+
+class Fit:
+    """One shape's columns: pods per leaf and, for a group, pods beside the leader and room for the leader.
+
+    `cause` says which leaves are excluded outright and why; those hold nothing.
+    """
+
+    def __init__(self, snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Policy) -> None:
+        self.snapshot, self.shape, self.policy = snapshot, shape, policy
+        self.charge: Charge = shape.charge
+        self.leader_charge = leader
+        self.match = Match(snapshot, shape)
+        self.filters = policy.filters(snapshot.topology)
+        leaves = snapshot.tree.leaves
+        self.cause: CauseArray = np.zeros(leaves, dtype=np.int16)
+        self.pods = np.zeros(leaves, dtype=np.int64)
+        self.pods_beside = self.pods if leader is None else np.zeros(leaves, dtype=np.int64)
+        self.leader = np.zeros(leaves if leader is not None else 0, dtype=np.int64)
+        scored = policy.by_affinity and self.filters
+        self.score = np.zeros(leaves, dtype=np.int64) if scored else None
+        self.version = -1
+        self.parts: dict[object, object] = {}
+
+    def refresh(self) -> None:
+        """Bring the columns up to date with the snapshot."""
+        if self.version == self.snapshot.version:
+            return
+        leaves = self.snapshot.changed_since(self.version) if self.version >= 0 else None
+        self._compute(np.arange(self.snapshot.tree.leaves) if leaves is None else leaves, leaves is None)
+        self.version = self.snapshot.version
+
+    def _compute(self, leaves: IntArray, everything: bool) -> None:
+        view = self.snapshot.room if self.policy.empty else self.snapshot.remaining
+        capacity = view if everything else view[:, leaves]
+        if self.filters and not self.snapshot.topology.ends_at_host:
+            self._compute_by_node(leaves, capacity)
+            return
+        first = self.snapshot.tree.nodes[leaves]
+        if self.filters:
+            cause = self.match.codes(first)
+            if self.score is not None:
+                self.score[leaves] = self.match.scores(first) * (cause == PASSES)
+        else:
+            cause = np.zeros(len(leaves), dtype=np.int16)
+        self._store(leaves, cause, *self._count(capacity))
+
+    def _count(self, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Pods, pods beside the leader, and whether the leader fits, on the given capacity."""
+        pods = fit(self.snapshot, capacity, self.charge)
+        if self.leader_charge is None:
+            return pods, pods, pods
+        leader = np.minimum(fit(self.snapshot, capacity, self.leader_charge), 1)
+        taken = self.snapshot.charge_vector(self.leader_charge)[:, None] * leader
+        return pods, fit(self.snapshot, capacity - taken, self.charge), leader
+
+    def _store(self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray) -> None:
+        passes = cause == PASSES
+        self.cause[leaves] = cause
+        self.pods[leaves] = pods * passes
+        if self.leader_charge is not None:
+            self.pods_beside[leaves] = beside * passes
+            self.leader[leaves] = leader * passes
+
+    def _compute_by_node(self, leaves: IntArray, capacity: IntArray) -> None:
+        """Leaves that are no hosts: only the nodes that pass count, and pods must fit on nodes, not on sums.
+
+        A leaf holds the smaller of what fits into the sum of its passing nodes less the leaf's own usage, and
+        the sum of what fits on each of those nodes.
+        """
+        snapshot = self.snapshot
+        starts, sizes = snapshot.tree.nodes[leaves], np.diff(snapshot.tree.nodes)[leaves]
+        offsets = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+        rows = np.repeat(starts - offsets, sizes) + np.arange(int(sizes.sum()))
+        cause = self.match.codes(rows)
+        passes = cause == PASSES
+        free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
+        lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
+        pods, beside, leader = self._count(capacity - lost)
+        on_node, beside_on_node, leads = self._count(free)
+        on_nodes = np.add.reduceat(on_node, offsets)
+        np.minimum(pods, on_nodes, out=pods)
+        if self.leader_charge is not None:
+            leader *= np.maximum.reduceat(leads, offsets)
+            penalty = np.minimum.reduceat(np.where(leads > 0, on_node - beside_on_node, MOST), offsets)
+            beside = np.where(leader > 0, np.minimum(beside, on_nodes - np.minimum(penalty, on_nodes)), pods)
+        if self.score is not None:
+            self.score[leaves] = np.add.reduceat(self.match.scores(rows) * passes, offsets)
+        some = np.logical_or.reduceat(passes, offsets)
+        of_leaf = np.where(some, PASSES, np.maximum.reduceat(cause, offsets)).astype(np.int16)
+        self._store(leaves, of_leaf, pods, beside, leader)
+
+    def excluded(self, inside: IntArray | None = None) -> Mapping[str, int]:
+        """How many leaves cannot serve, by cause; `inside` is the only part of the tree that was looked at."""
+        counts: Counter[str] = Counter()
+        for code, number in zip(*np.unique(self.cause[self.cause > 0], return_counts=True), strict=True):
+            counts[self.match.causes[code]] += int(number)
+        passing = self.cause == PASSES
+        if inside is not None:
+            counts[OUTSIDE] = int(np.count_nonzero(passing & ~inside.astype(np.bool_)))
+            passing &= inside.astype(np.bool_)
+        empty = np.flatnonzero(passing & (self.pods == 0))
+        view = self.snapshot.room if self.policy.empty else self.snapshot.remaining
+        for resource, amount in self.charge:
+            at = self.snapshot.index.get(resource)
+            if amount > 0 and len(empty):
+                short = np.ones(len(empty), dtype=np.bool_) if at is None else view[at, empty] < amount
+                counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
+                empty = empty[~short]
+        return +counts
+
+
+def fit_of(snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Policy) -> Fit:
+    """The columns of a shape, from the memo if they are there; the least recently used ones make room."""
+    key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity)
+    entry = snapshot.memo.get(key)
+    if entry is None:
+        entry = snapshot.memo[key] = Fit(snapshot, shape, leader, policy)
+        while len(snapshot.memo) > snapshot.shapes:
+            snapshot.memo.popitem(last=False)
+    else:
+        snapshot.memo.move_to_end(key)
+    assert isinstance(entry, Fit)
+    entry.refresh()
+    return entry

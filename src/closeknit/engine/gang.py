@@ -1,0 +1,109 @@
+"""A gang is what is placed in one go: pods of one shape, perhaps with a leader of another."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+import numpy as np
+
+from ..model.assignment import Assignment, assignment_levels
+from ..model.reason import Reason, Why, reason
+from ..model.request import Constraint, PodSet
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .balanced import balance
+from .find import Problem, Spread, find
+from .fit import fit_of
+from .policy import Policy
+from .slicing import Search, search
+from .tally import Tally, tally_of
+
+
+def place_gang(
+    snapshot: Snapshot,
+    workers: PodSet,
+    leader: PodSet | None,
+    policy: Policy,
+    count: int,
+    constraint: Constraint | None,
+    inside: IntArray | None = None,
+) -> Spread | Reason:
+    """Leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
+    wanted = search(snapshot.topology, constraint, policy.gates)
+    if isinstance(wanted, Reason):
+        return wanted
+    uneven = _uneven(wanted, count, policy)
+    if uneven is not None:
+        return uneven
+    if not snapshot.usable_leaves():
+        return reason(Why.NO_DOMAINS, level=snapshot.topology.levels[wanted.level])
+    fit = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+    tally = tally_of(fit, wanted.slicing) if inside is None else Tally(snapshot.tree, wanted.slicing, fit, inside)
+    problem = Problem(tally, wanted, count, 0 if leader is None else 1)
+    if wanted.balanced:
+        balanced = balance(problem)
+        if balanced is not None:
+            return balanced
+    return find(problem)
+
+
+def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:
+    size = wanted.slicing.size
+    if count % size and "RefuseUnevenSlices" in policy.gates:
+        below, above = count - count % size, count - count % size + size
+        nearest = f"{below} or {above}" if below else f"{above}"
+        return reason(Why.UNEVEN_SLICES, count=count, size=size, nearest=nearest)
+    if wanted.balanced and count < size:
+        return reason(Why.LESS_THAN_A_SLICE, count=count, size=size)
+    return None
+
+
+def assignment(snapshot: Snapshot, leaves: IntArray, counts: IntArray) -> Assignment:
+    """An assignment by the names of its leaves, which come in path order."""
+    levels = assignment_levels(snapshot.topology)
+    chosen = leaves.tolist()
+    if len(chosen) > 1:
+        values = itemgetter(*chosen)(snapshot.tree.names)
+    else:
+        values = tuple(snapshot.tree.names[leaf] for leaf in chosen)
+    return Assignment(levels, values, tuple(counts.tolist()))
+
+
+def leader_assignment(snapshot: Snapshot, placed: Spread) -> Assignment:
+    leaf = np.array([placed.leader] if placed.leader >= 0 else [], dtype=np.int64)
+    return assignment(snapshot, leaf, np.ones(len(leaf), dtype=np.int64))
+
+
+def worker_assignment(snapshot: Snapshot, placed: Spread) -> Assignment:
+    if placed.leader >= 0:
+        keep = placed.pods > 0
+        return assignment(snapshot, placed.at[keep], placed.pods[keep])
+    return assignment(snapshot, placed.at, placed.pods)
+
+
+def leaves_of(snapshot: Snapshot, existing: Assignment) -> tuple[IntArray, IntArray]:
+    """The leaves of an assignment that are in the tree, ascending, and the pods on each."""
+    pods: dict[int, int] = {}
+    for name, count in existing.domains:
+        leaf = snapshot.leaf(name)
+        if leaf is not None:
+            pods[leaf] = pods.get(leaf, 0) + count
+    leaves = sorted(pods)
+    return np.array(leaves, dtype=np.int64), np.array([pods[leaf] for leaf in leaves], dtype=np.int64)
+
+
+def merged(snapshot: Snapshot, parts: list[tuple[IntArray, IntArray]]) -> Assignment:
+    """Several parts of one pod set as one assignment in path order, equal leaves summed."""
+    leaves = np.concatenate([part[0] for part in parts])
+    counts = np.concatenate([part[1] for part in parts])
+    distinct, inverse = np.unique(leaves, return_inverse=True)
+    totals = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(totals, inverse, counts)
+    return assignment(snapshot, distinct, totals)
+
+
+def assume(snapshot: Snapshot, existing: Assignment, pod_set: PodSet) -> None:
+    """Set aside what a pod set got, for those that come after it."""
+    leaves, counts = leaves_of(snapshot, existing)
+    if len(leaves):
+        snapshot.assume(leaves, counts, pod_set.shape.charge)

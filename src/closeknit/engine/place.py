@@ -1,0 +1,99 @@
+"""`place`: the one call through which everything that wants to know where pods go must pass.
+
+It takes the groups of a request in order, sets aside what each got before the next one is placed, and leaves the
+snapshot as it found it. It stops at the first group that does not fit: a gang is placed whole or not at all, and
+the outcome says which pod set failed and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..model.assignment import Assignment
+from ..model.reason import Reason, Why, reason
+from ..model.request import Group, PodSet, Request
+from ..state.snapshot import Snapshot
+from .elastic import resize
+from .gang import assume, leader_assignment, place_gang, worker_assignment
+from .policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one pod set: an assignment, or the reason why there is none."""
+
+    pod_set: PodSet
+    assignment: Assignment | None = None
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Outcomes in the order of placement; pod sets behind the first failure have none."""
+
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def fits(self) -> bool:
+        return all(outcome.reason is None for outcome in self.outcomes)
+
+    @property
+    def reason(self) -> Reason | None:
+        return next((outcome.reason for outcome in self.outcomes if outcome.reason is not None), None)
+
+
+def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
+    """Where every pod of the request goes, or why not."""
+    checkpoint = snapshot.checkpoint()
+    outcomes: list[Outcome] = []
+    try:
+        for group in request.groups:
+            placed = _place_group(snapshot, group, policy)
+            outcomes += placed
+            if any(outcome.reason is not None for outcome in placed):
+                break
+            if group is not request.groups[-1]:
+                _set_aside(snapshot, placed)
+    finally:
+        snapshot.rollback(checkpoint)
+    return Result(tuple(outcomes))
+
+
+def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:
+    roles = _roles(group)
+    if isinstance(roles, Reason):
+        return [Outcome(pod_set, reason=roles) for pod_set in group.pod_sets]
+    workers, leader = roles
+    resized = resize(snapshot, workers, leader, policy)
+    if isinstance(resized, Reason):
+        return [Outcome(workers, reason=resized)]
+    if resized is not None:
+        return _outcomes(workers, leader, *resized)
+    placed = place_gang(snapshot, workers, leader, policy, workers.count, workers.constraint)
+    if isinstance(placed, Reason):
+        return [Outcome(pod_set, reason=placed) for pod_set in group.pod_sets]
+    of_leader = None if leader is None else leader_assignment(snapshot, placed)
+    return _outcomes(workers, leader, worker_assignment(snapshot, placed), of_leader)
+
+
+def _outcomes(
+    workers: PodSet, leader: PodSet | None, of_workers: Assignment, of_leader: Assignment | None
+) -> list[Outcome]:
+    outcomes = [Outcome(workers, of_workers)]
+    return outcomes if leader is None else [*outcomes, Outcome(leader, of_leader)]
+
+
+def _roles(group: Group) -> tuple[PodSet, PodSet | None] | Reason:
+    """Workers and leader: the smaller pod set leads, the second one if both are equal."""
+    match group.members:
+        case (PodSet() as only,):
+            return only, None
+        case (PodSet() as one, PodSet() as other):
+            return (other, one) if one.count < other.count else (one, other)
+    return reason(Why.NESTED_GROUP, group=group.name or "")
+
+
+def _set_aside(snapshot: Snapshot, placed: list[Outcome]) -> None:
+    for outcome in placed:
+        if outcome.assignment is not None:
+            assume(snapshot, outcome.assignment, outcome.pod_set)

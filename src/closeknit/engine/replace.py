@@ -1,0 +1,122 @@
+"""Replacing a failed node: the pods that were on it go elsewhere, the others stay.
+
+The new place must not tear what the constraint holds together: pods of a required group stay in the domain of the
+survivors, and a broken slice is completed where its other pods are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace as changed
+
+import numpy as np
+
+from ..model.assignment import Assignment
+from ..model.reason import Reason, Why, reason
+from ..model.request import Constraint, Layer, PodSet
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .gang import leaves_of, merged, place_gang
+from .place import Outcome, Result
+from .policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A pod set with the assignment that it holds and that names a failed node."""
+
+    pod_set: PodSet
+    existing: Assignment
+
+
+def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy) -> Result:
+    """New assignments for pod sets that lost `node`, given by its hostname; each pod set by itself, in order."""
+    checkpoint = snapshot.checkpoint()
+    outcomes: list[Outcome] = []
+    try:
+        for one in broken:
+            outcome, new = _replace_one(snapshot, one, node, changed(policy, empty=False))
+            outcomes.append(outcome)
+            if new is None:
+                break
+            snapshot.assume(*new, one.pod_set.shape.charge)
+    finally:
+        snapshot.rollback(checkpoint)
+    return Result(tuple(outcomes))
+
+
+def _replace_one(
+    snapshot: Snapshot, broken: Broken, node: str, policy: Policy
+) -> tuple[Outcome, tuple[IntArray, IntArray] | None]:
+    pod_set, existing = broken.pod_set, broken.existing
+    lost = sum(count for path, count in existing.domains if path[-1] == node)
+    kept = Assignment.of(existing.levels, ((path, n) for path, n in existing.domains if path[-1] != node))
+    stale = next((path for path in kept.values if snapshot.leaf(path) is None), None)
+    if stale is not None:
+        return Outcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=stale[-1])), None
+    leaves, counts = leaves_of(snapshot, kept)
+    constraint = pod_set.constraint
+    home = _home(snapshot, constraint, leaves, counts, lost)
+    if home is not None and constraint is not None and _breaks_slice(constraint, lost):
+        constraint = changed(constraint, slices=_whole_layers(constraint.slices, lost))
+    inside = None if home is None else _inside(snapshot, *home)
+    placed = place_gang(snapshot, pod_set, None, policy, lost, constraint, inside)
+    if isinstance(placed, Reason):
+        return Outcome(pod_set, reason=placed), None
+    if not len(placed.at):
+        return Outcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
+    new = (placed.at, placed.pods)
+    return Outcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
+
+
+def _breaks_slice(constraint: Constraint, lost: int) -> bool:
+    return bool(constraint.slices) and lost % (constraint.slices[0].size or 1) != 0
+
+
+def _whole_layers(slices: tuple[Layer, ...], lost: int) -> tuple[Layer, ...]:
+    """The innermost layer alone whose size divides what was lost; none if there is no such layer."""
+    return next(((layer,) for layer in reversed(slices) if layer.size and lost % layer.size == 0), ())
+
+
+def _home(
+    snapshot: Snapshot, constraint: Constraint | None, leaves: IntArray, counts: IntArray, lost: int
+) -> tuple[int, int] | None:
+    """The domain (level, index) that the new pods must not leave; None for anywhere."""
+    topology = snapshot.topology
+    if constraint is None or not len(leaves):
+        return None
+    if _breaks_slice(constraint, lost):
+        layer = next(layer for layer in reversed(constraint.slices) if layer.size and lost % layer.size)
+        level = topology.level(layer.level)
+        return None if level is None else _incomplete(snapshot, level, layer.size or 1, leaves, counts, lost)
+    level = None if constraint.required is None else topology.level(constraint.required)
+    return None if level is None else _named(snapshot, level, snapshot.tree.ancestor(int(leaves[0]), level))
+
+
+def _incomplete(
+    snapshot: Snapshot, level: int, size: int, leaves: IntArray, counts: IntArray, lost: int
+) -> tuple[int, int] | None:
+    """The first domain of a level whose pods and the lost ones together make whole chunks."""
+    pods: dict[int, int] = {}
+    for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
+        domain = snapshot.tree.ancestor(leaf, level)
+        pods[domain] = pods.get(domain, 0) + count
+    domain = next((domain for domain, held in sorted(pods.items()) if (held + lost) % size == 0), None)
+    return None if domain is None else _named(snapshot, level, domain)
+
+
+def _named(snapshot: Snapshot, level: int, domain: int) -> tuple[int, int] | None:
+    """A domain without a name, its label empty at the top level, bounds nothing."""
+    return None if snapshot.tree.path(level, domain) == ("",) else (level, domain)
+
+
+def _inside(snapshot: Snapshot, level: int, domain: int) -> IntArray:
+    """The leaves below a domain as a 0/1 column.
+
+    Kueue compares a host's bare name with full paths, so under a deeper topology a host contains nothing.
+    """
+    column = np.zeros(snapshot.tree.leaves, dtype=np.int64)
+    if level == snapshot.topology.lowest and snapshot.topology.ends_at_host and level > 0:
+        return column
+    low, high = snapshot.tree.leaf_range(level, domain)
+    column[low:high] = 1
+    return column

@@ -1,0 +1,48 @@
+"""Where the pods of a pod set go: an ordered list of domains, each with a number of pods.
+
+Order is ascending by the full path, so rank i of a job is the i-th slot when domains are walked in order and
+neighbours in rank are neighbours in the tree. When the lowest level is the host, a domain is named by its
+hostname alone; otherwise by the values of all levels. The form that goes over the wire is in `encoding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .topology import HOSTNAME, Path, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    levels: tuple[str, ...]
+    values: tuple[Path, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, levels: Iterable[str], domains: Iterable[tuple[Path, int]]) -> Assignment:
+        pairs = tuple(domains)
+        return cls(tuple(levels), tuple(path for path, _ in pairs), tuple(count for _, count in pairs))
+
+    @property
+    def domains(self) -> Iterator[tuple[Path, int]]:
+        return zip(self.values, self.counts, strict=True)
+
+    @property
+    def pods(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def by_host(self) -> bool:
+        return bool(self.levels) and self.levels[-1] == HOSTNAME
+
+    def slots(self) -> Iterator[Path]:
+        """The domain of each rank, rank 0 first."""
+        for path, count in self.domains:
+            for _ in range(count):
+                yield path
+
+
+def assignment_levels(topology: Topology) -> tuple[str, ...]:
+    """The levels an assignment names: the hostname alone where it is lowest, else all of them."""
+    return (HOSTNAME,) if topology.ends_at_host else topology.levels

@@ -1,0 +1,72 @@
+"""Why a pod set was not placed: a closed set of reasons with their numbers, rendered in one place.
+
+A reason is a value, never an exception. Its text is what users read in conditions, events and on the terminal;
+for reasons that Kueue has, it is Kueue's text to the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Why(Enum):
+    """The kinds of reason, each with its text."""
+
+    NO_ROOM = ""
+    NO_ROOM_FOR_LAYERS = 'topology "{topology}" doesn\'t allow to fit{layers}'
+    LEVEL_NOT_SPECIFIED = "topology level not specified"
+    NO_LEVEL = "no requested topology level: {level}"
+    NO_SLICE_LEVEL = "no requested topology level for slices: {level}"
+    SLICE_ABOVE_POD_SET = "podset slice topology {slice} is above the podset topology {level}"
+    SLICE_WITHOUT_SIZE = "slice topology requested, but slice size not provided"
+    NO_LAYER_LEVEL = "no requested topology level for additional slice layer: {level}"
+    LAYER_NOT_LOWER = "additional slice layer topology {level} must be at a lower level than {parent}"
+    LAYER_NOT_DIVIDING = "additional slice layer size {size} must evenly divide parent layer size {parent}"
+    NO_DOMAINS = "no topology domains at level: {level}"
+    STALE_ASSIGNMENT = (
+        "Cannot replace the node, because the existing topologyAssignment is invalid, "
+        "as it contains the stale domain {domain}"
+    )
+    NO_REPLACEMENT = "cannot find replacement assignment for unhealthy node: {node}"
+    # What follows is ours.
+    UNEVEN_SLICES = "{count} pods do not divide into slices of {size}; use {nearest} pods"
+    LESS_THAN_A_SLICE = "{count} pods are fewer than one slice of {size}; nothing can be balanced"
+    LEADER_WITHOUT_PREVIOUS = (
+        "pod set {leader} has no previous assignment to keep while {workers} shrinks; place the group anew"
+    )
+    NESTED_GROUP = "group {group} is not one pod set, nor a leader with its workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason. `excluded` counts the leaves that could not serve, by cause."""
+
+    why: Why
+    values: Mapping[str, Any] = field(default_factory=dict)
+    leaves: int = 0
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.why is Why.NO_ROOM:
+            return self._no_room() + self._exclusions()
+        return self.why.value.format(**self.values) + self._exclusions()
+
+    def _no_room(self) -> str:
+        fits, need, unit = self.values["fits"], self.values["need"], self.values["unit"]
+        head = f'topology "{self.values["topology"]}"'
+        if fits > 0:
+            return f"{head} allows to fit only {fits} out of {need} {unit}(s)"
+        return f"{head} doesn't allow to fit any of {need} {unit}(s)"
+
+    def _exclusions(self) -> str:
+        if not self.excluded:
+            return ""
+        causes = ", ".join(sorted(f"{cause}: {count}" for cause, count in self.excluded.items()))
+        return f". Total nodes: {self.leaves}; excluded: {causes}"
+
+
+def reason(why: Why, **values: Any) -> Reason:
+    return Reason(why, values)

@@ -1,0 +1,133 @@
+"""A shape is everything about a pod that decides which nodes can hold it, and how many a node holds.
+
+Two pods of equal shape are interchangeable for placement, so whatever is computed for a shape is computed once
+and kept. A shape is immutable and its hash is taken once: it is the key of every cache in the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from .resources import PODS, Resources
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+HARD_EFFECTS = ("NoSchedule", "NoExecute")
+
+
+class Taint(NamedTuple):
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Toleration(NamedTuple):
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration covers the taint; an empty key with Exists covers every taint."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        match self.operator:
+            case "Exists":
+                return True
+            case "" | "Equal":
+                return bool(self.key) and self.value == taint.value
+            case "Gt" | "Lt":
+                return bool(self.key) and _compares(self.operator, self.value, taint.value)
+        return False
+
+
+def _compares(operator: str, bound: str, value: str) -> bool:
+    """Whether `value` is greater (Gt) or less (Lt) than `bound`, both whole numbers."""
+    try:
+        left, right = int(value), int(bound)
+    except ValueError:
+        return False
+    return left > right if operator == "Gt" else left < right
+
+
+class Requirement(NamedTuple):
+    """One expression of a node selector term: a key, an operator, values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def admits(self, value: str | None) -> bool:
+        """Whether a node whose label has this value (None: no such label) meets the requirement."""
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return value is not None and len(self.values) == 1 and _compares(self.operator, self.values[0], value)
+        return False
+
+
+class Term(NamedTuple):
+    """Requirements on labels and on fields (metadata.name), all of which must hold; an empty term matches nothing."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+class WeightedTerm(NamedTuple):
+    weight: int
+    term: Term
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Shape:
+    """`required` is None without required affinity; an empty tuple of terms matches no node."""
+
+    requests: tuple[tuple[str, int], ...]
+    selector: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    required: tuple[Term, ...] | None = None
+    preferred: tuple[WeightedTerm, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        key = (self.requests, self.selector, self.tolerations, self.required, self.preferred)
+        object.__setattr__(self, "_hash", hash(key))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @classmethod
+    def of(
+        cls,
+        requests: Resources,
+        selector: Mapping[str, str] | None = None,
+        tolerations: tuple[Toleration, ...] = (),
+        required: tuple[Term, ...] | None = None,
+        preferred: tuple[WeightedTerm, ...] = (),
+    ) -> Shape:
+        """A shape from plain mappings, in one canonical order."""
+        return cls(
+            tuple(sorted(requests.items())),
+            tuple(sorted((selector or {}).items())),
+            tolerations,
+            required,
+            preferred,
+        )
+
+    @property
+    def charge(self) -> tuple[tuple[str, int], ...]:
+        """What one pod takes from a node: its requests and one place among the node's pods, by name."""
+        return tuple(sorted({**dict(self.requests), PODS: 1}.items()))

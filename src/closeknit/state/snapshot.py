@@ -1,0 +1,237 @@
+"""A snapshot: what each leaf of the tree can still hold, as columns, with a log of what changed.
+
+    allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted ──▶ remaining
+    (per node)     (per node)            (per leaf)          (per leaf)
+
+`other` is usage by pods that were not placed here, `admitted` usage by workloads that were, `assumed` what one
+evaluation has set aside so far. `room` is what would be left if nothing were admitted; `remaining` is what is
+left. Every change touches only its rows and notes them in the log, so whoever keeps results per shape repairs
+them by reading the log from where it last stood. A checkpoint is a place in the journal; rolling back undoes,
+newest first, what was written since.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model.node import Node
+from ..model.resources import PODS, Resources
+from ..model.topology import Path, Topology
+from .table import IntArray, NodeTable
+from .tree import sort_rows
+
+Charge = Sequence[tuple[str, int]]
+"""What one pod takes, by resource: its requests and one of `pods`."""
+
+LIMIT = 2**61
+"""Amounts are kept within this, so that no sum of a few of them leaves int64; beyond it is unlimited anyway."""
+
+DEFAULT_SHAPES = 64
+
+
+class Entry(NamedTuple):
+    """One line of the journal: what was added to a column, so that it can be taken off again."""
+
+    column: str
+    leaves: IntArray
+    counts: IntArray
+    charge: Charge
+
+
+class Snapshot:
+    """`memo` holds what the engine keeps per shape, least recently used first, at most `shapes` entries."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        nodes: NodeTable,
+        labels: Mapping[str, str] | None = None,
+        shapes: int = DEFAULT_SHAPES,
+    ) -> None:
+        chosen = with_labels(nodes, labels or {})
+        rows, self.tree = sort_rows(topology, chosen)
+        self.topology = topology
+        self.table = chosen.take(rows)
+        self.row_of = {name: row for row, name in enumerate(self.table.names)}
+        self.leaf_of_row: IntArray = np.repeat(np.arange(self.tree.leaves), np.diff(self.tree.nodes))
+        self.shapes = shapes
+        self.memo: OrderedDict[Any, Any] = OrderedDict()
+        self.log: list[int] = []
+        self.forgotten = 0
+        self._journal: list[Entry] = []
+        self.resources = sorted({*self.table.allocatable, PODS})
+        self.index = {resource: row for row, resource in enumerate(self.resources)}
+        shape = (len(self.resources), len(self.table))
+        self.allocatable = np.zeros(shape, dtype=np.int64)
+        for resource, column in self.table.allocatable.items():
+            np.clip(column, -LIMIT, LIMIT, out=self.allocatable[self.index[resource]])
+        self.table.allocatable = {}
+        self.other = np.zeros(shape, dtype=np.int64)
+        self.admitted = np.zeros((shape[0], self.tree.leaves), dtype=np.int64)
+        self.assumed = np.zeros_like(self.admitted)
+        self.free = np.zeros_like(self.admitted)
+        self.room = np.zeros_like(self.admitted)
+        self.remaining = np.zeros_like(self.admitted)
+        self._derive_all()
+
+    # What the engine reads
+
+    @property
+    def version(self) -> int:
+        """How many changes there have been."""
+        return self.forgotten + len(self.log)
+
+    def changed_since(self, version: int) -> IntArray | None:
+        """The leaves that changed since; None if the log no longer reaches back, or if most did."""
+        if version < self.forgotten:
+            return None
+        leaves = set(self.log[version - self.forgotten :])
+        if len(leaves) * 4 > self.tree.leaves + 64:
+            return None
+        return np.array(sorted(leaves), dtype=np.int64)
+
+    def usable_leaves(self) -> int:
+        """How many leaves have at least one usable node."""
+        if self.tree.one_node_a_leaf:
+            return int(np.count_nonzero(self.table.usable))
+        if not self.tree.leaves:
+            return 0
+        return int(np.count_nonzero(np.logical_or.reduceat(self.table.usable, self.tree.nodes[:-1])))
+
+    def is_usable(self, leaf: int) -> bool:
+        start, end = self.tree.nodes[leaf], self.tree.nodes[leaf + 1]
+        return bool(self.table.usable[start:end].any())
+
+    def leaf(self, name: Path) -> int | None:
+        """The leaf that an assignment calls by this name, if it exists and one of its nodes is usable."""
+        leaf = self.tree.leaf_of.get(name)
+        return leaf if leaf is not None and self.is_usable(leaf) else None
+
+    # What changes it
+
+    def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
+        """Pods of a workload that was placed here; negative counts take them away."""
+        self._write(Entry("admitted", leaves, counts, charge))
+
+    def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
+        """Pods that the evaluation under way has set aside."""
+        self._write(Entry("assumed", leaves, counts, charge))
+
+    def checkpoint(self) -> int:
+        return len(self._journal)
+
+    def rollback(self, checkpoint: int) -> None:
+        """Undo everything that was admitted or assumed since the checkpoint."""
+        while len(self._journal) > checkpoint:
+            self._apply(self._journal.pop(), sign=-1)
+
+    def commit(self) -> None:
+        """Forget how to undo; what was written stays."""
+        self._journal.clear()
+
+    def use(self, node: str, requests: Resources, pods: int = 1) -> None:
+        """Add pods that were not placed here to their node; negative `pods` take them away.
+
+        A node or a resource that is not in the columns is passed over: nothing can be placed on it.
+        """
+        row = self.row_of.get(node)
+        if row is None:
+            return
+        for resource, value in {**requests, PODS: 1}.items():
+            at = self.index.get(resource)
+            if at is not None:
+                self.other[at, row] = _within(int(self.other[at, row]) + value * pods)
+        self._touch(self.leaf_of_row[row : row + 1])
+
+    def use_columns(self, usage: Mapping[str, IntArray]) -> None:
+        """Add usage by other pods for every node at once, in row order."""
+        for resource, column in usage.items():
+            if resource in self.index:
+                target = self.other[self.index[resource]]
+                np.clip(target + np.clip(column, -LIMIT, LIMIT), -LIMIT, LIMIT, out=target)
+        self._derive_all()
+
+    def put_node(self, node: Node) -> bool:
+        """Change a known node in place; False if its place in the tree or its resources ask for a rebuild."""
+        row = self.row_of.get(node.name)
+        if row is None or not self.index.keys() >= node.allocatable.keys():
+            return False
+        if any(self.table.label(row, key) != node.labels.get(key) for key in self.topology.levels):
+            return False
+        self.table.put(row, node)
+        self.allocatable[:, row] = [_within(node.allocatable.get(resource, 0)) for resource in self.resources]
+        self._touch(self.leaf_of_row[row : row + 1])
+        return True
+
+    def drop_node(self, name: str) -> None:
+        """A node that is gone keeps its row until the next rebuild, but nothing fits there."""
+        row = self.row_of.get(name)
+        if row is not None:
+            self.table.usable[row] = False
+            self._touch(self.leaf_of_row[row : row + 1])
+
+    # How
+
+    def _write(self, entry: Entry) -> None:
+        self._journal.append(entry)
+        self._apply(entry, sign=1)
+
+    def _apply(self, entry: Entry, sign: int) -> None:
+        column = self.admitted if entry.column == "admitted" else self.assumed
+        per_pod = self.charge_vector(entry.charge)
+        column[:, entry.leaves] += per_pod[:, None] * (sign * entry.counts)
+        self._touch(entry.leaves)
+
+    def charge_vector(self, charge: Charge) -> IntArray:
+        vector = np.zeros(len(self.resources), dtype=np.int64)
+        for resource, value in charge:
+            at = self.index.get(resource)
+            if at is not None:
+                vector[at] = min(value, LIMIT)
+        return vector
+
+    def _touch(self, leaves: IntArray) -> None:
+        """Derive these leaves anew and note them in the log."""
+        if self.tree.one_node_a_leaf:
+            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * self.table.usable[leaves]
+        else:
+            for leaf in leaves.tolist():
+                rows = slice(self.tree.nodes[leaf], self.tree.nodes[leaf + 1])
+                free = (self.allocatable[:, rows] - self.other[:, rows]) * self.table.usable[rows]
+                self.free[:, leaf] = free.sum(axis=1)
+        self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
+        self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves]
+        self.log += leaves.tolist()
+        if len(self.log) > 4 * self.tree.leaves + 4096:
+            self._forget_log()
+
+    def _derive_all(self) -> None:
+        free = (self.allocatable - self.other) * self.table.usable
+        if not self.tree.one_node_a_leaf:
+            free = np.add.reduceat(free, self.tree.nodes[:-1], axis=1)
+        self.free[:] = free
+        np.subtract(self.free, self.assumed, out=self.room)
+        np.subtract(self.room, self.admitted, out=self.remaining)
+        self._forget_log()
+
+    def _forget_log(self) -> None:
+        """Whoever last looked before now starts afresh."""
+        self.forgotten += len(self.log) + 1
+        self.log.clear()
+
+
+def with_labels(nodes: NodeTable, labels: Mapping[str, str]) -> NodeTable:
+    """The nodes that carry all of these labels: those of a flavor."""
+    keep = np.ones(len(nodes), dtype=np.bool_)
+    for key, value in labels.items():
+        column = nodes.labels.get(key)
+        keep &= column.codes == column.code(value) if column is not None else False
+    return nodes if keep.all() else nodes.take(np.flatnonzero(keep))
+
+
+def _within(value: int) -> int:
+    return max(-LIMIT, min(LIMIT, value))
