@@ -1,1 +1,1 @@
-"""."""
+"""The command line: every command reads files, asks the engine, and shows the answer."""

@@ -8,7 +8,7 @@ search answers instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,20 +26,22 @@ def balance(problem: Problem) -> Spread | None:
         return None
     chosen = _members(problem, best)
     dealt = None if chosen is None else _deal(problem, *chosen, best.threshold)
-    return None if dealt is None else _descend(problem, dealt)
+    return None if dealt is None else _descend(replace(problem, tally=best.tally), dealt)
 
 
 @dataclass(frozen=True, slots=True)
 class Siblings:
-    """Domains `start` .. `end` of the asked level, pruned to what can take `threshold` slices.
+    """Domains from `start` of the asked level on, pruned to what can take `threshold` slices.
 
-    `below` are their children, pruned too, `below_start` the first of them; None at the lowest level.
+    `below` are their children, pruned too, `below_start` the first of them; None at the lowest level. `tally`
+    has the counts to go down by.
     """
 
     start: int
     level: Level
     below: Level | None
     below_start: int
+    tally: Tally
     threshold: int
     used: int
 
@@ -78,10 +80,10 @@ def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings
     for threshold in dict.fromkeys((greedy.threshold, greedy.threshold_beside)):
         if threshold <= 0 or threshold < at_least:
             continue
-        level, below, below_start = _prune(problem, start, end, threshold)
-        again = _greedy(problem, level)
+        pruned = _prune(problem, start, end, threshold)
+        again = _greedy(problem, pruned[0])
         if again is not None:
-            return Siblings(start, level, below, below_start, threshold, again.used)
+            return Siblings(start, *pruned, threshold, again.used)
     return None
 
 
@@ -123,18 +125,35 @@ def _greedy(problem: Problem, level: Level) -> Greedy | None:
     return Greedy(used, threshold, beside)
 
 
-def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Level, Level | None, int]:
+def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Level, Level | None, int, Tally]:
     """The siblings and their children without those that cannot take `threshold` slices."""
     tally, number = problem.tally, problem.search.level
-    level, below, below_start = _part(tally.levels[number], start, end).copy(), None, 0
-    if number < tally.tree.topology.lowest:
-        first = tally.tree.first[number][start : end + 1]
-        below_start = int(first[0])
-        below = _part(tally.levels[number + 1], below_start, int(first[-1])).copy()
-        _drop(below, threshold)
-        level = parents(number, below, first[:-1] - below_start, problem.search.slicing, chunk=1)
+    if number == tally.tree.topology.lowest:
+        level = _part(tally.levels[number], start, end).copy()
+        _drop(level, threshold)
+        return level, None, 0, tally
+    first = tally.tree.first[number][start : end + 1]
+    low, high = int(first[0]), int(first[-1])
+    below = _part(tally.levels[number + 1], low, high).copy()
+    _drop(below, threshold)
+    if any(chunk > 1 for chunk in problem.search.slicing.inner[number + 2 :]):
+        tally = _unrounded(tally, number + 1, low + np.flatnonzero(below.pods > 0))
+        leader = below.leader
+        below = _part(tally.levels[number + 1], low, high).copy()
+        below.leader = leader
+    level = parents(number, below, first[:-1] - low, problem.search.slicing, chunk=1)
     _drop(level, threshold)
-    return level, below, below_start
+    return level, below, low, tally
+
+
+def _unrounded(tally: Tally, number: int, kept: IntArray) -> Tally:
+    """Counts below the kept domains of a level as if there were no inner layers: Kueue forgets them here."""
+    inside = np.zeros(tally.tree.leaves, dtype=np.int64)
+    for domain in kept.tolist():
+        low, high = tally.tree.leaf_range(number, domain)
+        inside[low:high] = 1
+    plain = replace(tally.slicing, inner=(1,) * len(tally.slicing.inner))
+    return Tally(tally.tree, plain, tally.fit, inside)
 
 
 def _drop(level: Level, threshold: int) -> None:

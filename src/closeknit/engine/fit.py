@@ -14,7 +14,7 @@ import numpy as np
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import IntArray
-from .match import OUTSIDE, PASSES, CauseArray, Match
+from .match import ABSENT, OUTSIDE, PASSES, CauseArray, Match
 from .policy import Policy
 
 MOST = 2**31 - 1
@@ -82,7 +82,7 @@ class Fit:
             if self.score is not None:
                 self.score[leaves] = self.match.scores(first) * (cause == PASSES)
         else:
-            cause = np.zeros(len(leaves), dtype=np.int16)
+            cause = np.where(self.snapshot.usable(leaves), PASSES, ABSENT).astype(np.int16)
         self._store(leaves, cause, *self._count(capacity))
 
     def _count(self, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:

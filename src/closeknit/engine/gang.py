@@ -99,7 +99,7 @@ def merged(snapshot: Snapshot, parts: list[tuple[IntArray, IntArray]]) -> Assign
     distinct, inverse = np.unique(leaves, return_inverse=True)
     totals = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(totals, inverse, counts)
-    return assignment(snapshot, distinct, totals)
+    return assignment(snapshot, distinct[totals > 0], totals[totals > 0])
 
 
 def assume(snapshot: Snapshot, existing: Assignment, pod_set: PodSet) -> None:

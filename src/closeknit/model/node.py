@@ -21,3 +21,8 @@ class Node:
     def usable(self) -> bool:
         """Only ready, schedulable nodes take part in placement."""
         return self.ready and not self.unschedulable
+
+    @property
+    def cordoned(self) -> bool:
+        """Ready, but held back by `spec.unschedulable`: uncordoning would make it usable."""
+        return self.ready and self.unschedulable

@@ -21,7 +21,7 @@ import numpy as np
 from ..model.node import Node
 from ..model.resources import PODS, Resources
 from ..model.topology import Path, Topology
-from .table import IntArray, NodeTable
+from .table import BoolArray, IntArray, NodeTable
 from .tree import sort_rows
 
 Charge = Sequence[tuple[str, int]]
@@ -94,22 +94,24 @@ class Snapshot:
             return None
         return np.array(sorted(leaves), dtype=np.int64)
 
+    def usable(self, leaves: IntArray) -> BoolArray:
+        """Which of these leaves have at least one usable node."""
+        if self.tree.one_node_a_leaf:
+            return self.table.usable[leaves]
+        counts = np.add.reduceat(self.table.usable.astype(np.int64), self.tree.nodes[:-1])
+        return counts[leaves] > 0
+
     def usable_leaves(self) -> int:
-        """How many leaves have at least one usable node."""
         if self.tree.one_node_a_leaf:
             return int(np.count_nonzero(self.table.usable))
-        if not self.tree.leaves:
-            return 0
-        return int(np.count_nonzero(np.logical_or.reduceat(self.table.usable, self.tree.nodes[:-1])))
-
-    def is_usable(self, leaf: int) -> bool:
-        start, end = self.tree.nodes[leaf], self.tree.nodes[leaf + 1]
-        return bool(self.table.usable[start:end].any())
+        return int(np.count_nonzero(self.usable(np.arange(self.tree.leaves))))
 
     def leaf(self, name: Path) -> int | None:
         """The leaf that an assignment calls by this name, if it exists and one of its nodes is usable."""
         leaf = self.tree.leaf_of.get(name)
-        return leaf if leaf is not None and self.is_usable(leaf) else None
+        if leaf is None or not self.table.usable[self.tree.nodes[leaf] : self.tree.nodes[leaf + 1]].any():
+            return None
+        return leaf
 
     # What changes it
 

@@ -59,7 +59,10 @@ class LabelColumn:
 
 @dataclass(slots=True)
 class NodeTable:
-    """Rows are nodes. `taints[taint_codes[i]]` are node i's taints; `usable[i]` says ready and schedulable."""
+    """Rows are nodes. `taints[taint_codes[i]]` are node i's taints.
+
+    `usable[i]` says ready and schedulable; `cordoned[i]` that only `spec.unschedulable` keeps it from being so.
+    """
 
     names: list[str]
     labels: dict[str, LabelColumn]
@@ -67,6 +70,7 @@ class NodeTable:
     taint_codes: CodeArray
     taints: list[tuple[Taint, ...]]
     usable: BoolArray
+    cordoned: BoolArray
 
     def __len__(self) -> int:
         return len(self.names)
@@ -85,6 +89,7 @@ class NodeTable:
             taint_codes=taint_codes,
             taints=list(codes),
             usable=np.fromiter((node.usable for node in rows), dtype=np.bool_, count=len(rows)),
+            cordoned=np.fromiter((node.cordoned for node in rows), dtype=np.bool_, count=len(rows)),
         )
 
     def take(self, rows: IntArray) -> NodeTable:
@@ -96,6 +101,7 @@ class NodeTable:
             taint_codes=self.taint_codes[rows],
             taints=list(self.taints),
             usable=self.usable[rows],
+            cordoned=self.cordoned[rows],
         )
 
     def label_values(self, row: int) -> Iterator[tuple[str, str]]:
@@ -121,7 +127,7 @@ class NodeTable:
         if node.taints not in self.taints:
             self.taints.append(node.taints)
         self.taint_codes[row] = self.taints.index(node.taints)
-        self.usable[row] = node.usable
+        self.usable[row], self.cordoned[row] = node.usable, node.cordoned
 
 
 def _label_columns(labels: Sequence[Mapping[str, str]]) -> dict[str, LabelColumn]:

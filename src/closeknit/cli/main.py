@@ -1,0 +1,109 @@
+"""The entry point: the command group, and what every failure turns into.
+
+Exit codes: 0 yes, 3 does not fit, 2 wrong use or bad input, 1 our fault. Commands are imported when they are
+called, so that `--help` and shell completion stay quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from .. import __version__
+from ..model.gates import GateError
+from ..model.mistake import InputError
+
+COMMANDS = {
+    "place": "Where the pods of a job would go.",
+    "explain": "Why a job does not fit, and the smallest change that would make it fit.",
+    "tree": "The data centre with free and used room per domain.",
+    "topology": "Work with topologies: propose one from node labels.",
+    "check": "Validate manifests without placing anything.",
+    "gates": "The feature gates, their defaults and what they do.",
+    "completion": "Print the shell completion script.",
+    "demo": "A guided tour on a sample data centre.",
+}
+
+BAD_INPUT = 2
+OUR_FAULT = 1
+
+
+class Commands(click.Group):
+    """Commands live in modules of their own name, each with a click command `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"closeknit.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        import difflib
+
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; use one of: {', '.join(COMMANDS)}"
+            raise click.UsageError(f'no command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """From the table, so that listing commands imports none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="closeknit")
+def cli() -> None:
+    """Closeknit places the pods of a distributed job close together, and keeps them so.
+
+    These commands work on files alone; no cluster is needed. Begin with `closeknit demo`, or try
+
+    \b
+      closeknit tree --nodes nodes.yaml
+      closeknit place job.yaml --nodes nodes.yaml
+      closeknit explain job.yaml --nodes nodes.yaml
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run, and turn errors into a sentence and an exit code."""
+    try:
+        code = cli.main(args, prog_name="closeknit", standalone_mode=False)
+    except InputError as error:
+        for mistake in error.mistakes:
+            click.echo(f"error: {mistake}", err=True)
+        sys.exit(BAD_INPUT)
+    except GateError as error:
+        click.echo(f"error: {error}; `closeknit gates` lists them all", err=True)
+        sys.exit(BAD_INPUT)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        click.echo(
+            f"error: closeknit failed, which is our fault: {type(error).__name__}: {error}\n"
+            "Please report it with the command and its input. Set CLOSEKNIT_TRACEBACK=1 to see where.",
+            err=True,
+        )
+        import os
+
+        if os.environ.get("CLOSEKNIT_TRACEBACK"):
+            raise
+        sys.exit(OUR_FAULT)
+    sys.exit(code if isinstance(code, int) else 0)

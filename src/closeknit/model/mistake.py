@@ -1,0 +1,39 @@
+"""Bad input, said so that it can be mended: which object, which field, what is wrong, what to do.
+
+Readers collect mistakes instead of stopping at the first, and raise them together; nothing that was read is used
+then. A warning has the same form but does not stop anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """`where` is the file, `what` the object ("Node b01-r01-n01"), `field` the path inside it; any may be empty."""
+
+    text: str
+    remedy: str = ""
+    where: str = ""
+    what: str = ""
+    field: str = ""
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.where, self.what, self.field) if part)
+        text = f"{place}: {self.text}" if place else self.text
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+
+class InputError(Exception):
+    """Input that cannot be used."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+
+def refuse(text: str, remedy: str = "", where: str = "", what: str = "", field: str = "") -> InputError:
+    """One mistake as an error to raise."""
+    return InputError([Mistake(text, remedy, where, what, field)])
