@@ -8,6 +8,7 @@ search answers instead.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,7 +62,7 @@ def _sibling_ranges(problem: Problem) -> list[tuple[int, int]]:
     if level == 0:
         return [(0, tree.size(0))]
     bounds = tree.first[level - 1].tolist()
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings | None:
@@ -207,7 +208,11 @@ def _by_evenness(problem: Problem, best: Siblings) -> IntArray:
     share = np.divide(below.pods, owner, out=np.zeros(len(owner)), where=owner > 0)
     terms = np.where(share > 0, share * np.log2(np.where(share > 0, share, 1.0)), 0.0)
     entropy = -np.add.reduceat(terms, starts)
-    keys = (-entropy, -level.slices_beside) if level.leader is None else (-entropy, -level.slices_beside, -level.leader)
+    keys = (
+        (-entropy, -level.slices_beside)
+        if level.leader is None
+        else (-entropy, -level.slices_beside, -level.leader)
+    )
     return np.lexsort(keys)
 
 

@@ -11,6 +11,7 @@ leader and node affinity.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -92,30 +93,37 @@ def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | No
     return int(able[np.argmin(tie[able])])
 
 
-class Column(NamedTuple):
-    """What a list of domains can hold, in list order: without and beside the leader."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What domains hold, in some order: `count` without the leader, `beside` it, and whether the leader fits."""
 
     count: IntArray
     beside: IntArray
     leader: IntArray
     score: IntArray | None
 
-    def __getitem__(self, order: IntArray) -> Column:  # type: ignore[override]
+    def listed(self, order: IntArray) -> Room:
+        """The same in list order."""
         score = None if self.score is None else self.score[order]
-        return Column(self.count[order], self.beside[order], self.leader[order], score)
+        return Room(self.count[order], self.beside[order], self.leader[order], score)
+
+    def chunked(self, size: int) -> Room:
+        """Counted in whole chunks of `size`."""
+        return self if size == 1 else Room(self.count // size, self.beside // size, self.leader, self.score)
 
 
-def column(level: Level, at: IntArray | slice, by_slices: bool) -> Column:
+def room_of(level: Level, at: IntArray | slice, by_slices: bool) -> Room:
+    """What some domains of a level hold, in slices or in pods."""
     count, beside = (level.slices, level.slices_beside) if by_slices else (level.pods, level.pods_beside)
     leader = np.zeros(len(count), dtype=np.int64) if level.leader is None else level.leader
-    return Column(count[at], beside[at], leader[at], None if level.score is None else level.score[at])
+    return Room(count[at], beside[at], leader[at], None if level.score is None else level.score[at])
 
 
-def prioritised(order: IntArray, holds: Column, need: int, leaders: int) -> IntArray:
+def prioritised(order: IntArray, holds: Room, need: int, leaders: int) -> IntArray:
     """The order with the first domain in front that can take the leader and leaves enough for the rest."""
     if not leaders or len(order) < 2:
         return order
-    listed = holds[order]
+    listed = holds.listed(order)
     penalty = listed.count - listed.beside
     able = np.flatnonzero((listed.leader >= leaders) & (int(listed.count.sum()) - penalty >= need))
     if not len(able):
@@ -124,7 +132,7 @@ def prioritised(order: IntArray, holds: Column, need: int, leaders: int) -> IntA
     return np.concatenate((order[first : first + 1], order[:first], order[first + 1 :]))
 
 
-def best_fit(holds: Column, start: int, need: int, leaders: int) -> int:
+def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
     """Among list positions from `start`: the first with least room that holds `need`; `start` if none does.
 
     Under node affinity only the leading run of equal scores is looked at.
@@ -139,10 +147,10 @@ def best_fit(holds: Column, start: int, need: int, leaders: int) -> int:
     return start + int(positions[np.argmin(count[positions])]) if len(positions) else start
 
 
-def fill_in_order(order: IntArray, holds: Column, need: int, leaders: int, ascending: bool) -> Share | None:
+def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascending: bool) -> Share | None:
     """Walk the domains in this order and give each what it holds, the leader to the first that can take it."""
     order = prioritised(order, holds, need, leaders)
-    listed = holds[order]
+    listed = holds.listed(order)
     amount = np.zeros(len(order), dtype=np.int64)
     leader = -1
     start = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..model.reason import Reason, Why
 from ..state.table import IntArray
-from .fill import Share, best_fit, column, fill, fill_in_order, prioritised
+from .fill import Share, best_fit, fill, fill_in_order, prioritised, room_of
 from .order import first, leader_keys, ordered, plain_keys
 from .slicing import Search
 from .tally import Level, Tally, gather
@@ -111,7 +111,7 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
     if isinstance(listed, Reason):
         return listed
     share = fill_in_order(
-        np.arange(len(listed)), column(level, listed, True), need, problem.leaders, search.ascending
+        np.arange(len(listed)), room_of(level, listed, True), need, problem.leaders, search.ascending
     )
     if share is None:
         return Spread(number, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -123,7 +123,7 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
 def _spread_list(problem: Problem, level: Level) -> IntArray | Reason:
     """The domains to spread over, in the order in which they are filled: the leader's first."""
     ascending, leaders, need = problem.search.ascending, problem.leaders, problem.slices
-    everything = column(level, slice(None), True)
+    everything = room_of(level, slice(None), True)
     rest = ordered(leader_keys(level, ascending))
     rest = prioritised(rest, everything, need, leaders)
     taken = rest[:0]
@@ -132,7 +132,7 @@ def _spread_list(problem: Problem, level: Level) -> IntArray | Reason:
             return no_room(problem, 0)
         at = 0
         if not ascending and everything.beside[rest[0]] >= need:
-            at = best_fit(everything[rest], 0, need, leaders)
+            at = best_fit(everything.listed(rest), 0, need, leaders)
         taken = rest[at : at + 1]
         rest = np.delete(rest, at)
         need -= int(everything.beside[taken[0]])
@@ -140,7 +140,7 @@ def _spread_list(problem: Problem, level: Level) -> IntArray | Reason:
         return taken
     rest = np.sort(rest)
     rest = rest[ordered(plain_keys(level, ascending), rest)]
-    listed = everything[rest]
+    listed = everything.listed(rest)
     running = np.cumsum(listed.count)
     last = int(np.searchsorted(running, need))
     if last >= len(rest):
@@ -171,7 +171,7 @@ def _fewest_children(problem: Problem, chosen: Spread) -> Spread:
         share = fill(slices, tie, problem.slices, search.ascending)
     else:
         order = ordered(plain_keys(level, search.ascending), pool)
-        holds = column(level, pool, True)
+        holds = room_of(level, pool, True)
         share = fill_in_order(order, holds, problem.slices, problem.leaders, search.ascending)
     if share is None:
         return Spread(below, pool[:0], pool[:0])
@@ -231,12 +231,12 @@ def _divide_all(
     return pool[order], amounts[order]
 
 
-def divide_one(problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int) -> Share | None:
+def divide_one(
+    problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int
+) -> Share | None:
     """One domain's share among its children, with the leader if it is here."""
     order = ordered(plain_keys(level, problem.search.ascending), kids)
-    holds = column(level, kids, by_slices=False)
-    if chunk > 1:
-        holds = holds._replace(count=holds.count // chunk, beside=holds.beside // chunk)
+    holds = room_of(level, kids, by_slices=False).chunked(chunk)
     return fill_in_order(order, holds, pods // chunk, leaders, problem.search.ascending)
 
 
@@ -257,7 +257,7 @@ def no_room(problem: Problem, fits: int) -> Reason:
 
 
 def _layer_counts(problem: Problem) -> list[tuple[str, int, int]]:
-    """For each layer its level and how many chunks fit, inside the roomiest domain of the level that was searched."""
+    """For each layer its level and how many chunks fit inside the roomiest domain of the searched level."""
     tree, levels = problem.tally.tree, problem.tally.levels
     searched = problem.search.ceiling
     top = int(np.argmax(levels[searched].slices))

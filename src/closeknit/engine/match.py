@@ -1,4 +1,4 @@
-"""Which nodes may hold a pod at all: taints, then node selector, then required affinity; the first that fails counts.
+"""Which nodes may hold a pod at all: taints, then node selector, then required affinity; the first to fail counts.
 
 Every test is a small table over the distinct values of one label, looked up by the nodes' codes, so the cost of
 a new shape is a few array look-ups and never a loop over nodes. The same tables answer for a handful of rows

@@ -6,7 +6,8 @@ survivors, and a broken slice is completed where its other pods are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace as changed
+from dataclasses import dataclass
+from dataclasses import replace as changed
 
 import numpy as np
 
@@ -100,8 +101,8 @@ def _incomplete(
     for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
         domain = snapshot.tree.ancestor(leaf, level)
         pods[domain] = pods.get(domain, 0) + count
-    domain = next((domain for domain, held in sorted(pods.items()) if (held + lost) % size == 0), None)
-    return None if domain is None else _named(snapshot, level, domain)
+    whole = [domain for domain, held in pods.items() if (held + lost) % size == 0]
+    return _named(snapshot, level, min(whole)) if whole else None
 
 
 def _named(snapshot: Snapshot, level: int, domain: int) -> tuple[int, int] | None:

@@ -1,10 +1,11 @@
-"""What a constraint means on one topology: which level is searched, how pods are sliced, and which way it may give.
+"""What a constraint means on one topology: which level is searched, how pods are sliced, which way it may give.
 
 Everything that can be wrong with a request at this point is a reason, in the order in which Kueue finds it.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from ..model.gates import Gates
@@ -15,7 +16,7 @@ from ..model.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class Slicing:
-    """Pods go in chunks of `size` into one domain of `level`; `inner[l]` is the chunk size that level l keeps whole.
+    """Pods go in chunks of `size` into one domain of `level`; `inner[l]` is the chunk that level l keeps whole.
 
     `inner` is 1 at every level that no finer layer speaks of.
     """
@@ -130,6 +131,6 @@ def _slicing(topology: Topology, layers: tuple[tuple[int, int], ...]) -> Slicing
     inner = [1] * len(topology.levels)
     if not layers:
         return Slicing(1, topology.lowest, tuple(inner))
-    for (above, _), (level, size) in zip(layers, layers[1:], strict=False):
+    for (above, _), (level, size) in itertools.pairwise(layers):
         inner[above + 1 : level + 1] = [size] * (level - above)
     return Slicing(layers[0][1], layers[0][0], tuple(inner))

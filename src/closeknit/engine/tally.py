@@ -74,7 +74,11 @@ class Tally:
 
     def _leaves(self) -> Level:
         fit = self.fit
-        pods, beside, leader = fit.pods, fit.pods_beside, fit.leader if fit.leader_charge is not None else None
+        pods, beside, leader = (
+            fit.pods,
+            fit.pods_beside,
+            fit.leader if fit.leader_charge is not None else None,
+        )
         if self.inside is not None:
             pods, beside = pods * self.inside, beside * self.inside
             leader = None if leader is None else leader * self.inside
@@ -106,7 +110,11 @@ class Tally:
         for level in range(lowest - 1, -1, -1):
             changed = _distinct(self.tree.parent[level + 1][changed])
             children, starts = gather(self.tree.first[level], changed)
-            _put(self.levels[level], changed, self._parents(level, _take(self.levels[level + 1], children), starts))
+            _put(
+                self.levels[level],
+                changed,
+                self._parents(level, _take(self.levels[level + 1], children), starts),
+            )
 
 
 def parents(number: int, child: Level, starts: IntArray, slicing: Slicing, chunk: int) -> Level:

@@ -17,7 +17,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from os.path import commonprefix
 from typing import Any
 
 from .assignment import Assignment
@@ -73,9 +72,9 @@ def _level(values: Sequence[str]) -> Wire:
     low, high = min(values), max(values)
     if low == high:
         return {"universal": low}
-    prefix = commonprefix((low, high))
+    prefix = _common(low, high)
     reversed_values = [value[::-1] for value in values]
-    suffix = commonprefix((min(reversed_values), max(reversed_values)))[::-1]
+    suffix = _common(min(reversed_values), max(reversed_values))[::-1]
     shortest = min(map(len, values))
     prefix = prefix[: max(0, min(len(prefix), shortest - len(suffix)))]
     end = -len(suffix) or None
@@ -85,6 +84,12 @@ def _level(values: Sequence[str]) -> Wire:
     if suffix:
         individual["suffix"] = suffix
     return {"individual": individual}
+
+
+def _common(low: str, high: str) -> str:
+    """What two strings begin with alike; of the smallest and the largest, what all between them begin with."""
+    pairs = zip(low, high, strict=False)
+    return low[: next((i for i, (a, b) in enumerate(pairs) if a != b), len(low))]
 
 
 def _ranges(assignment: Assignment) -> list[tuple[int, int]]:

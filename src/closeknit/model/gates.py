@@ -25,7 +25,12 @@ _SWAP = (*_TAS, "TASFailedNodeReplacement")
 
 KUEUE_GATES = (
     Gate("TopologyAwareScheduling", True, "Master switch of topology-aware placement."),
-    Gate("TASProfileMixed", True, "Unconstrained pod sets fill the fullest hosts first; off: BestFit for all.", _TAS),
+    Gate(
+        "TASProfileMixed",
+        True,
+        "Unconstrained pod sets fill the fullest hosts first; off: BestFit for all.",
+        _TAS,
+    ),
     Gate("TASFailedNodeReplacement", True, "Pods of a failed node are placed again on another.", _TAS),
     Gate("TASFailedNodeReplacementFailFast", True, "Evict after the first replacement that fails.", _SWAP),
     Gate("TASReplaceNodeOnPodTermination", True, "An unready or tainted node fails when its pods stop.", _SWAP),
@@ -36,7 +41,12 @@ KUEUE_GATES = (
     Gate("TASMultiLayerTopology", True, "Up to three layers of slices.", _TAS),
     Gate("TASRespectNodeAffinityPreferred", False, "Preferred node affinity outranks packing.", _TAS),
     Gate("TASHandleOverlappingFlavors", True, "Flavors over the same hosts share their usage.", _TAS),
-    Gate("TASRecomputeAssignmentWithinSchedulingCycle", True, "A stale placement is recomputed in its cycle.", _TAS),
+    Gate(
+        "TASRecomputeAssignmentWithinSchedulingCycle",
+        True,
+        "A stale placement is recomputed in its cycle.",
+        _TAS,
+    ),
     Gate("TASAssignmentsEncodingByHostnamePrefix", True, "Assignments are encoded by hostname prefix.", _TAS),
     Gate("TASValidateWorkloadSliceSize", True, "Workloads with bad slice sizes are refused.", _TAS),
     Gate("TASCacheNodeMatchResults", True, "For speed only; no effect here.", _TAS),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """`where` is the file, `what` the object ("Node b01-r01-n01"), `field` the path inside it; any may be empty."""
+    """`where` is the file, `what` the object ("Node b01-r01-n01"), `field` the path in it; any may be empty."""
 
     text: str
     remedy: str = ""

@@ -52,7 +52,7 @@ class Reason:
     def __str__(self) -> str:
         if self.why is Why.NO_ROOM:
             return self._no_room() + self._exclusions()
-        return self.why.value.format(**self.values) + self._exclusions()
+        return str(self.why.value).format(**self.values) + self._exclusions()
 
     def _no_room(self) -> str:
         fits, need, unit = self.values["fits"], self.values["need"], self.values["unit"]

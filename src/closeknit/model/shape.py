@@ -75,12 +75,14 @@ class Requirement(NamedTuple):
             case "DoesNotExist":
                 return value is None
             case "Gt" | "Lt":
-                return value is not None and len(self.values) == 1 and _compares(self.operator, self.values[0], value)
+                return (
+                    value is not None and len(self.values) == 1 and _compares(self.operator, self.values[0], value)
+                )
         return False
 
 
 class Term(NamedTuple):
-    """Requirements on labels and on fields (metadata.name), all of which must hold; an empty term matches nothing."""
+    """Requirements on labels and on fields (metadata.name) that must all hold; an empty term matches nothing."""
 
     labels: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()

@@ -7,6 +7,7 @@ domain d has the children first[l][d] .. first[l][d + 1] of level l + 1, so sums
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,17 +37,15 @@ class Tree:
     def size(self, level: int) -> int:
         return len(self.values[level])
 
-    @cached_property
-    def one_node_a_leaf(self) -> bool:
-        return self.leaves == int(self.nodes[-1])
-
-    @cached_property
-    def names(self) -> list[Path]:
-        """What an assignment calls each leaf: the hostname alone where it is the lowest level, else the path."""
+    def __post_init__(self) -> None:
+        """`names[i]` is what an assignment calls leaf i: the hostname where that is lowest, else the path."""
+        self.one_node_a_leaf = self.leaves == int(self.nodes[-1])
         lowest = self.topology.lowest
+        self.names: list[Path]
         if self.topology.ends_at_host:
-            return [(value,) for value in self.values[lowest]]
-        return [self.path(lowest, leaf) for leaf in range(self.leaves)]
+            self.names = [(value,) for value in self.values[lowest]]
+        else:
+            self.names = [self.path(lowest, leaf) for leaf in range(self.leaves)]
 
     @cached_property
     def leaf_of(self) -> dict[Path, int]:
@@ -112,7 +111,7 @@ def _tree(topology: Topology, table: NodeTable, rows: IntArray, ranks: list[IntA
         column = table.labels[key]
         values.append([column.values[code] for code in column.codes[rows[start]].tolist()])
     first, parent = [], [np.empty(0, dtype=np.int64)]
-    for upper, lower in zip(starts, starts[1:], strict=False):
+    for upper, lower in itertools.pairwise(starts):
         first.append(np.append(np.searchsorted(lower, upper), len(lower)))
         parent.append(np.searchsorted(upper, lower, side="right") - 1)
     return Tree(topology, first, parent, np.append(starts[-1], len(rows)), values)

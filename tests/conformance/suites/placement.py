@@ -26,7 +26,7 @@ from .case import Case, Prepared, gates
 from .encoding import plain
 
 NO_RESULT = "__no_result__"
-NOTHING_SAID = {"assignment": None, "reason": NO_RESULT}
+NOTHING_SAID: dict[str, Any] = {"assignment": None, "reason": NO_RESULT}
 
 
 def placement(case: Case) -> Prepared:
@@ -69,7 +69,9 @@ def layered_replacement(case: Case) -> Prepared:
     broken = [Broken(main, decode(case["existingTA"]))]
     want = [{"assignment": case["wantAssignment"] and _tidy(case["wantAssignment"]), "reason": case["wantReason"]}]
     return Prepared(
-        lambda: replace(snapshot, broken, case["unhealthyNode"], policy), lambda result: shown([main], result), want
+        lambda: replace(snapshot, broken, case["unhealthyNode"], policy),
+        lambda result: shown([main], result),
+        want,
     )
 
 

@@ -1,0 +1,28 @@
+"""What Kubernetes takes for a label key and for a label value.
+
+A key is a qualified name: an optional DNS prefix, a slash, a short name. Which of the rules a text breaks is
+not said; the sentence that names the field also says what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_NAME = 63
+MAX_PREFIX = 253
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def is_qualified_name(text: str) -> bool:
+    """Whether this can be a label key: is_qualified_name("kubernetes.io/hostname"), but not "/rack" or "a/b/c"."""
+    prefix, slash, name = text.rpartition("/")
+    if slash and not (len(prefix) <= MAX_PREFIX and _SUBDOMAIN.fullmatch(prefix)):
+        return False
+    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+
+
+def is_label_value(text: str) -> bool:
+    """Whether this can be a label value: empty, or at most 63 characters with letters or digits at both ends."""
+    return not text or (len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None)

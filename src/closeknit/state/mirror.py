@@ -1,0 +1,133 @@
+"""The mirror: nodes, pods and admitted workloads as the cluster tells them, and one snapshot that follows.
+
+All durable truth is in the cluster's objects; the mirror can be thrown away and filled again at any time, and
+comes out the same. Most changes touch one row of the snapshot. Only a node at a new place in the tree, or with a
+resource never seen before, makes the next look at the snapshot build it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.assignment import Assignment
+from ..model.node import Node
+from ..model.resources import PODS, Resources
+from ..model.shape import Shape
+from ..model.topology import Topology
+from .snapshot import DEFAULT_SHAPES, LIMIT, Snapshot
+from .table import IntArray, NodeTable
+
+
+class OtherPod(NamedTuple):
+    """A running pod that was not placed here."""
+
+    node: str
+    requests: Resources
+
+
+class Usage(NamedTuple):
+    """What one pod set of an admitted workload holds."""
+
+    assignment: Assignment
+    shape: Shape
+
+
+class Mirror:
+    """`labels` are those of the flavor: only nodes that carry them take part."""
+
+    def __init__(
+        self, topology: Topology, labels: Mapping[str, str] | None = None, shapes: int = DEFAULT_SHAPES
+    ) -> None:
+        self.topology, self.labels, self.shapes = topology, dict(labels or {}), shapes
+        self.nodes: dict[str, Node] = {}
+        self.pods: dict[str, OtherPod] = {}
+        self.usages: dict[str, Usage] = {}
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot as of now."""
+        if self._snapshot is None:
+            self._snapshot = self._build()
+        return self._snapshot
+
+    def put_node(self, node: Node) -> None:
+        self.nodes[node.name] = node
+        if not self._takes_part(node):
+            self._forget(node.name)
+        elif self._snapshot is not None and not self._snapshot.put_node(node):
+            self._snapshot = None
+
+    def drop_node(self, name: str) -> None:
+        if self.nodes.pop(name, None) is not None:
+            self._forget(name)
+
+    def put_pod(self, key: str, pod: OtherPod) -> None:
+        self.drop_pod(key)
+        self.pods[key] = pod
+        if self._snapshot is not None:
+            self._snapshot.use(pod.node, pod.requests)
+
+    def drop_pod(self, key: str) -> None:
+        pod = self.pods.pop(key, None)
+        if pod is not None and self._snapshot is not None:
+            self._snapshot.use(pod.node, pod.requests, -1)
+
+    def admit(self, key: str, usage: Usage) -> None:
+        self.release(key)
+        self.usages[key] = usage
+        if self._snapshot is not None:
+            _charge(self._snapshot, usage, 1)
+
+    def release(self, key: str) -> None:
+        usage = self.usages.pop(key, None)
+        if usage is not None and self._snapshot is not None:
+            _charge(self._snapshot, usage, -1)
+
+    def _takes_part(self, node: Node) -> bool:
+        labelled = all(node.labels.get(key) == value for key, value in self.labels.items())
+        return labelled and all(key in node.labels for key in self.topology.levels)
+
+    def _forget(self, name: str) -> None:
+        """A leaf of several nodes may have its place from this one, so only a host's own row stays behind."""
+        if self._snapshot is None or name not in self._snapshot.row_of:
+            return
+        if self._snapshot.tree.one_node_a_leaf:
+            self._snapshot.drop_node(name)
+        else:
+            self._snapshot = None
+
+    def _build(self) -> Snapshot:
+        table = NodeTable.of(node for node in self.nodes.values() if self._takes_part(node))
+        snapshot = Snapshot(self.topology, table, shapes=self.shapes)
+        snapshot.use_columns(self._other(snapshot))
+        for usage in self.usages.values():
+            _charge(snapshot, usage, 1)
+        return snapshot
+
+    def _other(self, snapshot: Snapshot) -> dict[str, IntArray]:
+        columns = {name: np.zeros(len(snapshot.table), dtype=np.int64) for name in snapshot.resources}
+        for node, requests in self.pods.values():
+            row = snapshot.row_of.get(node)
+            if row is None:
+                continue
+            for resource, value in {**requests, PODS: 1}.items():
+                if resource in columns:
+                    columns[resource][row] += min(value, LIMIT)
+        return columns
+
+
+def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> None:
+    """Add usage, or take it off; leaves that are not in the tree are passed over, unusable ones are not."""
+    counts: dict[int, int] = {}
+    for name, count in usage.assignment.domains:
+        leaf = snapshot.tree.leaf_of.get(name)
+        if leaf is not None:
+            counts[leaf] = counts.get(leaf, 0) + sign * count
+    if counts:
+        leaves = np.fromiter(counts, dtype=np.int64)
+        snapshot.admit(leaves, np.fromiter(counts.values(), dtype=np.int64), usage.shape.charge)
+        snapshot.commit()
