@@ -62,6 +62,11 @@ class Fit:
         self.version = -1
         self.parts: dict[object, object] = {}
 
+    @property
+    def view(self) -> IntArray:
+        """The capacity that counts: what is left, or what would be if nothing were admitted."""
+        return self.snapshot.room if self.policy.empty else self.snapshot.remaining
+
     def refresh(self) -> None:
         """Bring the columns up to date with the snapshot."""
         if self.version == self.snapshot.version:
@@ -71,8 +76,7 @@ class Fit:
         self.version = self.snapshot.version
 
     def _compute(self, leaves: IntArray, everything: bool) -> None:
-        view = self.snapshot.room if self.policy.empty else self.snapshot.remaining
-        capacity = view if everything else view[:, leaves]
+        capacity = self.view if everything else self.view[:, leaves]
         if self.filters and not self.snapshot.topology.ends_at_host:
             self._compute_by_node(leaves, capacity)
             return
@@ -142,11 +146,10 @@ class Fit:
             counts[OUTSIDE] = int(np.count_nonzero(passing & ~inside.astype(np.bool_)))
             passing &= inside.astype(np.bool_)
         empty = np.flatnonzero(passing & (self.pods == 0))
-        view = self.snapshot.room if self.policy.empty else self.snapshot.remaining
         for resource, amount in self.charge:
             at = self.snapshot.index.get(resource)
             if amount > 0 and len(empty):
-                short = np.ones(len(empty), dtype=np.bool_) if at is None else view[at, empty] < amount
+                short = np.ones(len(empty), dtype=np.bool_) if at is None else self.view[at, empty] < amount
                 counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
                 empty = empty[~short]
         return +counts

@@ -32,15 +32,18 @@ class Match:
         self._shape = shape
         self._taint_codes: list[int] = []
 
-    def codes(self, rows: IntArray) -> CauseArray:
-        """For each of these node rows: PASSES, ABSENT, or the code of the cause that excludes it."""
+    def codes(self, rows: IntArray, usable: BoolArray | None = None) -> CauseArray:
+        """For each of these node rows: PASSES, ABSENT, or the code of the cause that excludes it.
+
+        `usable`, over all rows, stands in for what the nodes say of themselves.
+        """
         table = self._snapshot.table
         codes = self._taint_table()[table.taint_codes[rows]]
         if self._shape.selector:
             self._exclude(codes, self._selected(rows), SELECTOR)
         if self._shape.required is not None:
             self._exclude(codes, self._any_term(self._shape.required, rows), AFFINITY)
-        codes[~table.usable[rows]] = ABSENT
+        codes[~(table.usable if usable is None else usable)[rows]] = ABSENT
         return codes
 
     def scores(self, rows: IntArray) -> IntArray:

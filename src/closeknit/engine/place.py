@@ -60,10 +60,10 @@ def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
 
 
 def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:
-    roles = _roles(group)
-    if isinstance(roles, Reason):
-        return [Outcome(pod_set, reason=roles) for pod_set in group.pod_sets]
-    workers, leader = roles
+    found = roles(group)
+    if isinstance(found, Reason):
+        return [Outcome(pod_set, reason=found) for pod_set in group.pod_sets]
+    workers, leader = found
     resized = resize(snapshot, workers, leader, policy)
     if isinstance(resized, Reason):
         return [Outcome(workers, reason=resized)]
@@ -83,7 +83,7 @@ def _outcomes(
     return outcomes if leader is None else [*outcomes, Outcome(leader, of_leader)]
 
 
-def _roles(group: Group) -> tuple[PodSet, PodSet | None] | Reason:
+def roles(group: Group) -> tuple[PodSet, PodSet | None] | Reason:
     """Workers and leader: the smaller pod set leads, the second one if both are equal."""
     match group.members:
         case (PodSet() as only,):

@@ -41,7 +41,7 @@ def _alike(level: Level, at: IntArray) -> bool:
 
 
 class _Programme:
-    """States are numbered (used * 2 + leaders left) * width + pods left + waste, pods in units of their divisor."""
+    """States are numbered (used * 2 + leaders left) * width + pods left + waste, pods in units of a divisor."""
 
     def __init__(self, level: Level, listed: IntArray, used: int, leaders: int, pods: int) -> None:
         self.used, self.leaders = used, leaders

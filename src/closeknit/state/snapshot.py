@@ -173,8 +173,12 @@ class Snapshot:
         """A node that is gone keeps its row until the next rebuild, but nothing fits there."""
         row = self.row_of.get(name)
         if row is not None:
-            self.table.usable[row] = False
-            self._touch(self.leaf_of_row[row : row + 1])
+            self.set_usable(np.array([row]), False)
+
+    def set_usable(self, rows: IntArray, usable: bool) -> None:
+        """Let nodes take part in placement, or not."""
+        self.table.usable[rows] = usable
+        self._touch(np.unique(self.leaf_of_row[rows]))
 
     # How
 

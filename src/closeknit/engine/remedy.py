@@ -1,0 +1,310 @@
+"""The smallest changes that would make a group fit, each tried before it is offered.
+
+A remedy is found by arithmetic on the columns (which domain misses least, which nodes would give most) and then
+put to the test: the same group is placed with the change made. What does not help is not offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..model.request import Constraint, Group, PodSet, Request
+from ..model.resources import PODS
+from ..model.topology import Path
+from ..state.snapshot import Snapshot
+from ..state.table import BoolArray, IntArray
+from .fit import fit
+from .match import PASSES, Match
+from .place import place
+from .policy import Policy
+from .slicing import Search
+
+MOST_NODES = 1_000
+"""More nodes than this are no small change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One change. `kind` is relax, fewer, uncordon, free or add; the fields that a kind does not use are empty."""
+
+    kind: str
+    level: str = ""
+    mode: str = ""
+    pods: int = 0
+    nodes: tuple[str, ...] = ()
+    count: int = 0
+    domain: Path = ()
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "relax" if self.mode == "unsliced":
+                return "drop the slice constraint"
+            case "relax":
+                return f'relax to {self.mode} "{self.level}"' if self.level else f"relax to {self.mode}"
+            case "fewer":
+                return f"ask for {self.pods} pods instead of {self.count}"
+            case "uncordon":
+                return f"uncordon {_names(self.nodes)}"
+            case "free":
+                displaced = "1 pod" if self.pods == 1 else f"{self.pods} pods"
+                return f"free {_names(self.nodes)} ({displaced} would have to move)"
+            case _:
+                nodes = "1 node" if self.count == 1 else f"{self.count} nodes"
+                where = f" in {'/'.join(self.domain)}" if self.domain else ""
+                return f"add {nodes} like {self.nodes[0]}{where}"
+
+
+def _names(nodes: tuple[str, ...]) -> str:
+    more = f" and {len(nodes) - 5} more" if len(nodes) > 5 else ""
+    return f"{', '.join(nodes[:5])}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A group that does not fit, and how it was searched for."""
+
+    snapshot: Snapshot
+    group: Group
+    workers: PodSet
+    leader: PodSet | None
+    policy: Policy
+    search: Search
+
+    def fits(self, snapshot: Snapshot | None = None, **change: object) -> bool:
+        """Whether the group fits with some fields of its workers changed, or on another snapshot."""
+        members = tuple(replace(self.workers, **change) if m is self.workers else m for m in self.group.members)  # type: ignore[arg-type]
+        request = Request((replace(self.group, members=members),))
+        return place(snapshot or self.snapshot, request, self.policy).fits
+
+
+def remedies(case: Case) -> tuple[Remedy, ...]:
+    """Every change that helps, the cheapest kind first."""
+    offers: list[Callable[[Case], Remedy | None]] = [_uncordon, _relax, _fewer, _free, _add]
+    return tuple(remedy for offer in offers if (remedy := offer(case)) is not None)
+
+
+def _relax(case: Case) -> Remedy | None:
+    """The lowest level above the required one, then preferred, then no slices."""
+    wanted = case.workers.constraint
+    if wanted is None:
+        return None
+    levels = case.snapshot.topology.levels
+    for change, remedy in _looser(wanted, levels, case.search.ceiling):
+        if case.fits(constraint=change):
+            return remedy
+    return None
+
+
+def _looser(wanted: Constraint, levels: tuple[str, ...], ceiling: int) -> Iterator[tuple[Constraint, Remedy]]:
+    if wanted.required is not None:
+        for level in range(ceiling - 1, -1, -1):
+            yield replace(wanted, required=levels[level]), Remedy("relax", levels[level], "required")
+        preferred = replace(wanted, required=None, preferred=levels[ceiling])
+        yield preferred, Remedy("relax", levels[ceiling], "preferred")
+    if wanted.slices:
+        unsliced = replace(wanted, slices=(), unconstrained=True if wanted.spreads else wanted.unconstrained)
+        yield unsliced, Remedy("relax", mode="unsliced")
+
+
+def _fewer(case: Case) -> Remedy | None:
+    """The most pods that fit, in whole slices."""
+    size = case.search.slicing.size
+    low, high = 0, (case.workers.count - 1) // size
+    while low < high:
+        middle = (low + high + 1) // 2
+        if case.fits(count=middle * size):
+            low = middle
+        else:
+            high = middle - 1
+    return Remedy("fewer", pods=low * size, count=case.workers.count) if low else None
+
+
+@dataclass(frozen=True, slots=True)
+class Potential:
+    """Per leaf: slices it holds now, slices it would hold if it were empty, and pods that would have to go."""
+
+    now: IntArray
+    empty: IntArray
+    displaced: IntArray
+
+
+def _potential(case: Case, usable: BoolArray) -> Potential:
+    """Only leaves that pass the node filter count; `usable` says which nodes are to be taken as usable."""
+    snapshot, size = case.snapshot, _leaf_size(case)
+    passing = usable & ~_filtered(case)
+    starts = snapshot.tree.nodes[:-1]
+    allocatable = np.add.reduceat(snapshot.allocatable * passing, starts, axis=1)
+    left = np.add.reduceat((snapshot.allocatable - snapshot.other) * passing, starts, axis=1)
+    left -= snapshot.assumed + snapshot.admitted
+    charge = case.workers.shape.charge
+    some = np.add.reduceat(passing.astype(np.int64), starts) > 0
+    now = fit(snapshot, left, charge) // size * some
+    empty = fit(snapshot, allocatable, charge) // size * some
+    pods = snapshot.index[PODS]
+    displaced = np.add.reduceat(snapshot.other[pods], starts) + snapshot.admitted[pods] + snapshot.assumed[pods]
+    return Potential(now, empty, displaced)
+
+
+def _leaf_size(case: Case) -> int:
+    """Chunks that a single leaf must hold whole."""
+    slicing = case.search.slicing
+    lowest = case.snapshot.topology.lowest
+    return slicing.size if slicing.level == lowest else slicing.inner[lowest]
+
+
+def _filtered(case: Case) -> BoolArray:
+    """Node rows that taints, selectors or affinity exclude, whether they are usable or not."""
+    snapshot = case.snapshot
+    if not case.policy.filters(snapshot.topology):
+        return np.zeros(len(snapshot.table), dtype=np.bool_)
+    everything = np.ones(len(snapshot.table), dtype=np.bool_)
+    codes = Match(snapshot, case.workers.shape).codes(np.arange(len(snapshot.table)), everything)
+    return np.not_equal(codes, PASSES)
+
+
+def _bounds(case: Case) -> IntArray:
+    """First leaves of the domains that must hold everything, with the end; one domain if pods may spread."""
+    tree, leaves = case.snapshot.tree, case.snapshot.tree.leaves
+    if not case.search.bound:
+        return np.array([0, leaves])
+    starts = np.arange(tree.size(case.search.ceiling) + 1)
+    for first in tree.first[case.search.ceiling :]:
+        starts = first[starts]
+    return starts
+
+
+def _uncordon(case: Case) -> Remedy | None:
+    """The fewest cordoned nodes of one domain that would help."""
+    table = case.snapshot.table
+    if not table.cordoned.any():
+        return None
+    potential = _potential(case, table.usable | table.cordoned)
+    before = _potential(case, table.usable)
+    rows = _cheapest(case, before.now, potential.now - before.now, potential.displaced)
+    for leaves in rows:
+        nodes = _rows_of(case, leaves)
+        nodes = nodes[table.cordoned[nodes]]
+        with _uncordoned(case.snapshot, nodes):
+            if case.fits():
+                return Remedy("uncordon", nodes=tuple(table.names[row] for row in nodes.tolist()))
+    return None
+
+
+@contextmanager
+def _uncordoned(snapshot: Snapshot, rows: IntArray) -> Iterator[None]:
+    snapshot.set_usable(rows, True)
+    try:
+        yield
+    finally:
+        snapshot.set_usable(rows, False)
+
+
+def _free(case: Case) -> Remedy | None:
+    """The fewest nodes of one domain that would help if they were empty."""
+    snapshot = case.snapshot
+    potential = _potential(case, snapshot.table.usable)
+    for leaves in _cheapest(case, potential.now, potential.empty - potential.now, potential.displaced):
+        with _emptied(snapshot, leaves):
+            if case.fits():
+                names = tuple(snapshot.table.names[row] for row in _rows_of(case, leaves).tolist())
+                return Remedy("free", nodes=names, pods=int(potential.displaced[leaves].sum()))
+    return None
+
+
+@contextmanager
+def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
+    """Give leaves back all that is used there."""
+    checkpoint = snapshot.checkpoint()
+    starts, ends = snapshot.tree.nodes[leaves], snapshot.tree.nodes[leaves + 1]
+    for leaf, start, end in zip(leaves.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        usable = snapshot.table.usable[start:end]
+        used = (snapshot.allocatable[:, start:end] * usable).sum(axis=1) - snapshot.remaining[:, leaf]
+        charge = tuple(zip(snapshot.resources, used.tolist(), strict=True))
+        snapshot.assume(np.array([leaf]), np.array([-1]), charge)
+    try:
+        yield
+    finally:
+        snapshot.rollback(checkpoint)
+
+
+def _rows_of(case: Case, leaves: IntArray) -> IntArray:
+    nodes = case.snapshot.tree.nodes
+    ranges = [np.arange(nodes[leaf], nodes[leaf + 1]) for leaf in leaves.tolist()]
+    return np.concatenate(ranges) if ranges else np.empty(0, dtype=np.int64)
+
+
+def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) -> Iterator[IntArray]:
+    """Leaves to change, for the three domains where fewest would do; then fewest pods, then path."""
+    bounds = _bounds(case)
+    need = case.workers.count // _leaf_size(case)
+    domains = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    helpful = np.flatnonzero(gain > 0)
+    order = helpful[np.lexsort((displaced[helpful], -gain[helpful], domains[helpful]))]
+    held = np.add.reduceat(now, bounds[:-1]) if len(now) else now
+    offers = []
+    for domain in np.unique(domains[order]).tolist():
+        low, high = np.searchsorted(domains[order], [domain, domain + 1])
+        leaves = order[low:high]
+        count = int(np.searchsorted(np.cumsum(gain[leaves]), max(1, need - int(held[domain])))) + 1
+        if count <= min(len(leaves), MOST_NODES):
+            chosen = leaves[:count]
+            offers.append((count, int(displaced[chosen].sum()), domain, np.sort(chosen)))
+    offers.sort(key=lambda offer: offer[:3])
+    for offer in offers[:3]:
+        yield offer[3]
+
+
+def _add(case: Case) -> Remedy | None:
+    """The fewest nodes like the roomiest one, in the domain that misses least."""
+    snapshot, search = case.snapshot, case.search
+    potential = _potential(case, snapshot.table.usable)
+    if not len(potential.empty):
+        return None
+    like = int(snapshot.tree.nodes[int(np.argmax(potential.empty))])
+    each = int(potential.empty.max())
+    bounds = _bounds(case)
+    held = np.add.reduceat(potential.now, bounds[:-1])
+    best = int(np.argmax(held))
+    need = case.workers.count // _leaf_size(case)
+    alone = search.bound and search.ceiling == snapshot.topology.lowest
+    if each <= 0 or (alone and each < need):
+        return None
+    path = () if alone or not search.bound else snapshot.tree.path(search.ceiling, best)
+    fewest = 1 if alone else max(1, -(-(need - int(held[best])) // each))
+    for count in (fewest, fewest + 1, 2 * fewest):
+        if count <= MOST_NODES and case.fits(grown(snapshot, like, path, count)):
+            return Remedy("add", nodes=(snapshot.table.names[like],), count=count, domain=path)
+    return None
+
+
+def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
+    """The snapshot with `count` more nodes like one row, empty, in a new place below `path`."""
+    table, topology = snapshot.table, snapshot.topology
+    size = len(table)
+    rows = np.concatenate((np.arange(size), np.full(count, like)))
+    bigger = table.take(rows)
+    bigger.names[size:] = [f"new node {number}" for number in range(1, count + 1)]
+    bigger.usable[size:] = True
+    bigger.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
+    for level, key in enumerate(topology.levels):
+        column = bigger.labels[key]
+        for row in range(size, size + count):
+            below = f"new {row}" if level == topology.lowest else "new"
+            column.codes[row] = column.intern(path[level] if level < len(path) else below)
+    after = Snapshot(topology, bigger, shapes=4)
+    return _with_usage(after, snapshot)
+
+
+def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:
+    """Usage of the nodes and leaves that both have."""
+    rows = np.array([after.row_of[name] for name in before.table.names])
+    leaves = np.array([after.tree.leaf_of[name] for name in before.tree.names])
+    after.other[:, rows] = before.other
+    after.admitted[:, leaves] = before.admitted
+    after.assumed[:, leaves] = before.assumed
+    after.use_columns({})
+    return after

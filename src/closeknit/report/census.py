@@ -1,0 +1,66 @@
+"""What every domain has, uses and has free, summed up the tree: the numbers behind trees and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.resources import PODS
+from ..model.topology import Path
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from ..state.tree import Tree
+
+GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "google.com/tpu", "aws.amazon.com/neuron")
+
+
+@dataclass(frozen=True)
+class Census:
+    """Columns per level and resource; nodes that are not usable count as nodes, but have nothing."""
+
+    tree: Tree
+    resources: list[str]
+    nodes: list[IntArray]
+    usable: list[IntArray]
+    allocatable: list[IntArray]
+    used: list[IntArray]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Census:
+        tree, usable = snapshot.tree, snapshot.table.usable
+        starts = tree.nodes[:-1]
+        allocatable = _sums(snapshot.allocatable * usable, starts)
+        bottom = (
+            np.diff(tree.nodes)[None, :],
+            _sums(usable.astype(np.int64)[None, :], starts),
+            allocatable,
+            allocatable - snapshot.remaining,
+        )
+        columns = [summed_up(tree, column) for column in bottom]
+        return cls(tree, snapshot.resources, [c[0] for c in columns[0]], [c[0] for c in columns[1]], *columns[2:])
+
+    def main_resource(self) -> str:
+        """What people ask about first: accelerators if there are any, else cpu."""
+        have = [name for name in self.resources if self.total(name) > 0]
+        known = [name for name in GPUS if name in have]
+        extended = [name for name in have if "/" in name]
+        return next(iter([*known, *extended, *(n for n in ("cpu", "memory") if n in have), PODS]))
+
+    def total(self, resource: str) -> int:
+        return int(self.allocatable[0][self.resources.index(resource)].sum())
+
+    def path(self, level: int, domain: int) -> Path:
+        return self.tree.path(level, domain)
+
+
+def _sums(columns: IntArray, starts: IntArray) -> IntArray:
+    return np.add.reduceat(columns, starts, axis=1) if len(starts) else columns
+
+
+def summed_up(tree: Tree, leaves: IntArray) -> list[IntArray]:
+    """A column of the leaves, summed for every level, top level first."""
+    levels = [leaves]
+    for first in reversed(tree.first):
+        levels.append(_sums(levels[-1], first[:-1]))
+    return levels[::-1]

@@ -1,0 +1,69 @@
+"""An explanation for people: what was asked, what each level offers, what stands in the way, what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from ..engine.explain import Cause, Explanation, LevelView
+from ..model.reason import Why
+from .plan import wording
+
+
+def diagnosis(name: str, found: Explanation) -> Iterator[str]:
+    """Line by line."""
+    asked = found.workers
+    leader = "" if found.leader is None else f" and its leader {found.leader.name}"
+    yield f"{name} does not fit: {found.reason}"
+    yield f"  asked: {asked.count} pods of {asked.name}{leader}, {wording(asked.constraint)}"
+    if found.levels:
+        yield "  level by level:"
+        width = max(len(view.level) for view in found.levels)
+        yield from (f"    {_level(view, width, asked.count)}" for view in found.levels)
+    if found.causes:
+        yield f"  what stands in the way, of {found.leaves} usable nodes:"
+        width = max(len(cause.cause) for cause in found.causes)
+        yield from (f"    {_cause(cause, width)}" for cause in found.causes)
+    if found.remedies:
+        yield "  any one of these would help (each was tried):"
+        yield from (f"    * {remedy}" for remedy in found.remedies)
+    elif found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
+        yield "  no single change would help: fewer pods, a looser level, freed or added nodes were tried"
+
+
+def _level(view: LevelView, width: int, need: int) -> str:
+    best = "/".join(view.best)
+    text = f"{view.level:<{width}}  {view.holding} of {view.domains} hold all; best {best}: {view.pods} of {need}"
+    if view.in_one_piece > view.pods:
+        text += f" (fragmented: its free room in one piece would hold {view.in_one_piece})"
+    return text
+
+
+def _cause(cause: Cause, width: int) -> str:
+    nodes = "1 node" if cause.leaves == 1 else f"{cause.leaves} nodes"
+    cost = f", which would hold {cause.pods} pods" if cause.pods else ""
+    return f"{cause.cause:<{width}}  {nodes}{cost}"
+
+
+def diagnosis_json(found: Explanation) -> dict[str, Any]:
+    return {
+        "podSet": found.workers.name,
+        "count": found.workers.count,
+        "reason": str(found.reason),
+        "usableNodes": found.leaves,
+        "levels": [
+            {
+                "level": view.level,
+                "domains": view.domains,
+                "holding": view.holding,
+                "best": {"path": list(view.best), "pods": view.pods, "inOnePiece": view.in_one_piece},
+            }
+            for view in found.levels
+        ],
+        "causes": [{"cause": cause.cause, "nodes": cause.leaves, "pods": cause.pods} for cause in found.causes],
+        "remedies": [
+            {**{key: value for key, value in asdict(remedy).items() if value}, "text": str(remedy)}
+            for remedy in found.remedies
+        ],
+    }

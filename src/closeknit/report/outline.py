@@ -1,0 +1,92 @@
+"""The data centre as an indented outline with bars, and the same as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..model.resources import show
+from .bars import FREE, USED, bar
+from .census import Census
+
+FEW = 60
+
+
+def default_level(census: Census) -> int:
+    """The lowest level that still fits on a screen."""
+    sizes = [len(column) for column in census.nodes]
+    return max((level for level, size in enumerate(sizes) if size <= FEW), default=0)
+
+
+def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> Iterator[str]:
+    """One line a domain, down to a level: nodes, a bar of what is used, numbers."""
+    at = census.resources.index(resource)
+    rows = list(_rows(census, 0, 0, len(census.nodes[0]), "", deepest, top=True))
+    width = max((len(label) for label, _, _ in rows), default=0)
+    for label, level, domain in rows:
+        whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
+        drawn = bar([(USED, used), (FREE, whole - used)])
+        free = f"{show(resource, whole - used):>8} of {show(resource, whole)} {resource} free"
+        yield f"{label:<{width}}  {_nodes(census, level, domain):<22}  {drawn}  {free}" + (
+            _others(census, level, domain, resource) if wide else ""
+        )
+
+
+def _rows(
+    census: Census, level: int, first: int, last: int, indent: str, deepest: int, top: bool = False
+) -> Iterator[tuple[str, int, int]]:
+    for domain in range(first, last):
+        end = domain == last - 1
+        branch = "" if top else ("└─ " if end else "├─ ")
+        yield f"{indent}{branch}{census.tree.values[level][domain] or '(empty)'}", level, domain
+        if level < deepest:
+            below = indent if top else indent + ("   " if end else "│  ")
+            start, stop = census.tree.first[level][domain : domain + 2].tolist()
+            yield from _rows(census, level + 1, start, stop, below, deepest)
+
+
+def _nodes(census: Census, level: int, domain: int) -> str:
+    nodes, out = int(census.nodes[level][domain]), int(census.nodes[level][domain] - census.usable[level][domain])
+    text = "1 node" if nodes == 1 else f"{nodes} nodes"
+    return f"{text}, {out} out" if out else text
+
+
+def _others(census: Census, level: int, domain: int, shown: str) -> str:
+    parts = []
+    for at, name in enumerate(census.resources):
+        if name != shown:
+            whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
+            parts.append(f"{name} {show(name, whole - used)}/{show(name, whole)}")
+    return "  " + "  ".join(parts)
+
+
+def outline_json(census: Census, deepest: int) -> dict[str, Any]:
+    """The same as data, nested as the tree is."""
+    return {
+        "topology": census.tree.topology.name,
+        "levels": list(census.tree.topology.levels),
+        "domains": [_domain_json(census, 0, domain, deepest) for domain in range(len(census.nodes[0]))],
+    }
+
+
+def _domain_json(census: Census, level: int, domain: int, deepest: int) -> dict[str, Any]:
+    resources = {
+        name: {
+            "allocatable": int(census.allocatable[level][at, domain]),
+            "used": int(census.used[level][at, domain]),
+            "free": int(census.allocatable[level][at, domain] - census.used[level][at, domain]),
+        }
+        for at, name in enumerate(census.resources)
+    }
+    value: dict[str, Any] = {
+        "level": census.tree.topology.levels[level],
+        "value": census.tree.values[level][domain],
+        "path": list(census.tree.path(level, domain)),
+        "nodes": int(census.nodes[level][domain]),
+        "usable": int(census.usable[level][domain]),
+        "resources": resources,
+    }
+    if level < deepest:
+        first, last = census.tree.first[level][domain : domain + 2].tolist()
+        value["domains"] = [_domain_json(census, level + 1, child, deepest) for child in range(first, last)]
+    return value

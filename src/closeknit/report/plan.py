@@ -1,0 +1,238 @@
+"""A plan: where a job's pods go, in the forms that people and programs want.
+
+The picture shows only the part of the tree that the job touches. Room is counted in pods like the job's own:
+
+    b02                         32 pods
+    └─ b02-r01                  32 pods  █████████▒▒▒░░░░   8 more fit
+       ├─ b02-r01-n01            8 pods  ████████████████   full
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..engine.fit import fit, fit_of
+from ..engine.match import PASSES
+from ..engine.place import Outcome, Result
+from ..engine.policy import Policy
+from ..model.assignment import Assignment
+from ..model.encoding import encode
+from ..model.request import Constraint, PodSet, Request
+from ..model.resources import show
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .bars import FREE, OURS, USED, bar
+from .census import summed_up
+
+MOST_LINES = 60
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One pod set of the plan, as columns over leaves: pods it got, room for more after, room if nothing ran."""
+
+    pod_set: PodSet
+    assignment: Assignment
+    pods: IntArray
+    after: IntArray
+    empty: IntArray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A job that fits. Build it before the job is committed."""
+
+    snapshot: Snapshot
+    name: str
+    placed: tuple[Placed, ...]
+    free: dict[str, int]
+
+
+def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> Plan:
+    """Numbers around a result: what is left once everything of it is taken."""
+    outcomes = [(o, o.assignment) for o in result.outcomes if o.assignment is not None]
+    checkpoint = snapshot.checkpoint()
+    for outcome, assignment in outcomes:
+        take(snapshot, assignment, outcome.pod_set)
+    placed = []
+    for outcome, assignment in outcomes:
+        pods = np.zeros(snapshot.tree.leaves, dtype=np.int64)
+        pods[[snapshot.tree.leaf_of[name] for name in assignment.values]] = assignment.counts
+        after, empty = _room(snapshot, outcome, policy)
+        placed.append(Placed(outcome.pod_set, assignment, pods, after, empty))
+    left = np.maximum(snapshot.remaining, 0).sum(axis=1).tolist()
+    free = dict(zip(snapshot.resources, left, strict=True))
+    snapshot.rollback(checkpoint)
+    return Plan(snapshot, name, tuple(placed), free)
+
+
+def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
+    """Let a pod set hold what it was assigned."""
+    leaves = np.array([snapshot.tree.leaf_of[name] for name in assignment.values], dtype=np.int64)
+    if len(leaves):
+        snapshot.admit(leaves, np.array(assignment.counts), pod_set.shape.charge)
+
+
+def _room(snapshot: Snapshot, outcome: Outcome, policy: Policy) -> tuple[IntArray, IntArray]:
+    """Pods like these that fit on each leaf: as things are, and if nothing at all ran."""
+    columns = fit_of(snapshot, outcome.pod_set.shape, None, policy)
+    whole = np.add.reduceat(snapshot.allocatable * snapshot.table.usable, snapshot.tree.nodes[:-1], axis=1)
+    return columns.pods.copy(), fit(snapshot, whole, columns.charge) * (columns.cause == PASSES)
+
+
+def order_of(request: Request, result: Result) -> list[Outcome]:
+    """Outcomes in the order of ranks: as the pod sets were written, a leader before its workers."""
+    found = {id(outcome.pod_set): outcome for outcome in result.outcomes}
+    ordered: list[Outcome] = []
+    for group in request.groups:
+        sets = sorted(group.pod_sets, key=lambda one: one.count) if group.name else list(group.pod_sets)
+        ordered += [found[id(one)] for one in sets if id(one) in found]
+    return ordered
+
+
+def common_level(snapshot: Snapshot, leaves: IntArray) -> int:
+    """The lowest level at which one domain holds all of these leaves; -1 if no single domain does."""
+    if not len(leaves):
+        return -1
+    low, high = int(leaves.min()), int(leaves.max())
+    for level in range(snapshot.topology.lowest, -1, -1):
+        if snapshot.tree.ancestor(low, level) == snapshot.tree.ancestor(high, level):
+            return level
+    return -1
+
+
+def as_json(made: Plan) -> dict[str, Any]:
+    """The machine-readable plan."""
+    return {
+        "fits": True,
+        "reason": None,
+        "workload": made.name,
+        "podSets": [_pod_set_json(made.snapshot, one) for one in made.placed],
+        "left": {
+            "pods": {one.pod_set.name: int(one.after.sum()) for one in made.placed},
+            "free": {name: show(name, value) for name, value in made.free.items()},
+        },
+    }
+
+
+def refusal_json(name: str, result: Result, request: Request) -> dict[str, Any]:
+    reasons = {id(o.pod_set): str(o.reason) for o in result.outcomes if o.reason is not None}
+    return {
+        "fits": False,
+        "reason": str(result.reason),
+        "workload": name,
+        "podSets": [
+            {"name": one.name, "count": one.count, "level": None, "assignment": None, "domains": [], "ranks": []}
+            | ({"reason": reasons[id(one)]} if id(one) in reasons else {})
+            for one in request.pod_sets
+        ],
+        "left": None,
+    }
+
+
+def _pod_set_json(snapshot: Snapshot, one: Placed) -> dict[str, Any]:
+    leaves = np.flatnonzero(one.pods)
+    level = common_level(snapshot, leaves)
+    lowest = snapshot.topology.lowest
+    paths = [list(snapshot.tree.path(lowest, leaf)) for leaf in leaves.tolist()]
+    return {
+        "name": one.pod_set.name,
+        "count": one.pod_set.count,
+        "level": snapshot.topology.levels[level] if level >= 0 else None,
+        "assignment": encode(one.assignment),
+        "domains": [
+            {"path": path, "pods": pods} for path, pods in zip(paths, one.pods[leaves].tolist(), strict=True)
+        ],
+        "ranks": [{"rank": rank, "node": "/".join(slot)} for rank, slot in enumerate(one.assignment.slots())],
+    }
+
+
+def wording(constraint: Constraint | None) -> str:
+    """A constraint in a few words."""
+    if constraint is None:
+        return "anywhere"
+    parts = [f"required {constraint.required}"] if constraint.required else []
+    parts += [f"preferred {constraint.preferred}"] if constraint.preferred else []
+    parts += [f"slices of {layer.size} per {layer.level}" for layer in constraint.slices]
+    return ", ".join(parts) or "unconstrained"
+
+
+def picture(made: Plan, everything: bool = False) -> Iterator[str]:
+    """The plan for people, line by line; `everything` leaves nothing out."""
+    for one in made.placed:
+        leaves = np.flatnonzero(one.pods)
+        level = common_level(made.snapshot, leaves)
+        where = _where(made.snapshot, leaves, level)
+        hosts = "1 domain" if len(leaves) == 1 else f"{len(leaves)} domains"
+        yield f"{made.name} · {one.pod_set.name}: {_pods(int(one.pods.sum()))} on {hosts}, {where}"
+        yield f"  asked: {wording(one.pod_set.constraint)}"
+        yield from _rows(made.snapshot, one, max(0, level), everything)
+        yield f"  left: {_pods(int(one.after.sum()))} like these would still fit in the cluster"
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _where(snapshot: Snapshot, leaves: IntArray, level: int) -> str:
+    if level < 0:
+        return "spread over several top-level domains"
+    domain = snapshot.tree.ancestor(int(leaves[0]), level) if len(leaves) else 0
+    return f"all in {'/'.join(snapshot.tree.path(level, domain))} ({snapshot.topology.levels[level]})"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A domain of the picture: pods of ours, places that others hold, places left."""
+
+    label: str
+    pods: int
+    used: int
+    left: int
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Per level: pods of ours, places left, and places if nothing ran at all."""
+
+    pods: list[IntArray]
+    left: list[IntArray]
+    empty: list[IntArray]
+
+
+def _rows(snapshot: Snapshot, one: Placed, start: int, everything: bool) -> Iterator[str]:
+    sums = Sums(*(summed_up(snapshot.tree, column) for column in (one.pods, one.after, one.empty)))
+    most = None if everything else MOST_LINES
+    lines = list(islice(_lines(snapshot, sums, start, "", 0, snapshot.tree.size(start), top=True), most))
+    hidden = sum(int(np.count_nonzero(pods)) for pods in sums.pods[start:]) - len(lines)
+    width = max((len(line.label) for line in lines), default=0)
+    for line in lines:
+        drawn = bar([(OURS, line.pods), (USED, line.used), (FREE, line.left)])
+        left = "full" if not line.left else f"{line.left} more fit"
+        yield f"  {line.label:<{width}}  {_pods(line.pods):>10}  {drawn}  {left}"
+    if hidden:
+        yield f"  … and {hidden} more domains; -o wide shows them all"
+
+
+def _lines(
+    snapshot: Snapshot, sums: Sums, level: int, indent: str, first: int, last: int, top: bool = False
+) -> Iterator[Line]:
+    """Touched domains first .. last of a level, each followed by what it holds."""
+    tree = snapshot.tree
+    touched = (first + np.flatnonzero(sums.pods[level][first:last])).tolist()
+    for domain in touched:
+        end = domain == touched[-1]
+        branch = "" if top else ("└─ " if end else "├─ ")
+        name = "/".join(tree.path(level, domain)) if top else tree.values[level][domain]
+        pods, left = int(sums.pods[level][domain]), int(sums.left[level][domain])
+        used = max(0, int(sums.empty[level][domain]) - pods - left)
+        yield Line(f"{indent}{branch}{name}", pods, used, left)
+        if level < snapshot.topology.lowest:
+            below = indent if top else indent + ("   " if end else "│  ")
+            children = tree.first[level][domain : domain + 2].tolist()
+            yield from _lines(snapshot, sums, level + 1, below, *children)
