@@ -133,7 +133,9 @@ class Fit:
         if self.score is not None:
             self.score[leaves] = np.add.reduceat(self.match.scores(rows) * passes, offsets)
         some = np.logical_or.reduceat(passes, offsets)
-        of_leaf = np.where(some, PASSES, np.maximum.reduceat(cause, offsets)).astype(np.int16)
+        why = np.minimum.reduceat(np.where(cause > PASSES, cause, np.iinfo(np.int16).max), offsets)
+        why[why == np.iinfo(np.int16).max] = ABSENT
+        of_leaf = np.where(some, PASSES, why).astype(np.int16)
         self._store(leaves, of_leaf, pods, beside, leader)
 
     def excluded(self, inside: IntArray | None = None) -> Mapping[str, int]:

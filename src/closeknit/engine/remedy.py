@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.request import Constraint, Group, PodSet, Request
+from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
@@ -83,31 +83,29 @@ class Case:
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Every change that helps, the cheapest kind first."""
-    offers: list[Callable[[Case], Remedy | None]] = [_uncordon, _relax, _fewer, _free, _add]
+    offers: list[Callable[[Case], Remedy | None]] = [_uncordon, _relax, _unslice, _fewer, _free, _add]
     return tuple(remedy for offer in offers if (remedy := offer(case)) is not None)
 
 
 def _relax(case: Case) -> Remedy | None:
-    """The lowest level above the required one, then preferred, then no slices."""
-    wanted = case.workers.constraint
-    if wanted is None:
+    """The lowest level above the required one, then preferred."""
+    wanted, levels, ceiling = case.workers.constraint, case.snapshot.topology.levels, case.search.ceiling
+    if wanted is None or wanted.required is None:
         return None
-    levels = case.snapshot.topology.levels
-    for change, remedy in _looser(wanted, levels, case.search.ceiling):
-        if case.fits(constraint=change):
-            return remedy
-    return None
+    for level in range(ceiling - 1, -1, -1):
+        if case.fits(constraint=replace(wanted, required=levels[level])):
+            return Remedy("relax", levels[level], "required")
+    preferred = replace(wanted, required=None, preferred=wanted.preferred or levels[ceiling])
+    return Remedy("relax", preferred.preferred or "", "preferred") if case.fits(constraint=preferred) else None
 
 
-def _looser(wanted: Constraint, levels: tuple[str, ...], ceiling: int) -> Iterator[tuple[Constraint, Remedy]]:
-    if wanted.required is not None:
-        for level in range(ceiling - 1, -1, -1):
-            yield replace(wanted, required=levels[level]), Remedy("relax", levels[level], "required")
-        preferred = replace(wanted, required=None, preferred=levels[ceiling])
-        yield preferred, Remedy("relax", levels[ceiling], "preferred")
-    if wanted.slices:
-        unsliced = replace(wanted, slices=(), unconstrained=True if wanted.spreads else wanted.unconstrained)
-        yield unsliced, Remedy("relax", mode="unsliced")
+def _unslice(case: Case) -> Remedy | None:
+    """No slices at all."""
+    wanted = case.workers.constraint
+    if wanted is None or not wanted.slices:
+        return None
+    unsliced = replace(wanted, slices=(), unconstrained=True if wanted.spreads else wanted.unconstrained)
+    return Remedy("relax", mode="unsliced") if case.fits(constraint=unsliced) else None
 
 
 def _fewer(case: Case) -> Remedy | None:

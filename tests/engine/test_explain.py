@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import pytest
+
+from closeknit.engine.explain import Explanation, explain
+from closeknit.engine.place import Result, place
+from closeknit.engine.policy import Policy
+from closeknit.model.node import Node
+from closeknit.model.request import Constraint, Layer, PodSet, Request
+from closeknit.model.shape import Shape
+from closeknit.model.topology import HOSTNAME
+from closeknit.state.snapshot import Snapshot
+from closeknit.state.table import NodeTable
+
+from .clusters import BLOCK, RACK, TAINT, TOPOLOGY, columns, host
+
+POLICY = Policy()
+
+
+def cluster() -> Snapshot:
+    """Two racks of one block: four hosts of 4 cpu each, one tainted, one cordoned; some are half used."""
+    nodes = [host(f"r1-{i}", "x", "1", 4) for i in range(4)] + [host(f"r2-{i}", "x", "2", 4) for i in range(2)]
+    nodes.append(host("r2-2", "x", "2", 4, taints=(TAINT,)))
+    nodes.append(Node("r2-3", host("r2-3", "x", "2", 4).labels, {"cpu": 4000, "pods": 110}, unschedulable=True))
+    snapshot = Snapshot(TOPOLOGY, NodeTable.of(nodes))
+    for name in ("r1-0", "r1-1"):
+        for _ in range(2):
+            snapshot.use(name, {"cpu": 1000})
+    return snapshot
+
+
+def ask(count: int, constraint: Constraint, cpu: int = 1000) -> Request:
+    return Request.of([PodSet("main", count, Shape.of({"cpu": cpu}), constraint)])
+
+
+def explained(count: int, constraint: Constraint, cpu: int = 1000) -> Explanation:
+    found = explain(cluster(), ask(count, constraint, cpu), POLICY)
+    assert isinstance(found, Explanation)
+    return found
+
+
+def texts(found: Explanation) -> list[str]:
+    return [str(remedy) for remedy in found.remedies]
+
+
+def test_a_job_that_fits_gives_its_result() -> None:
+    assert isinstance(explain(cluster(), ask(4, Constraint(required=RACK)), POLICY), Result)
+
+
+def test_each_level_tells_what_its_best_domain_holds() -> None:
+    found = explained(14, Constraint(required=RACK))
+    assert [(view.level, view.domains, view.holding, view.pods) for view in found.levels] == [
+        (BLOCK, 1, 1, 20),
+        (RACK, 2, 0, 12),
+        (HOSTNAME, 8, 0, 4),
+    ]
+    assert found.levels[1].best == ("x", "x-1")
+
+
+def test_causes_come_with_numbers() -> None:
+    found = explained(14, Constraint(required=RACK))
+    assert {(cause.cause, cause.leaves, cause.pods) for cause in found.causes} == {
+        ('taint "dedicated=x:NoSchedule"', 1, 4),
+        ("cordoned", 1, 4),
+    }
+
+
+def test_fragmentation_is_told_by_what_the_free_room_would_hold_in_one_piece() -> None:
+    found = explained(6, Constraint(required=RACK), cpu=3000)
+    rack = found.levels[1]
+    assert (rack.pods, rack.in_one_piece) == (2, 4)
+
+
+def test_the_smallest_changes_are_offered() -> None:
+    found = explained(14, Constraint(required=RACK))
+    assert texts(found) == [
+        f'relax to required "{BLOCK}"',
+        "ask for 12 pods instead of 14",
+        "free r1-0 (2 pods would have to move)",
+        "add 1 node like r1-0 in x/x-1",
+    ]
+
+
+def test_uncordoning_is_offered_where_it_helps() -> None:
+    snapshot = cluster()
+    for name in ("r1-2", "r1-3"):
+        snapshot.use(name, {"cpu": 4000})
+    found = explain(snapshot, ask(12, Constraint(required=RACK)), POLICY)
+    assert isinstance(found, Explanation)
+    assert "uncordon r2-3" in texts(found)
+
+
+def test_dropping_slices_is_offered_where_only_they_stand_in_the_way() -> None:
+    found = explained(12, Constraint(required=RACK, slices=(Layer(HOSTNAME, 4),)))
+    assert "drop the slice constraint" in texts(found)
+
+
+def test_a_host_cannot_be_made_larger_by_adding_nodes() -> None:
+    assert not any(text.startswith("add") for text in texts(explained(5, Constraint(required=HOSTNAME))))
+
+
+def test_a_wrong_request_is_explained_by_its_reason_alone() -> None:
+    found = explained(2, Constraint(required="example.com/row"))
+    assert (str(found.reason), found.levels, found.remedies) == (
+        "no requested topology level: example.com/row",
+        (),
+        (),
+    )
+
+
+def test_the_second_pod_set_is_explained_beside_what_the_first_took() -> None:
+    wanted = Constraint(required=RACK)
+    sets = [PodSet("one", 12, Shape.of({"cpu": 1000}), wanted), PodSet("two", 12, Shape.of({"cpu": 1000}), wanted)]
+    found = explain(cluster(), Request.of(sets), POLICY)
+    assert isinstance(found, Explanation)
+    assert found.workers.name == "two"
+    assert found.levels[1].pods == 8
+
+
+@pytest.mark.parametrize("count", [9, 14, 30])
+def test_explaining_changes_nothing(count: int) -> None:
+    snapshot = cluster()
+    before, usable = columns(snapshot), snapshot.table.usable.tolist()
+    request = ask(count, Constraint(required=RACK))
+    explain(snapshot, request, POLICY)
+    assert (columns(snapshot), snapshot.table.usable.tolist()) == (before, usable)
+    assert str(place(snapshot, request, POLICY).reason) == str(place(cluster(), request, POLICY).reason)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from closeknit.model.gates import ALL_GATES, OUR_GATES, GateError, Gates, parse_changes
+
+
+def test_defaults_are_those_of_the_table() -> None:
+    gates = Gates.profile()
+    assert all((name in gates) == gate.default for name, gate in ALL_GATES.items())
+
+
+def test_the_kueue_profile_switches_all_of_ours_off() -> None:
+    gates = Gates.profile("kueue")
+    assert not any(gate.name in gates for gate in OUR_GATES)
+    assert "TASProfileMixed" in gates
+
+
+def test_one_of_ours_can_be_switched_on_in_the_kueue_profile() -> None:
+    assert "AutoLevel" in Gates.profile("kueue", {"AutoLevel": True})
+
+
+def test_an_unknown_gate_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(GateError, match='unknown feature gate "AutoLevle"; did you mean AutoLevel'):
+        parse_changes("AutoLevle=true")
+
+
+@pytest.mark.parametrize("text", ["AutoLevel", "AutoLevel=yes", "AutoLevel=", "=true"])
+def test_a_change_that_is_not_name_equals_bool_is_refused(text: str) -> None:
+    with pytest.raises(GateError):
+        parse_changes(text)
+
+
+def test_changes_are_read() -> None:
+    assert parse_changes("AutoLevel=false, TASBalancedPlacement=True") == {
+        "AutoLevel": False,
+        "TASBalancedPlacement": True,
+    }
+
+
+def test_a_gate_that_is_asked_for_needs_what_it_stands_on() -> None:
+    with pytest.raises(GateError, match="TASBalancedPlacement needs TopologyAwareScheduling"):
+        Gates.profile("kueue", {"TopologyAwareScheduling": False, "TASBalancedPlacement": True})
+
+
+def test_a_default_gate_goes_off_with_what_it_stands_on() -> None:
+    gates = Gates.profile("kueue", {"TASFailedNodeReplacement": False})
+    assert "TASFailedNodeReplacementFailFast" not in gates
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(GateError, match="closeknit, kueue"):
+        Gates.profile("volcano")

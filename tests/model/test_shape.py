@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from closeknit.model.shape import Requirement, Shape, Taint, Toleration
+
+GPU = Taint("gpu", "yes", "NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerates"),
+    [
+        (Toleration("gpu", "Equal", "yes"), True),
+        (Toleration("gpu", "Equal", "no"), False),
+        (Toleration("gpu", "Exists"), True),
+        (Toleration("", "Exists"), True),
+        (Toleration("", "Equal", "yes"), False),
+        (Toleration("gpu", "Exists", effect="NoExecute"), False),
+        (Toleration("gpu", "Exists", effect="NoSchedule"), True),
+        (Toleration("gpu", "Nonsense", "yes"), False),
+    ],
+)
+def test_a_toleration_covers_what_kubernetes_says(toleration: Toleration, tolerates: bool) -> None:
+    assert toleration.tolerates(GPU) is tolerates
+
+
+@pytest.mark.parametrize(
+    ("operator", "bound", "value", "tolerates"),
+    [("Gt", "3", "5", True), ("Gt", "5", "5", False), ("Lt", "5", "3", True), ("Lt", "5", "many", False)],
+)
+def test_numeric_tolerations_compare_the_taint_with_the_bound(
+    operator: str, bound: str, value: str, tolerates: bool
+) -> None:
+    assert Toleration("sla", operator, bound).tolerates(Taint("sla", value, "NoSchedule")) is tolerates
+
+
+@pytest.mark.parametrize(
+    ("requirement", "value", "admits"),
+    [
+        (Requirement("k", "In", ("a", "b")), "a", True),
+        (Requirement("k", "In", ("a",)), None, False),
+        (Requirement("k", "NotIn", ("a",)), None, True),
+        (Requirement("k", "NotIn", ("a",)), "a", False),
+        (Requirement("k", "Exists"), "", True),
+        (Requirement("k", "DoesNotExist"), None, True),
+        (Requirement("k", "Gt", ("3",)), "4", True),
+        (Requirement("k", "Lt", ("3",)), "4", False),
+        (Requirement("k", "Gt", ("3",)), None, False),
+        (Requirement("k", "Gt", ("3", "4")), "9", False),
+    ],
+)
+def test_a_requirement_admits_what_kubernetes_says(
+    requirement: Requirement, value: str | None, admits: bool
+) -> None:
+    assert requirement.admits(value) is admits
+
+
+def test_shapes_are_equal_whatever_the_order_of_their_parts() -> None:
+    one = Shape.of({"cpu": 1, "memory": 2}, {"a": "1", "b": "2"})
+    other = Shape.of({"memory": 2, "cpu": 1}, {"b": "2", "a": "1"})
+    assert (one, hash(one)) == (other, hash(other))
+
+
+def test_a_pod_always_takes_a_place_among_the_pods() -> None:
+    assert Shape.of({"cpu": 1}).charge == (("cpu", 1), ("pods", 1))
+
+
+def test_a_taint_reads_as_kubectl_writes_it() -> None:
+    assert (str(GPU), str(Taint("k", "", "NoExecute"))) == ("gpu=yes:NoSchedule", "k:NoExecute")
