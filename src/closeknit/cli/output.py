@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
+import msgspec
 
 OUTPUT = click.option(
-    "-o", "--output", type=click.Choice(["json", "yaml", "wide"]), help="For machines: json or yaml; wide: more columns."
+    "-o",
+    "--output",
+    type=click.Choice(["json", "yaml", "wide"]),
+    help="For machines: json or yaml; wide: more columns.",
 )
 
 
 def emit(value: Any, form: str) -> None:
     """Write a plain value as JSON or YAML."""
     if form == "json":
-        click.echo(json.dumps(value, indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
         return
     import yaml
 
-    click.echo(yaml.safe_dump(value, sort_keys=False, default_flow_style=False), nl=False)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    click.echo(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False), nl=False)

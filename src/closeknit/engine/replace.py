@@ -29,8 +29,15 @@ class Broken:
     existing: Assignment
 
 
-def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy) -> Result:
-    """New assignments for pod sets that lost `node`, given by its hostname; each pod set by itself, in order."""
+def replace(
+    snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy, owned_by_pod: bool = False
+) -> Result:
+    """New assignments for pod sets that lost `node`, given by its hostname; each pod set by itself, in order.
+
+    A workload that one bare pod owns keeps what it has: that pod is bound and will not move.
+    """
+    if owned_by_pod and "SkipReassignmentForPodOwnedWorkloads" in policy.gates:
+        return Result(tuple(Outcome(one.pod_set, one.existing) for one in broken))
     checkpoint = snapshot.checkpoint()
     outcomes: list[Outcome] = []
     try:

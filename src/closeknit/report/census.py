@@ -55,7 +55,7 @@ class Census:
 
 
 def _sums(columns: IntArray, starts: IntArray) -> IntArray:
-    return np.add.reduceat(columns, starts, axis=1) if len(starts) else columns
+    return np.add.reduceat(columns, starts, axis=-1) if len(starts) else columns
 
 
 def summed_up(tree: Tree, leaves: IntArray) -> list[IntArray]:

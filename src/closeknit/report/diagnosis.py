@@ -34,7 +34,8 @@ def diagnosis(name: str, found: Explanation) -> Iterator[str]:
 
 def _level(view: LevelView, width: int, need: int) -> str:
     best = "/".join(view.best)
-    text = f"{view.level:<{width}}  {view.holding} of {view.domains} hold all; best {best}: {view.pods} of {need}"
+    hold = "holds" if view.holding == 1 else "hold"
+    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {best} holds most: {view.pods}"
     if view.in_one_piece > view.pods:
         text += f" (fragmented: its free room in one piece would hold {view.in_one_piece})"
     return text

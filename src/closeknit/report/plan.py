@@ -106,13 +106,13 @@ def common_level(snapshot: Snapshot, leaves: IntArray) -> int:
     return -1
 
 
-def as_json(made: Plan) -> dict[str, Any]:
-    """The machine-readable plan."""
+def as_json(made: Plan, by_prefix: bool = True) -> dict[str, Any]:
+    """The machine-readable plan; `by_prefix` is how assignments are encoded."""
     return {
         "fits": True,
         "reason": None,
         "workload": made.name,
-        "podSets": [_pod_set_json(made.snapshot, one) for one in made.placed],
+        "podSets": [_pod_set_json(made.snapshot, one, by_prefix) for one in made.placed],
         "left": {
             "pods": {one.pod_set.name: int(one.after.sum()) for one in made.placed},
             "free": {name: show(name, value) for name, value in made.free.items()},
@@ -135,7 +135,7 @@ def refusal_json(name: str, result: Result, request: Request) -> dict[str, Any]:
     }
 
 
-def _pod_set_json(snapshot: Snapshot, one: Placed) -> dict[str, Any]:
+def _pod_set_json(snapshot: Snapshot, one: Placed, by_prefix: bool) -> dict[str, Any]:
     leaves = np.flatnonzero(one.pods)
     level = common_level(snapshot, leaves)
     lowest = snapshot.topology.lowest
@@ -144,7 +144,7 @@ def _pod_set_json(snapshot: Snapshot, one: Placed) -> dict[str, Any]:
         "name": one.pod_set.name,
         "count": one.pod_set.count,
         "level": snapshot.topology.levels[level] if level >= 0 else None,
-        "assignment": encode(one.assignment),
+        "assignment": encode(one.assignment, by_prefix),
         "domains": [
             {"path": path, "pods": pods} for path, pods in zip(paths, one.pods[leaves].tolist(), strict=True)
         ],

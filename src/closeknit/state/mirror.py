@@ -29,19 +29,30 @@ class OtherPod(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What one pod set of an admitted workload holds."""
+    """What one pod set of an admitted workload holds, in a flavor."""
 
     assignment: Assignment
     shape: Shape
+    flavor: str = ""
 
 
 class Mirror:
-    """`labels` are those of the flavor: only nodes that carry them take part."""
+    """`labels` are those of the flavor: only nodes that carry them take part.
+
+    Flavors may cover the same hosts. With `share_hosts` (the gate TASHandleOverlappingFlavors) a flavor whose
+    topology ends at the host sees usage by host of every flavor, else only its own.
+    """
 
     def __init__(
-        self, topology: Topology, labels: Mapping[str, str] | None = None, shapes: int = DEFAULT_SHAPES
+        self,
+        topology: Topology,
+        labels: Mapping[str, str] | None = None,
+        flavor: str = "",
+        share_hosts: bool = True,
+        shapes: int = DEFAULT_SHAPES,
     ) -> None:
         self.topology, self.labels, self.shapes = topology, dict(labels or {}), shapes
+        self.flavor, self.share_hosts = flavor, share_hosts
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, OtherPod] = {}
         self.usages: dict[str, Usage] = {}
@@ -78,14 +89,19 @@ class Mirror:
 
     def admit(self, key: str, usage: Usage) -> None:
         self.release(key)
-        self.usages[key] = usage
-        if self._snapshot is not None:
-            _charge(self._snapshot, usage, 1)
+        if self._sees(usage):
+            self.usages[key] = usage
+            if self._snapshot is not None:
+                _charge(self._snapshot, usage, 1)
 
     def release(self, key: str) -> None:
         usage = self.usages.pop(key, None)
         if usage is not None and self._snapshot is not None:
             _charge(self._snapshot, usage, -1)
+
+    def _sees(self, usage: Usage) -> bool:
+        shared = self.share_hosts and self.topology.ends_at_host and usage.assignment.by_host
+        return shared or usage.flavor == self.flavor
 
     def _takes_part(self, node: Node) -> bool:
         labelled = all(node.labels.get(key) == value for key, value in self.labels.items())

@@ -46,12 +46,9 @@ def placement(case: Case) -> Prepared:
     if unhealthy:
         existing = admitted(workload)
         broken = [Broken(one, existing[one.name]) for one in pod_sets]
-        keep = owned_by_one_pod(workload) and "SkipReassignmentForPodOwnedWorkloads" in policy.gates
-        if keep:
-            kept = [{"assignment": plain(one.existing), "reason": ""} for one in broken]
-            return Prepared(lambda: kept, lambda answer: answer, want)
+        owned = owned_by_one_pod(workload)
         return Prepared(
-            lambda: replace(snapshot, broken, unhealthy[0]["name"], policy),
+            lambda: replace(snapshot, broken, unhealthy[0]["name"], policy, owned),
             lambda result: shown(pod_sets, result),
             want,
         )

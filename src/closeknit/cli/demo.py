@@ -1,0 +1,73 @@
+"""`closeknit demo`: a guided tour of the commands on the sample data centre that comes with the package."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import click
+
+from .main import cli
+
+STEPS = (
+    (
+        "A data centre of 128 GPU nodes, a good half in use. Its levels are found by their labels.",
+        "topology suggest --nodes datacentre.yaml",
+    ),
+    ("What is free where? Bars count GPUs.", "tree --nodes datacentre.yaml --level rack {levels}"),
+    (
+        "A job of 24 pods must share one rack. Where would it go?",
+        "place train.yaml --nodes datacentre.yaml {levels}",
+    ),
+    (
+        "The same plan for mpirun. Ranks that talk to each other sit next to each other.",
+        "place train.yaml --nodes datacentre.yaml {levels} -o hostfile",
+    ),
+    (
+        "Slices: 32 pods in one block if possible, each eight of them on one host.",
+        "place sliced.yaml --nodes datacentre.yaml {levels}",
+    ),
+    ("48 pods in one rack are too many.", "place pretrain.yaml --nodes datacentre.yaml {levels}"),
+    ("Why, and what would help?", "explain pretrain.yaml --nodes datacentre.yaml {levels}"),
+    ("Manifests can be checked before anything is placed.", "check train.yaml sliced.yaml pretrain.yaml"),
+)
+LEVELS = "--levels cloud.provider.com/topology-block,cloud.provider.com/topology-rack,kubernetes.io/hostname"
+
+
+@click.command()
+@click.option("--pause/--no-pause", default=None, help="Wait for Enter between steps; default: on a terminal.")
+@click.option("--step", type=click.IntRange(1, len(STEPS)), help="Show one step only.")
+def command(pause: bool | None, step: int | None) -> None:
+    """A guided tour on a sample data centre.
+
+    Runs the commands of this tool one after the other and shows what they answer. Nothing is written.
+    """
+    waits = sys.stdin.isatty() and sys.stdout.isatty() if pause is None else pause
+    with as_file(files("closeknit") / "samples") as folder:
+        for number, (text, line) in enumerate(STEPS, start=1):
+            if step in (None, number):
+                _show(number, text, line.replace("{levels}", LEVELS), folder)
+                if waits and step is None and number < len(STEPS):
+                    click.pause(click.style("\n-- Enter for the next step --", dim=True))
+        click.echo(_farewell(folder))
+
+
+def _show(number: int, text: str, line: str, folder: Path) -> None:
+    click.secho(f"\n[{number}/{len(STEPS)}] {text}", bold=True)
+    click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", fg="cyan")
+    words = [str(folder / word) if word.endswith(".yaml") else word for word in shlex.split(line)]
+    cli.main(words, prog_name="closeknit", standalone_mode=False)
+
+
+def _farewell(folder: Path) -> str:
+    return f"""
+That was all. The files are in {folder}; copy them and change them. Then, with your own cluster:
+
+  kubectl get nodes -o json > nodes.json
+  kubectl get pods -A -o json > pods.json
+  closeknit tree --nodes nodes.json --pods pods.json
+  closeknit place YOUR-JOB.yaml --nodes nodes.json --pods pods.json
+
+`closeknit --help` lists the commands, and every command has a --help with examples."""

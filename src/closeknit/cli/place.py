@@ -1,0 +1,99 @@
+"""`closeknit place`: where the pods of a job would go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..dialects.kueue.jobs import Job
+from ..engine.place import Result, place
+from ..engine.policy import Policy
+from ..model.mistake import refuse
+from ..report.census import Census
+from ..report.launch import FORMATS
+from ..report.plan import as_json, order_of, picture, plan, refusal_json, take
+from ..report.svg import draw
+from ..state.snapshot import Snapshot
+from .inputs import Loaded, cluster_options, load
+from .jobs import read_jobs
+from .output import emit
+
+DOES_NOT_FIT = 3
+
+
+@click.command()
+@click.argument("jobs", nargs=-1, required=True, metavar="JOB.yaml...")
+@cluster_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["json", "yaml", "wide", *FORMATS]),
+    help="json, yaml: the plan as data; wide: every domain; hostfile, rankfile: Open MPI; torchrun: node ranks.",
+)
+@click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the placement into this SVG file.")
+def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluster: Any) -> int:
+    """Where the pods of a job would go.
+
+    JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads with Kueue's topology annotations. Several are placed
+    in order, each beside what the earlier ones took. Exit code 3 says that one does not fit.
+
+    \b
+      closeknit place train.yaml --nodes nodes.yaml
+      kubectl get nodes -o json | closeknit place train.yaml --nodes - -o hostfile
+    """
+    loaded = load(**cluster)
+    policy = Policy(loaded.gates)
+    snapshot = loaded.snapshot
+    read = read_jobs(jobs, loaded.gates)
+    if output in FORMATS and not snapshot.topology.ends_at_host:
+        raise refuse(
+            f"a {output} names hosts, but the topology ends at {snapshot.topology.levels[-1]}",
+            "use levels that end with kubernetes.io/hostname",
+        )
+    answers, fits = [], True
+    for job in read:
+        result = place(snapshot, job.request, policy)
+        fits &= result.fits
+        answers.append(_answer(snapshot, job, result, policy, output))
+        for outcome in result.outcomes if result.fits else ():
+            assert outcome.assignment is not None
+            take(snapshot, outcome.assignment, outcome.pod_set)
+    if output in ("json", "yaml"):
+        emit(answers[0] if len(answers) == 1 else answers, output)
+    if svg:
+        _draw(loaded, svg)
+    return 0 if fits else DOES_NOT_FIT
+
+
+def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output: str | None) -> Any:
+    """The plan as data, or printed at once."""
+    if output in ("json", "yaml"):
+        if not result.fits:
+            return refusal_json(job.workload, result, job.request)
+        ordered = Result(tuple(order_of(job.request, result)))
+        by_prefix = "TASAssignmentsEncodingByHostnamePrefix" in policy.gates
+        return as_json(plan(snapshot, job.workload, ordered, policy), by_prefix)
+    if not result.fits:
+        click.echo(f"{job.kind} {job.name} does not fit: {result.reason}", err=output in FORMATS)
+        hint = "`closeknit explain` with the same arguments says why, and what would help."
+        click.echo(hint, err=True)
+        return None
+    ordered = Result(tuple(order_of(job.request, result)))
+    if output in FORMATS:
+        lines = FORMATS[output]([o.assignment for o in ordered.outcomes if o.assignment is not None])
+    else:
+        made = plan(snapshot, f"{job.kind} {job.name}", ordered, policy)
+        lines = picture(made, everything=output == "wide")
+    for line in lines:
+        click.echo(line)
+    return None
+
+
+def _draw(loaded: Loaded, svg: str) -> None:
+    """The data centre with what the placed jobs took."""
+    census = Census.of(loaded.snapshot)
+    pods = loaded.snapshot.admitted[loaded.snapshot.index["pods"]]
+    Path(svg).write_text(draw(census, census.main_resource(), ours=pods), encoding="utf-8")
+    click.echo(f"wrote {svg}", err=True)
