@@ -96,8 +96,7 @@ def bulk(size: int = 10_000, gangs: int = 1000) -> float:
     shapes = [Shape.of({**POD, "cpu": 2000 + 500 * i, "memory": (4 + i) * GIB}) for i in range(10)]
     constraints = [Constraint(preferred=RACK), Constraint(required=BLOCK), Constraint(unconstrained=True)]
     asked = [
-        Request.of([PodSet("main", int(rng.integers(2, 17)), shapes[i % 10], constraints[i % 3])])
-        for i in range(gangs)
+        Request.of([PodSet("main", int(rng.integers(2, 17)), shapes[i % 10], constraints[i % 3])]) for i in range(gangs)
     ]
     begin = perf_counter()
     placed = 0

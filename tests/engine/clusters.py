@@ -85,9 +85,7 @@ def constraints(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Constraint:
 
 def shapes() -> st.SearchStrategy[Shape]:
     tolerations = st.sampled_from([(), (Toleration("dedicated", "Exists"),)])
-    return st.builds(
-        lambda cpu, t: Shape.of({"cpu": cpu}, None, t), st.sampled_from([500, 1000, 2000]), tolerations
-    )
+    return st.builds(lambda cpu, t: Shape.of({"cpu": cpu}, None, t), st.sampled_from([500, 1000, 2000]), tolerations)
 
 
 @st.composite

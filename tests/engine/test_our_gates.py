@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -27,14 +29,14 @@ def ask(
     constraint: Constraint,
     policy: Policy,
     topology: Topology = TOPOLOGY,
-    **shape: object,
+    **of: Any,
 ) -> Result:
     snapshot = Snapshot(topology, NodeTable.of(nodes))
-    return place(snapshot, one(count, constraint, **shape), policy)
+    return place(snapshot, one(count, constraint, **of), policy)
 
 
-def one(count: int, constraint: Constraint, cpu: int = 1000, **shape: object) -> Request:
-    return Request.of([PodSet("main", count, Shape.of({"cpu": cpu}, **shape), constraint)])  # type: ignore[arg-type]
+def one(count: int, constraint: Constraint, cpu: int = 1000, **shape: Any) -> Request:
+    return Request.of([PodSet("main", count, Shape.of({"cpu": cpu}, **shape), constraint)])
 
 
 def reason(result: Result) -> str:
@@ -112,9 +114,7 @@ class TestRefuseUnevenSlices:
     sliced = Constraint(required=BLOCK, slices=(Layer(RACK, 4),))
 
     def test_an_uneven_count_is_refused_with_the_two_nearest(self) -> None:
-        assert (
-            reason(ask(self.nodes, 6, self.sliced, ON)) == "6 pods do not divide into slices of 4; use 4 or 8 pods"
-        )
+        assert reason(ask(self.nodes, 6, self.sliced, ON)) == "6 pods do not divide into slices of 4; use 4 or 8 pods"
 
     def test_less_than_a_slice_names_the_one_count_there_is(self) -> None:
         assert reason(ask(self.nodes, 3, self.sliced, ON)) == "3 pods do not divide into slices of 4; use 4 pods"
@@ -187,9 +187,7 @@ class TestAutoLevel:
 class TestWhereKueuePanics:
     def test_balancing_less_than_a_slice_gives_a_reason(self) -> None:
         policy = Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
-        result = ask(
-            (host("a", "x", "1", 9),), 2, Constraint(preferred=RACK, slices=(Layer(HOSTNAME, 4),)), policy
-        )
+        result = ask((host("a", "x", "1", 9),), 2, Constraint(preferred=RACK, slices=(Layer(HOSTNAME, 4),)), policy)
         assert reason(result) == "2 pods are fewer than one slice of 4; nothing can be balanced"
 
     def test_shrinking_with_a_leader_that_has_no_place_gives_a_reason(self) -> None:
@@ -211,3 +209,13 @@ class TestWhereKueuePanics:
         sets = [PodSet(name, 1, shape, wanted, "g") for name in "abc"]
         result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), Request.of(sets), ON)
         assert reason(result) == "group g is not one pod set, nor a leader with its workers"
+
+
+def test_a_pod_set_without_pods_gets_an_empty_assignment_and_leads_nobody() -> None:
+    wanted, shape = Constraint(required=RACK), Shape.of({"cpu": 1000})
+    sets = [PodSet("none", 0, shape, wanted, "g"), PodSet("one", 1, shape, wanted, "g")]
+    result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), Request.of(sets), ON)
+    assert {o.pod_set.name: o.assignment and tuple(o.assignment.domains) for o in result.outcomes} == {
+        "one": ((("a",), 1),),
+        "none": (),
+    }

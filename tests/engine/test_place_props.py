@@ -48,9 +48,7 @@ def test_no_node_gets_more_pods_than_it_holds(policy: Policy, cluster: Cluster, 
 @each_policy
 @EXAMPLES
 @given(cluster=clusters(), request=requests())
-def test_pods_go_only_to_nodes_that_are_ready_and_tolerated(
-    policy: Policy, cluster: Cluster, request: Request
-) -> None:
+def test_pods_go_only_to_nodes_that_are_ready_and_tolerated(policy: Policy, cluster: Cluster, request: Request) -> None:
     result = place(cluster.snapshot(), request, policy)
     nodes = {node.name: node for node in cluster.nodes}
     workers = max(request.pod_sets, key=lambda one: one.count)

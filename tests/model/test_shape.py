@@ -49,9 +49,7 @@ def test_numeric_tolerations_compare_the_taint_with_the_bound(
         (Requirement("k", "Gt", ("3", "4")), "9", False),
     ],
 )
-def test_a_requirement_admits_what_kubernetes_says(
-    requirement: Requirement, value: str | None, admits: bool
-) -> None:
+def test_a_requirement_admits_what_kubernetes_says(requirement: Requirement, value: str | None, admits: bool) -> None:
     assert requirement.admits(value) is admits
 
 

@@ -4,7 +4,6 @@ from closeknit.model.assignment import Assignment
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.state.mirror import Mirror, Usage
-
 from engine.clusters import BY_RACK, TOPOLOGY, host
 
 

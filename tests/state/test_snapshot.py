@@ -21,9 +21,7 @@ def test_leaves_are_numbered_by_path_not_by_name() -> None:
 
 
 def test_every_domain_is_a_slice_of_the_level_below() -> None:
-    built = snapshot(
-        host("a", "x", "1", 1), host("b", "x", "2", 1), host("c", "x", "2", 1), host("d", "y", "1", 1)
-    )
+    built = snapshot(host("a", "x", "1", 1), host("b", "x", "2", 1), host("c", "x", "2", 1), host("d", "y", "1", 1))
     assert [first.tolist() for first in built.tree.first] == [[0, 2, 3], [0, 1, 3, 4]]
     assert built.tree.leaf_range(0, 0) == (0, 3)
     assert built.tree.ancestor(3, 0) == 1

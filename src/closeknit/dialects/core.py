@@ -99,9 +99,7 @@ class PreferredTerm(Struct):
 
 
 class NodeAffinity(Struct):
-    required: RequiredTerms | None = msgspec.field(
-        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
+    required: RequiredTerms | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
     preferred: list[PreferredTerm] | None = msgspec.field(
         default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
     )

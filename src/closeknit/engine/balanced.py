@@ -208,11 +208,7 @@ def _by_evenness(problem: Problem, best: Siblings) -> IntArray:
     share = np.divide(below.pods, owner, out=np.zeros(len(owner)), where=owner > 0)
     terms = np.where(share > 0, share * np.log2(np.where(share > 0, share, 1.0)), 0.0)
     entropy = -np.add.reduceat(terms, starts)
-    keys = (
-        (-entropy, -level.slices_beside)
-        if level.leader is None
-        else (-entropy, -level.slices_beside, -level.leader)
-    )
+    keys = (-entropy, -level.slices_beside) if level.leader is None else (-entropy, -level.slices_beside, -level.leader)
     return np.lexsort(keys)
 
 

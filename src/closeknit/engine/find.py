@@ -110,9 +110,7 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
     listed = _spread_list(problem, level)
     if isinstance(listed, Reason):
         return listed
-    share = fill_in_order(
-        np.arange(len(listed)), room_of(level, listed, True), need, problem.leaders, search.ascending
-    )
+    share = fill_in_order(np.arange(len(listed)), room_of(level, listed, True), need, problem.leaders, search.ascending)
     if share is None:
         return Spread(number, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     order = np.argsort(listed[share.at])
@@ -231,9 +229,7 @@ def _divide_all(
     return pool[order], amounts[order]
 
 
-def divide_one(
-    problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int
-) -> Share | None:
+def divide_one(problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int) -> Share | None:
     """One domain's share among its children, with the leader if it is here."""
     order = ordered(plain_keys(level, problem.search.ascending), kids)
     holds = room_of(level, kids, by_slices=False).chunked(chunk)

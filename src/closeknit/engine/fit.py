@@ -98,9 +98,7 @@ class Fit:
         taken = self.snapshot.charge_vector(self.leader_charge)[:, None] * leader
         return pods, fit(self.snapshot, capacity - taken, self.charge), leader
 
-    def _store(
-        self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray
-    ) -> None:
+    def _store(self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray) -> None:
         passes = cause == PASSES
         self.cause[leaves] = cause
         self.pods[leaves] = pods * passes

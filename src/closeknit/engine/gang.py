@@ -75,10 +75,8 @@ def leader_assignment(snapshot: Snapshot, placed: Spread) -> Assignment:
 
 
 def worker_assignment(snapshot: Snapshot, placed: Spread) -> Assignment:
-    if placed.leader >= 0:
-        keep = placed.pods > 0
-        return assignment(snapshot, placed.at[keep], placed.pods[keep])
-    return assignment(snapshot, placed.at, placed.pods)
+    keep = placed.pods > 0
+    return assignment(snapshot, placed.at[keep], placed.pods[keep])
 
 
 def leaves_of(snapshot: Snapshot, existing: Assignment) -> tuple[IntArray, IntArray]:

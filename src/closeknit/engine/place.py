@@ -7,9 +7,9 @@ the outcome says which pod set failed and why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..model.assignment import Assignment
+from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
 from ..model.request import Group, PodSet, Request
 from ..state.snapshot import Snapshot
@@ -60,6 +60,13 @@ def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
 
 
 def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:
+    """Pod sets without pods get an empty assignment and play no part."""
+    empty = [one for one in group.pod_sets if one.count == 0]
+    if empty:
+        nothing = Assignment(assignment_levels(snapshot.topology), (), ())
+        rest = tuple(one for one in group.pod_sets if one.count)
+        others = _place_group(snapshot, replace(group, members=rest), policy) if rest else []
+        return others + [Outcome(one, nothing) for one in empty]
     found = roles(group)
     if isinstance(found, Reason):
         return [Outcome(pod_set, reason=found) for pod_set in group.pod_sets]

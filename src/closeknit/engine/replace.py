@@ -29,9 +29,7 @@ class Broken:
     existing: Assignment
 
 
-def replace(
-    snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy, owned_by_pod: bool = False
-) -> Result:
+def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy, owned_by_pod: bool = False) -> Result:
     """New assignments for pod sets that lost `node`, given by its hostname; each pod set by itself, in order.
 
     A workload that one bare pod owns keeps what it has: that pod is bound and will not move.

@@ -75,9 +75,7 @@ class Requirement(NamedTuple):
             case "DoesNotExist":
                 return value is None
             case "Gt" | "Lt":
-                return (
-                    value is not None and len(self.values) == 1 and _compares(self.operator, self.values[0], value)
-                )
+                return value is not None and len(self.values) == 1 and _compares(self.operator, self.values[0], value)
         return False
 
 

@@ -145,9 +145,7 @@ def _pod_set_json(snapshot: Snapshot, one: Placed, by_prefix: bool) -> dict[str,
         "count": one.pod_set.count,
         "level": snapshot.topology.levels[level] if level >= 0 else None,
         "assignment": encode(one.assignment, by_prefix),
-        "domains": [
-            {"path": path, "pods": pods} for path, pods in zip(paths, one.pods[leaves].tolist(), strict=True)
-        ],
+        "domains": [{"path": path, "pods": pods} for path, pods in zip(paths, one.pods[leaves].tolist(), strict=True)],
         "ranks": [{"rank": rank, "node": "/".join(slot)} for rank, slot in enumerate(one.assignment.slots())],
     }
 

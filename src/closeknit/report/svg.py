@@ -100,9 +100,7 @@ class Drawing:
             colour = SCALE[min(len(SCALE) - 1, max(0, -(-used * (len(SCALE) - 1) // whole)))]
         ours = 0 if self.ours is None else int(self.ours[domain])
         note = f"{'/'.join(census.tree.path(level, domain))}: {show(self.resource, whole - used)} of "
-        note += f"{show(self.resource, whole)} {self.resource} free" + (
-            f", {ours} pods of this job" if ours else ""
-        )
+        note += f"{show(self.resource, whole)} {self.resource} free" + (f", {ours} pods of this job" if ours else "")
         return (
             f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="2" fill="{OURS if ours else colour}" '
             f'stroke="#868e96" stroke-width="0.5"><title>{escape(note)}</title></rect>'

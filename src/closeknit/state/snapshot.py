@@ -203,9 +203,7 @@ class Snapshot:
     def _touch(self, leaves: IntArray) -> None:
         """Derive these leaves anew and note them in the log."""
         if self.tree.one_node_a_leaf:
-            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * self.table.usable[
-                leaves
-            ]
+            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * self.table.usable[leaves]
         else:
             for leaf in leaves.tolist():
                 rows = slice(self.tree.nodes[leaf], self.tree.nodes[leaf + 1])

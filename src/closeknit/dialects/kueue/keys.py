@@ -18,3 +18,8 @@ ELASTIC = PREFIX + "elastic-job"
 
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
 """A pod with any of these was placed by topology."""
+
+QUEUE = PREFIX + "queue-name"
+ROLE_HASH = PREFIX + "role-hash"
+FAST_ADMISSION = PREFIX + "pod-group-fast-admission"
+MIN_PARALLELISM = PREFIX + "job-min-parallelism"

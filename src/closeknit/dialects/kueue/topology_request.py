@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -11,8 +12,10 @@ from ...model.request import Constraint, Layer, Ranks
 from ..core import Struct
 from . import keys
 
-
 MAX_LAYERS = 3
+INT32_MAX = 2**31 - 1
+
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,10})", re.ASCII)
 
 
 class WireLayer(Struct):
@@ -50,6 +53,10 @@ class TopologyRequest(Struct):
 
 class AnnotationError(ValueError):
     """An annotation cannot be read."""
+
+    def __init__(self, key: str, text: str, remedy: str) -> None:
+        self.key, self.text, self.remedy = key, text, remedy
+        super().__init__(f"{key} {text}; {remedy}")
 
 
 def build(
@@ -96,21 +103,26 @@ def _read_slices(annotations: Mapping[str, str], gates: Gates, request: Topology
 def parse_layers(text: str) -> list[WireLayer]:
     try:
         layers = msgspec.json.decode(text, type=list[WireLayer])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeError) as error:
         raise AnnotationError(
-            f'{keys.LAYERS} is not a list such as [{{"topology": "example.com/rack", "size": 8}}]: {error}'
+            keys.LAYERS,
+            f"is not a JSON list of layers: {error}",
+            'give a list such as [{"topology": "example.com/rack", "size": 8}]',
         ) from error
     if not 1 <= len(layers) <= MAX_LAYERS:
-        raise AnnotationError(f"{keys.LAYERS} has {len(layers)} entries; give one to {MAX_LAYERS}")
+        raise AnnotationError(keys.LAYERS, f"has {len(layers)} entries", f"give one to {MAX_LAYERS}")
+    if any(abs(layer.size) > INT32_MAX for layer in layers):
+        raise AnnotationError(keys.LAYERS, "has a size beyond 32 bits", "give the number of pods in a slice")
     return layers
 
 
 def parse_int32(text: str) -> int:
     """A whole number as Go reads it: digits with an optional sign, nothing else."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if not (body.isascii() and body.isdigit()) or not -(2**31) <= int(text) < 2**31:
-        raise AnnotationError(f'{keys.SLICE_SIZE} is "{text}", not a whole number: invalid syntax')
-    return int(text)
+    match = _INTEGER.fullmatch(text)
+    number = int(match[1] + match[2]) if match else INT32_MAX + 1
+    if not -INT32_MAX - 1 <= number <= INT32_MAX:
+        raise AnnotationError(keys.SLICE_SIZE, f'is "{text}", not a whole number', 'give a number such as "4"')
+    return number
 
 
 def parse_bool(text: str) -> bool:
@@ -119,4 +131,4 @@ def parse_bool(text: str) -> bool:
         return True
     if text in ("0", "f", "F", "false", "FALSE", "False"):
         return False
-    raise AnnotationError(f'{keys.UNCONSTRAINED} is "{text}"; use "true" or "false"')
+    raise AnnotationError(keys.UNCONSTRAINED, f'is "{text}"', 'use "true" or "false"')

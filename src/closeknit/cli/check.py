@@ -1,0 +1,185 @@
+"""`closeknit check`: every validation, without placing anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from ..cluster.files import documents
+from ..dialects.kueue.admin import CHECKS
+from ..dialects.kueue.jobs import Job, Reading, read
+from ..model.gates import PROFILES, Gates, parse_changes
+from ..model.mistake import InputError, Mistake
+from ..model.request import PodSet
+from ..model.resources import show
+from .output import OUTPUT, emit
+
+WRONG = 2
+COLORS = {"ok": "green", "wrong": "red", "skipped": "yellow"}
+
+Objects = list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is said about one object, or about a file that could not be read."""
+
+    where: str
+    what: str
+    state: str
+    mistakes: tuple[Mistake, ...] = ()
+    warnings: tuple[Mistake, ...] = ()
+    jobs: tuple[Job, ...] = ()
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`.")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default=PROFILES[0],
+    show_default=True,
+    help="kueue: exactly what Kueue does, without our gates.",
+)
+@OUTPUT
+def command(files: tuple[str, ...], feature_gates: str, profile: str, output: str | None) -> int:
+    """Validate manifests without placing anything.
+
+    FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
+    `closeknit place` takes are checked, and so are Topologies, ResourceFlavors and Nodes; other kinds are skipped.
+    The exit code is 2 if anything is wrong.
+
+    \b
+      closeknit check train.yaml topology.yaml
+      ok       train.yaml: Job train: 8 pods
+      wrong    train.yaml: Job tune
+          spec.template.metadata.annotations[kueue.x-k8s.io/podset-slice-size]:
+          10 pods do not divide into slices of 4; use 8 or 12 pods
+      ok       topology.yaml: Topology default
+      3 objects: 2 ok, 1 wrong
+    """
+    gates = Gates.profile(profile, parse_changes(feature_gates))
+    objects, unread = _gather(files)
+    verdicts = _merged([_verdict(reading) for reading in read(objects, gates, CHECKS)], unread)
+    if output in ("json", "yaml"):
+        emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
+    else:
+        for verdict in verdicts:
+            _tell(verdict, wide=output == "wide")
+        click.echo(_summary(verdicts))
+    return WRONG if _counts(verdicts)["wrong"] else 0
+
+
+def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
+    """All objects that can be read, and what is wrong with the rest."""
+    objects: Objects = []
+    unread: list[Mistake] = []
+    for file in files:
+        try:
+            objects.extend(documents(file))
+        except InputError as error:
+            unread += error.mistakes
+    return objects, unread
+
+
+def _verdict(reading: Reading) -> Verdict:
+    state = "wrong" if reading.mistakes else "ok" if reading.known else "skipped"
+    return Verdict(reading.where, reading.what, state, reading.mistakes, reading.warnings, reading.jobs)
+
+
+def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verdict]:
+    """With mistakes that were found while reading the files, each at its object where that is known."""
+    said = {(mistake.where, mistake.what, mistake.field) for verdict in verdicts for mistake in verdict.mistakes}
+    merged = list(verdicts)
+    for mistake in unread:
+        if mistake.field and (mistake.where, mistake.what, mistake.field) in said:
+            continue
+        places = (i for i, one in enumerate(merged) if (one.where, one.what) == (mistake.where, mistake.what))
+        place = next(places, None)
+        if place is None:
+            merged.append(Verdict(mistake.where, mistake.what, "wrong", (mistake,)))
+        else:
+            mistakes = (*merged[place].mistakes, mistake)
+            merged[place] = replace(merged[place], state="wrong", mistakes=mistakes, jobs=())
+    return merged
+
+
+def _tell(verdict: Verdict, wide: bool) -> None:
+    name = ": ".join(part for part in (verdict.where, verdict.what) if part)
+    state = click.style(f"{verdict.state:<8}", fg=COLORS[verdict.state])
+    click.echo(f"{state} {name}{_pods(verdict.jobs)}")
+    for mistake in verdict.mistakes:
+        click.echo(f"    {_within(mistake, verdict)}")
+    for warning in verdict.warnings:
+        click.echo(f"    warning: {_within(warning, verdict)}")
+    for line in _details(verdict.jobs) if wide else ():
+        click.echo(f"    {line}")
+
+
+def _within(mistake: Mistake, verdict: Verdict) -> Mistake:
+    """Without what the line above says already."""
+    return replace(mistake, where="", what="" if mistake.what == verdict.what else mistake.what)
+
+
+def _pods(jobs: Sequence[Job]) -> str:
+    if not jobs:
+        return ""
+    pods = sum(pod_set.count for job in jobs for pod_set in job.request.pod_sets)
+    workloads = f" in {len(jobs)} workloads" if len(jobs) > 1 else ""
+    return f": {pods} {'pod' if pods == 1 else 'pods'}{workloads}"
+
+
+def _details(jobs: Sequence[Job]) -> Iterator[str]:
+    for job in jobs:
+        yield f"workload {job.namespace}/{job.workload}"
+        for pod_set in job.request.pod_sets:
+            yield f"  {pod_set.name}: {_asks(pod_set)}"
+
+
+def _asks(pod_set: PodSet) -> str:
+    """4 x cpu 1, memory 200Mi; required example.com/rack"""
+    needs = ", ".join(f"{name} {show(name, amount)}" for name, amount in pod_set.shape.requests)
+    parts = [f"{pod_set.count} x {needs or 'no requests'}"]
+    constraint = pod_set.constraint
+    if constraint is not None:
+        parts += [f"required {constraint.required}"] if constraint.required else []
+        parts += [f"preferred {constraint.preferred}"] if constraint.preferred else []
+        parts += [f"slices of {layer.size} in {layer.level}" for layer in constraint.slices]
+    return "; ".join(parts)
+
+
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    counts = Counter(verdict.state for verdict in verdicts)
+    return {state: counts[state] for state in COLORS}
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    counts = ", ".join(f"{count} {state}" for state, count in _counts(verdicts).items() if count)
+    return f"{len(verdicts)} {'object' if len(verdicts) == 1 else 'objects'}: {counts or 'nothing to check'}"
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "file": verdict.where,
+        "object": verdict.what,
+        "state": verdict.state,
+        "mistakes": [_plain_mistake(mistake) for mistake in verdict.mistakes],
+        "warnings": [_plain_mistake(warning) for warning in verdict.warnings],
+        "workloads": [
+            {
+                "namespace": job.namespace,
+                "name": job.workload,
+                "podSets": [{"name": one.name, "count": one.count} for one in job.request.pod_sets],
+            }
+            for job in verdict.jobs
+        ],
+    }
+
+
+def _plain_mistake(mistake: Mistake) -> dict[str, str]:
+    return {"object": mistake.what, "field": mistake.field, "text": mistake.text, "remedy": mistake.remedy}

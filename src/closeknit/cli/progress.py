@@ -1,0 +1,62 @@
+"""What is said on stderr while big files are read: nothing for two seconds, then how far it is.
+
+A terminal gets one line that changes, anything else a line every few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+import click
+
+PATIENCE = 2.0
+SLOW_YAML = 50_000_000
+
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Counts what is read of one kind; the last line vanishes at the end of a `with`."""
+
+    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what = what
+        self._clock = clock
+        self._stream: TextIO = sys.stderr
+        self._live = self._stream.isatty()
+        self._next = clock() + PATIENCE
+        self._shown = False
+        self._hinted: set[str] = set()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear()
+
+    def __call__(self, where: str, count: int, size: int, form: str) -> None:
+        if form == "YAML" and where not in self._hinted and max(size, _size_on_disk(where)) > SLOW_YAML:
+            self._hinted.add(where)
+            self._clear()
+            click.echo(f"hint: {where} is YAML and large; `-o json` loads many times faster", err=True)
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + (0.2 if self._live else 3.0)
+        line = f"reading {where}: {count:,} {self._what}, {size / 1e6:,.0f} MB"
+        self._stream.write(f"{_CLEAR}{line}" if self._live else f"{line}\n")
+        self._stream.flush()
+        self._shown = self._live
+
+    def _clear(self) -> None:
+        if self._shown:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+            self._shown = False
+
+
+def _size_on_disk(path: str) -> int:
+    return os.path.getsize(path) if os.path.isfile(path) else 0

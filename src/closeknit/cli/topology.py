@@ -1,0 +1,164 @@
+"""`closeknit topology`: a topology proposed from node labels, as a picture and as manifests."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import OUTPUT, emit
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..observe.suggest import Level, Suggestion
+
+REFUSED = 3
+WIDTH = 100
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@click.group()
+def command() -> None:
+    """Work with topologies: propose one from node labels.
+
+    A topology is a list of node labels, coarse to fine, such as block, rack, host.
+    """
+
+
+def _checked_name(_context: click.Context, _option: click.Parameter, name: str) -> str:
+    if not _NAME.fullmatch(name) or len(name) > 253:
+        raise click.BadParameter(f'"{name}" cannot name an object: use a-z, 0-9, "-" and "."')
+    return name
+
+
+@command.command()
+@click.option(
+    "--nodes",
+    required=True,
+    multiple=True,
+    metavar="FILE|DIR|-",
+    help="Nodes as kubectl prints them; - reads stdin.",
+)
+@click.option(
+    "--name", default="default", show_default=True, callback=_checked_name, help="Name of the objects proposed."
+)
+@click.option("--levels", metavar="KEY,KEY,...", help="Use these labels, coarse to fine, instead of guessing.")
+@OUTPUT
+def suggest(nodes: tuple[str, ...], name: str, levels: str | None, output: str | None) -> int:
+    """Propose a Topology and a ResourceFlavor from the labels of nodes.
+
+    Knows the labels of GKE, EKS, OCI, CoreWeave, Topograph and the GPU operator, zones, and labels that end in
+    datacenter, block, subblock or rack. Where labels contradict each other nothing is guessed: the exit code is 3
+    and the text says which nodes and which labels.
+
+    \b
+      kubectl get nodes -o yaml > nodes.yaml
+      closeknit topology suggest --nodes nodes.yaml
+      closeknit topology suggest --nodes nodes.yaml -o yaml > topology.yaml
+      closeknit tree --nodes nodes.yaml --topology topology.yaml
+
+    To apply it to a cluster at once:
+
+    \b
+      kubectl get nodes -o yaml | closeknit topology suggest --nodes - -o yaml | kubectl apply -f -
+    """
+    from ..observe.levels import levels_from_text, missing_levels
+    from ..observe.nodes import read_nodes
+    from ..observe.suggest import suggest as from_labels
+    from ..observe.suggest import suggest_as_told
+
+    told = None if levels is None else levels_from_text(levels)
+    with Progress("nodes") as tick:
+        read = read_nodes(nodes, tick)
+    if told is None:
+        suggestion = from_labels(read.table)
+    else:
+        missing_levels(read.table, told)  # refuses a level that no node has; the rest is a problem told below
+        suggestion = suggest_as_told(read.table, told.levels)
+    for warning in read.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if output == "json":
+        emit(_plain(suggestion, name), "json")
+    else:
+        _tell(suggestion, name, output)
+    return 0 if suggestion.levels else REFUSED
+
+
+def _tell(suggestion: Suggestion, name: str, output: str | None) -> None:
+    """For people, all of it; with `-o yaml` standard output has the manifests and nothing else."""
+    aside = output == "yaml" or not suggestion.levels
+    for line in _words(suggestion, wide=output == "wide"):
+        click.echo(line, err=aside)
+    manifests = suggestion.manifests(name)
+    if manifests and output != "yaml":
+        click.echo("Manifests (alone with -o yaml, for `kubectl apply -f -` or --topology FILE):\n")
+    for index, manifest in enumerate(manifests):
+        if index:
+            click.echo("---")
+        emit(manifest, "yaml")
+
+
+def _words(suggestion: Suggestion, wide: bool) -> Iterator[str]:
+    yield from _wrapped(suggestion.text)
+    yield ""
+    yield from _table(suggestion.picture, wide)
+    yield from _list("Problems:", suggestion.problems)
+    yield from _list("Remarks:", suggestion.remarks)
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A titled list with a blank line after it; nothing if it is empty."""
+    items = [row for line in lines for row in _wrapped(line, "  - ", "    ")]
+    if items:
+        yield from (title, *items, "")
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    """As lines for a terminal; label keys stay whole, so that they can be copied."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
+    )
+
+
+def _table(levels: Iterable[Level], wide: bool) -> Iterator[str]:
+    """The levels as stairs, each with its number of domains.
+
+    example.com/block              2  b1, b2
+    └ example.com/rack             8  r1, r2, r3, …
+      └ kubernetes.io/hostname    64  n1, n2, n3, …
+    """
+    rows = [("LEVEL", "DOMAINS", "NODES EACH", "EXAMPLES")]
+    for depth, level in enumerate(levels):
+        stair = "  " * (depth - 1) + "└ " if depth else ""
+        nodes = str(level.smallest) if level.smallest == level.largest else f"{level.smallest}-{level.largest}"
+        more = ", …" if level.values > len(level.examples) else ""
+        rows.append((stair + level.key, f"{level.domains:,}", nodes, ", ".join(level.examples) + more))
+    if len(rows) == 1:
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        middle = f"  {row[2]:>{widths[2]}}" if wide else ""
+        yield f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}{middle}  {row[3]}"
+    yield ""
+
+
+def _plain(suggestion: Suggestion, name: str) -> dict[str, Any]:
+    return {
+        "text": suggestion.text,
+        "levels": [
+            {
+                "nodeLabel": level.key,
+                "domains": level.domains,
+                "nodesPerDomain": {"smallest": level.smallest, "largest": level.largest},
+                "examples": list(level.examples),
+            }
+            for level in suggestion.picture
+        ],
+        "nodeLabels": suggestion.node_labels,
+        "problems": list(suggestion.problems),
+        "remarks": list(suggestion.remarks),
+        "manifests": suggestion.manifests(name),
+    }

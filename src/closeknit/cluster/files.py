@@ -1,0 +1,247 @@
+"""Manifests in files: a file, a directory of them, or standard input, in YAML or JSON.
+
+Whatever the form, out come Kubernetes objects one by one, lists taken apart into their items. Big files are cut
+into pieces as they are read, each piece one object in JSON; see `json_pieces` and `yaml_pieces`. Input that is
+no Kubernetes object is refused with the file, the line and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+import yaml
+
+from ..model.mistake import InputError, Mistake, refuse
+from .json_pieces import JsonPieces
+from .mistakes import Mistakes
+from .yaml_pieces import YamlPieces
+
+STDIN = "-"
+ENDINGS = (".yaml", ".yml", ".json")
+
+_HEAD = 1 << 16
+_JSON = re.compile(rb'\s*[\[{][\s\[{]*["\]}]')
+_UTF8_MARK = b"\xef\xbb\xbf"
+_WRITE_UTF8 = "save it as UTF-8 text"
+_LABEL_MAPS = ("nodeSelector", "matchLabels", "nodeLabels")
+
+
+class Pieces(Protocol):
+    """Objects of one file as JSON texts, and where the latest of them began."""
+
+    form: str
+    kind: str | None
+    documents: int
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+def files(path: str) -> list[str]:
+    """The files that a path on the command line stands for."""
+    if path == STDIN or not os.path.isdir(path):
+        return [path]
+    found = sorted(entry.path for entry in os.scandir(path) if entry.name.endswith(ENDINGS) and entry.is_file())
+    if not found:
+        raise refuse("the directory holds no manifests", "put *.yaml, *.yml or *.json files into it", where=path)
+    return found
+
+
+def shown(file: str) -> str:
+    """What messages call a file."""
+    return "standard input" if file == STDIN else file
+
+
+@contextmanager
+def opened(file: str) -> Iterator[Pieces]:
+    """A file as pieces, whatever its form; what is wrong with its text is refused here."""
+    with _stream(file) as stream:
+        head = stream.read(_HEAD).removeprefix(_UTF8_MARK)
+        _check_text(file, head)
+        whole = _Rejoined(head, stream)
+        pieces: Pieces = JsonPieces(whole) if _JSON.match(head) else YamlPieces(whole)
+        try:
+            yield pieces
+        except yaml.YAMLError as error:
+            raise _bad_yaml(file, error) from error
+        except RecursionError as error:
+            raise refuse("is nested too deeply to be read", "flatten it", where=shown(file)) from error
+        if not pieces.documents:
+            raise _empty(file)
+
+
+def documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every Kubernetes object under a path, with the name of its file."""
+    mistakes = Mistakes()
+    for file in files(path):
+        with opened(file) as pieces:
+            for data in pieces:
+                for raw in _flat(file, pieces, decoded(file, pieces, data)):
+                    wrong = list(unquoted_labels(raw, shown(file)))
+                    for mistake in wrong:
+                        mistakes.add(mistake)
+                    if not wrong:
+                        yield shown(file), raw
+    mistakes.check()
+
+
+def decoded(file: str, pieces: Pieces, data: bytes) -> Any:
+    """A piece as plain values."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise malformed(file, pieces, data) from error
+
+
+def malformed(file: str, pieces: Pieces, data: bytes) -> InputError:
+    """Where a piece stops being JSON."""
+    try:
+        json.loads(data.decode())
+    except UnicodeDecodeError:
+        return refuse("is not UTF-8 text", _WRITE_UTF8, where=f"{shown(file)}:{pieces.line}")
+    except json.JSONDecodeError as error:
+        line = pieces.line + error.lineno - 1
+        column = error.colno + (pieces.column - 1 if error.lineno == 1 else 0)
+        where = f"{shown(file)}:{line}:{column}"
+        if error.pos >= len(data.rstrip()):
+            return refuse("the JSON ends too early", "the file was cut off: write it again", where=where)
+        return refuse(f"is not JSON: {error.msg}", "mend the text there", where=where)
+    return refuse("is not JSON", "mend the text there", where=f"{shown(file)}:{pieces.line}")
+
+
+def not_kubernetes(file: str, pieces: Pieces, raw: Any) -> Mistake:
+    """A value that is no Kubernetes object."""
+    if isinstance(raw, dict):
+        lacks = " and ".join(key for key in ("apiVersion", "kind") if not raw.get(key))
+        text = f"is not a Kubernetes object: it has no {lacks}"
+    else:
+        text = f"is not a Kubernetes object but {_form(raw)}"
+    return Mistake(text, "give a manifest, such as kubectl get -o yaml prints", f"{shown(file)}:{pieces.line}")
+
+
+def identity(raw: Any) -> str:
+    """What messages call an object: `Pod team-a/train-0`."""
+    if not isinstance(raw, dict):
+        return ""
+    metadata = raw.get("metadata")
+    meta = metadata if isinstance(metadata, dict) else {}
+    name = meta.get("name") or meta.get("generateName") or "(without a name)"
+    namespace = meta.get("namespace")
+    return f"{raw.get('kind') or 'object'} {f'{namespace}/' if namespace else ''}{name}"
+
+
+def unquoted_labels(raw: dict[str, Any], where: str) -> Iterator[Mistake]:
+    """Labels, annotations and selectors whose value YAML took for a number, a truth value or nothing."""
+    for field, key, value in _label_maps(raw, ""):
+        if value is None or isinstance(value, bool | int | float):
+            said = json.dumps(value)
+            yield Mistake(
+                f"must be text, but {said} is not", f'quote it: "{said}"', where, identity(raw), f"{field}[{key}]"
+            )
+
+
+def _label_maps(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _label_maps(inner, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            field = f"{path}.{name}" if path else name
+            is_labels = name in _LABEL_MAPS or (name in ("labels", "annotations") and path.endswith("metadata"))
+            if is_labels and isinstance(inner, dict):
+                yield from ((field, key, one) for key, one in inner.items())
+            else:
+                yield from _label_maps(inner, field)
+
+
+def _flat(file: str, pieces: Pieces, raw: Any) -> Iterator[dict[str, Any]]:
+    """An object, or the items of a list inside a list."""
+    if not isinstance(raw, dict):
+        raise InputError([not_kubernetes(file, pieces, raw)])
+    if pieces.kind and not raw.get("kind"):
+        raw = {"apiVersion": "v1", "kind": pieces.kind, **raw}
+    if not raw.get("kind") or not raw.get("apiVersion"):
+        raise InputError([not_kubernetes(file, pieces, raw)])
+    if str(raw["kind"]).endswith("List") and "items" in raw:
+        for item in raw["items"] or ():
+            yield from _flat(file, pieces, item)
+    else:
+        yield raw
+
+
+def _form(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "a truth value"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a piece of text"
+        case list():
+            return "a list"
+    return "a mapping"
+
+
+@contextmanager
+def _stream(file: str) -> Iterator[BinaryIO]:
+    if file == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = open(file, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise refuse("there is no such file", "check the path", where=file) from None
+    except OSError as error:
+        raise refuse(f"cannot be read: {error.strerror}", "check the path and its rights", where=file) from error
+    with stream:
+        yield stream
+
+
+class _Rejoined:
+    """A stream with its head, which was looked at, put back."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+
+    def read(self, size: int, /) -> bytes:
+        head, self._head = self._head, b""
+        return head or self._rest.read(size)
+
+
+def _check_text(file: str, head: bytes) -> None:
+    if not head.strip():
+        raise _empty(file)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
+        remedy = f"{_WRITE_UTF8} (in PowerShell: kubectl ... | Out-File -Encoding utf8 FILE)"
+        raise refuse("is not UTF-8 text", remedy, where=shown(file))
+
+
+def _empty(file: str) -> InputError:
+    remedy = "pipe something into it, and use - only once" if file == STDIN else "give a file with Kubernetes objects"
+    return refuse("holds nothing", remedy, where=shown(file))
+
+
+def _bad_yaml(file: str, error: yaml.YAMLError) -> InputError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is None:  # characters that no YAML may have, or bytes that are no characters
+        return refuse(f"is not UTF-8 text: {getattr(error, 'reason', error)}", _WRITE_UTF8, where=shown(file))
+    where = f"{shown(file)}:{mark.line + 1}:{mark.column + 1}"
+    problem = getattr(error, "problem", None) or "cannot be parsed"
+    context = getattr(error, "context", None)
+    said = f"{problem} ({context})" if context else problem
+    return refuse(f"is not YAML: {said}", "mend the text there", where=where)

@@ -1,0 +1,130 @@
+"""Objects of one kind, read from files straight into a struct with only the fields that are wanted.
+
+This is the fast way in, for clusters of a hundred thousand nodes and a million pods. Objects of other kinds are
+passed over. A field of the wrong type is a mistake that names the object and the field; reading goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from ..model.mistake import Mistake, refuse
+from .files import Pieces, decoded, files, identity, malformed, not_kubernetes, opened, shown
+from .mistakes import Mistakes
+
+EVERY = 256
+
+_PATH = re.compile(r"(.*?)(?: - at `(?:key` in `)?\$\.?(.*)`)?", re.DOTALL)
+_STEP = re.compile(r"(\w+)|\[(\d+)\]|\[(\.\.\.)\]")
+
+
+class Kinded(Protocol):
+    kind: str
+
+
+T = TypeVar("T", bound=Kinded)
+
+Tick = Callable[[str, int, int, str], None]
+"""Called now and then with the file, how many objects and bytes of it were read, and its form: JSON or YAML."""
+
+Stray = Callable[[str, Any], bool]
+"""Called with the file and an object without a kind; False if it is no use either."""
+
+
+def objects(
+    path: str,
+    form: type[T],
+    kind: str,
+    mistakes: Mistakes,
+    tick: Tick | None = None,
+    stray: Stray | None = None,
+) -> Iterator[tuple[str, bytes, T]]:
+    """Each object of the kind: its file, its JSON, and the struct. A file of only other kinds is refused."""
+    decoder = msgspec.json.Decoder(form)
+    others: dict[str, None] = {}
+    found = False
+    for file in files(path):
+        where = shown(file)
+        with opened(file) as pieces:
+            for number, data in enumerate(pieces):
+                if tick is not None and number % EVERY == 0:
+                    tick(where, number, pieces.size, pieces.form)
+                try:
+                    value = decoder.decode(data)
+                except msgspec.ValidationError as error:
+                    mistake = _wrong_type(file, pieces, data, kind, error)
+                    if mistake is not None:
+                        mistakes.add(mistake)
+                    continue
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise malformed(file, pieces, data) from error
+                named = value.kind or pieces.kind
+                if named == kind or named == "":
+                    found = True
+                    yield where, data, value
+                elif named is not None:
+                    others[named] = None
+                else:
+                    raw = decoded(file, pieces, data)
+                    used = stray is not None and stray(where, raw)
+                    found |= used
+                    if not used:
+                        mistakes.add(not_kubernetes(file, pieces, raw))
+    if others and not found and not mistakes:
+        raise refuse(f"there is no {kind} in it, only {', '.join(others)}", f"give a file with {kind}s", shown(path))
+
+
+def _wrong_type(file: str, pieces: Pieces, data: bytes, kind: str, error: msgspec.ValidationError) -> Mistake | None:
+    """The mistake, unless the object is of another kind."""
+    raw = decoded(file, pieces, data)
+    if not isinstance(raw, dict):
+        return not_kubernetes(file, pieces, raw)
+    raw = {**raw, "kind": raw.get("kind") or pieces.kind or kind}
+    return explain(raw, error, shown(file)) if raw["kind"] == kind else None
+
+
+def explain(raw: dict[str, Any], error: msgspec.ValidationError, where: str = "") -> Mistake:
+    """A type error as a mistake; the decoder does not say which entry of a mapping it means, so that is looked up.
+
+    Expected `str`, got `int` - at `$.metadata.labels[...]`  becomes  metadata.labels[rack]: must be text, not 7
+    """
+    match = _PATH.fullmatch(str(error))
+    assert match is not None  # the pattern accepts any text
+    said, path = match.group(1), match.group(2) or ""
+    wants_text = said.startswith("Expected `str")
+    field, value = _follow(raw, path, wants_text)
+    got = msgspec.json.encode(value).decode()
+    if wants_text:
+        return Mistake(f"must be text, but {got} is not", _quote(field, got), where, identity(raw), field)
+    text = said.replace("`", "").replace("Expected", "expected", 1)
+    return Mistake(f"{text}: {_short(got)}", "write it as the Kubernetes API has it", where, identity(raw), field)
+
+
+def _quote(field: str, got: str) -> str:
+    return f'quote it: "{got}"' if got[:1] not in ("{", "[") else f"write text for {field}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _follow(raw: Any, path: str, wants_text: bool) -> tuple[str, Any]:
+    """The full name of the field and what is there."""
+    field, value = "", raw
+    for name, index, some in _STEP.findall(path):
+        if some:
+            key = next((key for key, inner in value.items() if _is_wrong(inner, wants_text)), "")
+            field, value = f"{field}[{key}]", value.get(key)
+        elif index:
+            field, value = f"{field}[{index}]", value[int(index)]
+        else:
+            field, value = f"{field}.{name}" if field else name, value.get(name)
+    return field, value
+
+
+def _is_wrong(value: Any, wants_text: bool) -> bool:
+    return not isinstance(value, str if wants_text else str | int | float) or isinstance(value, bool)

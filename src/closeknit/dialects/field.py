@@ -1,0 +1,151 @@
+"""A cursor over a raw object: the value at hand, the path that leads to it, the mistakes found on the way.
+
+Objects are written by people, so nothing about them is certain. A step to what is not there gives an empty field;
+a value of the wrong type is noted once and read as if it were absent. So readers go on to the end, and whoever
+sent them looks at the report afterwards: nothing that was read is used when it holds a mistake.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..model.mistake import Mistake
+
+INT32_MAX = 2**31 - 1
+
+T = TypeVar("T")
+
+_MISFIT = re.compile(r"(?P<text>.*?)(?: - at .*`\$(?P<path>.*)`)?", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Report:
+    """The mistakes of one object, each once, in the order in which they were found.
+
+    `noted` counts repeats too, so that a reader can tell whether something went wrong while it read.
+    """
+
+    def __init__(self, where: str = "", what: str = "") -> None:
+        self.where = where
+        self.what = what
+        self.noted = 0
+        self._found: dict[Mistake, None] = {}
+
+    def add(self, mistakes: Iterable[Mistake]) -> None:
+        """Take over mistakes that say neither file nor object."""
+        for mistake in mistakes:
+            self.noted += 1
+            self._found[replace(mistake, where=self.where, what=self.what)] = None
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        return tuple(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """A value of None stands for absent and for null alike, as it does in Kubernetes."""
+
+    value: Any
+    path: str
+    report: Report
+
+    @classmethod
+    def root(cls, raw: Any, where: str = "", what: str = "") -> Field:
+        return cls(raw, "", Report(where, what))
+
+    @property
+    def given(self) -> bool:
+        return self.value is not None
+
+    def at(self, *keys: str) -> Field:
+        """The field further down: `at("spec", "template")`."""
+        field = self
+        for key in keys:
+            field = Field(field.mapping().get(key), step(field.path, key), field.report)
+        return field
+
+    def mapping(self) -> dict[str, Any]:
+        if isinstance(self.value, dict):
+            return self.value
+        return self._misfit("a mapping", {}) if self.given else {}
+
+    def fields(self) -> dict[str, Field]:
+        """The entries of a mapping, by key."""
+        return {str(key): Field(value, step(self.path, str(key)), self.report) for key, value in self.mapping().items()}
+
+    def items(self) -> list[Field]:
+        """The elements of a list."""
+        if isinstance(self.value, list):
+            return [Field(item, f"{self.path}[{i}]", self.report) for i, item in enumerate(self.value)]
+        return self._misfit("a list", []) if self.given else []
+
+    def text(self, default: str = "") -> str:
+        if isinstance(self.value, str):
+            return self.value
+        return self._misfit("a text", default) if self.given else default
+
+    def strings(self) -> dict[str, str]:
+        """A mapping from text to text: labels, annotations."""
+        return {key: field.text() for key, field in self.fields().items()}
+
+    def count(self, default: int = 1, least: int = 0) -> int:
+        """A whole number that an int32 holds."""
+        if not self.given:
+            return default
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            return self._misfit("a whole number", default)
+        if not least <= self.value <= INT32_MAX:
+            self.wrong(f"is {self.value}", f"give a whole number from {least} to {INT32_MAX}")
+            return default
+        return self.value
+
+    def decode(self, kind: type[T]) -> T | None:
+        """The value as a wire struct; None, with the mistake noted, if it does not have that form."""
+        try:
+            return msgspec.convert({} if self.value is None else self.value, kind)
+        except msgspec.ValidationError as error:
+            match = _MISFIT.fullmatch(str(error))
+            assert match is not None  # the pattern accepts any text
+            text = match["text"].replace("`", "").replace(" | null", "")
+            quote = text.startswith("Expected str, got") and text.endswith(("int", "bool", "float"))
+            field = Field(None, (self.path + (match["path"] or "")).lstrip("."), self.report)
+            field.wrong(text[:1].lower() + text[1:], "put the value in quotes" if quote else "")
+            return None
+
+    def wrong(self, text: str, remedy: str = "") -> None:
+        self.report.add([Mistake(text, remedy, field=self.path)])
+
+    def _misfit(self, wanted: str, instead: T) -> T:
+        remedy = f"give {wanted}"
+        if wanted == "a text" and isinstance(self.value, (bool, int, float)):
+            remedy = f'put it in quotes: "{shown(self.value)}"'
+        self.wrong(f"is {shown(self.value)}, not {wanted}", remedy)
+        return instead
+
+
+def step(path: str, key: str) -> str:
+    """One step further: step("metadata", "name") == "metadata.name"; other keys go into brackets."""
+    if not _PLAIN.fullmatch(key):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+def shown(value: Any) -> str:
+    """A value as a sentence can hold it; what has parts is named by its kind."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str) and len(value) > 60:
+        value = value[:57] + "..."
+    return json.dumps(value, ensure_ascii=False, default=str)

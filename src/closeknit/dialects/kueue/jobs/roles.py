@@ -1,0 +1,110 @@
+"""A role is a pod set as its job describes it: a name, a number of pods, and where the pod template lies.
+
+Every kind of job only has to name its roles; reading their templates, checking them and building pod sets is the
+same for all, and is done here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from ....model.gates import Gates
+from ....model.request import PodSet, Ranks
+from ...field import INT32_MAX, Field, Report
+from ...pod_template import read_shape
+from ..topology_request import build
+from ..validation import Member, count_mistakes, group_mistakes, template_mistakes
+
+MAIN = "main"
+MAX_POD_SETS = 18
+NO_RANKS = Ranks()
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class Rules(Flag):
+    """Which rules of `validation` a kind runs besides 1 to 6, which all do."""
+
+    NONE = 0
+    COUNT = auto()
+    """Rule 7: slices and the number of pods."""
+    GROUPS = auto()
+    """Rule 8: leaders and workers."""
+    ELASTIC = auto()
+    """Rule 9: no levels in elastic jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    name: str
+    count: int
+    template: Field
+    ranks: Ranks = NO_RANKS
+
+    def annotations(self, gates: Gates) -> dict[str, str]:
+        """Those of the template; without topology-aware scheduling they say nothing."""
+        annotations = self.template.at("metadata", "annotations").strings()
+        return annotations if "TopologyAwareScheduling" in gates else {}
+
+    @property
+    def at(self) -> str:
+        """The path to the annotations."""
+        return self.template.at("metadata", "annotations").path
+
+
+def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[PodSet]:
+    """The pod sets of these roles; none, with the mistakes noted, if anything is wrong with the job."""
+    members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
+    for member in members:
+        report.add(template_mistakes(member.annotations, gates, member.at))
+        bounded = Rules.COUNT in rules
+        report.add(count_mistakes(member.annotations, member.count, gates, member.at, bounded))
+    if Rules.GROUPS in rules:
+        report.add(group_mistakes(members))
+    shapes = [read_shape(role.template.at("spec")) for role in roles]
+    if report:
+        return []
+    sets = []
+    for role, member, shape in zip(roles, members, shapes, strict=True):
+        assert shape is not None  # or the report would say why not
+        request = build(member.annotations, gates, role.ranks) if "TopologyAwareScheduling" in gates else None
+        sets.append(
+            PodSet(
+                role.name,
+                role.count,
+                shape,
+                None if request is None else request.constraint(),
+                None if request is None else request.pod_set_group_name,
+                NO_RANKS if request is None else role.ranks,
+            )
+        )
+    return sets
+
+
+def check_names(names: Sequence[Field]) -> None:
+    """Pod sets are told apart by name, and a Workload takes only so many of them."""
+    if len(names) > MAX_POD_SETS:
+        names[MAX_POD_SETS].wrong(f"is pod set {MAX_POD_SETS + 1}", f"a Workload takes at most {MAX_POD_SETS}")
+    seen: Counter[str] = Counter()
+    for field in names:
+        name = field.text().lower()
+        if not name:
+            field.wrong("is missing", "give every pod set a name of its own")
+        elif not _DNS_LABEL.fullmatch(name):
+            field.wrong(f'is "{name}"', "use at most 63 lower-case letters, digits and dashes")
+        elif seen[name]:
+            field.wrong(f'is "{name}", as another pod set is called', "give every pod set a name of its own")
+        seen[name] += 1
+
+
+def product(left: Field, times: int, default: int = 1) -> int:
+    """The number of pods in `left` copies of `times` pods each."""
+    copies = left.count(default)
+    if copies * times > INT32_MAX:
+        left.wrong(f"makes {copies * times} pods", f"a pod set has at most {INT32_MAX}")
+        return 0
+    return copies * times

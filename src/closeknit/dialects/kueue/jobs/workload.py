@@ -1,0 +1,51 @@
+"""Kueue's own Workload: pod sets that somebody, most often Kueue, has written down already."""
+
+from __future__ import annotations
+
+from ....model.gates import Gates
+from ....model.request import PodSet
+from ...field import Field
+from ...pod_template import read_shape
+from ..topology_request import TopologyRequest
+from ..validation import request_mistakes
+from .roles import MAIN, check_names
+
+
+def workload(body: Field, gates: Gates) -> list[PodSet]:
+    sets = body.at("spec", "podSets")
+    if sets.value in (None, []):
+        sets.wrong("is missing", "give at least one pod set")
+    is_old = body.at("apiVersion").text().endswith("/v1beta1")
+    read = [_pod_set(one, gates, is_old) for one in sets.items()]
+    check_names([_name(one) for one in sets.items()])
+    least = [one.at("minCount") for one in sets.items() if one.at("minCount").given]
+    for further in least[1:]:
+        further.wrong("is a second one", "only one pod set may start with fewer pods")
+    return [] if body.report else [one for one in read if one is not None]
+
+
+def _name(one: Field) -> Field:
+    name = one.at("name")
+    return name if name.given else Field(MAIN, name.path, name.report)
+
+
+def _pod_set(one: Field, gates: Gates, is_old: bool) -> PodSet | None:
+    count = one.at("count").count(1)
+    least = one.at("minCount").count(count, least=1)
+    if least > count:
+        one.at("minCount").wrong(f"is {least}, more than the count of {count}", f"give at most {count}")
+    shape = read_shape(one.at("template", "spec"))
+    request = _request(one.at("topologyRequest"), is_old) if "TopologyAwareScheduling" in gates else TopologyRequest()
+    if shape is None or request is None:
+        return None
+    one.report.add(request_mistakes(request, count, gates, one.at("topologyRequest").path))
+    name = str(_name(one).value)
+    return PodSet(name, count, shape, request.constraint(), request.pod_set_group_name, request.ranks())
+
+
+def _request(field: Field, is_old: bool) -> TopologyRequest | None:
+    """None if it cannot be read; v1beta1 has no layers, and drops them without a word."""
+    request = field.decode(TopologyRequest)
+    if request is not None and is_old:
+        request.layers = None
+    return request

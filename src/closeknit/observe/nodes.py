@@ -1,0 +1,178 @@
+"""Nodes from files: what `kubectl get nodes` prints, or pools in the compact form, or both put together.
+
+Out comes one table for all files, with what the compact form says is in use already. A name or a hostname that
+two nodes share is refused: placement would count one machine twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cluster.mistakes import Mistakes
+from ..cluster.typed import Tick, objects
+from ..dialects import core
+from ..model.mistake import Mistake, refuse
+from ..model.node import Node
+from ..model.quantity import INT64_MAX
+from ..model.resources import PODS
+from ..model.topology import HOSTNAME
+from ..state.table import MISSING, IntArray, NodeTable
+from .columns import join, join_columns
+from .pool_form import MAX_NODES, Pool, is_pool, read_pool
+from .pools import pool_table, pool_usage
+from .quantities import bad_quantities
+
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """`used` has a column per resource, in the table's row order; it is empty if nothing is said to be in use."""
+
+    table: NodeTable
+    used: dict[str, IntArray] = field(default_factory=dict)
+    warnings: list[Mistake] = field(default_factory=list)
+
+
+class FileNode(core.WireNode):
+    kind: str = ""
+
+
+class _Part(NamedTuple):
+    """The nodes of one file, or of one pool in it."""
+
+    where: str
+    table: NodeTable
+    used: dict[str, IntArray]
+
+
+def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
+    """The nodes of all paths; every mistake in them is raised together."""
+    mistakes = Mistakes()
+    warnings = _Warnings()
+    parts: list[_Part] = []
+    for path in paths:
+        found = list(_read(path, mistakes, warnings, tick))
+        if not found and not mistakes:
+            raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", where=path)
+        parts += found
+    mistakes.check()
+    table = join([part.table for part in parts])
+    _check_unique(parts, table, mistakes)
+    mistakes.check()
+    used = join_columns([(len(part.table), part.used) for part in parts])
+    return Nodes(table, used, warnings.as_list())
+
+
+def name_some(names: Sequence[str], total: int | None = None) -> str:
+    """name_some(["a", "b", "c", "d"]) == "a, b, c and 1 more" """
+    more = (len(names) if total is None else total) - len(names[:NAMED])
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more else "")
+
+
+def _read(path: str, mistakes: Mistakes, warnings: _Warnings, tick: Tick | None) -> Iterator[_Part]:
+    raw_pools: list[tuple[str, dict[str, Any]]] = []
+    nodes: dict[str, list[Node]] = {}
+
+    def stray(where: str, raw: Any) -> bool:
+        if is_pool(raw):
+            raw_pools.append((where, raw))
+        return is_pool(raw)
+
+    for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray):
+        node = _node(wire, where, mistakes)
+        if node is not None:
+            nodes.setdefault(where, []).append(node)
+            warnings.look(node, wire)
+    for where, of_file in nodes.items():
+        yield _Part(where, NodeTable.of(of_file), {})
+    yield from _pools(raw_pools, mistakes)
+
+
+def _node(wire: FileNode, where: str, mistakes: Mistakes) -> Node | None:
+    if not wire.metadata.name:
+        mistakes.add(Mistake("is missing", "give every Node a name", where, "Node", "metadata.name"))
+        return None
+    try:
+        node = core.node(wire)
+    except ValueError:
+        node = None
+    if node is None or not all(0 <= value < INT64_MAX for value in node.allocatable.values()):
+        what = f"Node {wire.metadata.name}"
+        for mistake in bad_quantities(wire.status.allocatable, "status.allocatable", what, where):
+            mistakes.add(mistake)
+    return node
+
+
+def _pools(raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes) -> Iterator[_Part]:
+    pools: list[tuple[str, Pool]] = []
+    for where, raw in raw_pools:
+        if len(raw_pools) > 1 and not raw.get("name"):
+            mistakes.add(Mistake("is missing", "give each of several pools a name", where, "pool", "name"))
+        pool = read_pool(raw, where, mistakes)
+        if pool is None:
+            continue
+        if pool.name and any(pool.name == other.name for _, other in pools):
+            mistakes.add(Mistake("is there twice", "give each pool its own", where, f"pool {pool.name}", "name"))
+        pools.append((where, pool))
+    total = sum(pool.size for _, pool in pools)
+    if total > MAX_NODES:
+        text = f"{total:,} nodes are absurd"
+        mistakes.add(Mistake(text, f"make at most {MAX_NODES:,} nodes in all", pools[0][0], "pools"))
+    if not mistakes:
+        for place, (where, pool) in enumerate(pools):
+            yield _Part(where, pool_table(pool), pool_usage(pool, place))
+
+
+def _check_unique(parts: Sequence[_Part], table: NodeTable, mistakes: Mistakes) -> None:
+    """No two nodes share a name, and no two a hostname."""
+    wheres = np.repeat(np.arange(len(parts)), [len(part.table) for part in parts])
+    first: dict[str, int] = {}
+    for row, name in enumerate(table.names):
+        other = first.setdefault(name, row)
+        if other != row:
+            before, where = parts[wheres[other]].where, parts[wheres[row]].where
+            text = "is there twice" if before == where else f"is in {before} already"
+            mistakes.add(Mistake(text, "remove one of the two", where, f"Node {name}", "metadata.name"))
+    column = table.labels.get(HOSTNAME)
+    if column is None or mistakes:
+        return
+    counts = np.bincount(column.codes[column.codes != MISSING], minlength=len(column.values))
+    for code in np.flatnonzero(counts > 1).tolist():
+        rows = np.flatnonzero(column.codes == code).tolist()
+        what = " and ".join(f"Node {table.names[row]}" for row in rows[:2])
+        where, text = parts[wheres[rows[1]]].where, f'have the same value "{column.values[code]}"'
+        remedy = "give every node its own hostname"
+        mistakes.add(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
+
+
+class _Warnings:
+    """Nodes that will hold nothing, and why: one warning a cause."""
+
+    def __init__(self) -> None:
+        self._without_ready: list[str] = []
+        self._without_pods: list[str] = []
+
+    def look(self, node: Node, wire: FileNode) -> None:
+        if not any(condition.type == "Ready" for condition in wire.status.conditions or ()):
+            self._without_ready.append(node.name)
+        if not node.allocatable.get(PODS):
+            self._without_pods.append(node.name)
+
+    def as_list(self) -> list[Mistake]:
+        return [
+            Mistake(f"nodes without {what}, which hold nothing: {len(names)} ({name_some(names)})", remedy)
+            for names, what, remedy in (
+                (
+                    self._without_ready,
+                    "a Ready condition",
+                    "add status.conditions: [{type: Ready, status: 'True'}]",
+                ),
+                (self._without_pods, "pods in status.allocatable", "add pods: 110 there"),
+            )
+            if names
+        ]

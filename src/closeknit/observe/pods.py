@@ -1,0 +1,184 @@
+"""Pods from files: what runs already, as usage columns over the rows of a node table.
+
+Every pod that is bound and has not ended counts, whoever placed it. A million of them are read in seconds: from
+each pod only its node, its phase and the text of its resources are taken; pods whose resources read the same are
+computed once, and the sums are made by numpy at the end.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from ..cluster.mistakes import Mistakes
+from ..cluster.typed import Tick, explain, objects
+from ..dialects import core
+from ..model.mistake import Mistake
+from ..model.resources import PODS, Resources
+from ..state.snapshot import LIMIT
+from ..state.table import IntArray, NodeTable
+from .nodes import NAMED, name_some
+from .quantities import bad_quantities
+
+KEPT = 1 << 16
+"""How many different resource texts are remembered."""
+
+Key = tuple[bytes, ...]
+
+_NOTHING = msgspec.Raw(b"")
+_full = msgspec.json.Decoder(core.WirePod)
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """`used` has a column per resource, with `pods` among them, in the row order of the table that was given."""
+
+    used: dict[str, IntArray]
+    counted: int = 0
+    skipped: int = 0
+    elsewhere: int = 0
+    warnings: list[Mistake] = field(default_factory=list)
+
+
+class Needs(core.Struct):
+    resources: msgspec.Raw = _NOTHING
+    restart_policy: str | None = None
+
+
+class FilePodSpec(core.Struct):
+    node_name: str | None = None
+    containers: list[Needs] | None = None
+    init_containers: list[Needs] | None = None
+    overhead: msgspec.Raw = _NOTHING
+    resources: msgspec.Raw = _NOTHING
+
+    @property
+    def key(self) -> Key:
+        """Equal for pods that ask for the same in the same words."""
+        key = [bytes(one.resources) for one in self.containers or ()]
+        if self.init_containers:
+            key.append(b"init")
+            for one in self.init_containers:
+                key += (bytes(one.resources), (one.restart_policy or "").encode())
+        if self.overhead or self.resources:
+            key += (b"pod", bytes(self.overhead), bytes(self.resources))
+        return tuple(key)
+
+
+class Name(core.Struct):
+    name: str = ""
+    namespace: str = "default"
+    labels: core.Labels | None = None
+
+
+class FilePod(core.Struct):
+    kind: str = ""
+    metadata: Name = msgspec.field(default_factory=Name)
+    spec: FilePodSpec = msgspec.field(default_factory=FilePodSpec)
+    status: core.PodStatus = msgspec.field(default_factory=core.PodStatus)
+
+    @property
+    def runs(self) -> bool:
+        return bool(self.spec.node_name) and self.status.phase not in ("Succeeded", "Failed")
+
+
+def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) -> Pods:
+    """What the pods of all paths use on the nodes of a table; every mistake in them is raised together."""
+    mistakes = Mistakes()
+    row_of = {name: row for row, name in enumerate(table.names)}
+    shapes = _Shapes(mistakes)
+    rows, codes = array("q"), array("q")
+    skipped = elsewhere = 0
+    unknown: dict[str, None] = {}
+    for path in paths:
+        for where, data, pod in objects(path, FilePod, "Pod", mistakes, tick):
+            if not pod.runs:
+                skipped += 1
+                continue
+            code = shapes.code(pod, data, where)
+            row = row_of.get(pod.spec.node_name or "")
+            if row is None:
+                elsewhere += 1
+                unknown[pod.spec.node_name or ""] = None
+            else:
+                rows.append(row)
+                codes.append(code)
+    mistakes.check()
+    used = _sums(len(table), rows, codes, shapes.requests)
+    return Pods(used, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)))
+
+
+class _Shapes:
+    """What pods ask for, each distinct one once; a code is a place in `requests`."""
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self.requests: list[Resources] = []
+        self._mistakes = mistakes
+        self._by_text: dict[Key, int] = {}
+        self._by_value: dict[tuple[tuple[str, int], ...], int] = {}
+
+    def code(self, pod: FilePod, data: bytes, where: str) -> int:
+        key = pod.spec.key
+        code = self._by_text.get(key)
+        if code is None:
+            code = self._compute(pod, data, where)
+            if len(self._by_text) >= KEPT:
+                self._by_text.clear()
+            if code >= 0:
+                self._by_text[key] = code
+        return code
+
+    def _compute(self, pod: FilePod, data: bytes, where: str) -> int:
+        """The code, or -1 with the mistakes noted: they are not remembered, so that each pod is named."""
+        try:
+            spec = _full.decode(data).spec
+        except msgspec.ValidationError as error:
+            self._mistakes.add(explain({"kind": "Pod", **msgspec.json.decode(data)}, error, where))
+            return -1
+        wrong = _bad_needs(spec, f"Pod {pod.metadata.namespace}/{pod.metadata.name}", where)
+        if wrong:
+            for mistake in wrong:
+                self._mistakes.add(mistake)
+            return -1
+        value = tuple(sorted({**core.requests(spec), PODS: 1}.items()))
+        code = self._by_value.setdefault(value, len(self.requests))
+        if code == len(self.requests):
+            self.requests.append(dict(value))
+        return code
+
+
+def _bad_needs(spec: core.PodSpec, what: str, where: str) -> list[Mistake]:
+    fields = [("spec.resources", spec.resources)]
+    for name, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        fields += [(f"spec.{name}[{i}].resources", one.resources) for i, one in enumerate(containers or ())]
+    wrong = list(bad_quantities(spec.overhead, "spec.overhead", what, where))
+    for path, needs in fields:
+        if needs is not None:
+            wrong += bad_quantities(needs.requests, f"{path}.requests", what, where)
+            wrong += bad_quantities(needs.limits, f"{path}.limits", what, where)
+    return wrong
+
+
+def _sums(size: int, rows: array[int], codes: array[int], requests: Sequence[Resources]) -> dict[str, IntArray]:
+    """Per resource the sum over the pods of each row, held within LIMIT."""
+    used: dict[str, IntArray] = {PODS: np.zeros(size, dtype=np.int64)}
+    at, shape = np.frombuffer(rows, dtype=np.int64), np.frombuffer(codes, dtype=np.int64)
+    busiest = int(np.bincount(at).max()) if len(at) else 0
+    for resource in dict.fromkeys(name for one in requests for name in one):
+        values = [one.get(resource, 0) for one in requests]
+        exact = max(values) * busiest <= LIMIT
+        column = np.zeros(size, dtype=np.int64 if exact else np.object_)
+        np.add.at(column, at, np.array(values, dtype=column.dtype)[shape])
+        used[resource] = np.minimum(column, LIMIT).astype(np.int64)
+    return used
+
+
+def _unknown_nodes(elsewhere: int, names: Sequence[str]) -> list[Mistake]:
+    if not elsewhere:
+        return []
+    text = f"pods on nodes that were not given: {elsewhere} (on {name_some(names[:NAMED], len(names))})"
+    return [Mistake(text, "give all nodes, or leave those pods out")]

@@ -1,0 +1,40 @@
+"""Quantities as people write them, checked: the model saturates in silence, a reader of files must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..model.mistake import Mistake
+from ..model.quantity import INT64_MAX, milli, units
+from ..model.resources import CPU
+
+Quantity = str | int | float
+
+
+def bad_quantities(quantities: Mapping[str, Quantity] | None, field: str, what: str, where: str) -> Iterator[Mistake]:
+    """What is wrong with a resource list."""
+    for resource, quantity in (quantities or {}).items():
+        problem = bad_quantity(resource, quantity)
+        if problem is not None:
+            yield Mistake(*problem, where, what, f"{field}[{resource}]")
+
+
+def bad_quantity(resource: str, quantity: Quantity) -> tuple[str, str] | None:
+    """What is wrong with one quantity and what to do about it; None if nothing is."""
+    text = str(quantity)
+    try:
+        value = milli(text) if resource == CPU else units(text)
+    except ValueError:
+        return (
+            f'"{_short(text)}" is not a quantity',
+            "write a number with an optional suffix, such as 500m, 2 or 1.5Gi",
+        )
+    if value < 0:
+        return f"{_short(text)} is negative", "write zero or more"
+    if value > INT64_MAX:
+        return f"{_short(text)} is absurd: more than can be counted", "check its suffix"
+    return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,385 @@
+"""A topology proposed from the labels that nodes carry.
+
+Labels form a topology when each finer one splits the groups of the coarser one and never joins them again: then
+they are a tree. Inside a family of labels (`dialects.cloud_labels`) the order is known, and a domain is named by
+its path from the top, so a value may recur. Between families only the nodes can tell the order. Where what they
+tell is no tree, nothing is guessed: the suggestion is empty and names the nodes that contradict.
+
+    nodes ─▶ candidates ─▶ in order ─▶ contradictions? ─▶ without what adds nothing ─▶ levels
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..dialects.cloud_labels import HOST, OUR_POOL, ZONES, Label, known, pool_keys
+from ..model.topology import HOSTNAME
+from ..state.table import MISSING, BoolArray, IntArray, NodeTable
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+SHOWN = 3
+ANY_NODE = "kubernetes.io/os"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One proposed level over the nodes that have all levels; a domain has `smallest` to `largest` nodes.
+
+    There are more domains than values where values recur: rack "r1" of block "b1" and of block "b2".
+    """
+
+    key: str
+    domains: int
+    values: int
+    smallest: int
+    largest: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What the labels say. `picture` is empty when they say nothing that can be relied on.
+
+    `problems` are for somebody to mend; `remarks` only tell what was left out and why.
+    """
+
+    text: str
+    picture: tuple[Level, ...] = ()
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    node_labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return tuple(level.key for level in self.picture)
+
+    def manifests(self, name: str) -> list[dict[str, Any]]:
+        """A Topology and a ResourceFlavor that uses it, both of this name; none if nothing is proposed."""
+        if not self.levels:
+            return []
+        return [
+            {
+                "apiVersion": API_VERSION,
+                "kind": "Topology",
+                "metadata": {"name": name},
+                "spec": {"levels": [{"nodeLabel": key} for key in self.levels]},
+            },
+            {
+                "apiVersion": API_VERSION,
+                "kind": "ResourceFlavor",
+                "metadata": {"name": name},
+                "spec": {"nodeLabels": dict(self.node_labels), "topologyName": name},
+            },
+        ]
+
+
+@dataclass(slots=True, eq=False)
+class _Candidate:
+    """A label with the group of each node, MISSING where it has none.
+
+    `path` are the labels whose values together name a group: this one alone, unless its values recur under
+    coarser ones of the family.
+    """
+
+    label: Label
+    path: tuple[str, ...]
+    groups: IntArray
+
+    @property
+    def key(self) -> str:
+        return self.label.key
+
+    def name(self, table: NodeTable, row: int) -> str:
+        return "/".join(filter(None, (table.label(row, key) for key in self.path)))
+
+
+def suggest(table: NodeTable) -> Suggestion:
+    """Propose levels for these nodes, or say why none can be proposed."""
+    labels = known(table.labels)
+    if not len(table):
+        return Suggestion("There are no nodes to learn from.", problems=("no nodes were given",))
+    if not labels:
+        return _nothing_known(table)
+    remarks: list[str] = []
+    ordered = sorted(_candidates(table, labels, remarks), key=functools.cmp_to_key(_coarse_first))
+    seen = _seen(table, labels)
+    if not ordered:
+        text = f"{seen} None of them is on most nodes, so nothing is proposed."
+        return Suggestion(text, problems=tuple(remarks))
+    if contradictions := _contradictions(table, ordered):
+        return Suggestion(f"{seen} {_no_tree(ordered)}", problems=contradictions, remarks=tuple(remarks))
+    keys = [candidate.key for candidate in _telling(table, ordered, remarks)]
+    return _proposal(table, keys, seen, remarks)
+
+
+def suggest_as_told(table: NodeTable, keys: Sequence[str]) -> Suggestion:
+    """These levels, each of which some node has, in this order: what is missing is told, nothing is left out."""
+    return _proposal(table, keys, f"The levels of {_count(len(table), 'node')} were given.", [])
+
+
+# Which labels take part, and how they group the nodes
+
+
+def _candidates(table: NodeTable, labels: Sequence[Label], remarks: list[str]) -> list[_Candidate]:
+    """The labels that most nodes carry, each with the coarser ones of its family that its values recur under."""
+    candidates: list[_Candidate] = []
+    for label in labels:
+        values = _values(table, label.key)
+        above = [other for other in candidates if _recurs(label, values, other)]
+        groups = functools.reduce(_under, (other.groups for other in above), values)
+        holders = int(np.count_nonzero(groups != MISSING))
+        if 2 * holders > len(table):
+            candidates.append(_Candidate(label, (*(other.key for other in above), label.key), groups))
+        else:
+            remarks.append(_left_out(table, label.key, holders))
+    return candidates
+
+
+def _recurs(label: Label, values: IntArray, above: _Candidate) -> bool:
+    """Whether values of a label may, and do, occur in several groups of a coarser one."""
+    related = label.family == above.label.family and label.depth > above.label.depth
+    return related and not label.own_name and not _nests(values, above.groups)
+
+
+def _values(table: NodeTable, key: str) -> IntArray:
+    """The codes of a label; an empty value says no more than a missing label."""
+    column = table.labels[key]
+    codes = column.codes.astype(np.int64)
+    return np.where(codes == column.code(""), MISSING, codes)
+
+
+def _under(groups: IntArray, above: IntArray) -> IntArray:
+    """Groups told apart by what they lie under.
+
+    _under([0, 1, 0, 1], above=[0, 0, 1, 1]) == [0, 1, 2, 3]
+    """
+    both = (above != MISSING) & (groups != MISSING)
+    if _nests(groups, above):
+        return np.where(both, groups, MISSING)
+    paths = np.full(len(groups), MISSING, dtype=np.int64)
+    pairs = above[both] * (groups.max() + 1) + groups[both]
+    paths[both] = np.unique(pairs, return_inverse=True)[1]
+    return paths
+
+
+def _nests(fine: IntArray, coarse: IntArray) -> bool:
+    """Whether each group of `fine` lies in one group of `coarse`, as far as nodes have both."""
+    return not _strays(fine, coarse).any()
+
+
+def _strays(fine: IntArray, coarse: IntArray) -> BoolArray:
+    """Nodes that are not where some other node of their `fine` group is."""
+    both = (fine != MISSING) & (coarse != MISSING)
+    where = np.full(int(fine.max(initial=0)) + 1, MISSING, dtype=np.int64)
+    where[fine[both]] = coarse[both]
+    strays: BoolArray = both & (where[fine] != coarse)
+    return strays
+
+
+# Their order
+
+
+def _coarse_first(a: _Candidate, b: _Candidate) -> int:
+    """Known orders first, then what the nodes say, and the table of families where they say nothing."""
+    if known_order := _known_order(a.label, b.label):
+        return known_order
+    b_in_a, a_in_b = _nests(b.groups, a.groups), _nests(a.groups, b.groups)
+    if b_in_a != a_in_b:
+        return -1 if b_in_a else 1
+    return -1 if a.label < b.label else 1
+
+
+def _known_order(a: Label, b: Label) -> int:
+    """Negative if `a` is the coarser one whatever the nodes say, positive if `b` is, 0 if they decide."""
+    if HOSTNAME in (a.key, b.key):
+        return -1 if b.key == HOSTNAME else 1
+    return a.depth - b.depth if a.family == b.family else 0
+
+
+def _contradictions(table: NodeTable, ordered: Sequence[_Candidate]) -> tuple[str, ...]:
+    """One for each two families that cross, at the coarsest labels that do."""
+    pairs = itertools.combinations(ordered, 2)
+    astray = [(coarse, fine) for coarse, fine in pairs if not _nests(fine.groups, coarse.groups)]
+    # Crossing labels have no place in the order, and may put others out of theirs: those are not to blame.
+    crossing = [
+        (coarse, fine)
+        for coarse, fine in astray
+        if _known_order(coarse.label, fine.label) or not _nests(coarse.groups, fine.groups)
+    ]
+    told: dict[tuple[str, str], str] = {}
+    for coarse, fine in crossing or astray:
+        families = (coarse.label.family, fine.label.family)
+        if families not in told:
+            told[families] = _contradiction(table, coarse, fine)
+    return tuple(told.values())
+
+
+def _contradiction(table: NodeTable, coarse: _Candidate, fine: _Candidate) -> str:
+    """The first value, by name, that lies in several places, with one node in each."""
+    split = np.unique(fine.groups[_strays(fine.groups, coarse.groups)])
+    rows = np.flatnonzero(np.isin(fine.groups, split) & (coarse.groups != MISSING)).tolist()
+    value, _, group = min((fine.name(table, row), table.names[row], fine.groups[row]) for row in rows)
+    places: dict[int, int] = {}
+    for row in sorted((row for row in rows if fine.groups[row] == group), key=table.names.__getitem__):
+        places.setdefault(int(coarse.groups[row]), row)
+    where = [f'"{coarse.name(table, row)}" (node {table.names[row]})' for row in places.values()]
+    told = f'{fine.key} "{value}" lies in more than one {coarse.key}: {", ".join(where[:SHOWN])}'
+    reason = "a host is in one place" if fine.label.own_name else "neither label lies inside the other"
+    return f"{told}; {reason}"
+
+
+# What adds nothing
+
+
+def _telling(table: NodeTable, ordered: Sequence[_Candidate], remarks: list[str]) -> list[_Candidate]:
+    """Without levels that tell no nodes apart, or none that their neighbour does not."""
+    kept: list[_Candidate] = []
+    for candidate in _without_lone_zone(table, ordered, remarks):
+        while kept and _nests(kept[-1].groups, candidate.groups):
+            spared = _spared(kept[-1], candidate)
+            other = candidate if spared is kept[-1] else kept[-1]
+            remarks.append(f"{spared.key} is left out: it groups the nodes just as {other.key} does")
+            if spared is candidate:
+                break
+            kept.pop()
+        else:
+            kept.append(candidate)
+    return kept
+
+
+def _without_lone_zone(table: NodeTable, ordered: Sequence[_Candidate], remarks: list[str]) -> Iterator[_Candidate]:
+    """Without the only region or zone. The only block stays: jobs name it, and it may get neighbours."""
+    for candidate in ordered:
+        if candidate.label.family == ZONES and candidate is not ordered[-1] and _distinct(candidate.groups) == 1:
+            value = table.label(int(np.argmax(candidate.groups != MISSING)), candidate.key)
+            remarks.append(f'{candidate.key} is left out: it is "{value}" wherever it is set')
+        else:
+            yield candidate
+
+
+def _spared(coarse: _Candidate, fine: _Candidate) -> _Candidate:
+    """Of two equal levels the one to leave out: never the host, rather a zone than a part of the network."""
+    zone_over_network = coarse.label.family == ZONES and fine.label.family != ZONES
+    return coarse if fine.key == HOSTNAME or zone_over_network else fine
+
+
+# What is said
+
+
+def _proposal(table: NodeTable, keys: Sequence[str], seen: str, remarks: Sequence[str]) -> Suggestion:
+    columns = [_values(table, key) for key in keys]
+    whole = np.flatnonzero(np.all([column != MISSING for column in columns], axis=0))
+    problems = [_missing(table, key, column) for key, column in zip(keys, columns, strict=True)]
+    if not len(whole):
+        text = f"{seen} No node has all of {', '.join(keys)}, so nothing is proposed."
+        return Suggestion(text, problems=tuple(filter(None, problems)), remarks=tuple(remarks))
+    if HOSTNAME in keys:
+        problems.append(_shared_hostnames(table))
+    else:
+        problems.append(f"{HOSTNAME} is no level: pods are placed in domains of {keys[-1]}, not on hosts")
+    node_labels, choice = _flavor_labels(table, keys, whole)
+    return Suggestion(
+        text=f"{seen} Proposed, coarse to fine: {' > '.join(keys)}. {choice}",
+        picture=_picture(table, keys, [column[whole] for column in columns]),
+        problems=tuple(filter(None, problems)),
+        remarks=tuple(remarks),
+        node_labels=node_labels,
+    )
+
+
+def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray]) -> tuple[Level, ...]:
+    levels = []
+    paths = np.zeros(len(columns[0]), dtype=np.int64)
+    for key, column in zip(keys, columns, strict=True):
+        paths = _under(column, paths)
+        sizes = np.bincount(paths)
+        sizes = sizes[sizes > 0]
+        values = [table.labels[key].values[code] for code in np.flatnonzero(np.bincount(column)).tolist()]
+        examples = tuple(heapq.nsmallest(SHOWN, values))
+        levels.append(Level(key, len(sizes), len(values), int(sizes.min()), int(sizes.max()), examples))
+    return tuple(levels)
+
+
+def _flavor_labels(table: NodeTable, keys: Sequence[str], rows: IntArray) -> tuple[dict[str, str], str]:
+    """A label that all these nodes share, for a flavor must select its nodes by one; and what to say of it."""
+    for key in pool_keys(table.labels):
+        codes = table.labels[key].codes[rows]
+        if len(codes) and codes[0] != MISSING and (codes == codes[0]).all():
+            value = table.labels[key].values[codes[0]]
+            advice = f"; to narrow it, label the nodes with {OUR_POOL}" if key == ANY_NODE else ""
+            return {key: value}, f"The flavor selects nodes by {key}={value}{advice}."
+    return (
+        {OUR_POOL: "default"},
+        "A flavor with a topology must select its nodes by a label, and the nodes share none that names a pool: "
+        f"label them first, as `kubectl label nodes -l {','.join(keys)} {OUR_POOL}=default` does.",
+    )
+
+
+def _nothing_known(table: NodeTable) -> Suggestion:
+    return Suggestion(
+        f"No label that tells where a node stands was recognised on {_count(len(table), 'node')}, not even {HOSTNAME}.",
+        problems=("label the nodes, for example with example.com/rack, or name the levels with --levels",),
+    )
+
+
+def _seen(table: NodeTable, labels: Sequence[Label]) -> str:
+    families = list(dict.fromkeys(label.family for label in labels))
+    nodes = _count(len(table), "node")
+    if families == [HOST]:
+        return f"On {nodes} only {HOSTNAME} was recognised, nothing that says which rack or block they stand in."
+    return f"On {nodes} these labels were recognised: {', '.join(families)}."
+
+
+def _no_tree(ordered: Sequence[_Candidate]) -> str:
+    counts = [f"{candidate.key} ({_distinct(candidate.groups)})" for candidate in ordered]
+    return (
+        "They form no tree, so nothing is proposed. Mend the labels, or pass --levels with the label keys to use, "
+        "coarse to fine: without one of each two that contradict, or with both if a value of the finer one is a "
+        f"name only inside the coarser one. Found, with the number of groups each makes: {', '.join(counts)}."
+    )
+
+
+def _distinct(groups: IntArray) -> int:
+    return int(np.count_nonzero(np.bincount(groups[groups != MISSING])))
+
+
+def _left_out(table: NodeTable, key: str, holders: int) -> str:
+    return (
+        f"{key} is left out: it tells where {holders} of {_count(len(table), 'node')} stand; "
+        f"to use it, give only nodes that have it, as from `kubectl get nodes -l {key} -o yaml`"
+    )
+
+
+def _missing(table: NodeTable, key: str, column: IntArray) -> str:
+    lacking = np.flatnonzero(column == MISSING)
+    if not len(lacking):
+        return ""
+    names = _first_names(table, lacking)
+    nodes = _count(len(table), "node")
+    return f"{key} is missing on {len(lacking)} of {nodes}, where nothing will be placed: {names}"
+
+
+def _shared_hostnames(table: NodeTable) -> str:
+    codes = _values(table, HOSTNAME)
+    counts = np.bincount(codes[codes != MISSING])
+    if counts.max(initial=0) <= 1:
+        return ""
+    names = _first_names(table, np.flatnonzero(counts[codes] * (codes != MISSING) > 1))
+    return f"several nodes share one {HOSTNAME} and would count as one host: {names}"
+
+
+def _first_names(table: NodeTable, rows: Iterable[int]) -> str:
+    rows = list(rows)
+    names = heapq.nsmallest(SHOWN, (table.names[row] for row in rows))
+    return ", ".join([*names, "…"] if len(rows) > SHOWN else names)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from closeknit.cli.main import main
+
+REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+PREFERRED = "kueue.x-k8s.io/podset-preferred-topology"
+SLICE_LEVEL = "kueue.x-k8s.io/podset-slice-required-topology"
+SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
+
+
+def a_job(name: str, annotations: dict[str, Any] | None = None, parallelism: Any = 8) -> dict[str, Any]:
+    containers = [{"name": "main", "resources": {"requests": {"cpu": 1, "memory": "200Mi"}}}]
+    template = {"metadata": {"annotations": annotations or {}}, "spec": {"containers": containers}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"parallelism": parallelism, "template": template},
+    }
+
+
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+TOPOLOGY = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Topology",
+    "metadata": {"name": "default"},
+    "spec": {"levels": [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]},
+}
+UNEVEN = {SLICE_LEVEL: "example.com/rack", SLICE_SIZE: "4"}
+
+
+class Checked:
+    """A directory of manifests, and what `closeknit check` says about it."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.directory, self.capsys = directory, capsys
+        self.out = ""
+
+    def write(self, name: str, *objects: Any) -> str:
+        path = self.directory / name
+        path.write_text(yaml.safe_dump_all(objects))
+        return str(path)
+
+    def run(self, *args: str) -> int:
+        with pytest.raises(SystemExit) as end:
+            main(["check", *args])
+        self.out = self.capsys.readouterr().out.replace(f"{self.directory}/", "")
+        assert isinstance(end.value.code, int)
+        return end.value.code
+
+
+@pytest.fixture
+def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Checked:
+    return Checked(tmp_path, capsys)
+
+
+def test_what_is_right_is_ok_and_other_kinds_are_skipped(checked: Checked) -> None:
+    assert checked.run(checked.write("train.yaml", a_job("train"), TOPOLOGY, SERVICE)) == 0
+    assert checked.out.splitlines() == [
+        "ok       train.yaml: Job train: 8 pods",
+        "ok       train.yaml: Topology default",
+        "skipped  train.yaml: Service web",
+        "3 objects: 2 ok, 1 skipped",
+    ]
+
+
+def test_what_is_wrong_is_said_under_its_object_and_the_code_is_2(checked: Checked) -> None:
+    file = checked.write("train.yaml", a_job("train"), a_job("tune", UNEVEN, 10), a_job("odd", None, "four"))
+    assert checked.run(file) == 2
+    assert checked.out.splitlines() == [
+        "ok       train.yaml: Job train: 8 pods",
+        "wrong    train.yaml: Job tune",
+        f"    spec.template.metadata.annotations[{SLICE_SIZE}]: "
+        "10 pods do not divide into slices of 4; use 8 or 12 pods",
+        "wrong    train.yaml: Job odd",
+        '    spec.parallelism: is "four", not a whole number; give a whole number',
+        "3 objects: 1 ok, 2 wrong",
+    ]
+
+
+def test_jobs_of_one_generated_name_are_told_apart(checked: Checked) -> None:
+    one, other = a_job("train"), a_job("tune", None, "four")
+    one["metadata"] = other["metadata"] = {"generateName": "train-"}
+    assert checked.run(checked.write("train.yaml", one, other)) == 2
+    assert [line[:5] for line in checked.out.splitlines()] == ["ok   ", "wrong", "    s", "2 obj"]
+
+
+def test_the_kueue_profile_and_single_gates_change_the_rules(checked: Checked) -> None:
+    both = {REQUIRED: "example.com/block", PREFERRED: "example.com/rack"}
+    file = checked.write("train.yaml", a_job("tune", UNEVEN, 10), a_job("both", both))
+    assert checked.run(file, "--profile", "kueue") == 2
+    assert "1 ok, 1 wrong" in checked.out
+    assert "RequiredAndPreferred" in checked.out
+    assert checked.run(file, "--profile", "kueue", "--feature-gates", "RequiredAndPreferred=true") == 0
+    assert checked.run(file, "--feature-gates", "RefuseUnevenSlices=false") == 0
+
+
+def test_an_unknown_gate_is_bad_use(checked: Checked) -> None:
+    assert checked.run(checked.write("train.yaml", a_job("train")), "--feature-gates", "Nonsense=true") == 2
+
+
+def test_topologies_flavors_and_nodes_are_checked(checked: Checked) -> None:
+    flavor = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "gpu"},
+        "spec": {"topologyName": "default"},
+    }
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n1"},
+        "status": {"allocatable": {"cpu": "-4"}},
+    }
+    levels = [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "example.com/rack"}]
+    file = checked.write("admin.yaml", {**TOPOLOGY, "spec": {"levels": levels}}, flavor, node)
+    assert checked.run(file) == 2
+    assert "put the host last" in checked.out
+    assert "the flavor has a topology" in checked.out
+    assert "status.allocatable.cpu: is -4; give a quantity that is not negative" in checked.out
+
+
+def test_pods_of_a_group_are_one_line(checked: Checked) -> None:
+    pods = []
+    for index in range(2):
+        labels = {"kueue.x-k8s.io/pod-group-name": "ring"}
+        annotations = {"kueue.x-k8s.io/pod-group-total-count": "2"}
+        metadata = {"name": f"p{index}", "labels": labels, "annotations": annotations}
+        pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "a"}]}})
+    assert checked.run(checked.write("pods.yaml", *pods)) == 0
+    assert checked.out.splitlines()[0] == "ok       pods.yaml: Pod group ring: 2 pods"
+    assert checked.run(checked.write("pods.yaml", pods[0])) == 2
+    assert "    Pod p0: metadata.annotations[kueue.x-k8s.io/pod-group-total-count]: is 2, but" in checked.out
+
+
+def test_a_warning_is_shown_but_fails_nothing(checked: Checked) -> None:
+    job = a_job("train")
+    job["metadata"]["annotations"] = {REQUIRED: "example.com/rack"}
+    assert checked.run(checked.write("train.yaml", job)) == 0
+    assert f"    warning: metadata.annotations[{REQUIRED}]: is not read there; put it" in checked.out
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(checked: Checked) -> None:
+    (checked.directory / "broken.yaml").write_text("a: [")
+    missing = str(checked.directory / "missing.yaml")
+    good = checked.write("train.yaml", a_job("train"))
+    assert checked.run(str(checked.directory / "broken.yaml"), missing, good) == 2
+    assert "ok       train.yaml: Job train: 8 pods" in checked.out
+    assert "broken.yaml" in checked.out
+    assert "missing.yaml" in checked.out
+
+
+def test_values_that_yaml_took_for_numbers_are_said_once(checked: Checked) -> None:
+    assert checked.run(checked.write("train.yaml", a_job("train", {**UNEVEN, SLICE_SIZE: 4}))) == 2
+    assert checked.out.count(f"annotations[{SLICE_SIZE}]") == 1
+    assert "1 object: 1 wrong" in checked.out
+
+
+def test_wide_output_shows_workloads_and_what_they_ask_for(checked: Checked) -> None:
+    annotations = {REQUIRED: "example.com/block", PREFERRED: "example.com/rack", **UNEVEN}
+    assert checked.run(checked.write("train.yaml", a_job("train", annotations)), "-o", "wide") == 0
+    assert (
+        "      main: 8 x cpu 1, memory 200Mi; required example.com/block; preferred example.com/rack; "
+        "slices of 4 in example.com/rack"
+    ) in checked.out.splitlines()
+    assert "    workload default/job-train-" in checked.out
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_output_for_machines_has_every_field(checked: Checked, form: str) -> None:
+    file = checked.write("train.yaml", a_job("train"), a_job("odd", None, "four"))
+    assert checked.run(file, "-o", form) == 2
+    answer = json.loads(checked.out) if form == "json" else yaml.safe_load(checked.out)
+    assert answer["summary"] == {"ok": 1, "wrong": 1, "skipped": 0}
+    fine, odd = answer["objects"]
+    assert (fine["state"], fine["object"], fine["file"]) == ("ok", "Job train", "train.yaml")
+    assert fine["workloads"][0]["podSets"] == [{"name": "main", "count": 8}]
+    assert odd["mistakes"] == [
+        {
+            "object": "Job odd",
+            "field": "spec.parallelism",
+            "text": 'is "four", not a whole number',
+            "remedy": "give a whole number",
+        }
+    ]
+
+
+def test_help_teaches_by_example(checked: Checked) -> None:
+    assert checked.run("--help") == 0
+    assert "closeknit check train.yaml topology.yaml" in checked.out

@@ -1,0 +1,73 @@
+"""YAML put together from events: the same values as PyYAML's own loader, but object by object."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closeknit.cluster.yaml_pieces import YamlPieces
+
+texts = st.text(alphabet="ab 01-:#'\"\n.yesn~", max_size=8)
+scalars = st.none() | st.booleans() | st.integers() | texts | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def pieces(text: str) -> list[Any]:
+    return [json.loads(piece) for piece in YamlPieces(io.BytesIO(text.encode()))]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["kind", "spec", "a"]), values), max_size=4), st.booleans())
+def test_values_are_those_of_the_plain_loader(items: list[dict[str, Any]], flow: bool) -> None:
+    listed = yaml.safe_dump({"apiVersion": "v1", "items": items, "kind": "List"}, default_flow_style=flow)
+    assert pieces(listed) == yaml.safe_load(listed)["items"]
+    several = yaml.safe_dump_all(items, default_flow_style=flow)
+    assert pieces(several) == list(yaml.safe_load_all(several))
+
+
+def test_anchors_aliases_and_merges_are_followed() -> None:
+    text = """
+base: &base {cpu: 1, memory: 2}
+more: [*base, {<<: *base, cpu: 3}, {<<: [{x: 1}, *base]}]
+"""
+    assert pieces(text) == [yaml.safe_load(text)]
+
+
+def test_dates_stay_text() -> None:
+    assert pieces("created: 2026-01-01T00:00:00Z") == [{"created": "2026-01-01T00:00:00Z"}]
+
+
+def test_empty_documents_are_no_documents() -> None:
+    reader = YamlPieces(io.BytesIO(b"# nothing\n---\n---\na: 1\n---\n"))
+    assert list(reader) == [b'{"a":1}']
+    assert reader.documents == 1
+
+
+def test_a_piece_knows_its_line() -> None:
+    reader = YamlPieces(io.BytesIO(b"kind: PodList\nitems:\n- a: 1\n- b: 1\n---\nc: 1\n"))
+    assert [(reader.line, reader.kind) for _ in reader] == [(3, "Pod"), (4, "Pod"), (6, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: 1\na: 2", 'the key "a" is there twice'),
+        ("a: *b", 'no anchor "b"'),
+        ("a: &b {c: *b}", 'no anchor "b"'),
+        ("{[1]: 2}", "a key must be plain text"),
+        ("a: !!int x", "cannot be read as"),
+        ("a: !Ref x", "cannot be read as"),
+    ],
+)
+def test_what_kubectl_would_refuse_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError, match=problem):
+        pieces(text)

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from closeknit.dialects.field import Field
+from closeknit.dialects.pod_template import read_shape
+from closeknit.model.shape import Requirement, Shape, Term, Toleration
+
+
+def container(**resources: Any) -> dict[str, Any]:
+    return {"name": "main", "resources": resources}
+
+
+def read(spec: Any) -> tuple[Shape | None, list[str]]:
+    field = Field.root({"spec": spec})
+    return read_shape(field.at("spec")), [str(mistake) for mistake in field.report.mistakes]
+
+
+def test_requests_and_missing_requests_from_limits_make_the_shape() -> None:
+    shape, mistakes = read({"containers": [container(requests={"cpu": "1"}, limits={"cpu": 2, "memory": "1Gi"})]})
+    assert mistakes == []
+    assert shape == Shape.of({"cpu": 1000, "memory": 2**30})
+
+
+def test_containers_sidecars_and_overhead_add_up() -> None:
+    shape, _ = read(
+        {
+            "containers": [container(requests={"cpu": 1}), container(requests={"cpu": 0.5})],
+            "initContainers": [{**container(requests={"cpu": "100m"}), "restartPolicy": "Always"}],
+            "overhead": {"cpu": "50m"},
+        }
+    )
+    assert shape == Shape.of({"cpu": 1650})
+
+
+def test_selectors_tolerations_and_affinity_are_part_of_the_shape() -> None:
+    term = {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["h100"]}]}
+    shape, mistakes = read(
+        {
+            "containers": [container()],
+            "nodeSelector": {"pool": "a"},
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": {
+                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+            },
+        }
+    )
+    assert mistakes == []
+    required = (Term((Requirement("gpu", "In", ("h100",)),)),)
+    assert shape == Shape.of({}, {"pool": "a"}, (Toleration("", "Exists"),), required)
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"containers": []}, {"containers": None}])
+def test_a_pod_without_containers_is_refused(spec: Any) -> None:
+    assert read(spec) == (None, ["spec.containers: is missing; give at least one container"])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text"),
+    [
+        ("-1", "is -1; give a quantity that is not negative"),
+        ("-1m", "is -1m; give a quantity that is not negative"),
+        (-2, "is -2; give a quantity that is not negative"),
+        ("1e30", 'is "1e30", more than 64 bits hold; give a quantity such as 500m, 2 or 1.5Gi'),
+        ("7Ei", None),
+        (10**19, "is 10000000000000000000, more than 64 bits hold; give a quantity such as 500m, 2 or 1.5Gi"),
+        (True, "is true, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
+        (None, "is null, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
+        ([], "is a list, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
+        (float("nan"), '"nan" is not a quantity: write a number and a suffix such as 500m, 2, 1.5Gi'),
+        ("much", '"much" is not a quantity: write a number and a suffix such as 500m, 2, 1.5Gi'),
+        ("9" * 5000, 'is "' + "9" * 57 + '...", not a quantity; give a quantity such as 500m, 2 or 1.5Gi'),
+    ],
+)
+def test_quantities_are_looked_at_one_by_one(quantity: Any, text: str | None) -> None:
+    shape, mistakes = read({"containers": [container(requests={"memory": quantity})]})
+    assert mistakes == ([] if text is None else [f"spec.containers[0].resources.requests.memory: {text}"])
+    assert (shape is None) == (text is not None)
+
+
+def test_cpu_is_bounded_in_milli_units() -> None:
+    assert read({"containers": [container(requests={"cpu": "9Pi"})]})[1] == [
+        'spec.containers[0].resources.requests.cpu: is "9Pi", more than 64 bits hold; '
+        "give a quantity such as 500m, 2 or 1.5Gi"
+    ]
+
+
+def test_every_bad_quantity_of_a_pod_is_named() -> None:
+    _, mistakes = read(
+        {
+            "containers": [container(requests={"cpu": "x"}), container(limits={"nvidia.com/gpu": "-1"})],
+            "initContainers": [container(requests={"memory": "1 Gi"})],
+            "resources": {"requests": {"cpu": "y"}},
+            "overhead": {"cpu": "z"},
+        }
+    )
+    assert [mistake.split(": ")[0] for mistake in mistakes] == [
+        "spec.containers[0].resources.requests.cpu",
+        "spec.containers[1].resources.limits[nvidia.com/gpu]",
+        "spec.initContainers[0].resources.requests.memory",
+        "spec.resources.requests.cpu",
+        "spec.overhead.cpu",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["requests", "limits"])
+def test_a_resource_named_pods_is_refused(kind: str) -> None:
+    assert read({"containers": [container(**{kind: {"pods": 1}})]})[1] == [
+        f"spec.containers[0].resources.{kind}.pods: is counted by the node itself, one a pod; remove it"
+    ]
+
+
+def test_a_request_above_its_limit_is_refused() -> None:
+    assert read({"containers": [container(requests={"cpu": 2}, limits={"cpu": "1500m"})]})[1] == [
+        "spec.containers[0].resources.requests.cpu: is 2, more than its limit of 1500m; "
+        "raise the limit or lower the request"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "text"),
+    [
+        ({"nodeSelector": {"a": 1}}, "spec.nodeSelector[...]: expected str, got int; put the value in quotes"),
+        ({"tolerations": {}}, "spec.tolerations: expected array, got object"),
+        ({"affinity": []}, "spec.affinity: expected object, got array"),
+    ],
+)
+def test_wrong_types_anywhere_in_the_spec_are_named(extra: dict[str, Any], text: str) -> None:
+    assert read({"containers": [container()], **extra}) == (None, [text])
+
+
+def test_containers_that_are_no_list_are_one_mistake() -> None:
+    assert read({"containers": {}})[1] == ["spec.containers: is a mapping, not a list; give a list"]
+    assert read({"containers": ["x"]})[1] == ['spec.containers[0]: is "x", not a mapping; give a mapping']

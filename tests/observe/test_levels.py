@@ -1,0 +1,120 @@
+"""Topologies: read as the API server would take them, and matched against nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from closeknit.model.mistake import InputError
+from closeknit.model.node import Node
+from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.observe.levels import levels_from_text, missing_levels, read_topology
+from closeknit.state.table import NodeTable
+
+BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
+
+
+def manifest(*levels: str, name: str = "default", version: str = "kueue.x-k8s.io/v1beta2") -> str:
+    entries = "".join(f"  - nodeLabel: {level}\n" for level in levels)
+    return f"apiVersion: {version}\nkind: Topology\nmetadata: {{name: {name}}}\nspec:\n  levels:\n{entries}"
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "topology.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def refusal(path: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read_topology(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"])
+def test_a_topology_of_each_dialect_is_read(tmp_path: Path, version: str) -> None:
+    path = write(tmp_path, manifest(BLOCK, RACK, HOSTNAME, version=version))
+    assert read_topology(path) == Topology("default", (BLOCK, RACK, HOSTNAME))
+
+
+def test_other_objects_beside_it_do_not_disturb(tmp_path: Path) -> None:
+    other = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: gpu}\n---\n"
+    assert read_topology(write(tmp_path, other + manifest(RACK))).levels == (RACK,)
+
+
+def test_one_of_several_topologies_must_be_picked(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{manifest(RACK, name='a')}---\n{manifest(BLOCK, name='b')}")
+    assert refusal(path) == f"{path}: there are 2 Topologies in it: a, b; say which one: {path}#a"
+    assert read_topology(f"{path}#b") == Topology("b", (BLOCK,))
+    assert refusal(f"{path}#c") == f'{path}: there is no Topology "c" in it; it has a, b'
+
+
+def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "apiVersion: other.io/v1\nkind: Topology\nmetadata: {name: x}\n")
+    assert refusal(path).startswith(f"{path}: there is no Topology in it; give a manifest with kind: Topology")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            manifest(RACK, version="kueue.x-k8s.io/v9"),
+            "apiVersion: kueue.x-k8s.io/v9 is not a version that is read here; use",
+        ),
+        (manifest(), "spec.levels: has no levels; list 1 to 16 levels, each with a nodeLabel"),
+        (manifest(*(f"l{i}" for i in range(17))), "spec.levels: has 17 levels; a topology has at most 16"),
+        (manifest("a b"), 'spec.levels[0].nodeLabel: "a b" is not a label key; write one such as'),
+        (manifest("a." * 130 + "b/" + "c" * 63), "spec.levels[0].nodeLabel: "),
+        (manifest(RACK, RACK), f'spec.levels[1].nodeLabel: "{RACK}" is there twice; name every level once'),
+        (manifest(HOSTNAME, RACK), f'spec.levels[0].nodeLabel: "{HOSTNAME}" is not the last level; put it last'),
+        (manifest("''"), "spec.levels[0].nodeLabel: level 1 is empty; write the key of a node label"),
+        (manifest("7"), "spec.levels[0].nodeLabel: level 1 is empty; write the key of a node label"),
+    ],
+)
+def test_a_bad_topology_is_refused_with_field_and_remedy(tmp_path: Path, text: str, said: str) -> None:
+    path = write(tmp_path, text)
+    assert refusal(path).startswith(f"{path}: Topology default: {said}")
+
+
+def test_a_topology_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, manifest(RACK, name="''"))
+    assert refusal(path).endswith("metadata.name: is missing; give the Topology a name")
+
+
+def test_levels_from_the_command_line_obey_the_same_rules() -> None:
+    assert levels_from_text(f"{BLOCK}, {RACK},{HOSTNAME}").levels == (BLOCK, RACK, HOSTNAME)
+    for text, said in (
+        (f"{BLOCK},,{RACK}", "--levels: level 2 is empty; write the key of a node label"),
+        (
+            f"{HOSTNAME},{RACK}",
+            f'--levels: "{HOSTNAME}" is not the last level; put it last: nothing is finer than a host',
+        ),
+        (f"{RACK},{RACK}", f'--levels: "{RACK}" is there twice; name every level once'),
+        ("", "--levels: level 1 is empty; write the key of a node label"),
+    ):
+        with pytest.raises(InputError) as caught:
+            levels_from_text(text)
+        assert str(caught.value) == said
+
+
+def test_nodes_that_lack_a_level_are_counted_and_named() -> None:
+    nodes = [Node(f"n{i}", {BLOCK: "b"} if i < 5 else {BLOCK: "b", RACK: "r"}, {}) for i in range(8)]
+    warnings = missing_levels(NodeTable.of(nodes), Topology("t", (BLOCK, RACK)))
+    assert [str(warning) for warning in warnings] == [
+        f"nodes without the level {RACK}, left out: 5 of 8 (n0, n1, n2 and 2 more); label them with {RACK}"
+    ]
+
+
+def test_a_level_that_no_node_has_is_refused_with_the_nearest_label() -> None:
+    table = NodeTable.of([Node("a", {BLOCK: "b", RACK: "r"}, {})])
+    with pytest.raises(InputError) as caught:
+        missing_levels(table, Topology("t", (BLOCK, "cloud.provider.com/topology-rak")))
+    assert str(caught.value) == (
+        f'unknown level "cloud.provider.com/topology-rak": no node has this label; did you mean {RACK}?'
+    )
+
+
+def test_nodes_without_labels_leave_nothing_to_suggest() -> None:
+    with pytest.raises(InputError, match="the nodes have no labels at all: label them first"):
+        missing_levels(NodeTable.of([Node("a", {}, {})]), Topology("t", (RACK,)))
