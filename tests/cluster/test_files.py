@@ -129,6 +129,7 @@ def test_bad_yaml_is_refused_with_line_and_column(tmp_path: Path) -> None:
         ('{"kind": "List", "items": [{"kind": 1 2}]}', ":1:39: is not JSON: Expecting ',' delimiter"),
         ('{"kind": "List", "items": [\n', ":2:1: the JSON ends too early; the file was cut off: write it again"),
         ('{"kind": "List",\n "metadata": {', ":2:15: the JSON ends too early"),
+        ('{"kind": "List",\n "meta', ":2:2: the JSON ends inside the text that begins here; close it, or write"),
         ('{"kind": "List", "items": [\n{"apiVersion": "v1", "kind": "Job"}', ":2:36: the JSON ends too early"),
     ],
 )
@@ -180,7 +181,7 @@ def test_a_label_that_yaml_does_not_read_as_text_is_refused(
     tmp_path: Path, value: str, said: str, manifest: str, field: str
 ) -> None:
     path = write(tmp_path, f"apiVersion: batch/v1\nkind: Job\n{manifest.replace('VALUE', value)}\n")
-    assert refusal(path) == f'{path}: Job train: {field}: must be text, but {said} is not; quote it: "{said}"'
+    assert refusal(path) == f"{path}: Job train: {field}: must be text, but is read as {said}; quote it"
 
 
 def test_mistakes_in_labels_are_gathered_and_the_sound_objects_still_come(tmp_path: Path) -> None:

@@ -48,15 +48,15 @@ def test_items_without_a_kind_are_what_their_list_says(tmp_path: Path) -> None:
     [
         (
             "metadata: {name: a, labels: {ok: x, rack: 7}}",
-            'Node a: metadata.labels[rack]: must be text, but 7 is not; quote it: "7"',
+            "Node a: metadata.labels[rack]: must be text, but is read as 7; quote it",
         ),
         (
             "metadata: {name: a, labels: {rack: null}}",
-            'Node a: metadata.labels[rack]: must be text, but null is not; quote it: "null"',
+            "Node a: metadata.labels[rack]: must be text, but is read as null; quote it",
         ),
         (
             "metadata: {name: a}\nspec: {taints: [{key: k, value: true}]}",
-            'Node a: spec.taints[0].value: must be text, but true is not; quote it: "true"',
+            "Node a: spec.taints[0].value: must be text, but is read as true; quote it",
         ),
         (
             "metadata: {name: a}\nstatus: {allocatable: {cpu: 1, pods: true}}",
@@ -69,7 +69,7 @@ def test_items_without_a_kind_are_what_their_list_says(tmp_path: Path) -> None:
         ),
         (
             "metadata: {name: [1]}",
-            "Node [1]: metadata.name: must be text, but [1] is not; write text for metadata.name",
+            "Node [1]: metadata.name: must be text, but is read as [1]; write text there",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_bad_quantity_is_refused_with_node_field_and_remedy(
 
 def test_a_label_that_is_a_number_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, node("a", metadata__labels={"rack": 7}), "a.yaml")
-    assert refusal(path) == f'{path}: Node a: metadata.labels[rack]: must be text, but 7 is not; quote it: "7"'
+    assert refusal(path) == f"{path}: Node a: metadata.labels[rack]: must be text, but is read as 7; quote it"
 
 
 def test_a_node_without_a_name_is_refused(tmp_path: Path) -> None:

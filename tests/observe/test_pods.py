@@ -198,7 +198,7 @@ def test_a_label_that_is_a_number_is_refused(tmp_path: Path) -> None:
     one = pod("p")
     one["metadata"]["labels"] = {"rank": 0}
     path = write(tmp_path, one, name="pods.yaml")
-    assert refusal(path) == f'{path}: Pod team/p: metadata.labels[rank]: must be text, but 0 is not; quote it: "0"'
+    assert refusal(path) == f"{path}: Pod team/p: metadata.labels[rank]: must be text, but is read as 0; quote it"
 
 
 def test_a_file_of_other_objects_is_refused(tmp_path: Path) -> None:

@@ -68,10 +68,10 @@ def shown(file: str) -> str:
 def opened(file: str) -> Iterator[Pieces]:
     """A file as pieces, whatever its form; what is wrong with its text is refused here."""
     with _stream(file) as stream:
-        head = stream.read(_HEAD).removeprefix(_UTF8_MARK)
+        source = _Source(file, stream)
+        head = source.peek()
         _check_text(file, head)
-        whole = _Rejoined(head, stream)
-        pieces: Pieces = JsonPieces(whole) if _JSON.match(head) else YamlPieces(whole)
+        pieces: Pieces = JsonPieces(source) if _JSON.match(head) else YamlPieces(source)
         try:
             yield pieces
         except yaml.YAMLError as error:
@@ -115,6 +115,9 @@ def malformed(file: str, pieces: Pieces, data: bytes) -> InputError:
         line = pieces.line + error.lineno - 1
         column = error.colno + (pieces.column - 1 if error.lineno == 1 else 0)
         where = f"{shown(file)}:{line}:{column}"
+        if error.msg.startswith("Unterminated string"):
+            remedy = "close it, or write the file again if it was cut off"
+            return refuse("the JSON ends inside the text that begins here", remedy, where=where)
         if error.pos >= len(data.rstrip()):
             return refuse("the JSON ends too early", "the file was cut off: write it again", where=where)
         return refuse(f"is not JSON: {error.msg}", "mend the text there", where=where)
@@ -146,10 +149,8 @@ def unquoted_labels(raw: dict[str, Any], where: str) -> Iterator[Mistake]:
     """Labels, annotations and selectors whose value YAML took for a number, a truth value or nothing."""
     for field, key, value in _label_maps(raw, ""):
         if value is None or isinstance(value, bool | int | float):
-            said = json.dumps(value)
-            yield Mistake(
-                f"must be text, but {said} is not", f'quote it: "{said}"', where, identity(raw), f"{field}[{key}]"
-            )
+            text = f"must be text, but is read as {json.dumps(value)}"
+            yield Mistake(text, "quote it", where, identity(raw), f"{field}[{key}]")
 
 
 def _label_maps(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
@@ -206,21 +207,29 @@ def _stream(file: str) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise refuse("there is no such file", "check the path", where=file) from None
     except OSError as error:
-        raise refuse(f"cannot be read: {error.strerror}", "check the path and its rights", where=file) from error
+        raise _unreadable(file, error) from error
     with stream:
         yield stream
 
 
-class _Rejoined:
-    """A stream with its head, which was looked at, put back."""
+class _Source:
+    """A file's bytes without their mark of byte order; the first of them can be looked at and are read again."""
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
+    def __init__(self, file: str, stream: BinaryIO) -> None:
+        self._file = file
+        self._stream = stream
+        self._head = b""
+
+    def peek(self) -> bytes:
+        self._head = self.read(_HEAD).removeprefix(_UTF8_MARK)
+        return self._head
 
     def read(self, size: int, /) -> bytes:
         head, self._head = self._head, b""
-        return head or self._rest.read(size)
+        try:
+            return head or self._stream.read(size)
+        except OSError as error:
+            raise _unreadable(self._file, error) from error
 
 
 def _check_text(file: str, head: bytes) -> None:
@@ -229,6 +238,10 @@ def _check_text(file: str, head: bytes) -> None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
         remedy = f"{_WRITE_UTF8} (in PowerShell: kubectl ... | Out-File -Encoding utf8 FILE)"
         raise refuse("is not UTF-8 text", remedy, where=shown(file))
+
+
+def _unreadable(file: str, error: OSError) -> InputError:
+    return refuse(f"cannot be read: {error.strerror}", "check the path and its rights", where=shown(file))
 
 
 def _empty(file: str) -> InputError:

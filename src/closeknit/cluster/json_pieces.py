@@ -38,6 +38,12 @@ class JsonPieces:
     """`kind` is None outside a list, the kind of the list's items inside one, "" if the list does not say.
 
     `line` and `column` are where the latest piece begins, from 1; `size` is how many bytes were read.
+
+                       [ or "items": [                 ]
+        between values ───────────────▶ inside a list ───▶ tail of the list's object
+              ▲ ▲                             │ ]                  │ }
+              │ └─────────────────────────────┘ (an array)         │
+              └────────────────────────────────────────────────────┘
     """
 
     form = "JSON"

@@ -90,7 +90,8 @@ def _wrong_type(file: str, pieces: Pieces, data: bytes, kind: str, error: msgspe
 def explain(raw: dict[str, Any], error: msgspec.ValidationError, where: str = "") -> Mistake:
     """A type error as a mistake; the decoder does not say which entry of a mapping it means, so that is looked up.
 
-    Expected `str`, got `int` - at `$.metadata.labels[...]`  becomes  metadata.labels[rack]: must be text, not 7
+    Expected `str`, got `int` - at `$.metadata.labels[...]`  becomes
+    metadata.labels[rack]: must be text, but is read as 7
     """
     match = _PATH.fullmatch(str(error))
     assert match is not None  # the pattern accepts any text
@@ -99,13 +100,10 @@ def explain(raw: dict[str, Any], error: msgspec.ValidationError, where: str = ""
     field, value = _follow(raw, path, wants_text)
     got = msgspec.json.encode(value).decode()
     if wants_text:
-        return Mistake(f"must be text, but {got} is not", _quote(field, got), where, identity(raw), field)
+        remedy = "write text there" if isinstance(value, dict | list) else "quote it"
+        return Mistake(f"must be text, but is read as {_short(got)}", remedy, where, identity(raw), field)
     text = said.replace("`", "").replace("Expected", "expected", 1)
     return Mistake(f"{text}: {_short(got)}", "write it as the Kubernetes API has it", where, identity(raw), field)
-
-
-def _quote(field: str, got: str) -> str:
-    return f'quote it: "{got}"' if got[:1] not in ("{", "[") else f"write text for {field}"
 
 
 def _short(text: str) -> str:

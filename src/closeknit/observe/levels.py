@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster.files import documents, identity
+from ..cluster.files import documents, identity, shown
 from ..cluster.mistakes import Mistakes
 from ..model.label_names import is_qualified_name
 from ..model.mistake import Mistake, refuse
@@ -33,12 +33,12 @@ def read_topology(path: str) -> Topology:
     names = [str((raw.get("metadata") or {}).get("name") or "") for _, raw in found]
     if not found:
         remedy = "give a manifest with kind: Topology and apiVersion: kueue.x-k8s.io/v1beta2"
-        raise refuse("there is no Topology in it", remedy, where=file)
+        raise refuse("there is no Topology in it", remedy, where=shown(file))
     if name and name not in names:
-        raise refuse(f'there is no Topology "{name}" in it', f"it has {', '.join(names)}", where=file)
+        raise refuse(f'there is no Topology "{name}" in it', f"it has {', '.join(names)}", where=shown(file))
     if not name and len(found) > 1:
         remedy = f"say which one: {file}#{names[0]}"
-        raise refuse(f"there are {len(found)} Topologies in it: {', '.join(names)}", remedy, where=file)
+        raise refuse(f"there are {len(found)} Topologies in it: {', '.join(names)}", remedy, where=shown(file))
     where, raw = found[names.index(name) if name else 0]
     return _topology(raw, where)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cluster.files import shown
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, objects
 from ..dialects import core
@@ -58,7 +59,7 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
     for path in paths:
         found = list(_read(path, mistakes, warnings, tick))
         if not found and not mistakes:
-            raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", where=path)
+            raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", shown(path))
         parts += found
     mistakes.check()
     table = join([part.table for part in parts])
@@ -141,13 +142,16 @@ def _check_unique(parts: Sequence[_Part], table: NodeTable, mistakes: Mistakes) 
     column = table.labels.get(HOSTNAME)
     if column is None or mistakes:
         return
-    counts = np.bincount(column.codes[column.codes != MISSING], minlength=len(column.values))
-    for code in np.flatnonzero(counts > 1).tolist():
-        rows = np.flatnonzero(column.codes == code).tolist()
-        what = " and ".join(f"Node {table.names[row]}" for row in rows[:2])
-        where, text = parts[wheres[rows[1]]].where, f'have the same value "{column.values[code]}"'
-        remedy = "give every node its own hostname"
-        mistakes.add(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
+    shared = np.bincount(column.codes[column.codes != MISSING], minlength=len(column.values) + 1) > 1
+    holder: dict[int, int] = {}
+    for row in np.flatnonzero(shared[column.codes]).tolist():  # MISSING, which is -1, finds the last entry: False
+        code = int(column.codes[row])
+        other = holder.setdefault(code, row)
+        if other != row:
+            what = f"Node {table.names[other]} and Node {table.names[row]}"
+            where, text = parts[wheres[row]].where, f'have the same value "{column.values[code]}"'
+            remedy = "give every node its own hostname"
+            mistakes.add(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
 
 
 class _Warnings:

@@ -187,7 +187,7 @@ class _Form:
             elif not is_qualified_name(key):
                 self.wrong(field, "is not a label key", "use letters, digits and -_. with an optional DNS prefix and /")
             elif not isinstance(value, str):
-                self.wrong(field, f"must be text, but {_said(value)} is not", f'quote it: "{_said(value)}"')
+                self.wrong(field, f"must be text, but is read as {_said(value)}", "quote it")
             elif not is_label_value(value):
                 self.wrong(field, f"{_said(value)} is not a label value", "use at most 63 letters, digits and -_.")
         return {str(key): str(value) for key, value in raw.items()}
