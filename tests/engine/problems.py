@@ -256,8 +256,6 @@ class Draw:
         count = max(1, min(most, 80) - self.random.choice((-1, 0, 0, 1, 2, 3, 5)))
         if self.chance(0.2):
             count = self.random.randint(1, count)
-        if self.odd(0.002):
-            return 0
         return count if self.chance(0.1) else max(1, count // size) * size
 
     def holds(self, node: Wire, asks: Mapping[str, int]) -> int:

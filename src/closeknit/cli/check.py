@@ -9,13 +9,15 @@ from typing import Any
 
 import click
 
-from ..cluster.files import documents
+from ..cluster.files import STDIN, documents
+from ..cluster.files import files as files_of
 from ..dialects.kueue.admin import CHECKS
 from ..dialects.kueue.jobs import Job, Reading, read
 from ..model.gates import PROFILES, Gates, parse_changes
 from ..model.mistake import InputError, Mistake
 from ..model.request import PodSet
 from ..model.resources import show
+from ..observe.nodes import holds_pools, read_nodes
 from .output import OUTPUT, emit
 
 WRONG = 2
@@ -51,7 +53,8 @@ def command(files: tuple[str, ...], feature_gates: str, profile: str, output: st
     """Validate manifests without placing anything.
 
     FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
-    `closeknit place` takes are checked, and so are Topologies, ResourceFlavors and Nodes; other kinds are skipped.
+    `closeknit place` takes are checked, and so are Topologies, ResourceFlavors, Nodes and pools; other kinds are
+    skipped.
     The exit code is 2 if anything is wrong.
 
     \b
@@ -64,8 +67,10 @@ def command(files: tuple[str, ...], feature_gates: str, profile: str, output: st
       3 objects: 2 ok, 1 wrong
     """
     gates = Gates.profile(profile, parse_changes(feature_gates))
-    objects, unread = _gather(files)
-    verdicts = _merged([_verdict(reading) for reading in read(objects, gates, CHECKS)], unread)
+    every = [file for path in files for file in files_of(path)]
+    pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
+    objects, unread = _gather([file for file in every if file not in pools])
+    verdicts = [*_merged([_verdict(reading) for reading in read(objects, gates, CHECKS)], unread), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
     else:
@@ -85,6 +90,17 @@ def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
         except InputError as error:
             unread += error.mistakes
     return objects, unread
+
+
+def _pools(file: str) -> Verdict | None:
+    """What is to be said of a file of pools in the compact form; None if it is no such file."""
+    if file == STDIN or not holds_pools(file):
+        return None
+    try:
+        nodes = len(read_nodes([file]).table)
+    except InputError as error:
+        return Verdict(file, "pools", "wrong", error.mistakes)
+    return Verdict(file, f"pools of {nodes} nodes", "ok")
 
 
 def _verdict(reading: Reading) -> Verdict:

@@ -34,7 +34,7 @@ def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:
     loaded = load(**cluster)
     policy = Policy(loaded.gates)
     answers = []
-    for job in read_jobs(jobs, loaded.gates):
+    for job in read_jobs(jobs, loaded.gates, loaded.topology):
         found = explain(loaded.snapshot, job.request, policy)
         if isinstance(found, Result):
             _take(loaded.snapshot, found)

@@ -135,7 +135,8 @@ def _suggested(table: NodeTable) -> Topology:
         raise InputError([Mistake(suggestion.text, remedy), *(Mistake(problem) for problem in suggestion.problems)])
     keys = ",".join(suggestion.levels)
     click.echo(f"levels taken from the nodes' labels; to pin them: --levels {keys}", err=True)
-    _warn([Mistake(problem) for problem in suggestion.problems])
+    for remark in suggestion.remarks:
+        click.echo(f"note: {remark}", err=True)
     return Topology("suggested", tuple(suggestion.levels))
 
 

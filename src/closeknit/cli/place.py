@@ -46,7 +46,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
     loaded = load(**cluster)
     policy = Policy(loaded.gates)
     snapshot = loaded.snapshot
-    read = read_jobs(jobs, loaded.gates)
+    read = read_jobs(jobs, loaded.gates, loaded.topology)
     if output in FORMATS and not snapshot.topology.ends_at_host:
         raise refuse(
             f"a {output} names hosts, but the topology ends at {snapshot.topology.levels[-1]}",

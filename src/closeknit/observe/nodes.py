@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cluster.files import shown
+from ..cluster.files import decoded, opened, shown
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, objects
 from ..dialects import core
-from ..model.mistake import Mistake, refuse
+from ..model.mistake import InputError, Mistake, refuse
 from ..model.node import Node
 from ..model.quantity import INT64_MAX
 from ..model.resources import PODS
@@ -67,6 +67,17 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
     return Nodes(table, used, warnings.as_list())
+
+
+def holds_pools(path: str) -> bool:
+    """Whether a file is in the compact form."""
+    try:
+        with opened(path) as pieces:
+            first = next(iter(pieces), None)
+            raw = None if first is None else decoded(path, pieces, first)
+    except InputError:
+        return False
+    return is_pool(raw[0] if isinstance(raw, list) and raw else raw)
 
 
 def name_some(names: Sequence[str], total: int | None = None) -> str:
