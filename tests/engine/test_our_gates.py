@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from closeknit.engine.capacity import by_resources
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.gates import Gates
@@ -14,8 +15,8 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint, Layer, PodSet, Request
 from closeknit.model.shape import Shape, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.state.snapshot import Snapshot
-from closeknit.state.table import NodeTable
+from closeknit.state.snapshot import Charge, Snapshot
+from closeknit.state.table import IntArray, NodeTable
 
 from .clusters import BLOCK, BY_RACK, RACK, TAINT, TOPOLOGY, host, pods_by_node
 
@@ -219,3 +220,18 @@ def test_a_pod_set_without_pods_gets_an_empty_assignment_and_leads_nobody() -> N
         "one": ((("a",), 1),),
         "none": (),
     }
+
+
+def test_how_a_node_counts_can_be_replaced() -> None:
+    """As if a node admitted no more than two pods, whatever is free."""
+
+    def two_at_most(snapshot: Snapshot, rows: IntArray, capacity: IntArray, charge: Charge) -> IntArray:
+        return np.minimum(by_resources(snapshot, rows, capacity, charge), 2)
+
+    nodes = (host("a", "x", "1", 9), host("b", "x", "1", 9))
+    policy = Policy(Gates.profile(), fit=two_at_most)
+    assert pods_by_node(ask(nodes, 4, Constraint(required=RACK), policy)) == {"a": {"main": 2}, "b": {"main": 2}}
+    assert reason(ask(nodes, 5, Constraint(required=RACK), policy)).startswith(
+        'topology "default" allows to fit only 4'
+    )
+    assert pods_by_node(ask(nodes, 5, Constraint(required=RACK), ON)) == {"a": {"main": 5}}

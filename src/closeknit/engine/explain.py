@@ -14,7 +14,8 @@ from ..model.reason import Reason
 from ..model.request import Group, PodSet, Request
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
-from .fit import Fit, fit, fit_of
+from .capacity import fit
+from .fit import Fit, fit_of
 from .gang import assume
 from .match import PASSES
 from .place import Result, place, roles

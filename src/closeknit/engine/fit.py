@@ -1,7 +1,6 @@
 """How many pods of a shape each leaf holds: a column, kept per shape and repaired where the snapshot changed.
 
-The count is a function of the shape and of one leaf alone, so it can be replaced by another function of the
-same form; whatever sums it up afterwards does not care where it came from.
+How a node counts is the policy's `fit`; this keeps the column, and knows which leaves are out altogether.
 """
 
 from __future__ import annotations
@@ -14,30 +13,9 @@ import numpy as np
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import IntArray
+from .capacity import MOST, by_resources
 from .match import ABSENT, OUTSIDE, PASSES, CauseArray, Match
-from .policy import Policy
-
-MOST = 2**31 - 1
-"""No count exceeds this."""
-
-
-def fit(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
-    """Pods that fit, per column of `capacity` (one row a resource): the scarcest resource decides.
-
-    fit of {cpu: 3, pods: 1} in {cpu: 10, pods: 110} == 3
-    """
-    result: IntArray | None = None
-    for resource, amount in charge:
-        if amount <= 0:
-            continue
-        at = snapshot.index.get(resource)
-        if at is None:
-            return np.zeros(capacity.shape[1], dtype=np.int64)
-        share = capacity[at] // amount
-        result = share if result is None else np.minimum(result, share, out=result)
-    if result is None:
-        return np.zeros(capacity.shape[1], dtype=np.int64)
-    return np.clip(result, 0, MOST, out=result)
+from .policy import FitColumn, Policy
 
 
 class Fit:
@@ -87,16 +65,18 @@ class Fit:
                 self.score[leaves] = self.match.scores(first) * (cause == PASSES)
         else:
             cause = np.where(self.snapshot.usable(leaves), PASSES, ABSENT).astype(np.int16)
-        self._store(leaves, cause, *self._count(capacity))
+        counted = self.policy.fit if self.snapshot.tree.one_node_a_leaf else by_resources
+        self._store(leaves, cause, *self._count(counted, first, capacity))
 
-    def _count(self, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    def _count(self, counted: FitColumn, rows: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Pods, pods beside the leader, and whether the leader fits, on the given capacity."""
-        pods = fit(self.snapshot, capacity, self.charge)
+        snapshot = self.snapshot
+        pods = counted(snapshot, rows, capacity, self.charge)
         if self.leader_charge is None:
             return pods, pods, pods
-        leader = np.minimum(fit(self.snapshot, capacity, self.leader_charge), 1)
-        taken = self.snapshot.charge_vector(self.leader_charge)[:, None] * leader
-        return pods, fit(self.snapshot, capacity - taken, self.charge), leader
+        leader = np.minimum(counted(snapshot, rows, capacity, self.leader_charge), 1)
+        taken = snapshot.charge_vector(self.leader_charge)[:, None] * leader
+        return pods, counted(snapshot, rows, capacity - taken, self.charge), leader
 
     def _store(self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray) -> None:
         passes = cause == PASSES
@@ -120,8 +100,8 @@ class Fit:
         passes = cause == PASSES
         free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
         lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
-        pods, beside, leader = self._count(capacity - lost)
-        on_node, beside_on_node, leads = self._count(free)
+        pods, beside, leader = self._count(by_resources, starts, capacity - lost)
+        on_node, beside_on_node, leads = self._count(self.policy.fit, rows, free)
         on_nodes = np.add.reduceat(on_node, offsets)
         np.minimum(pods, on_nodes, out=pods)
         if self.leader_charge is not None:
@@ -157,7 +137,7 @@ class Fit:
 
 def fit_of(snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Policy) -> Fit:
     """The columns of a shape, from the memo if they are there; the least recently used ones make room."""
-    key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity)
+    key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity, policy.fit)
     entry = snapshot.memo.get(key)
     if entry is None:
         entry = snapshot.memo[key] = Fit(snapshot, shape, leader, policy)

@@ -17,7 +17,7 @@ from ..model.resources import PODS
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
-from .fit import fit
+from .capacity import fit
 from .match import PASSES, Match
 from .place import place
 from .policy import Policy

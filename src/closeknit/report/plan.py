@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.fit import fit, fit_of
+from ..engine.capacity import fit
+from ..engine.fit import fit_of
 from ..engine.match import PASSES
 from ..engine.place import Outcome, Result
 from ..engine.policy import Policy
