@@ -33,6 +33,7 @@ lint: setup
 
 conformance: setup
 	@echo "== conformance: $(CONFORMANCE) =="
+	@test -e "$(CONFORMANCE)" || { echo "no conformance data at $(CONFORMANCE): give its folder, CONFORMANCE=PATH"; exit 2; }
 	@$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
 
 test: lint

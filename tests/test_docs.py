@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from closeknit.cli.main import COMMANDS
+from closeknit.cli.main import COMMANDS, main
 from closeknit.dialects.kueue import keys
 from closeknit.model.gates import OUR_GATES
+from closeknit.model.topology import HOSTNAME
+from closeknit.observe.pool_form import RACK
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -42,3 +46,31 @@ def test_samples_in_the_readme_are_the_samples_that_ship() -> None:
     sample = (ROOT / "src/closeknit/samples/datacentre.yaml").read_text()
     readme = (ROOT / "README.md").read_text()
     assert [line for line in sample.splitlines() if line and not line.startswith("#") and line not in readme] == []
+
+
+def test_the_recipe_for_more_nodes_works_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs/how-to/what-if.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", page, re.DOTALL):
+        Path(name).write_text(text)
+    Path("nodes.json").write_text(json.dumps({"kind": "List", "items": [a_node("n1"), a_node("n2")]}))
+    Path("pods.json").write_text('{"kind": "PodList", "items": []}')
+    Path("job.yaml").write_text(
+        (ROOT / "src/closeknit/samples/train.yaml").read_text().replace(RACK, "example.com/rack")
+    )
+    commands = [line for line in page.splitlines() if line.startswith(("$ closeknit place", "$ closeknit tree"))]
+    for line in (line for line in commands if "more.yaml" in line or "cluster.yaml" in line):
+        with pytest.raises(SystemExit) as ended:
+            main(line.split()[2:])
+        out = capsys.readouterr().out
+        assert ended.value.code == 0
+        assert "cluster.yaml" in line or "all in new/new-1 (example.com/rack)" in out
+    assert "--levels …" not in page
+
+
+def a_node(name: str) -> dict[str, Any]:
+    labels = {HOSTNAME: name, "example.com/block": "b1", "example.com/rack": "r1"}
+    ready = {"conditions": [{"type": "Ready", "status": "True"}], "allocatable": {"cpu": "8", "pods": "110"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": ready}

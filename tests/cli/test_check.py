@@ -33,6 +33,7 @@ TOPOLOGY = {
     "metadata": {"name": "default"},
     "spec": {"levels": [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]},
 }
+LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 UNEVEN = {SLICE_LEVEL: "example.com/rack", SLICE_SIZE: "4"}
 
 
@@ -41,7 +42,7 @@ class Checked:
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.directory, self.capsys = directory, capsys
-        self.out = ""
+        self.out = self.err = ""
 
     def write(self, name: str, *objects: Any) -> str:
         path = self.directory / name
@@ -51,7 +52,8 @@ class Checked:
     def run(self, *args: str) -> int:
         with pytest.raises(SystemExit) as end:
             main(["check", *args])
-        self.out = self.capsys.readouterr().out.replace(f"{self.directory}/", "")
+        said = self.capsys.readouterr()
+        self.out, self.err = (text.replace(f"{self.directory}/", "") for text in said)
         assert isinstance(end.value.code, int)
         return end.value.code
 
@@ -66,7 +68,7 @@ def test_what_is_right_is_ok_and_other_kinds_are_skipped(checked: Checked) -> No
     assert checked.out.splitlines() == [
         "ok       train.yaml: Job train: 8 pods",
         "ok       train.yaml: Topology default",
-        "skipped  train.yaml: Service web",
+        "skipped  train.yaml: Service web: v1/Service is not read",
         "3 objects: 2 ok, 1 skipped",
     ]
 
@@ -189,6 +191,128 @@ def test_output_for_machines_has_every_field(checked: Checked, form: str) -> Non
             "text": 'is "four", not a whole number',
             "remedy": "give a whole number",
         }
+    ]
+
+
+def test_a_skipped_object_says_why_for_machines_too(checked: Checked) -> None:
+    assert checked.run(checked.write("web.yaml", SERVICE), "-o", "json") == 0
+    (service,) = json.loads(checked.out)["objects"]
+    assert (service["state"], service["why"]) == ("skipped", "v1/Service is not read")
+
+
+def test_one_of_anything_is_singular(checked: Checked) -> None:
+    pool = checked.directory / "pool.yaml"
+    pool.write_text("nodesPerRack: 1\nracksPerBlock: 1\nblocks: 1\nnode: {cpu: 4}\n")
+    job = checked.write("train.yaml", a_job("train", None, 1))
+    assert checked.run(job) == 0
+    assert checked.out.splitlines() == ["ok       train.yaml: Job train: 1 pod", "1 object: 1 ok"]
+    assert checked.run(str(pool)) == 0
+    assert checked.out.splitlines() == ["ok       pool.yaml: pools of 1 node", "1 object: 1 ok"]
+
+
+def test_a_misspelt_job_is_ok_with_warnings(checked: Checked) -> None:
+    job = a_job("train", {"kueue.x-k8s.io/podset-requird-topology": "example.com/rack"})
+    job["spec"]["paralelism"] = job["spec"].pop("parallelism")
+    assert checked.run(checked.write("train.yaml", job)) == 0
+    assert checked.out.splitlines() == [
+        "ok       train.yaml: Job train: 1 pod",
+        "    warning: spec.paralelism: is not a known field; did you mean parallelism?",
+        "    warning: spec.template.metadata.annotations[kueue.x-k8s.io/podset-requird-topology]: "
+        f"is not a known key; did you mean {REQUIRED}?",
+        "1 object: 1 ok",
+    ]
+
+
+BLOCK_RACK = "example.com/block,example.com/rack,kubernetes.io/hostname"
+UPSIDE_DOWN = '[{"topology": "example.com/rack", "size": 4}, {"topology": "example.com/block", "size": 2}]'
+
+
+@pytest.mark.parametrize(
+    ("annotations", "text"),
+    [
+        (
+            {REQUIRED: "example.com/rak"},
+            f"{REQUIRED}: no requested topology level: example.com/rak; did you mean example.com/rack? the levels are",
+        ),
+        (
+            {SLICE_LEVEL: "example.com/row", SLICE_SIZE: "4"},
+            f"{SLICE_LEVEL}: no requested topology level for slices: example.com/row; ",
+        ),
+        (
+            {REQUIRED: "example.com/rack", SLICE_LEVEL: "example.com/block", SLICE_SIZE: "4"},
+            "is above the podset topology",
+        ),
+        ({LAYERS: UPSIDE_DOWN}, f"pod set main: {LAYERS}: "),
+    ],
+)
+def test_jobs_are_held_against_the_topology(checked: Checked, annotations: dict[str, str], text: str) -> None:
+    file = checked.write("train.yaml", a_job("train", annotations), a_job("free"))
+    gates = ("--feature-gates", "TASMultiLayerTopology=true")
+    assert checked.run(file, *gates) == 0  # no topology, nothing to hold it against
+    levels = [{"nodeLabel": level} for level in BLOCK_RACK.split(",")]
+    topology = checked.write("topology.yaml", {**TOPOLOGY, "spec": {"levels": levels}})
+    for told in (("--levels", BLOCK_RACK), ("--topology", topology), (topology,)):
+        assert checked.run(file, *told, *gates) == 2
+        assert "wrong    train.yaml: Job train\n    pod set main: " in checked.out
+        assert text in checked.out
+        assert "ok       train.yaml: Job free: 8 pods" in checked.out
+
+
+def test_the_copies_of_a_job_are_held_against_the_topology_once(checked: Checked) -> None:
+    job = a_job("web", {REQUIRED: "example.com/rak"})
+    spec = {"replicas": 3, "template": job["spec"]["template"]}
+    deployment = {**job, "apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+    assert checked.run(checked.write("web.yaml", deployment, TOPOLOGY)) == 2
+    assert checked.out.count("pod set main") == 1
+    assert "web-0" not in checked.out
+
+
+def test_the_option_wins_over_the_topology_among_the_files(checked: Checked) -> None:
+    file = checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rack"}), TOPOLOGY)
+    assert checked.run(file) == 0
+    assert checked.run(file, "--levels", "example.com/block") == 2
+
+
+def test_among_several_topologies_none_is_picked_and_that_is_said(checked: Checked) -> None:
+    other = {**TOPOLOGY, "metadata": {"name": "other"}}
+    file = checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rak"}), TOPOLOGY, other)
+    assert checked.run(file) == 0
+    assert checked.err == "note: jobs are held against none of the 2 Topologies; name one by --topology\n"
+    assert checked.run(file, "--topology", f"{file}#other") == 2
+    assert checked.err == ""
+
+
+def test_a_topology_that_is_wrong_itself_is_held_against_nothing(checked: Checked) -> None:
+    wrong = {**TOPOLOGY, "spec": {"levels": []}}
+    assert checked.run(checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rak"}), wrong)) == 2
+    assert checked.out.splitlines()[0] == "ok       train.yaml: Job train: 8 pods"
+
+
+def test_topology_and_levels_do_not_go_together(checked: Checked) -> None:
+    file = checked.write("train.yaml", a_job("train"), TOPOLOGY)
+    assert checked.run(file, "--topology", file, "--levels", "example.com/rack") == 2
+    assert "--levels: does not go with --topology; give one of the two" in checked.err
+    assert checked.run("-", "--topology", "-") == 2
+    assert "standard input can be read only once" in checked.err
+
+
+def test_a_group_that_would_lose_pods_is_wrong(checked: Checked) -> None:
+    def pod_set(name: str, count: int) -> dict[str, Any]:
+        request = {"required": "example.com/rack", "podSetGroupName": "g"}
+        template = {"spec": {"containers": [{"name": "main"}]}}
+        return {"name": name, "count": count, "template": template, "topologyRequest": request}
+
+    workload = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": "wl"},
+        "spec": {"podSets": [pod_set("a", 2), pod_set("b", 3)]},
+    }
+    assert checked.run(checked.write("wl.yaml", workload)) == 2
+    assert checked.out.splitlines()[:2] == [
+        "wrong    wl.yaml: Workload wl",
+        "    group g: its pod sets have 2, 3 pods; a group is a leader of one pod with its workers: "
+        "give it two pod sets, one of them with count 1",
     ]
 
 

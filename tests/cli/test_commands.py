@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -169,7 +172,7 @@ def test_pictures_are_svg_with_a_cell_for_every_node(run: Run, tmp_path: Path, c
     root = ElementTree.parse(file).getroot()
     titles = root.findall(".//{http://www.w3.org/2000/svg}title")
     assert len(titles) == 128
-    ours = [title for title in titles if "of this job" in (title.text or "")]
+    ours = [title for title in titles if "pods of Job train" in (title.text or "")]
     assert len(ours) == (5 if command[0] == "place" else 0)
 
 
@@ -235,3 +238,64 @@ def test_the_plan_does_not_depend_on_how_nodes_were_given(run: Run, tmp_path: Pa
     ]
     assert json.loads(plans[0])["podSets"] == json.loads(plans[1])["podSets"]
     assert json.loads(plans[0])["fits"] is True
+
+
+def test_a_launcher_file_is_for_one_job(run: Run) -> None:
+    ran = run("place", TRAIN, TRAIN, *NODES, "-o", "rankfile")
+    assert ran.code == 2
+    assert "a rankfile is for one job, but 2 were given" in ran.err
+
+
+def test_an_mpi_launcher_has_no_rank_unless_it_works(run: Run, tmp_path: Path) -> None:
+    def replica(count: int) -> dict[str, object]:
+        container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+        return {"replicas": count, "template": {"spec": {"containers": [container]}}}
+
+    specs = {"Launcher": replica(1), "Worker": replica(3)}
+    for works, ranks in ((False, 3), (True, 4)):
+        manifest = {
+            "apiVersion": "kubeflow.org/v2beta1",
+            "kind": "MPIJob",
+            "metadata": {"name": "mpi"},
+            "spec": {"runLauncherAsWorker": works, "mpiReplicaSpecs": specs},
+        }
+        (tmp_path / "mpi.yaml").write_text(yaml.safe_dump(manifest))
+        assert len(run("place", str(tmp_path / "mpi.yaml"), *NODES, "-o", "rankfile").out.splitlines()) == ranks
+
+
+def test_answers_name_the_job_they_are_about(run: Run) -> None:
+    for command, manifest in (("place", TRAIN), ("explain", PRETRAIN)):
+        job = json.loads(run(command, manifest, *NODES, "-o", "json").out)["job"]
+        assert (job["kind"], job["file"]) == ("Job", manifest)
+
+
+def test_a_file_that_cannot_be_written_is_said_with_its_path(run: Run, tmp_path: Path) -> None:
+    ran = run("tree", *NODES, "--svg", str(tmp_path / "no" / "x.svg"))
+    assert ran.code == 2
+    assert "no/x.svg: No such file or directory; check the path" in ran.err
+
+
+def closeknit(*args: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    program = "import sys; from closeknit.cli.main import main; sys.argv[0] = 'closeknit'; main()"
+    return subprocess.run([sys.executable, "-c", program, *args], capture_output=True, timeout=60, **options)
+
+
+def test_a_terminal_without_these_characters_gets_plain_ones() -> None:
+    ran = closeknit("tree", *NODES, "--level", "rack", env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert ran.returncode == 0
+    assert b"|- b01-r01  8 nodes                 ===========....." in ran.stdout
+
+
+def test_a_reader_that_stops_reading_is_not_an_error() -> None:
+    program = f"{sys.executable} -c 'from closeknit.cli.main import main; main()'"
+    command = f"{program} gates | head -1"
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
+    assert ran.stdout.startswith(b"GATE")
+    assert ran.stderr == b""
+
+
+def test_the_demo_ends_when_it_is_told_to() -> None:
+    ran = closeknit("demo", "--pause", input=b"q\n")
+    assert ran.returncode == 0
+    assert b"[1/8]" in ran.stdout
+    assert b"[2/8]" not in ran.stdout

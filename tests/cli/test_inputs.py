@@ -133,7 +133,8 @@ def test_gates_and_profile_are_those_asked_for(nodes: str) -> None:
         ),
         (
             {"pods": ["-"], "topology": "-"},
-            "-: standard input can be read only once; use - for one of --nodes, --pods, --topology",
+            "-: standard input can be read only once, but --pods and --topology ask for it; "
+            "put all but one of them into files",
         ),
         ({"selector": ["tier"]}, '--selector: "tier" is not a label; write KEY=VALUE'),
         (

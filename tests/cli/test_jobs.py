@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from closeknit.cli.jobs import read_jobs
+from closeknit.cli.jobs import check_jobs, named_levels, read_jobs, tolerating
 from closeknit.dialects.kueue import keys
 from closeknit.model.gates import Gates
 from closeknit.model.mistake import InputError
+from closeknit.model.shape import Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 
 RACK = "example.com/rack"
@@ -35,12 +36,13 @@ def write(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
 
 def refusal(paths: tuple[str, ...]) -> str:
     with pytest.raises(InputError) as caught:
-        read_jobs(paths, Gates.profile(), TOPOLOGY)
+        check_jobs(read_jobs(paths, Gates.profile()), Gates.profile(), TOPOLOGY)
     return str(caught.value)
 
 
 def test_a_job_on_known_levels_is_read(tmp_path: Path) -> None:
-    (read,) = read_jobs(job(tmp_path, required_topology=RACK), Gates.profile(), TOPOLOGY)
+    (read,) = read_jobs(job(tmp_path, required_topology=RACK), Gates.profile())
+    check_jobs([read], Gates.profile(), TOPOLOGY)
     assert [(one.name, one.count) for one in read.request.pod_sets] == [("main", 8)]
 
 
@@ -81,4 +83,30 @@ def test_a_group_that_would_lose_pods_is_refused_with_its_counts(tmp_path: Path)
 
 def test_a_file_without_a_job_is_refused(tmp_path: Path) -> None:
     paths = write(tmp_path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}})
-    assert "there is no job to place; give a Job, JobSet" in refusal(paths)
+    assert "there is no job to place: v1/ConfigMap is not read; the kinds that are read are batch/Job" in refusal(paths)
+
+
+def test_a_kind_that_is_not_read_is_named_with_its_group(tmp_path: Path) -> None:
+    paths = write(tmp_path, {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "x"}})
+    text = refusal(paths)
+    assert "batch.volcano.sh/v1alpha1/Job is not read" in text
+    assert "jobset.x-k8s.io/JobSet" in text
+
+
+def test_pods_that_run_already_are_no_job(tmp_path: Path) -> None:
+    spec = {"nodeName": "n1", "containers": [{"name": "main"}]}
+    paths = write(tmp_path, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec})
+    assert "there is no job to place: Pod x has nothing to place" in refusal(paths)
+
+
+def test_the_levels_that_jobs_name_are_known_before_the_cluster(tmp_path: Path) -> None:
+    sliced = job(tmp_path, preferred_topology=RACK, slice_required_topology=HOSTNAME, slice_size="2")
+    assert named_levels(read_jobs(sliced, Gates.profile())) == [RACK, HOSTNAME]
+    assert named_levels(read_jobs(job(tmp_path, required_topology="auto"), Gates.profile())) == []
+
+
+def test_what_a_flavor_tolerates_every_pod_set_does(tmp_path: Path) -> None:
+    (read,) = read_jobs(job(tmp_path, required_topology=RACK), Gates.profile())
+    more = tolerating(read, (Toleration("gpu", "Exists"),))
+    assert [one.shape.tolerations for one in more.request.pod_sets] == [(Toleration("gpu", "Exists"),)]
+    assert tolerating(read, ()) is read

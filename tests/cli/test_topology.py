@@ -144,6 +144,38 @@ def test_problems_and_remarks_are_listed(run: Run) -> None:
     assert "Remarks:\n  - topology.kubernetes.io/region is left out" in out
 
 
+def test_a_selector_takes_only_its_nodes_and_is_the_flavors(run: Run) -> None:
+    given = nodes()
+    for each in given[4:]:
+        each["metadata"]["labels"]["tier"] = "gold"
+    code, out, _ = run("--selector", "tier=gold", "-o", "json", given=given)
+    said = json.loads(out)
+    assert code == 0
+    assert said["levels"][-1]["domains"] == 4
+    assert said["nodeLabels"] == {"tier": "gold"}
+
+
+def test_a_selector_without_nodes_is_bad_input(run: Run) -> None:
+    code, _, err = run("--selector", "closeknit.dev/pool=trian")
+    assert (code, err) == (
+        2,
+        'error: --selector: no node has the value of closeknit.dev/pool "trian"; did you mean train?\n',
+    )
+
+
+def test_the_remark_about_a_label_left_out_names_a_selector_that_brings_it_back(run: Run) -> None:
+    given = nodes()
+    for each in given:
+        each["metadata"]["labels"]["node-group"] = "big"
+    for each in given[5:]:
+        each["metadata"]["labels"] |= {"nvidia.com/gpu.clique": each["metadata"]["labels"][RACK], "node-group": "gpu"}
+    _, out, _ = run("-o", "json", given=given)
+    (remark,) = json.loads(out)["remarks"]
+    assert remark.endswith("take only nodes that have it: --selector node-group=gpu")
+    _, out, _ = run("-o", "json", "--selector", "node-group=gpu", given=given)
+    assert not [one for one in json.loads(out)["remarks"] if "it tells where" in one]
+
+
 def test_odd_nodes_are_warned_of_on_standard_error(run: Run) -> None:
     given = nodes()
     del given[0]["status"]["conditions"]

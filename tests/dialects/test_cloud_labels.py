@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from closeknit.dialects.cloud_labels import FAMILIES, WORDS, Family, known, pool_keys, recognise
+from closeknit.dialects.cloud_labels import FAMILIES, WORDS, Family, is_written_by_cloud, known, pool_keys, recognise
 from closeknit.model.topology import HOSTNAME
 
 
@@ -86,3 +86,22 @@ def test_a_pool_tells_more_than_the_kind_of_node() -> None:
         "node.kubernetes.io/instance-type",
         "kubernetes.io/os",
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "by_cloud"),
+    [
+        ("cloud.google.com/gce-topology-block", True),
+        ("topology.k8s.aws/network-node-layer-1", True),
+        ("oci.oraclecloud.com/rdma.hpc_island_id", True),
+        ("ib.coreweave.cloud/fabric", True),
+        ("fabric.topograph.run/tier-1", True),
+        ("nvidia.com/gpu.clique", True),
+        ("network.topology.nvidia.com/leaf", True),
+        ("example.com/rack", False),
+        ("notnvidia.com/rack", False),
+        ("rack", False),
+    ],
+)
+def test_labels_that_a_cloud_writes_are_told_from_those_written_by_hand(key: str, by_cloud: bool) -> None:
+    assert is_written_by_cloud(key) == by_cloud

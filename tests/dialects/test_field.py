@@ -127,3 +127,13 @@ def test_values_are_shown_short() -> None:
     assert shown({}) == "a mapping"
     assert shown("x" * 100) == '"' + "x" * 57 + '..."'
     assert shown(datetime(2024, 1, 2)) == '"2024-01-02 00:00:00"'
+
+
+def test_keys_close_to_a_known_one_are_warned_about_once_and_nothing_is_wrong() -> None:
+    field = Field.root({"replcas": 3, "template": {}, "other": 1}, "a.yaml", "Job a")
+    for _ in range(2):
+        field.expect(("replicas", "template"))
+    assert [str(warning) for warning in field.report.warnings] == [
+        "a.yaml: Job a: replcas: is not a known field; did you mean replicas?"
+    ]
+    assert field.report.mistakes == ()

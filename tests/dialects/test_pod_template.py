@@ -134,3 +134,64 @@ def test_wrong_types_anywhere_in_the_spec_are_named(extra: dict[str, Any], text:
 def test_containers_that_are_no_list_are_one_mistake() -> None:
     assert read({"containers": {}})[1] == ["spec.containers: is a mapping, not a list; give a list"]
     assert read({"containers": ["x"]})[1] == ['spec.containers[0]: is "x", not a mapping; give a mapping']
+
+
+@pytest.mark.parametrize("amount", ["0.5", 0.5, "1m", "1500m", "1n"])
+@pytest.mark.parametrize("kind", ["requests", "limits"])
+def test_extended_resources_come_in_whole_units(amount: Any, kind: str) -> None:
+    _, mistakes = read({"containers": [container(**{kind: {"nvidia.com/gpu": amount}})]})
+    (text,) = mistakes
+    assert text.startswith(f"spec.containers[0].resources.{kind}[nvidia.com/gpu]: is {amount}, not a whole number; ")
+    assert text.endswith(f"nvidia.com/gpu comes in whole units: give {2 if amount == '1500m' else 1}")
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        {"cpu": "0.5", "memory": "0.5"},
+        {"nvidia.com/gpu": "2000m", "example.com/nic": "1k"},
+        {"kubernetes.io/batch-cpu": "0.5"},
+    ],
+)
+def test_resources_of_kubernetes_and_whole_units_in_any_form_are_taken(requests: dict[str, Any]) -> None:
+    assert read({"containers": [container(requests=requests)]})[1] == []
+
+
+@pytest.mark.parametrize("name", ["", "nvidia.com/", "/gpu", "nvidia.com/gpu:", "nvidia.com/ gpu", "my gpu", "a/b/c"])
+def test_a_name_that_no_resource_can_have_is_refused(name: str) -> None:
+    (text,) = read({"containers": [container(limits={name: 1})]})[1]
+    assert text.endswith(f'"{name}" is not the name of a resource; write one such as cpu or nvidia.com/gpu')
+
+
+def warned(spec: Any) -> list[str]:
+    field = Field.root({"spec": spec})
+    assert read_shape(field.at("spec")) is not None
+    return [str(warning) for warning in field.report.warnings]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("memroy", "memory"), ("cpus", "cpu"), ("gpu", "nvidia.com/gpu"), ("tpu", "google.com/tpu")]
+)
+def test_a_resource_that_containers_do_not_have_is_warned_about(name: str, meant: str) -> None:
+    assert warned({"containers": [container(requests={name: 1})]}) == [
+        f"spec.containers[0].resources.requests.{name}: is not a resource of containers; did you mean {meant}? "
+        "use cpu, memory, ephemeral-storage or a name with a domain, such as nvidia.com/gpu"
+    ]
+
+
+def test_resources_that_containers_have_are_not_warned_about() -> None:
+    needs = {"cpu": 1, "memory": "1Gi", "ephemeral-storage": "1Gi", "hugepages-2Mi": "4Mi", "nvidia.com/gpu": 1}
+    assert warned({"containers": [container(requests=needs, limits=needs, claims=[])]}) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"containers": [container(request={"cpu": 1})]}, "containers[0].resources.request: {}requests?"),
+        ({"containers": [{"resource": {}}]}, "containers[0].resource: {}resources?"),
+        ({"containers": [container()], "nodeselector": {}}, "nodeselector: {}nodeSelector?"),
+        ({"containers": [container()], "toleration": []}, "toleration: {}tolerations?"),
+    ],
+)
+def test_a_misspelt_field_is_warned_about(spec: Any, text: str) -> None:
+    assert warned(spec) == ["spec." + text.format("is not a known field; did you mean ")]

@@ -38,6 +38,7 @@ class Draw:
         self.random = Random(seed)
         self.mess = self.random.choice((0.0, 0.3, 1.0, 1.0, 4.0))
         self.kind = self.random.choices(("plain", "elastic", "replace"), (60, 18, 22))[0]
+        self.theme = self.random.choice(("anything", "anything", "balanced", "groups", "layers"))
         by_host = self.kind == "replace" or self.chance(0.75)
         upper = self.random.randint(0 if by_host else 1, 4)
         keys = sorted(self.random.sample(range(len(UPPER_LEVELS)), upper))
@@ -58,7 +59,7 @@ class Draw:
     def case(self) -> Wire:
         pod_sets = self.draw_pod_sets()
         case: Wire = {
-            "name": f"problem-{self.seed}-{self.kind}",
+            "name": f"problem-{self.seed}-{self.theme}-{self.kind}",
             "featureGates": self.gates,
             "levels": self.levels,
             "nodeLabels": self.flavor or None,
@@ -79,7 +80,7 @@ class Draw:
 
     def draw_gates(self) -> dict[str, bool]:
         gates = {}
-        if self.chance(0.3):
+        if self.theme == "balanced" or self.chance(0.15):
             gates["TASBalancedPlacement"] = True
         if self.chance(0.2):
             gates["TASProfileMixed"] = False
@@ -198,7 +199,7 @@ class Draw:
     def draw_pod_sets(self) -> list[Wire]:
         sets: list[Wire] = []
         for number in range(self.random.choices((1, 2, 3), (70, 22, 8))[0]):
-            if self.kind != "replace" and self.chance(0.35):
+            if self.chance(0.9 if self.theme == "groups" else 0.2):
                 sets += self.draw_group(number)
             else:
                 sets.append(self.draw_pod_set(f"ps{number}"))
@@ -264,11 +265,13 @@ class Draw:
 
     def draw_request(self) -> Wire | None:
         wishes = ("preferred", "required", "unconstrained", "slices", "nothing")
-        weights = (60, 15, 10, 10, 5) if "TASBalancedPlacement" in self.gates else (25, 25, 20, 20, 10)
+        weights = (85, 4, 4, 4, 3) if self.theme == "balanced" else (25, 25, 20, 20, 10)
         wish = self.random.choices(wishes, weights)[0]
         if wish == "nothing":
             return self.random.choice((None, None, None, {"podIndexLabel": "i"}, {"unconstrained": False}))
-        top = min(self.random.randrange(len(self.levels)), self.random.randrange(len(self.levels)))
+        top = self.random.randrange(len(self.levels))
+        if wish == "required":
+            top = self.random.randrange(top + 1)
         request: Wire = {}
         if wish in ("preferred", "required"):
             request[wish] = UNKNOWN_LEVEL if self.odd(0.01) else self.levels[top]
@@ -280,13 +283,14 @@ class Draw:
             request["preferred"] = self.random.choice(self.levels)
         if wish in ("unconstrained", "slices") or self.odd(0.03):
             top = 0
-        if wish == "slices" or self.chance(0.15 if wish == "unconstrained" else 0.5):
+        sliced = 0.9 if self.theme == "layers" else 0.15 if wish == "unconstrained" else 0.5
+        if wish == "slices" or self.chance(sliced):
             self.add_slices(request, top)
         return request
 
     def add_slices(self, request: Wire, top: int) -> None:
         level, size = self.random.randrange(top, len(self.levels)), self.random.choice((1, 2, 2, 3, 4, 4, 6, 8))
-        if self.chance(0.5):
+        if self.chance(0.2 if self.theme == "layers" else 0.6):
             request["podSetSliceRequiredTopology"] = UNKNOWN_LEVEL if self.odd(0.02) else self.levels[level]
             if not self.odd(0.02):
                 request["podSetSliceSize"] = size

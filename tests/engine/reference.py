@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log2
+from itertools import pairwise
+from math import isclose, log2
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ MOST_PODS = 2**31 - 1
 Case = Mapping[str, Any]
 Path = tuple[str, ...]
 Amounts = dict[str, int]
+Answer = dict[str, Any]
 Places = list[tuple[Path, int]]
 
 
@@ -115,9 +117,11 @@ class Cluster:
             if self._belongs(node, case.get("nodeLabels") or {}):
                 leaf_of_node[node["metadata"]["name"]] = self._add(node)
         for wire in case.get("pods") or ():
-            leaf = leaf_of_node.get((wire.get("spec") or {}).get("nodeName") or "")
-            if leaf is not None and _is_not_tas(wire):
-                _charge(leaf.free, requests(msgspec.convert(wire, WirePod).spec), -1)
+            pod = msgspec.convert(wire, WirePod)
+            leaf = leaf_of_node.get(pod.spec.node_name or "")
+            by_topology = any(key in TOPOLOGY_ANNOTATIONS for key in pod.metadata.annotations or ())
+            if leaf is not None and pod.status.phase not in ("Failed", "Succeeded") and not by_topology:
+                _charge(leaf.free, requests(pod.spec), -1)
         for entry in self._usage(case):
             leaf = self.leaf(tuple(entry["Values"]))
             if leaf is not None:
@@ -133,20 +137,19 @@ class Cluster:
 
     def _add(self, node: Case) -> Domain:
         values = tuple(node["metadata"]["labels"][key] for key in self.levels)
-        parent: Domain | None = None
-        for level in range(len(self.levels)):
+        siblings: list[Domain] = []
+        for level, domains in enumerate(self.domains):
             path = values[: level + 1]
-            if path not in self.domains[level]:
+            if path not in domains:
                 is_host = self.by_host and level == len(self.levels) - 1
-                self.domains[level][path] = Domain(path, path[-1] if is_host else ",".join(path))
-                if parent is not None:
-                    parent.children.append(self.domains[level][path])
-            parent = self.domains[level][path]
-        assert parent is not None
-        parent.nodes.append(node)
+                domains[path] = Domain(path, path[-1] if is_host else ",".join(path))
+                siblings.append(domains[path])
+            siblings = domains[path].children
+        leaf = self.domains[-1][values]
+        leaf.nodes.append(node)
         for name, amount in amounts(node["status"].get("allocatable") or {}).items():
-            parent.free[name] = parent.free.get(name, 0) + amount
-        return parent
+            leaf.free[name] = leaf.free.get(name, 0) + amount
+        return leaf
 
     def _usage(self, case: Case) -> list[Any]:
         shared = self.by_host and "TASHandleOverlappingFlavors" in self.gates
@@ -173,12 +176,6 @@ class Cluster:
     def assume(self, places: Places, asks: Amounts) -> None:
         for path, count in places:
             _charge(self.domains[-1][path].assumed, asks, count)
-
-
-def _is_not_tas(wire: Case) -> bool:
-    annotations = wire["metadata"].get("annotations") or {}
-    ended = (wire.get("status") or {}).get("phase") in ("Failed", "Succeeded")
-    return not ended and not any(key in annotations for key in TOPOLOGY_ANNOTATIONS)
 
 
 def _charge(account: Amounts, asks: Amounts, count: int) -> None:
@@ -409,7 +406,7 @@ class Search:
         return sorted(domains, key=key)
 
     def _tightest(self, domains: Sequence[Domain], need: int, leaders: int, slices: bool = True) -> Domain:
-        """The domain with least room that still holds `need`; ties go to the first, and so does no domain at all."""
+        """The domain with least room that still holds `need`, the first of equals; without one, the first of all."""
         if self.by_affinity:
             end = next((i for i, one in enumerate(domains) if one.affinity != domains[0].affinity), len(domains))
             domains = domains[:end]
@@ -593,8 +590,7 @@ class Search:
     def _balance(self, members: list[Domain], threshold: int) -> tuple[int, list[Domain]] | None:
         level = self.plan.level
         if self._goes_lower:
-            members.sort(key=lambda one: (-one.leader, -one.slices_l, -entropy(one), one.path))
-            members = [child for one in self._optimal(members) for child in one.children]
+            members = [child for one in self._most_even(members) for child in one.children]
             level += 1
         members = self._optimal(sorted(members, key=lambda one: one.path))
         surplus, leaders = self.need - len(members) * threshold, self.leaders
@@ -610,6 +606,17 @@ class Search:
             one.pods = one.slices * self.plan.size
             one.pods_l = one.pods - one.leader
         return None if surplus > 0 or leaders > 0 else (level, members)
+
+    def _most_even(self, members: list[Domain]) -> list[Domain]:
+        """The optimal subset, evenly filled members first."""
+        members = sorted(members, key=lambda one: (-one.leader, -one.slices_l, -entropy(one), one.path))
+        chosen = self._optimal(members)
+        if any(_toss_up(one, two) for one, two in pairwise(members)):
+            members.reverse()
+            other = sorted(members, key=lambda one: (-one.leader, -one.slices_l, -round(entropy(one), 9)))
+            if set(self._optimal(other)) != set(chosen):
+                raise Undefined("which of two equal entropies is larger is a matter of rounding, and it matters")
+        return chosen
 
     def _optimal(self, domains: Sequence[Domain]) -> list[Domain]:
         """As many domains as greedy uses, wasting the fewest pods; none if no such choice holds everything."""
@@ -652,7 +659,7 @@ class Search:
 
 
 class Greedy(NamedTuple):
-    """How many domains greedy used, the room in the last of each kind, and beside a leader in the last of workers."""
+    """Domains used; slices in the last with a leader and the last without; in the latter beside a leader."""
 
     used: int
     lasts: tuple[int, ...]
@@ -674,39 +681,46 @@ def _below(domain: Domain, level: int) -> Iterator[Domain]:
 
 def _prune(domain: Domain, threshold: int) -> None:
     if domain.slices < threshold:
-        _zero(domain)
+        _offer_nothing(domain, ("pods", "slices", "pods_l", "slices_l", "leader"))
     elif domain.leader > 0 and domain.slices_l < threshold:
-        _without_leader(domain)
+        _offer_nothing(domain, ("pods_l", "slices_l", "leader"))
 
 
-def _zero(domain: Domain) -> None:
-    domain.pods = domain.pods_l = domain.slices = domain.slices_l = domain.leader = 0
+def _offer_nothing(domain: Domain, counts: Sequence[str]) -> None:
+    for count in counts:
+        setattr(domain, count, 0)
     for child in domain.children:
-        _zero(child)
+        _offer_nothing(child, counts)
 
 
-def _without_leader(domain: Domain) -> None:
-    domain.leader = domain.pods_l = domain.slices_l = 0
-    for child in domain.children:
-        _without_leader(child)
+def _entropy_terms(domain: Domain) -> list[float]:
+    pods = [child.pods for child in sorted(domain.children, key=lambda child: child.path) if child.pods > 0]
+    return [-count / sum(pods) * log2(count / sum(pods)) for count in pods]
 
 
 def entropy(domain: Domain) -> float:
     """How evenly a domain's pods lie over its children, in bits."""
-    total = sum(child.pods for child in domain.children)
-    shares = sorted(child.pods / total for child in domain.children if child.pods > 0)
-    return -sum(share * log2(share) for share in shares)
+    return sum(_entropy_terms(domain))
+
+
+def _toss_up(one: Domain, two: Domain) -> bool:
+    """Whether the order in which children are summed decides which entropy is larger; some orders are tried."""
+    sums = set()
+    for terms in (_entropy_terms(one), _entropy_terms(two)):
+        orders = [terms[at:] + terms[:at] for at in range(len(terms))] + [sorted(terms)]
+        sums |= {sum(order) for order in orders} | {sum(reversed(order)) for order in orders}
+    return len(sums) > 1 and isclose(entropy(one), entropy(two), rel_tol=1e-9)
 
 
 # --------------------------------------------------------------------------------------- a whole workload
 
 
-def answer(case: Case) -> list[dict[str, Any]]:
+def answer(case: Case) -> list[Answer]:
     """What becomes of each pod set of the case."""
     cluster = Cluster(case)
     workload = case.get("workload") or {}
     unhealthy = (workload.get("status") or {}).get("unhealthyNodes") or []
-    said: dict[str, dict[str, Any]] = {}
+    said: dict[str, Answer] = {}
     if unhealthy:
         _replace_all(case, cluster, workload, unhealthy[0]["name"], said)
     else:
@@ -732,19 +746,11 @@ def roles(group: Sequence[Case]) -> tuple[Case, Case | None]:
     return (second, first) if first["count"] < second["count"] else (first, second)
 
 
-def _place_group(cluster: Cluster, group: list[Case], said: dict[str, dict[str, Any]]) -> bool:
+def _place_group(cluster: Cluster, group: list[Case], said: dict[str, Answer]) -> bool:
     workers, leader = roles(group)
-    previous = _previous(workers)
-    previous_leader = _previous(leader) if leader is not None else None
-    elastic = "ElasticJobsViaWorkloadSlicesWithTAS" in cluster.gates and previous is not None
-    if elastic and not _all_there(cluster, [*(previous or ()), *(previous_leader or ())]):
-        elastic = False
+    elastic = "ElasticJobsViaWorkloadSlicesWithTAS" in cluster.gates and _may_stay(cluster, workers, leader)
     try:
-        if elastic:
-            assert previous is not None
-            placed = _resize(cluster, workers, leader, previous, previous_leader)
-        else:
-            placed = _place(cluster, workers, workers["count"], leader)
+        placed = (_resize if elastic else _place)(cluster, workers, workers["count"], leader)
     except Failure as failure:
         for one in [workers] if elastic else group:
             said[one["podSetName"] or ""] = {"assignment": None, "reason": str(failure)}
@@ -764,7 +770,7 @@ def _place(cluster: Cluster, workers: Case, count: int, leader: Case | None) -> 
     return placed, placed_leader
 
 
-def _shown(cluster: Cluster, places: Places) -> dict[str, Any]:
+def _shown(cluster: Cluster, places: Places) -> Answer:
     levels = [HOSTNAME] if cluster.by_host else cluster.levels
     domains = [{"Values": list(path[-len(levels) :]), "Count": count} for path, count in places]
     return {"assignment": {"Levels": list(levels), "Domains": domains}, "reason": ""}
@@ -773,13 +779,11 @@ def _shown(cluster: Cluster, places: Places) -> dict[str, Any]:
 # --------------------------------------------------------------------------------- elastic and replacement
 
 
-def _previous(pod_set: Case) -> list[tuple[Path, int]] | None:
-    wire = pod_set["previousAssignment"]
-    return list(decode(wire).domains) if wire else None
-
-
-def _all_there(cluster: Cluster, domains: Iterable[tuple[Path, int]]) -> bool:
-    return all(cluster.leaf(values) is not None for values, _ in domains)
+def _may_stay(cluster: Cluster, workers: Case, leader: Case | None) -> bool:
+    """Whether the workers were somewhere before, and no place of theirs or the leader's has vanished."""
+    before = [one["previousAssignment"] for one in (workers, leader) if one is not None]
+    places = [values for wire in before if wire for values in decode(wire).values]
+    return bool(before[0]) and all(cluster.leaf(values) is not None for values in places)
 
 
 def _located(cluster: Cluster, domains: Iterable[tuple[Path, int]]) -> Places:
@@ -796,32 +800,27 @@ def _merge(*parts: Places) -> Places:
     return sorted(total.items())
 
 
-def _resize(
-    cluster: Cluster,
-    workers: Case,
-    leader: Case | None,
-    before: list[tuple[Path, int]],
-    leader_before: list[tuple[Path, int]] | None,
-) -> tuple[Places, Places]:
+def _resize(cluster: Cluster, workers: Case, count: int, leader: Case | None) -> tuple[Places, Places]:
     """A running pod set grows or shrinks: what stays is kept, only what is new is placed."""
-    kept, kept_leader = Places(), _located(cluster, leader_before or ())
-    left = workers["count"]
-    for path, count in _located(cluster, before):
+    kept, left = Places(), count
+    for path, pods in _located(cluster, decode(workers["previousAssignment"]).domains):
         if left > 0:
-            kept.append((path, min(count, left)))
-            left -= count
+            kept.append((path, min(pods, left)))
+            left -= pods
     cluster.assume(kept, workers["requests"] or {})
-    if leader is not None and leader_before is not None:
+    kept_leader, new_leader = Places(), leader
+    if leader is not None and leader["previousAssignment"]:
+        kept_leader, new_leader = _located(cluster, decode(leader["previousAssignment"]).domains), None
         cluster.assume(kept_leader, leader["requests"] or {})
     if left > 0:
-        added, added_leader = _place(cluster, workers, left, leader if leader_before is None else None)
-        return _merge(kept, added), added_leader if leader_before is None else kept_leader
-    if leader is not None and leader_before is None:
+        added, added_leader = _place(cluster, workers, left, new_leader)
+        return _merge(kept, added), kept_leader + added_leader
+    if new_leader is not None:
         raise Undefined("a leader without a previous assignment beside workers that keep theirs")
     return kept, kept_leader
 
 
-def _replace_all(case: Case, cluster: Cluster, workload: Case, node: str, said: dict[str, dict[str, Any]]) -> None:
+def _replace_all(case: Case, cluster: Cluster, workload: Case, node: str, said: dict[str, Answer]) -> None:
     assigned = {one["name"]: one for one in workload["status"]["admission"]["podSetAssignments"]}
     cluster.empty = False
     for pod_set in case["podSets"]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from closeknit.engine.explain import Explanation, explain
@@ -7,7 +8,7 @@ from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.node import Node
 from closeknit.model.request import Constraint, Layer, PodSet, Request
-from closeknit.model.shape import Shape
+from closeknit.model.shape import Requirement, Shape, Term
 from closeknit.model.topology import HOSTNAME
 from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import NodeTable
@@ -125,3 +126,80 @@ def test_explaining_changes_nothing(count: int) -> None:
     explain(snapshot, request, POLICY)
     assert (columns(snapshot), snapshot.table.usable.tolist()) == (before, usable)
     assert str(place(snapshot, request, POLICY).reason) == str(place(cluster(), request, POLICY).reason)
+
+
+def shaped(count: int, shape: Shape, snapshot: Snapshot | None = None) -> Explanation:
+    request = Request.of([PodSet("main", count, shape, Constraint(required=RACK))])
+    found = explain(snapshot or cluster(), request, POLICY)
+    assert isinstance(found, Explanation)
+    return found
+
+
+def test_a_missing_toleration_is_offered() -> None:
+    nodes = [host(f"t{i}", "x", "1", 4, taints=(TAINT,)) for i in range(2)]
+    found = shaped(4, Shape.of({"cpu": 1000}), Snapshot(TOPOLOGY, NodeTable.of(nodes)))
+    assert texts(found) == ["tolerate the taint dedicated=x:NoSchedule"]
+
+
+def test_a_selector_that_no_node_meets_is_named_with_what_was_meant() -> None:
+    found = shaped(4, Shape.of({"cpu": 1000}, {RACK: "x-11"}))
+    (cause,) = (cause for cause in found.causes if cause.cause == "nodeSelector")
+    assert cause.detail == f"no usable node has {RACK}=x-11; did you mean x-1?"
+    assert f"drop nodeSelector {RACK}=x-11" in texts(found)
+
+
+def test_a_label_that_no_node_has_is_named() -> None:
+    found = shaped(4, Shape.of({"cpu": 1000}, {"example.com/rak": "x-1"}))
+    (cause,) = (cause for cause in found.causes if cause.cause == "nodeSelector")
+    assert cause.detail == f"no node has the label example.com/rak; did you mean {RACK}?"
+
+
+def test_required_affinity_that_stands_in_the_way_is_offered_to_be_dropped() -> None:
+    nowhere = (Term((Requirement("zone", "In", ("a",)),)),)
+    assert "drop required node affinity" in texts(shaped(4, Shape.of({"cpu": 1000}, required=nowhere)))
+
+
+def test_a_resource_that_no_node_has_is_said() -> None:
+    found = shaped(1, Shape.of({"cpus": 1000}))
+    (cause,) = (cause for cause in found.causes if cause.cause == 'resource "cpus"')
+    assert cause.detail == "no node has it; did you mean cpu?"
+
+
+def test_a_pod_larger_than_every_node_is_said_and_not_called_fragmentation() -> None:
+    found = shaped(1, Shape.of({"cpu": 5000}))
+    (cause,) = (cause for cause in found.causes if cause.cause == 'resource "cpu"')
+    assert cause.detail == "a pod asks 5, the largest node has 4"
+    assert all(view.in_one_piece == view.pods for view in found.levels)
+
+
+def test_every_resource_that_is_short_is_counted() -> None:
+    snapshot = cluster()
+    for name in ("r1-0", "r1-1"):
+        snapshot.use(name, {"cpu": 2000}, pods=1)
+        snapshot.use(name, {}, pods=107)
+    found = shaped(20, Shape.of({"cpu": 1000}), snapshot)
+    assert {(c.cause, c.leaves) for c in found.causes if c.cause.startswith("resource")} == {
+        ('resource "cpu"', 2),
+        ('resource "pods"', 2),
+    }
+
+
+def test_pods_that_belong_to_their_node_are_neither_freed_nor_counted() -> None:
+    snapshot = cluster()
+    rows = snapshot.row_of
+    agents = np.zeros(len(rows), dtype=np.int64)
+    agents[[rows["r1-0"], rows["r1-1"]]] = 2
+    snapshot.pin_columns({"cpu": agents * 1000, "pods": agents})
+    found = explain(snapshot, ask(14, Constraint(required=RACK)), POLICY)
+    assert isinstance(found, Explanation)
+    assert not any(text.startswith("free") for text in texts(found))
+
+
+def test_added_nodes_run_what_belongs_to_every_node() -> None:
+    nodes = [host("a", "x", "1", 4)]
+    snapshot = Snapshot(TOPOLOGY, NodeTable.of(nodes))
+    snapshot.use("a", {"cpu": 1000})
+    snapshot.pin_columns({"cpu": np.array([1000]), "pods": np.array([1])})
+    found = explain(snapshot, ask(12, Constraint(required=RACK)), POLICY)
+    assert isinstance(found, Explanation)
+    assert "add 3 nodes like a in x/x-1" in texts(found)

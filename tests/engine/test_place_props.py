@@ -22,7 +22,7 @@ BALANCED = Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
 POLICIES = [KUEUE, OURS, BALANCED]
 IDS = ["kueue", "ours", "balanced"]
 
-EXAMPLES = settings(max_examples=100, deadline=None)
+EXAMPLES = settings(max_examples=100)
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=IDS)
 
 

@@ -1,10 +1,10 @@
-"""Label keys and values as Kubernetes takes them."""
+"""Label keys and values, and names of objects, as Kubernetes takes them."""
 
 from __future__ import annotations
 
 import pytest
 
-from closeknit.model.label_names import is_label_value, is_qualified_name
+from closeknit.model.label_names import is_label_value, is_qualified_name, is_subdomain
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,8 @@ def test_anything_else_is_no_qualified_name(text: str) -> None:
 def test_a_label_value_may_be_empty_but_not_begin_or_end_with_a_dash() -> None:
     assert all(map(is_label_value, ["", "r1", "A_b.c-d", "x" * 63]))
     assert not any(map(is_label_value, ["-", "r1-", "a/b", "x" * 64, "a\n"]))
+
+
+def test_the_name_of_an_object_is_a_dns_subdomain() -> None:
+    assert all(map(is_subdomain, ["a", "9", "train-1", "a.b-c.d", "x" * 253]))
+    assert not any(map(is_subdomain, ["", "Train", "train_1", "-a", "a-", "a.", ".a", "a..b", "a b", "x" * 254, "a\n"]))

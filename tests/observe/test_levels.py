@@ -8,8 +8,9 @@ import pytest
 
 from closeknit.model.mistake import InputError
 from closeknit.model.node import Node
+from closeknit.model.shape import Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.observe.levels import levels_from_text, missing_levels, read_topology
+from closeknit.observe.levels import Flavor, levels_from_text, missing_levels, read_topology
 from closeknit.state.table import NodeTable
 
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
@@ -35,18 +36,42 @@ def refusal(path: str) -> str:
 @pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"])
 def test_a_topology_of_each_dialect_is_read(tmp_path: Path, version: str) -> None:
     path = write(tmp_path, manifest(BLOCK, RACK, HOSTNAME, version=version))
-    assert read_topology(path) == Topology("default", (BLOCK, RACK, HOSTNAME))
+    assert read_topology(path) == (Topology("default", (BLOCK, RACK, HOSTNAME)), None)
 
 
 def test_other_objects_beside_it_do_not_disturb(tmp_path: Path) -> None:
     other = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: gpu}\n---\n"
-    assert read_topology(write(tmp_path, other + manifest(RACK))).levels == (RACK,)
+    topology, flavor = read_topology(write(tmp_path, other + manifest(RACK)))
+    assert (topology.levels, flavor) == ((RACK,), None)
+
+
+def flavor_of(name: str, topology: str = "default", tolerations: str = "[]") -> str:
+    return (
+        f"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {{name: {name}}}\n"
+        f"spec: {{topologyName: {topology}, nodeLabels: {{pool: {name}}}, tolerations: {tolerations}}}\n---\n"
+    )
+
+
+def test_the_flavor_of_a_topology_comes_with_it(tmp_path: Path) -> None:
+    tolerated = flavor_of("gpu", tolerations="[{key: nvidia.com/gpu, operator: Exists}]")
+    path = write(tmp_path, tolerated + flavor_of("cpu", topology="another") + manifest(RACK))
+    flavor = read_topology(path)[1]
+    assert flavor == Flavor(path, "gpu", {"pool": "gpu"}, (Toleration("nvidia.com/gpu", "Exists"),))
+
+
+def test_of_several_flavors_of_a_topology_none_is_taken(tmp_path: Path) -> None:
+    assert read_topology(write(tmp_path, flavor_of("a") + flavor_of("b") + manifest(RACK)))[1] is None
+
+
+def test_a_bad_flavor_is_refused_with_its_field(tmp_path: Path) -> None:
+    path = write(tmp_path, flavor_of("gpu", tolerations="[{operator: Equal}]") + manifest(RACK))
+    assert refusal(path).startswith(f"{path}: ResourceFlavor gpu: spec.tolerations[0].operator: ")
 
 
 def test_one_of_several_topologies_must_be_picked(tmp_path: Path) -> None:
     path = write(tmp_path, f"{manifest(RACK, name='a')}---\n{manifest(BLOCK, name='b')}")
     assert refusal(path) == f"{path}: there are 2 Topologies in it: a, b; say which one: {path}#a"
-    assert read_topology(f"{path}#b") == Topology("b", (BLOCK,))
+    assert read_topology(f"{path}#b") == (Topology("b", (BLOCK,)), None)
     assert refusal(f"{path}#c") == f'{path}: there is no Topology "c" in it; it has a, b'
 
 
@@ -104,6 +129,34 @@ def test_nodes_that_lack_a_level_are_counted_and_named() -> None:
     assert [str(warning) for warning in warnings] == [
         f"nodes without the level {RACK}, left out: 5 of 8 (n0, n1, n2 and 2 more); label them with {RACK}"
     ]
+
+
+def test_levels_that_the_same_nodes_lack_are_warned_of_in_one_line() -> None:
+    keys = ("a", "b", "c")
+    nodes = [Node(f"n{i}", {} if i < 5 else dict.fromkeys(keys, "x"), {}) for i in range(19)]
+    assert [str(warning) for warning in missing_levels(NodeTable.of(nodes), Topology("t", keys))] == [
+        "nodes without the levels a, b, c, left out: 5 of 19 (n0, n1, n2 and 2 more); label them with a, b, c"
+    ]
+
+
+def test_nodes_that_lack_different_levels_get_a_line_each_and_three_at_most() -> None:
+    keys = ("a", "b", "c")
+    lacking = ["", "a", "b", "b", "c", "ab", "ab", "ab", "abc"]
+    nodes = [Node(f"n{i}", {key: "x" for key in keys if key not in lacks}, {}) for i, lacks in enumerate(lacking)]
+    warnings = missing_levels(NodeTable.of(nodes), Topology("t", keys))
+    assert [str(warning).partition(" (")[0] for warning in warnings] == [
+        "nodes without the levels a, b, left out: 3 of 9",
+        "nodes without the level b, left out: 2 of 9",
+        "nodes without the level a, left out: 1 of 9",
+        "and 2 more sets of nodes without some of the levels, left out: 2 of 9",
+    ]
+
+
+def test_nobody_is_told_to_write_the_labels_of_a_cloud() -> None:
+    keys = ("topology.k8s.aws/network-node-layer-1", "example.com/rack")
+    nodes = [Node("cpu", {}, {}), Node("gpu", dict.fromkeys(keys, "x"), {})]
+    (warning,) = missing_levels(NodeTable.of(nodes), Topology("t", keys))
+    assert warning.remedy == "they are not part of this topology"
 
 
 def test_a_level_that_no_node_has_is_refused_with_the_nearest_label() -> None:

@@ -137,6 +137,14 @@ def test_two_nodes_with_one_hostname_are_refused_and_both_named(tmp_path: Path) 
     )
 
 
+def test_one_hostname_in_two_files_is_refused_and_both_files_named(tmp_path: Path) -> None:
+    first, second = write(tmp_path, node("a")), write(tmp_path, node("b", metadata__labels={HOSTNAME: "a"}), "b.json")
+    assert refusal(first, second) == (
+        f"{second}: Node a of {first} and Node b: metadata.labels[kubernetes.io/hostname]: "
+        'have the same value "a"; give every node its own hostname'
+    )
+
+
 @pytest.mark.parametrize(
     ("quantity", "said"),
     [

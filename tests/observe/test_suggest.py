@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pytest
 
 from closeknit.model.node import Node
 from closeknit.model.topology import HOSTNAME
 from closeknit.observe.suggest import suggest, suggest_as_told
-from closeknit.state.table import NodeTable
+from closeknit.state.table import MISSING, LabelColumn, NodeTable
 
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 GKE_BLOCK, GKE_SUBBLOCK, GKE_HOST = (f"cloud.google.com/gce-topology-{part}" for part in ("block", "subblock", "host"))
@@ -27,6 +28,7 @@ COREWEAVE = [
     "node.coreweave.cloud/rack",
 ]
 CLIQUE = "nvidia.com/gpu.clique"
+GPU = "nvidia.com/gpu"
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
 
 
@@ -199,6 +201,67 @@ def test_a_label_that_half_the_nodes_lack_is_left_out_and_said() -> None:
     assert suggestion.levels == (BLOCK, HOSTNAME)
     assert not suggestion.problems
     assert suggestion.remarks[0].startswith(f"{CLIQUE} is left out: it tells where 4 of 8 nodes stand")
+
+
+def mixed(gpus: int = 24, nodes: int = 64, zones: int = 1) -> NodeTable:
+    """The first nodes have GPUs and layers, the rest have neither and lie in two more zones."""
+    layers = tree(AWS[:3], gpus)
+    return NodeTable.of(
+        [
+            Node(f"gpu-{row:02}", {HOSTNAME: f"gpu-{row:02}", ZONE: f"z{row % zones}", **layers[row]}, {GPU: 8})
+            if row < gpus
+            else Node(f"n{row:02}", {HOSTNAME: f"n{row:02}", ZONE: f"y{row % 2}"}, {"cpu": 8, GPU: 0})
+            for row in range(nodes)
+        ]
+    )
+
+
+def test_where_only_some_nodes_have_accelerators_their_labels_decide() -> None:
+    suggestion = suggest(mixed())
+    assert suggestion.levels == (*AWS[:3], HOSTNAME)
+    assert suggestion.problems == (
+        f"{', '.join(AWS[:3])} are missing on 40 of 64 nodes, where nothing will be placed: n24, n25, n26, …",
+    )
+
+
+def test_a_label_that_half_of_the_nodes_with_accelerators_lack_is_left_out() -> None:
+    table = mixed()
+    table.labels[CLIQUE] = LabelColumn(np.where(np.arange(64) < 12, 0, MISSING).astype(np.int32), ["c"])
+    assert [remark for remark in suggest(table).remarks if CLIQUE in remark] == [
+        f"{CLIQUE} is left out: it tells where 12 of 24 nodes with accelerators stand; to use it, name the levels "
+        "with --levels, or pass --selector with a label that only its nodes have"
+    ]
+
+
+def test_a_zone_that_is_one_on_all_nodes_that_take_part_is_left_out() -> None:
+    assert suggest(mixed()).remarks == (f'{ZONE} is left out: it is "z0" on all nodes that have the other levels',)
+
+
+@pytest.mark.parametrize(
+    ("labels", "selector"),
+    [
+        ([{"pool": "a", RACK: "r"}] * 2 + [{"pool": "b"}] * 2, "pool=a"),
+        ([{"team": "x", RACK: "r"}] * 2 + [{"pool": "b"}] * 2, "team=x"),
+        ([{"pool": "a", RACK: "r"}, {"pool": "c", RACK: "r"}] + [{"pool": "b"}] * 2, "pool=a"),
+    ],
+)
+def test_the_remark_names_a_label_that_selects_the_nodes(labels: list[dict[str, str]], selector: str) -> None:
+    assert suggest(table(labels)).remarks[0].endswith(f"to use it, take only nodes that have it: --selector {selector}")
+
+
+def test_levels_that_are_wanted_are_proposed_from_the_nodes_that_have_them() -> None:
+    labels = [*tree(AWS[:3], 16), *({BLOCK: "b"} for _ in range(20))]
+    assert suggest(table(labels)).levels == (BLOCK, HOSTNAME)
+    assert suggest(table(labels), [AWS[1]]).levels == (*AWS[:3], HOSTNAME)
+    assert suggest(table(labels), [AWS[1], BLOCK]).levels == (BLOCK, HOSTNAME), "no node has both"
+
+
+def test_levels_that_are_wanted_stay_though_they_add_nothing() -> None:
+    labels = [{REGION: "eu", NVIDIA[2]: f"l{row // 4}", RACK: f"r{row // 4}", "cell": "c"} for row in range(8)]
+    assert suggest(table(labels)).levels == (NVIDIA[2], HOSTNAME)
+    assert suggest(table(labels), [RACK]).levels == (RACK, HOSTNAME)
+    assert suggest(table(labels), [RACK, NVIDIA[2]]).levels == (NVIDIA[2], RACK, HOSTNAME)
+    assert set(suggest(table(labels), [REGION, "cell"]).levels) == {REGION, "cell", NVIDIA[2], HOSTNAME}
 
 
 def test_the_deepest_layer_of_aws_may_be_absent_everywhere() -> None:

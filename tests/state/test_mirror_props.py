@@ -101,4 +101,4 @@ class ChangesByRack(Changes):
 TestChanges = Changes.TestCase
 TestChangesByRack = ChangesByRack.TestCase
 for case in (TestChanges, TestChangesByRack):
-    case.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+    case.settings = settings(max_examples=60, stateful_step_count=25)

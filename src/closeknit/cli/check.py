@@ -11,13 +11,17 @@ import click
 
 from ..cluster.files import STDIN, documents
 from ..cluster.files import files as files_of
-from ..dialects.kueue.admin import CHECKS
+from ..dialects.field import Field
+from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import Job, Reading, read
 from ..model.gates import PROFILES, Gates, parse_changes
-from ..model.mistake import InputError, Mistake
+from ..model.mistake import InputError, Mistake, refuse
 from ..model.request import PodSet
 from ..model.resources import show
+from ..model.topology import Topology
+from ..observe.levels import levels_from_text, read_topology
 from ..observe.nodes import holds_pools, read_nodes
+from .jobs import group_mistakes_of, level_mistakes
 from .output import OUTPUT, emit
 
 WRONG = 2
@@ -28,7 +32,7 @@ Objects = list[tuple[str, dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said about one object, or about a file that could not be read."""
+    """What is said about one object, or about a file that could not be read; `why` it was skipped, if it was."""
 
     where: str
     what: str
@@ -36,10 +40,13 @@ class Verdict:
     mistakes: tuple[Mistake, ...] = ()
     warnings: tuple[Mistake, ...] = ()
     jobs: tuple[Job, ...] = ()
+    why: str = ""
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--topology", metavar="FILE", help="Hold jobs against this Topology; FILE#name picks one of several.")
+@click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology.")
 @click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`.")
 @click.option(
     "--profile",
@@ -49,13 +56,20 @@ class Verdict:
     help="kueue: exactly what Kueue does, without our gates.",
 )
 @OUTPUT
-def command(files: tuple[str, ...], feature_gates: str, profile: str, output: str | None) -> int:
+def command(
+    files: tuple[str, ...],
+    topology: str | None,
+    levels: str | None,
+    feature_gates: str,
+    profile: str,
+    output: str | None,
+) -> int:
     """Validate manifests without placing anything.
 
     FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
     `closeknit place` takes are checked, and so are Topologies, ResourceFlavors, Nodes and pools; other kinds are
-    skipped.
-    The exit code is 2 if anything is wrong.
+    skipped. What jobs ask for is held against the Topology given, or against the one among the files if there is
+    exactly one. The exit code is 2 if anything is wrong.
 
     \b
       closeknit check train.yaml topology.yaml
@@ -67,10 +81,13 @@ def command(files: tuple[str, ...], feature_gates: str, profile: str, output: st
       3 objects: 2 ok, 1 wrong
     """
     gates = Gates.profile(profile, parse_changes(feature_gates))
+    told = _told(files, topology, levels)
     every = [file for path in files for file in files_of(path)]
     pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
     objects, unread = _gather([file for file in every if file not in pools])
-    verdicts = [*_merged([_verdict(reading) for reading in read(objects, gates, CHECKS)], unread), *pools.values()]
+    laid = told or _only_topology(objects)
+    readings = read(objects, gates, CHECKS)
+    verdicts = [*_merged([_verdict(reading, gates, laid) for reading in readings], unread), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
     else:
@@ -78,6 +95,25 @@ def command(files: tuple[str, ...], feature_gates: str, profile: str, output: st
             _tell(verdict, wide=output == "wide")
         click.echo(_summary(verdicts))
     return WRONG if _counts(verdicts)["wrong"] else 0
+
+
+def _told(files: Sequence[str], topology: str | None, levels: str | None) -> Topology | None:
+    """The topology that the options name."""
+    if topology is not None and levels is not None:
+        raise refuse("does not go with --topology", "give one of the two", what="--levels")
+    if [*files, (topology or "").partition("#")[0]].count(STDIN) > 1:
+        raise refuse("standard input can be read only once", "put all but one of them into files", what=STDIN)
+    if topology is not None:
+        return read_topology(topology)[0]
+    return None if levels is None else levels_from_text(levels)
+
+
+def _only_topology(objects: Objects) -> Topology | None:
+    """The Topology among the files; among several, nobody knows which one a job will meet."""
+    found = [raw for _, raw in objects if (str(raw["apiVersion"]).partition("/")[0], raw["kind"]) == TOPOLOGY]
+    if len(found) > 1:
+        click.echo(f"note: jobs are held against none of the {len(found)} Topologies; name one by --topology", err=True)
+    return topology_of(Field.root(found[0])) if len(found) == 1 else None
 
 
 def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
@@ -100,12 +136,22 @@ def _pools(file: str) -> Verdict | None:
         nodes = len(read_nodes([file]).table)
     except InputError as error:
         return Verdict(file, "pools", "wrong", error.mistakes)
-    return Verdict(file, f"pools of {nodes} nodes", "ok")
+    return Verdict(file, f"pools of {nodes} {'node' if nodes == 1 else 'nodes'}", "ok")
 
 
-def _verdict(reading: Reading) -> Verdict:
-    state = "wrong" if reading.mistakes else "ok" if reading.known else "skipped"
-    return Verdict(reading.where, reading.what, state, reading.mistakes, reading.warnings, reading.jobs)
+def _verdict(reading: Reading, gates: Gates, topology: Topology | None) -> Verdict:
+    mistakes = (*reading.mistakes, *(replace(one, what=reading.what) for one in _misfits(reading, gates, topology)))
+    state = "wrong" if mistakes else "skipped" if reading.skipped else "ok"
+    jobs = () if mistakes else reading.jobs
+    return Verdict(reading.where, reading.what, state, mistakes, reading.warnings, jobs, reading.skipped)
+
+
+def _misfits(reading: Reading, gates: Gates, topology: Topology | None) -> Iterator[Mistake]:
+    """What `place` would refuse besides; the copies of a job are alike, so the first speaks for all."""
+    for job in reading.jobs[:1]:
+        yield from group_mistakes_of(job)
+        if topology is not None:
+            yield from level_mistakes(job, gates, topology)
 
 
 def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verdict]:
@@ -128,7 +174,8 @@ def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verd
 def _tell(verdict: Verdict, wide: bool) -> None:
     name = ": ".join(part for part in (verdict.where, verdict.what) if part)
     state = click.style(f"{verdict.state:<8}", fg=COLORS[verdict.state])
-    click.echo(f"{state} {name}{_pods(verdict.jobs)}")
+    more = f": {verdict.why}" if verdict.state == "skipped" else _pods(verdict.jobs)
+    click.echo(f"{state} {name}{more}")
     for mistake in verdict.mistakes:
         click.echo(f"    {_within(mistake, verdict)}")
     for warning in verdict.warnings:
@@ -184,6 +231,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "file": verdict.where,
         "object": verdict.what,
         "state": verdict.state,
+        "why": verdict.why,
         "mistakes": [_plain_mistake(mistake) for mistake in verdict.mistakes],
         "warnings": [_plain_mistake(warning) for warning in verdict.warnings],
         "workloads": [

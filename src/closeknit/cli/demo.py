@@ -49,9 +49,10 @@ def command(pause: bool | None, step: int | None) -> None:
         for number, (text, line) in enumerate(STEPS, start=1):
             if step in (None, number):
                 _show(number, text, line.replace("{levels}", LEVELS), folder)
-                if waits and step is None and number < len(STEPS):
-                    click.pause(click.style("\n-- Enter for the next step --", dim=True))
-        click.echo(_farewell(folder))
+                if waits and step is None and number < len(STEPS) and not _goes_on():
+                    break
+        if step is None:
+            click.echo(_farewell(folder))
 
 
 def _show(number: int, text: str, line: str, folder: Path) -> None:
@@ -59,6 +60,15 @@ def _show(number: int, text: str, line: str, folder: Path) -> None:
     click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", fg="cyan")
     words = [str(folder / word) if word.endswith(".yaml") else word for word in shlex.split(line)]
     cli.main(words, prog_name="closeknit", standalone_mode=False)
+
+
+def _goes_on() -> bool:
+    """Wait for Enter; q, Ctrl-C or the end of input end the tour."""
+    try:
+        return not input(click.style("\n-- Enter for the next step, q to end --\n", dim=True)).lower().startswith("q")
+    except (EOFError, KeyboardInterrupt):
+        click.echo()
+        return False
 
 
 def _farewell(folder: Path) -> str:

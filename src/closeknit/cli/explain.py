@@ -1,4 +1,4 @@
-"""`closeknit explain`: why a job does not fit, and the smallest change that would make it fit."""
+"""`closeknit explain`: why a job does not fit, and what would make it fit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..engine.place import Result
 from ..engine.policy import Policy
 from ..report.diagnosis import diagnosis, diagnosis_json
 from ..report.plan import take
-from .inputs import cluster_options, load
-from .jobs import read_jobs
+from .inputs import cluster_options
+from .jobs import load_with_jobs
 from .output import OUTPUT, emit
 
 
@@ -22,7 +22,7 @@ from .output import OUTPUT, emit
 @cluster_options
 @OUTPUT
 def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:
-    """Why a job does not fit, and the smallest change that would make it fit.
+    """Why a job does not fit, and what would make it fit.
 
     Level by level: how many domains hold the whole job, and how much the best one holds. Cause by cause: what
     keeps nodes from serving, in numbers. Then changes that would help; each was tried. Exit code 0 says that
@@ -31,10 +31,10 @@ def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:
     \b
       closeknit explain train.yaml --nodes nodes.yaml --pods pods.json
     """
-    loaded = load(**cluster)
+    loaded, read = load_with_jobs(jobs, cluster)
     policy = Policy(loaded.gates)
     answers = []
-    for job in read_jobs(jobs, loaded.gates, loaded.topology):
+    for job in read:
         found = explain(loaded.snapshot, job.request, policy)
         if isinstance(found, Result):
             _take(loaded.snapshot, found)
@@ -57,6 +57,7 @@ def _take(snapshot: Any, result: Result) -> None:
 
 
 def _data(job: Job, found: Explanation | Result) -> dict[str, Any]:
+    identity = {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}
     if isinstance(found, Result):
-        return {"workload": job.workload, "fits": True}
-    return {"workload": job.workload, "fits": False, **diagnosis_json(found)}
+        return {"workload": job.workload, "fits": True, "job": identity}
+    return {"workload": job.workload, "fits": False, **diagnosis_json(found), "job": identity}

@@ -24,6 +24,7 @@ def command(output: str | None) -> None:
         emit(gates, output)
         return
     width = max(len(str(gate["name"])) for gate in gates)
+    click.echo(f"{'GATE':<{width}}  DEFAULT  OWNER      EFFECT")
     for gate in gates:
-        state = "on " if gate["default"] else "off"
-        click.echo(f"{gate['name']:<{width}}  {state}  {gate['owner']:<9}  {gate['effect']}")
+        state = "on" if gate["default"] else "off"
+        click.echo(f"{gate['name']:<{width}}  {state:<7}  {gate['owner']:<9}  {gate['effect']}")

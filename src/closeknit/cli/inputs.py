@@ -1,32 +1,34 @@
 """The cluster as every command reads it: its options, and a snapshot made of them.
 
-    nodes ─┬─▶ selector ─▶ levels ─▶ snapshot ◀─ usage by pods
-           └─▶ levels suggested from labels, if none are given
+    nodes ─▶ selector ─┬─▶ levels ─▶ snapshot ◀─ usage by pods
+                       └─▶ levels suggested from labels, if none are given
 
 Reading goes to stderr where there is something to say; stdout belongs to the command.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 from ..cluster.files import STDIN
+from ..dialects.cloud_labels import OUR_POOL, is_written_by_cloud
 from ..model.gates import PROFILES, Gates, parse_changes
-from ..model.label_names import is_label_value, is_qualified_name
 from ..model.mistake import InputError, Mistake, refuse
+from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.columns import reorder
-from ..observe.levels import levels_from_text, missing_levels, read_topology
+from ..observe.levels import Flavor, levels_from_text, missing_levels, read_topology
 from ..observe.nodes import Nodes, read_nodes
 from ..observe.pods import read_pods
-from ..state.snapshot import Snapshot, with_labels
+from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
 from .progress import Progress
+from .selector import OPTION as SELECTOR
+from .selector import parse_selector, select
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,14 +46,13 @@ OPTIONS = (
         metavar="FILE|DIR|-",
         help="Pods that run already, as `kubectl get pods -A -o json` prints them.",
     ),
-    click.option("--topology", metavar="FILE", help="A Topology manifest; FILE#name picks one of several."),
-    click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology."),
     click.option(
-        "--selector",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Only nodes with this label, as a flavor's nodeLabels; may be repeated.",
+        "--topology",
+        metavar="FILE",
+        help="A Topology manifest, with its ResourceFlavor if that is there too; FILE#name picks one of several.",
     ),
+    click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology."),
+    SELECTOR,
     click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`."),
     click.option(
         "--profile",
@@ -65,12 +66,16 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`nodes` are all that were read, in file order; `snapshot` has those that take part, in tree order."""
+    """`nodes` are all that were read, in file order; `snapshot` has those that take part, in tree order.
+
+    `tolerations` are those of the flavor, which every job placed through it has too.
+    """
 
     snapshot: Snapshot
     nodes: Nodes
     topology: Topology
     gates: Gates
+    tolerations: tuple[Toleration, ...] = ()
 
 
 def cluster_options(command: F) -> F:
@@ -78,6 +83,24 @@ def cluster_options(command: F) -> F:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def gates_of(profile: str = PROFILES[0], feature_gates: str = "", **_: Any) -> Gates:
+    """The gates that these options ask for."""
+    return Gates.profile(profile, parse_changes(feature_gates))
+
+
+def check_stdin(
+    nodes: Sequence[str], pods: Sequence[str] = (), topology: str | None = None, jobs: Sequence[str] = (), **_: Any
+) -> None:
+    """Standard input is gone once it was read: only one may ask for it."""
+    asked = [("JOB.yaml", job) for job in jobs]
+    asked += [("--nodes", path) for path in nodes] + [("--pods", path) for path in pods]
+    asked += [("--topology", (topology or "").partition("#")[0])]
+    wanting = [name for name, path in asked if path == STDIN]
+    if len(wanting) > 1:
+        text = f"standard input can be read only once, but {' and '.join(wanting)} ask for it"
+        raise refuse(text, "put all but one of them into files", what=STDIN)
 
 
 def load(
@@ -88,29 +111,43 @@ def load(
     selector: Sequence[str] = (),
     feature_gates: str = "",
     profile: str = PROFILES[0],
+    wanted: Collection[str] = (),
 ) -> Loaded:
-    """Read everything, warn of what is odd, refuse what is wrong."""
-    gates = Gates.profile(profile, parse_changes(feature_gates))
-    if [*nodes, *pods, topology].count(STDIN) > 1:
-        raise refuse("standard input can be read only once", "use - for one of --nodes, --pods, --topology", what=STDIN)
+    """Read everything, warn of what is odd, refuse what is wrong.
+
+    `wanted` are levels that jobs name: where levels are suggested, these are among them if any node has them all.
+    """
+    gates = gates_of(profile, feature_gates)
+    check_stdin(nodes, pods, topology)
     if topology is not None and levels is not None:
         raise refuse("does not go with --topology", "give one of the two", what="--levels")
-    labels = _parse_selector(selector)
-    told = read_topology(topology) if topology is not None else None
+    labels = parse_selector(selector)
+    told, flavor = read_topology(topology) if topology is not None else (None, None)
     told = levels_from_text(levels) if levels is not None else told
     with Progress("nodes") as tick:
         read = read_nodes(nodes, tick)
     _warn(read.warnings)
-    chosen = with_labels(read.table, labels)
-    if not len(chosen):
-        raise _nothing_selected(read.table, labels)
-    laid = told or _suggested(chosen)
+    chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
+    laid = told or _suggested(chosen, wanted)
     _warn(missing_levels(chosen, laid))
     snapshot = Snapshot(laid, chosen)
     if not len(snapshot.table):
-        raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", "label the nodes, or use fewer levels")
+        by_hand = not any(map(is_written_by_cloud, laid.levels))
+        remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
+        raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     _use(snapshot, read, pods)
-    return Loaded(snapshot, read, laid, gates)
+    return Loaded(snapshot, read, laid, gates, flavor.tolerations if flavor else ())
+
+
+def _of_flavor(table: NodeTable, flavor: Flavor) -> NodeTable:
+    """The nodes that the flavor beside the Topology selects; all while its pool is still to be labelled."""
+    chosen = ", ".join(f"{key}={value}" for key, value in flavor.labels.items())
+    if OUR_POOL in flavor.labels and OUR_POOL not in table.labels:  # as `topology suggest` advises to label them
+        text = f"no node has {chosen} yet, by which ResourceFlavor {flavor.name} selects: all nodes are taken"
+        _warn([Mistake(text, "label them before the flavor is used")])
+        return table
+    click.echo(f"nodes are those of ResourceFlavor {flavor.name}: {chosen}; --selector chooses others", err=True)
+    return select(table, flavor.labels, flavor.where, f"ResourceFlavor {flavor.name}: spec.nodeLabels")
 
 
 def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
@@ -121,15 +158,16 @@ def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
             read = read_pods(pods, nodes.table, tick)
         _warn(read.warnings)
         columns.append(read.used)
+        snapshot.pin_columns(reorder(read.pinned, nodes.table.names, snapshot.table.names) if read.pinned else {})
     for used in columns:
         if used:
             snapshot.use_columns(reorder(used, nodes.table.names, snapshot.table.names))
 
 
-def _suggested(table: NodeTable) -> Topology:
+def _suggested(table: NodeTable, wanted: Collection[str]) -> Topology:
     from ..observe.suggest import suggest
 
-    suggestion = suggest(table)
+    suggestion = suggest(table, wanted)
     if not suggestion.levels:
         remedy = "give --levels or --topology"
         raise InputError([Mistake(suggestion.text, remedy), *(Mistake(problem) for problem in suggestion.problems)])
@@ -138,35 +176,6 @@ def _suggested(table: NodeTable) -> Topology:
     for remark in suggestion.remarks:
         click.echo(f"note: {remark}", err=True)
     return Topology("suggested", tuple(suggestion.levels))
-
-
-def _parse_selector(parts: Sequence[str]) -> dict[str, str]:
-    labels: dict[str, str] = {}
-    for part in (piece.strip() for text in parts for piece in text.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not is_qualified_name(key) or not is_label_value(value):
-            raise refuse(f'"{part}" is not a label', "write KEY=VALUE", what="--selector")
-        if labels.setdefault(key, value) != value:
-            raise refuse(f"wants two values of {key}, and a node has one", "drop one of them", what="--selector")
-    return labels
-
-
-def _nothing_selected(table: NodeTable, labels: Mapping[str, str]) -> InputError:
-    """Which part of the selector is to blame, if one alone is."""
-    for key, value in labels.items():
-        column = table.labels.get(key)
-        if column is None:
-            return _no_such("label", key, list(table.labels))
-        if value not in column.index:
-            return _no_such(f"value of {key}", value, column.values)
-    wanted = ", ".join(f"{key}={value}" for key, value in labels.items())
-    return refuse(f"no node has all of {wanted}", "ask for fewer labels", what="--selector")
-
-
-def _no_such(kind: str, given: str, known: Sequence[str]) -> InputError:
-    near = difflib.get_close_matches(given, known, n=1, cutoff=0.0)
-    remedy = f"did you mean {near[0]}?" if near else "the nodes have no labels at all"
-    return refuse(f'no node has the {kind} "{given}"', remedy, what="--selector")
 
 
 def _warn(warnings: Sequence[Mistake]) -> None:

@@ -1,21 +1,29 @@
-"""Reading the jobs that a command is asked about, and holding them against the topology."""
+"""Reading the jobs that a command is asked about, and holding them against the topology.
+
+Jobs are read before the cluster: where levels are not given, those that jobs name must be among the suggested ones.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import click
 
-from ..cluster.files import documents
+from ..cluster.files import documents, shown
 from ..dialects.kueue import keys
-from ..dialects.kueue.jobs import Job, requests
+from ..dialects.kueue.jobs import READ_KINDS, Job, requests
 from ..engine.slicing import search
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
+from ..model.nearest import did_you_mean
 from ..model.reason import Reason, Why
-from ..model.request import PodSet
+from ..model.request import AUTO, Group, PodSet
+from ..model.shape import Toleration
 from ..model.topology import Topology
+from ..observe.nodes import name_some
+from .inputs import Loaded, check_stdin, gates_of, load
 
 FIELDS = {
     Why.NO_LEVEL: (keys.REQUIRED, keys.PREFERRED),
@@ -27,22 +35,58 @@ FIELDS = {
 """Where a user looks for what a reason complains of; all others are about layers."""
 
 
-def read_jobs(paths: tuple[str, ...], gates: Gates, topology: Topology) -> list[Job]:
+def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Loaded, list[Job]]:
+    """The cluster that these options describe, and every job in these files, as it is placed there."""
+    check_stdin(jobs=paths, **cluster)
+    gates = gates_of(**cluster)
+    jobs = read_jobs(paths, gates)
+    loaded = load(**cluster, wanted=named_levels(jobs))
+    check_jobs(jobs, gates, loaded.topology)
+    return loaded, [tolerating(job, loaded.tolerations) for job in jobs]
+
+
+def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
     """Every job in these files, in order; mistakes are raised together."""
     parsed = requests((pair for path in paths for pair in documents(path)), gates)
     for warning in parsed.warnings:
         click.echo(f"warning: {warning}", err=True)
     if not parsed.jobs:
-        raise refuse(
-            "there is no job to place", "give a Job, JobSet, group of Pods or Workload", where=", ".join(paths)
-        )
-    mistakes = [mistake for job in parsed.jobs for mistake in (*_torn_groups(job), *_levels(job, gates, topology))]
-    if mistakes:
-        raise InputError(mistakes)
+        text = f"there is no job to place: {name_some(parsed.skipped) or 'nothing is in it'}"
+        raise refuse(text, f"the kinds that are read are {', '.join(READ_KINDS)}", where=", ".join(map(shown, paths)))
     return parsed.jobs
 
 
-def _torn_groups(job: Job) -> Iterator[Mistake]:
+def named_levels(jobs: Sequence[Job]) -> list[str]:
+    """The levels that jobs ask for by name."""
+    levels: dict[str | None, None] = {}
+    for one in (one for job in jobs for one in job.request.pod_sets if one.constraint is not None):
+        assert one.constraint is not None
+        levels.update(dict.fromkeys((one.constraint.required, one.constraint.preferred)))
+        levels.update(dict.fromkeys(layer.level for layer in one.constraint.slices))
+    return [level for level in levels if level and level != AUTO]
+
+
+def check_jobs(jobs: Sequence[Job], gates: Gates, topology: Topology) -> None:
+    """Raise, together, what makes no sense on this topology."""
+    mistakes = [mistake for job in jobs for mistake in (*group_mistakes_of(job), *level_mistakes(job, gates, topology))]
+    if mistakes:
+        raise InputError(mistakes)
+
+
+def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
+    """The job with what its flavor tolerates added to each pod set."""
+
+    def more(one: PodSet | Group) -> Any:
+        if isinstance(one, Group):
+            return replace(one, members=tuple(map(more, one.members)))
+        return replace(one, shape=replace(one.shape, tolerations=(*one.shape.tolerations, *tolerations)))
+
+    if not tolerations:
+        return job
+    return replace(job, request=replace(job.request, groups=tuple(map(more, job.request.groups))))
+
+
+def group_mistakes_of(job: Job) -> Iterator[Mistake]:
     """Groups that would lose pods: a leader is one pod, and a group is one leader with its workers."""
     for group in job.request.groups:
         counts = [one.count for one in group.pod_sets if one.count]
@@ -56,7 +100,7 @@ def _torn_groups(job: Job) -> Iterator[Mistake]:
             )
 
 
-def _levels(job: Job, gates: Gates, topology: Topology) -> Iterator[Mistake]:
+def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mistake]:
     """Constraints that make no sense on this topology."""
     for one in job.request.pod_sets:
         found = search(topology, one.constraint, gates)
@@ -84,6 +128,5 @@ def _field(found: Reason, one: PodSet) -> str:
 def _remedy(found: Reason, topology: Topology) -> str:
     levels = f"the levels are {', '.join(topology.levels)}"
     if found.why in (Why.NO_LEVEL, Why.NO_SLICE_LEVEL, Why.NO_LAYER_LEVEL):
-        near = difflib.get_close_matches(found.values["level"], topology.levels, n=1)
-        return f"did you mean {near[0]}? {levels}" if near else levels
+        return did_you_mean(found.values["level"], topology.levels) + levels
     return f"coarse to fine, {levels}"

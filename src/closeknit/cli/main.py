@@ -6,7 +6,11 @@ called, so that `--help` and shell completion stay quick.
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
+import os
+import signal
 import sys
 
 import click
@@ -17,7 +21,7 @@ from ..model.mistake import InputError
 
 COMMANDS = {
     "place": "Where the pods of a job would go.",
-    "explain": "Why a job does not fit, and the smallest change that would make it fit.",
+    "explain": "Why a job does not fit, and what would make it fit.",
     "tree": "The data centre with free and used room per domain.",
     "topology": "Work with topologies: propose one from node labels.",
     "check": "Validate manifests without placing anything.",
@@ -62,9 +66,9 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="closeknit")
+@click.version_option(__version__, "-V", "--version", prog_name="closeknit")
 def cli() -> None:
-    """Closeknit places the pods of a distributed job close together, and keeps them so.
+    """Closeknit places the pods of a distributed job close together.
 
     These commands work on files alone; no cluster is needed. Begin with `closeknit demo`, or try
 
@@ -75,8 +79,29 @@ def cli() -> None:
     """
 
 
+PLAIN = str.maketrans("█▒░├└│─·…≥", "#=.|`|-..>")
+"""What is drawn with other characters where the terminal's encoding has none of these."""
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end].translate(PLAIN)
+    return text.encode("ascii", "replace").decode(), error.end
+
+
+def _prepare_streams(alone: bool) -> None:
+    """Nothing that is printed may fail on its encoding, and a reader that stops reading ends us quietly."""
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
+    if alone and hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run, and turn errors into a sentence and an exit code."""
+    _prepare_streams(alone=args is None)
     try:
         code = cli.main(args, prog_name="closeknit", standalone_mode=False)
     except InputError as error:
@@ -92,17 +117,16 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(BAD_INPUT)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{error.strerror or error}; check the path, its permissions and the disk", err=True)
+        sys.exit(BAD_INPUT)
     except Exception as error:
         click.echo(
             f"error: closeknit failed, which is our fault: {type(error).__name__}: {error}\n"
             "Please report it with the command and its input. Set CLOSEKNIT_TRACEBACK=1 to see where.",
             err=True,
         )
-        import os
-
         if os.environ.get("CLOSEKNIT_TRACEBACK"):
             raise
         sys.exit(OUR_FAULT)

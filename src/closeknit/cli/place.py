@@ -13,11 +13,11 @@ from ..engine.policy import Policy
 from ..model.mistake import refuse
 from ..report.census import Census
 from ..report.launch import FORMATS
-from ..report.plan import as_json, order_of, picture, plan, refusal_json, take
+from ..report.plan import as_json, order_of, picture, plan, pods_on_leaves, refusal_json, take
 from ..report.svg import draw
 from ..state.snapshot import Snapshot
-from .inputs import Loaded, cluster_options, load
-from .jobs import read_jobs
+from .inputs import cluster_options
+from .jobs import load_with_jobs
 from .output import emit
 
 DOES_NOT_FIT = 3
@@ -43,38 +43,44 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
       closeknit place train.yaml --nodes nodes.yaml
       kubectl get nodes -o json | closeknit place train.yaml --nodes - -o hostfile
     """
-    loaded = load(**cluster)
+    loaded, read = load_with_jobs(jobs, cluster)
     policy = Policy(loaded.gates)
     snapshot = loaded.snapshot
-    read = read_jobs(jobs, loaded.gates, loaded.topology)
     if output in FORMATS and not snapshot.topology.ends_at_host:
         raise refuse(
             f"a {output} names hosts, but the topology ends at {snapshot.topology.levels[-1]}",
             "use levels that end with kubernetes.io/hostname",
         )
-    answers, fits = [], True
+    if output in FORMATS and len(read) > 1:
+        raise refuse(f"a {output} is for one job, but {len(read)} were given", "give one, or use -o json")
+    answers, fits, drawn = [], True, []
     for job in read:
         result = place(snapshot, job.request, policy)
         fits &= result.fits
         answers.append(_answer(snapshot, job, result, policy, output))
+        before = pods_on_leaves(snapshot)
         for outcome in result.outcomes if result.fits else ():
             assert outcome.assignment is not None
             take(snapshot, outcome.assignment, outcome.pod_set)
+        drawn.append((f"{job.kind} {job.name}", pods_on_leaves(snapshot) - before))
     if output in ("json", "yaml"):
         emit(answers[0] if len(answers) == 1 else answers, output)
     if svg:
-        _draw(loaded, svg)
+        census = Census.of(snapshot)
+        Path(svg).write_text(draw(census, census.main_resource(), jobs=drawn), encoding="utf-8")
+        click.echo(f"wrote {svg}", err=True)
     return 0 if fits else DOES_NOT_FIT
 
 
 def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output: str | None) -> Any:
     """The plan as data, or printed at once."""
     if output in ("json", "yaml"):
+        identity = {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}
         if not result.fits:
-            return refusal_json(job.workload, result, job.request)
+            return {**refusal_json(job.workload, result, job.request), "job": identity}
         ordered = Result(tuple(order_of(job.request, result)))
         by_prefix = "TASAssignmentsEncodingByHostnamePrefix" in policy.gates
-        return as_json(plan(snapshot, job.workload, ordered, policy), by_prefix)
+        return {**as_json(plan(snapshot, job.workload, ordered, policy), by_prefix), "job": identity}
     if not result.fits:
         click.echo(f"{job.kind} {job.name} does not fit: {result.reason}", err=output in FORMATS)
         hint = "`closeknit explain` with the same arguments says why, and what would help."
@@ -82,18 +88,11 @@ def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output
         return None
     ordered = Result(tuple(order_of(job.request, result)))
     if output in FORMATS:
-        lines = FORMATS[output]([o.assignment for o in ordered.outcomes if o.assignment is not None])
+        ranked = [o for o in ordered.outcomes if o.pod_set.name not in job.unranked]
+        lines = FORMATS[output]([o.assignment for o in ranked if o.assignment is not None])
     else:
         made = plan(snapshot, f"{job.kind} {job.name}", ordered, policy)
         lines = picture(made, everything=output == "wide")
     for line in lines:
         click.echo(line)
     return None
-
-
-def _draw(loaded: Loaded, svg: str) -> None:
-    """The data centre with what the placed jobs took."""
-    census = Census.of(loaded.snapshot)
-    pods = loaded.snapshot.admitted[loaded.snapshot.index["pods"]]
-    Path(svg).write_text(draw(census, census.main_resource(), ours=pods), encoding="utf-8")
-    click.echo(f"wrote {svg}", err=True)

@@ -11,6 +11,8 @@ import click
 
 from .output import OUTPUT, emit
 from .progress import Progress
+from .selector import OPTION as SELECTOR
+from .selector import parse_selector, select
 
 if TYPE_CHECKING:
     from ..observe.suggest import Level, Suggestion
@@ -46,17 +48,22 @@ def _checked_name(_context: click.Context, _option: click.Parameter, name: str) 
     "--name", default="default", show_default=True, callback=_checked_name, help="Name of the objects proposed."
 )
 @click.option("--levels", metavar="KEY,KEY,...", help="Use these labels, coarse to fine, instead of guessing.")
+@SELECTOR
 @OUTPUT
-def suggest(nodes: tuple[str, ...], name: str, levels: str | None, output: str | None) -> int:
+def suggest(
+    nodes: tuple[str, ...], name: str, levels: str | None, selector: tuple[str, ...], output: str | None
+) -> int:
     """Propose a Topology and a ResourceFlavor from the labels of nodes.
 
     Knows the labels of GKE, EKS, OCI, CoreWeave, Topograph and the GPU operator, zones, and labels that end in
     datacenter, block, subblock or rack. Where labels contradict each other nothing is guessed: the exit code is 3
-    and the text says which nodes and which labels.
+    and the text says which nodes and which labels. Where only some nodes have accelerators, their labels decide;
+    --selector takes the nodes of one pool alone.
 
     \b
       kubectl get nodes -o yaml > nodes.yaml
       closeknit topology suggest --nodes nodes.yaml
+      closeknit topology suggest --nodes nodes.yaml --selector eks.amazonaws.com/nodegroup=gpu
       closeknit topology suggest --nodes nodes.yaml -o yaml > topology.yaml
       closeknit tree --nodes nodes.yaml --topology topology.yaml
 
@@ -71,13 +78,15 @@ def suggest(nodes: tuple[str, ...], name: str, levels: str | None, output: str |
     from ..observe.suggest import suggest_as_told
 
     told = None if levels is None else levels_from_text(levels)
+    labels = parse_selector(selector)
     with Progress("nodes") as tick:
         read = read_nodes(nodes, tick)
+    table = select(read.table, labels)
     if told is None:
-        suggestion = from_labels(read.table)
+        suggestion = from_labels(table, selector=labels)
     else:
-        missing_levels(read.table, told)  # refuses a level that no node has; the rest is a problem told below
-        suggestion = suggest_as_told(read.table, told.levels)
+        missing_levels(table, told)  # refuses a level that no node has; the rest is a problem told below
+        suggestion = suggest_as_told(table, told.levels, labels)
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
     if output == "json":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..model.mistake import refuse
+from ..model.nearest import did_you_mean
 from ..report.census import Census
 from ..report.outline import default_level, outline, outline_json
 from ..report.svg import draw
@@ -64,6 +64,5 @@ def _level(key: str | None, levels: tuple[str, ...]) -> int | None:
 
 
 def _unknown(option: str, kind: str, given: str, known: list[str]) -> Exception:
-    near = difflib.get_close_matches(given, known, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    return refuse(f'there is no {kind} "{given}" here', f"{hint}known: {', '.join(known)}", what=option)
+    remedy = f"{did_you_mean(given, known)}known: {', '.join(known)}"
+    return refuse(f'there is no {kind} "{given}" here', remedy, what=option)

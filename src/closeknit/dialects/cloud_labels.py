@@ -96,6 +96,16 @@ NODE_KINDS = (
 )
 """What tells nodes apart where no pool is named, the most telling first."""
 
+_CLOUDS = (
+    "cloud.google.com",
+    "topology.k8s.aws",
+    "oci.oraclecloud.com",
+    "coreweave.cloud",
+    "topograph.run",
+    "nvidia.com",
+)
+"""Domains, with all below them, whose labels a cloud or a discovery tool writes."""
+
 _OWN_NAMES = {HOSTNAME, "cloud.google.com/gce-topology-host"}
 _RANKS = {family.name: rank for rank, family in enumerate(FAMILIES)}
 _LISTED = {
@@ -123,6 +133,12 @@ def recognise(key: str) -> Label | None:
     if word := _WORD.search(key.rpartition("/")[2]):
         return Label(_RANKS[WORDS], _DEPTHS[word[1].replace("-", "")], key, WORDS)
     return None
+
+
+def is_written_by_cloud(key: str) -> bool:
+    """Whether a cloud or a tool writes this label: one written by hand would say what is not so."""
+    domain = key.rpartition("/")[0]
+    return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _CLOUDS)
 
 
 def pool_keys(keys: Iterable[str]) -> list[str]:

@@ -2,14 +2,15 @@
 
 Objects are written by people, so nothing about them is certain. A step to what is not there gives an empty field;
 a value of the wrong type is noted once and read as if it were absent. So readers go on to the end, and whoever
-sent them looks at the report afterwards: nothing that was read is used when it holds a mistake.
+sent them looks at the report afterwards: nothing that was read is used when it holds a mistake. Warnings stop nothing.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ import msgspec
 from ..model.mistake import Mistake
 
 INT32_MAX = 2**31 - 1
+CLOSE = 0.8
+"""From this likeness on, a key is taken for a misspelt one."""
 
 T = TypeVar("T")
 
@@ -26,7 +29,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Report:
-    """The mistakes of one object, each once, in the order in which they were found.
+    """The mistakes and warnings of one object, each once, in the order in which they were found.
 
     `noted` counts repeats too, so that a reader can tell whether something went wrong while it read.
     """
@@ -36,6 +39,7 @@ class Report:
         self.what = what
         self.noted = 0
         self._found: dict[Mistake, None] = {}
+        self._warned: dict[Mistake, None] = {}
 
     def add(self, mistakes: Iterable[Mistake]) -> None:
         """Take over mistakes that say neither file nor object."""
@@ -43,9 +47,16 @@ class Report:
             self.noted += 1
             self._found[replace(mistake, where=self.where, what=self.what)] = None
 
+    def warn(self, warning: Mistake) -> None:
+        self._warned[replace(warning, where=self.where, what=self.what)] = None
+
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
         return tuple(self._found)
+
+    @property
+    def warnings(self) -> tuple[Mistake, ...]:
+        return tuple(self._warned)
 
     def __len__(self) -> int:
         return len(self._found)
@@ -124,6 +135,16 @@ class Field:
 
     def wrong(self, text: str, remedy: str = "") -> None:
         self.report.add([Mistake(text, remedy, field=self.path)])
+
+    def warn(self, text: str, remedy: str = "") -> None:
+        self.report.warn(Mistake(text, remedy, field=self.path))
+
+    def expect(self, known: Collection[str]) -> None:
+        """Warn of keys that are close to a known one but are none: `paralelism`. Others may be news to us."""
+        for key, field in self.fields().items():
+            close = [] if key in known else difflib.get_close_matches(key, known, n=1, cutoff=CLOSE)
+            if close:
+                field.warn("is not a known field", f"did you mean {close[0]}?")
 
     def _misfit(self, wanted: str, instead: T) -> T:
         remedy = f"give {wanted}"

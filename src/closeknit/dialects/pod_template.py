@@ -6,13 +6,20 @@ request named `pods`) only when Kueue makes a Workload of it.
 
 from __future__ import annotations
 
-from ..model.quantity import INT64_MAX, QuantityError, nanos
-from ..model.resources import CPU, PODS, show
+from ..model.label_names import is_qualified_name
+from ..model.nearest import did_you_mean
+from ..model.quantity import INT64_MAX, QuantityError, milli, nanos
+from ..model.resources import CPU, MEMORY, PODS, show
 from ..model.shape import Shape
 from . import core
 from .field import Field, shown
+from .known_fields import CONTAINER, NEEDS, POD_SPEC
+
+STANDARD = (CPU, MEMORY, "ephemeral-storage")
+"""Resources of containers without a domain in front, besides huge pages of every size."""
 
 _EXAMPLE = "give a quantity such as 500m, 2 or 1.5Gi"
+_EXAMPLES = (*STANDARD, "nvidia.com/gpu", "google.com/tpu")
 
 
 def read_shape(spec: Field) -> Shape | None:
@@ -21,7 +28,9 @@ def read_shape(spec: Field) -> Shape | None:
     containers = spec.at("containers")
     if containers.value in (None, []):
         containers.wrong("is missing", "give at least one container")
+    spec.expect(POD_SPEC)
     for container in (*containers.items(), *spec.at("initContainers").items()):
+        container.expect(CONTAINER)
         _check_needs(container.at("resources"))
     _check_needs(spec.at("resources"))
     check_quantities(spec.at("overhead"))
@@ -33,10 +42,10 @@ def read_shape(spec: Field) -> Shape | None:
 
 def _check_needs(resources: Field) -> None:
     """Requests and limits are quantities, none is called `pods`, and no request is above its limit."""
+    resources.expect(NEEDS)
     for kind in ("requests", "limits"):
-        named = resources.at(kind, PODS)
-        if named.given:
-            named.wrong("is counted by the node itself, one a pod", "remove it")
+        for name, field in resources.at(kind).fields().items():
+            _check_kind(name, field)
     requests = check_quantities(resources.at("requests"))
     limits = check_quantities(resources.at("limits"))
     for name, request in requests.items():
@@ -45,6 +54,16 @@ def _check_needs(resources: Field) -> None:
                 f"is {show(name, request)}, more than its limit of {show(name, limits[name])}",
                 "raise the limit or lower the request",
             )
+
+
+def _check_kind(name: str, field: Field) -> None:
+    """Kubernetes takes no `gpu` or `memroy` in a container, but a Workload or a custom kind of job may hold it."""
+    if name == PODS:
+        if field.given:
+            field.wrong("is counted by the node itself, one a pod", "remove it")
+    elif "/" not in name and name not in STANDARD and not name.startswith("hugepages-"):
+        remedy = f"use {', '.join(STANDARD)} or a name with a domain, such as nvidia.com/gpu"
+        field.warn("is not a resource of containers", did_you_mean(name, _EXAMPLES) + remedy)
 
 
 def check_quantities(quantities: Field) -> dict[str, int]:
@@ -58,6 +77,9 @@ def check_quantities(quantities: Field) -> dict[str, int]:
 
 
 def _amount(name: str, field: Field) -> int | None:
+    if not is_qualified_name(name):
+        field.wrong(f"{shown(name)} is not the name of a resource", "write one such as cpu or nvidia.com/gpu")
+        return None
     if isinstance(field.value, bool) or not isinstance(field.value, (str, int, float)):
         field.wrong(f"is {shown(field.value)}, not a quantity", _EXAMPLE)
         return None
@@ -74,6 +96,13 @@ def _amount(name: str, field: Field) -> int | None:
         field.wrong(f"is {field.value}", "give a quantity that is not negative")
     elif amount > INT64_MAX:
         field.wrong(f"is {shown(field.value)}, more than 64 bits hold", _EXAMPLE)
+    elif _is_extended(name) and milli(str(field.value)) % 1000:
+        field.wrong(f"is {field.value}, not a whole number", f"{name} comes in whole units: give {amount}")
     else:
         return amount
     return None
+
+
+def _is_extended(name: str) -> bool:
+    """Whether Kubernetes counts it in whole units only: all that carries a domain other than its own."""
+    return "/" in name and "kubernetes.io/" not in name

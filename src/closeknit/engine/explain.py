@@ -1,4 +1,4 @@
-"""Why a group does not fit, level by level and cause by cause, and the smallest changes that would make it fit.
+"""Why a group does not fit, level by level and cause by cause, and small changes that would make it fit.
 
 Nothing here is estimated where it can be tried: every remedy that is offered was placed on a changed copy of the
 question, through the same `place` that refused, and is dropped if that did not help.
@@ -6,18 +6,21 @@ question, through the same `place` that refused, and is dropped if that did not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..model.nearest import did_you_mean
 from ..model.reason import Reason
 from ..model.request import Group, PodSet, Request
+from ..model.resources import show
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from .capacity import fit
 from .fit import Fit, fit_of
 from .gang import assume
-from .match import PASSES
+from .match import PASSES, SELECTOR
 from .place import Result, place, roles
 from .policy import Policy
 from .remedy import Case, Remedy, remedies
@@ -42,11 +45,12 @@ class LevelView:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Leaves that cannot serve: why, how many, and how many pods they would hold otherwise."""
+    """Nodes that cannot serve: why, how many, how many pods they would hold otherwise, and what is behind it."""
 
     cause: str
     leaves: int
     pods: int
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +119,22 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
     view = tally.fit.view
     passing = tally.fit.cause[low:high] == PASSES
     whole = (np.maximum(view[:, low:high], 0) * passing).sum(axis=1, keepdims=True)
+    possible = _largest_pod_fits(tally.fit)
     return LevelView(
         level=tree.topology.levels[number],
         domains=len(pods),
         holding=int(np.count_nonzero(able)),
         best=tree.path(number, best),
         pods=int(pods[best]),
-        in_one_piece=int(fit(tally.fit.snapshot, whole, tally.fit.charge)[0]),
+        in_one_piece=int(fit(tally.fit.snapshot, whole, tally.fit.charge)[0]) if possible else int(pods[best]),
     )
+
+
+def _largest_pod_fits(columns: Fit) -> bool:
+    """Whether any node that passes could hold one pod if it were empty; only then is room merely scattered."""
+    snapshot = columns.snapshot
+    empty = fit(snapshot, snapshot.allocatable * snapshot.table.usable, columns.charge)
+    return bool(empty.any())
 
 
 def _causes(columns: Fit) -> tuple[Cause, ...]:
@@ -134,10 +146,41 @@ def _causes(columns: Fit) -> tuple[Cause, ...]:
         for code, name in enumerate(columns.match.causes)
         if code and (columns.cause == code).any()
     ]
+    causes = [replace(one, detail=_selector_detail(columns)) if one.cause == SELECTOR else one for one in causes]
     table = snapshot.table
     free = fit(snapshot, snapshot.allocatable - snapshot.other, columns.charge)
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
         if out.any():
             causes.append(Cause(name, int(np.count_nonzero(out)), int(free[out].sum())))
-    short = ((name, number) for name, number in columns.excluded().items() if name.startswith("resource"))
-    return (*causes, *(Cause(name, number, 0) for name, number in short))
+    return (*causes, *_shortages(columns))
+
+
+def _selector_detail(columns: Fit) -> str:
+    """Which parts of the selector no usable node meets, and what was probably meant."""
+    table, parts = columns.snapshot.table, []
+    for key, value in columns.shape.selector:
+        column = table.labels.get(key)
+        if column is None:
+            parts.append(f"no node has the label {key}; {did_you_mean(key, table.labels)}".rstrip("; "))
+        elif not (column.codes[table.usable] == column.code(value)).any():
+            have = [column.values[code] for code in np.unique(column.codes[table.usable]) if code >= 0]
+            parts.append(f"no usable node has {key}={value}; {did_you_mean(value, have)}".rstrip("; "))
+    return ", ".join(parts)
+
+
+def _shortages(columns: Fit) -> Iterator[Cause]:
+    """For each resource the nodes that pass but lack enough of it for even one pod; a node may lack several."""
+    snapshot = columns.snapshot
+    full = (columns.cause == PASSES) & (columns.pods == 0)
+    for resource, amount in columns.charge:
+        at = snapshot.index.get(resource)
+        short = full if at is None else full & (columns.view[at] < amount)
+        if amount <= 0 or not short.any():
+            continue
+        most = 0 if at is None else int((snapshot.allocatable[at] * snapshot.table.usable).max(initial=0))
+        detail = ""
+        if most == 0:
+            detail = f"no node has it; {did_you_mean(resource, snapshot.resources)}".rstrip("; ")
+        elif most < amount:
+            detail = f"a pod asks {show(resource, amount)}, the largest node has {show(resource, most)}"
+        yield Cause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS
+from ..model.shape import HARD_EFFECTS, Toleration
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
@@ -29,7 +30,10 @@ MOST_NODES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change. `kind` is relax, fewer, uncordon, free or add; the fields that a kind does not use are empty."""
+    """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free or add.
+
+    Fields that a kind does not use are empty.
+    """
 
     kind: str
     level: str = ""
@@ -41,12 +45,16 @@ class Remedy:
 
     def __str__(self) -> str:
         match self.kind:
+            case "tolerate":
+                return f"tolerate the taint {self.mode}"
+            case "deselect":
+                return f"drop {self.mode}"
             case "relax" if self.mode == "unsliced":
                 return "drop the slice constraint"
             case "relax":
                 return f'relax to {self.mode} "{self.level}"' if self.level else f"relax to {self.mode}"
             case "fewer":
-                return f"ask for {self.pods} pods instead of {self.count}"
+                return f"ask for {self.pods} {'pod' if self.pods == 1 else 'pods'} instead of {self.count}"
             case "uncordon":
                 return f"uncordon {_names(self.nodes)}"
             case "free":
@@ -83,8 +91,43 @@ class Case:
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Every change that helps, the cheapest kind first."""
-    offers: list[Callable[[Case], Remedy | None]] = [_uncordon, _relax, _unslice, _fewer, _free, _add]
+    offers: list[Callable[[Case], Remedy | None]] = [
+        _tolerate,
+        _deselect,
+        _uncordon,
+        _relax,
+        _unslice,
+        _fewer,
+        _free,
+        _add,
+    ]
     return tuple(remedy for offer in offers if (remedy := offer(case)) is not None)
+
+
+def _tolerate(case: Case) -> Remedy | None:
+    """The first taint that would have to be tolerated; all of them if no single one would do."""
+    shape, table = case.workers.shape, case.snapshot.table
+    hard = {taint: None for taints in table.taints for taint in taints if taint.effect in HARD_EFFECTS}
+    missing = [taint for taint in hard if not any(t.tolerates(taint) for t in shape.tolerations)]
+    for taints in [*([taint] for taint in missing), *([missing] if len(missing) > 1 else [])]:
+        more = tuple(Toleration(taint.key, "Equal", taint.value, taint.effect) for taint in taints)
+        if case.fits(shape=replace(shape, tolerations=shape.tolerations + more)):
+            return Remedy("tolerate", mode=" and ".join(map(str, taints)))
+    return None
+
+
+def _deselect(case: Case) -> Remedy | None:
+    """The first part of the selector that could be dropped, then required affinity, then both."""
+    shape = case.workers.shape
+    for key, value in shape.selector:
+        rest = tuple(pair for pair in shape.selector if pair != (key, value))
+        if case.fits(shape=replace(shape, selector=rest)):
+            return Remedy("deselect", mode=f"nodeSelector {key}={value}")
+    if shape.required is not None and case.fits(shape=replace(shape, required=None)):
+        return Remedy("deselect", mode="required node affinity")
+    if shape.selector and case.fits(shape=replace(shape, selector=(), required=None)):
+        return Remedy("deselect", mode="nodeSelector and required node affinity")
+    return None
 
 
 def _relax(case: Case) -> Remedy | None:
@@ -135,7 +178,7 @@ def _potential(case: Case, usable: BoolArray) -> Potential:
     snapshot, size = case.snapshot, _leaf_size(case)
     passing = usable & ~_filtered(case)
     starts = snapshot.tree.nodes[:-1]
-    allocatable = np.add.reduceat(snapshot.allocatable * passing, starts, axis=1)
+    allocatable = np.add.reduceat((snapshot.allocatable - snapshot.pinned) * passing, starts, axis=1)
     left = np.add.reduceat((snapshot.allocatable - snapshot.other) * passing, starts, axis=1)
     left -= snapshot.assumed + snapshot.admitted
     charge = case.workers.shape.charge
@@ -143,7 +186,8 @@ def _potential(case: Case, usable: BoolArray) -> Potential:
     now = fit(snapshot, left, charge) // size * some
     empty = fit(snapshot, allocatable, charge) // size * some
     pods = snapshot.index[PODS]
-    displaced = np.add.reduceat(snapshot.other[pods], starts) + snapshot.admitted[pods] + snapshot.assumed[pods]
+    movable = np.add.reduceat(snapshot.other[pods] - snapshot.pinned[pods], starts)
+    displaced = movable + snapshot.admitted[pods] + snapshot.assumed[pods]
     return Potential(now, empty, displaced)
 
 
@@ -215,12 +259,13 @@ def _free(case: Case) -> Remedy | None:
 
 @contextmanager
 def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
-    """Give leaves back all that is used there."""
+    """Give leaves back all that is used there and can move."""
     checkpoint = snapshot.checkpoint()
     starts, ends = snapshot.tree.nodes[leaves], snapshot.tree.nodes[leaves + 1]
     for leaf, start, end in zip(leaves.tolist(), starts.tolist(), ends.tolist(), strict=True):
         usable = snapshot.table.usable[start:end]
-        used = (snapshot.allocatable[:, start:end] * usable).sum(axis=1) - snapshot.remaining[:, leaf]
+        whole = (snapshot.allocatable[:, start:end] - snapshot.pinned[:, start:end]) * usable
+        used = whole.sum(axis=1) - snapshot.remaining[:, leaf]
         charge = tuple(zip(snapshot.resources, used.tolist(), strict=True))
         snapshot.assume(np.array([leaf]), np.array([-1]), charge)
     try:
@@ -280,7 +325,7 @@ def _add(case: Case) -> Remedy | None:
 
 
 def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
-    """The snapshot with `count` more nodes like one row, empty, in a new place below `path`."""
+    """The snapshot with `count` more nodes like one row, with what is pinned there, in a new place below `path`."""
     table, topology = snapshot.table, snapshot.topology
     size = len(table)
     rows = np.concatenate((np.arange(size), np.full(count, like)))
@@ -293,7 +338,9 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
         for row in range(size, size + count):
             below = f"new {row}" if level == topology.lowest else "new"
             column.codes[row] = column.intern(path[level] if level < len(path) else below)
+    new = bigger.names[size:]
     after = Snapshot(topology, bigger, shapes=4)
+    after.other[:, [after.row_of[name] for name in new]] = snapshot.pinned[:, [like]]
     return _with_usage(after, snapshot)
 
 

@@ -1,4 +1,4 @@
-"""What Kubernetes takes for a label key and for a label value.
+"""What Kubernetes takes for a label key, for a label value, and for the name of an object.
 
 A key is a qualified name: an optional DNS prefix, a slash, a short name. Which of the rules a text breaks is
 not said; the sentence that names the field also says what is allowed.
@@ -18,9 +18,14 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-
 def is_qualified_name(text: str) -> bool:
     """Whether this can be a label key: is_qualified_name("kubernetes.io/hostname"), but not "/rack" or "a/b/c"."""
     prefix, slash, name = text.rpartition("/")
-    if slash and not (len(prefix) <= MAX_PREFIX and _SUBDOMAIN.fullmatch(prefix)):
+    if slash and not is_subdomain(prefix):
         return False
     return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+
+
+def is_subdomain(text: str) -> bool:
+    """Whether this can be the name of an object: is_subdomain("train-1.a"), but not "Train" or "train_1"."""
+    return len(text) <= MAX_PREFIX and _SUBDOMAIN.fullmatch(text) is not None
 
 
 def is_label_value(text: str) -> bool:

@@ -80,11 +80,30 @@ def pod_requests(
     return total((result, overhead or {}))
 
 
+def rough(resource: str, value: int) -> str:
+    """An amount for people, to about three digits: rough("cpu", 2057415) == "2057", rough("memory", 2**40) == "1Ti"."""
+    if resource == CPU:
+        return _short(value / 1000)
+    if _is_memory(resource):
+        for power, suffix in zip(range(6, 0, -1), _BINARY, strict=True):
+            if abs(value) >= 1024**power:
+                return f"{_short(value / 1024**power)}{suffix}"
+    return str(value)
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def _is_memory(resource: str) -> bool:
+    return resource in (MEMORY, "ephemeral-storage") or resource.startswith("hugepages-")
+
+
 def show(resource: str, value: int) -> str:
     """An amount as people write it: show("cpu", 1500) == "1500m", show("memory", 2**31) == "2Gi"."""
     if resource == CPU:
         return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"
-    if resource in (MEMORY, "ephemeral-storage") or resource.startswith("hugepages-"):
+    if _is_memory(resource):
         for power, suffix in zip(range(6, 0, -1), _BINARY, strict=True):
             if value and value % 1024**power == 0:
                 return f"{value // 1024**power}{suffix}"

@@ -1,35 +1,53 @@
 """Topologies from files and from the command line, and how well the nodes' labels match them.
 
-The rules are those the API server enforces for a Topology; `--levels` obeys the same.
+The rules are those the API server enforces for a Topology; `--levels` obeys the same. A ResourceFlavor beside the
+Topology says which nodes belong to it, and what the pods on them tolerate.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..cluster.files import documents, identity, shown
 from ..cluster.mistakes import Mistakes
+from ..dialects import core
+from ..dialects.cloud_labels import is_written_by_cloud
+from ..dialects.field import Field
+from ..dialects.kueue.admin import check_flavor
 from ..model.label_names import is_qualified_name
-from ..model.mistake import Mistake, refuse
+from ..model.mistake import InputError, Mistake, refuse
+from ..model.nearest import did_you_mean
+from ..model.shape import Toleration
 from ..model.topology import HOSTNAME, Topology
-from ..state.table import MISSING, NodeTable
-from .nodes import name_some
+from ..state.table import MISSING, BoolArray, IntArray, NodeTable
+from .nodes import NAMED, name_some
 
 VERSIONS = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1", "kai.scheduler/v1alpha1")
 GROUPS = tuple({version.partition("/")[0]: None for version in VERSIONS})
 MAX_LEVELS = 16
 MAX_KEY = 316
+FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
+LINES = 3
 
 
-def read_topology(path: str) -> Topology:
-    """The Topology of a manifest; `FILE#name` picks one of several."""
+class Flavor(NamedTuple):
+    """Which nodes a topology is laid over, and what every pod placed there tolerates."""
+
+    where: str
+    name: str
+    labels: dict[str, str]
+    tolerations: tuple[Toleration, ...]
+
+
+def read_topology(path: str) -> tuple[Topology, Flavor | None]:
+    """The Topology of a manifest, and its flavor if the file has exactly one; `FILE#name` picks one of several."""
     file, _, name = path.rpartition("#") if "#" in path and not os.path.exists(path) else (path, "", "")
-    found = [(where, raw) for where, raw in documents(file) if _is_topology(raw)]
+    objects = list(documents(file))
+    found = [(where, raw) for where, raw in objects if _is_topology(raw)]
     names = [str((raw.get("metadata") or {}).get("name") or "") for _, raw in found]
     if not found:
         remedy = "give a manifest with kind: Topology and apiVersion: kueue.x-k8s.io/v1beta2"
@@ -40,7 +58,9 @@ def read_topology(path: str) -> Topology:
         remedy = f"say which one: {file}#{names[0]}"
         raise refuse(f"there are {len(found)} Topologies in it: {', '.join(names)}", remedy, where=shown(file))
     where, raw = found[names.index(name) if name else 0]
-    return _topology(raw, where)
+    topology = _topology(raw, where)
+    flavors = [(where, raw) for where, raw in objects if _uses(raw, topology.name)]
+    return topology, _flavor(*flavors[0]) if len(flavors) == 1 else None
 
 
 def levels_from_text(text: str) -> Topology:
@@ -51,25 +71,65 @@ def levels_from_text(text: str) -> Topology:
 
 
 def missing_levels(table: NodeTable, topology: Topology) -> list[Mistake]:
-    """A warning per level that some nodes lack; a level that all of them lack is refused."""
-    return [warning for key in topology.levels for warning in _missing(table, key)]
+    """A warning for all nodes that lack the same levels; a level that all nodes lack is refused.
+
+    At most three, those about the most nodes; the last says how many more there would be.
+    """
+    lacking = np.zeros(len(table), dtype=np.int64)  # a bit per level
+    for bit, key in enumerate(topology.levels):
+        lacking |= _lacking(table, key).astype(np.int64) << bit
+    sets, counts = np.unique(lacking[lacking != 0], return_counts=True)
+    sets, counts = (each[np.argsort(-counts, kind="stable")] for each in (sets, counts))
+    warnings = []
+    for bits in sets[:LINES].tolist():
+        keys = [key for bit, key in enumerate(topology.levels) if bits >> bit & 1]
+        warnings.append(_missing(table, keys, np.flatnonzero(lacking == bits)))
+    if len(sets) > LINES:
+        text = f"and {len(sets) - LINES} more sets of nodes without some of the levels, left out"
+        warnings.append(Mistake(f"{text}: {counts[LINES:].sum()} of {len(table)}"))
+    return warnings
 
 
-def _missing(table: NodeTable, key: str) -> Iterator[Mistake]:
+def _lacking(table: NodeTable, key: str) -> BoolArray:
+    """Which nodes lack a level."""
     column = table.labels.get(key)
-    lacking = np.arange(len(table)) if column is None else np.flatnonzero(column.codes == MISSING)
-    if len(lacking) == len(table):
+    if column is None or (column.codes == MISSING).all():
         raise refuse(f'unknown level "{key}": no node has this label', _nearest(table, key))
-    if len(lacking):
-        names = [table.names[row] for row in lacking[:3].tolist()]
-        text = f"nodes without the level {key}, left out: {len(lacking)} of {len(table)}"
-        yield Mistake(f"{text} ({name_some(names, len(lacking))})", f"label them with {key}")
+    lacking: BoolArray = column.codes == MISSING
+    return lacking
+
+
+def _missing(table: NodeTable, keys: Sequence[str], rows: IntArray) -> Mistake:
+    names = [table.names[row] for row in rows[:NAMED].tolist()]
+    levels = f"the {'level' if len(keys) == 1 else 'levels'} {', '.join(keys)}"
+    text = f"nodes without {levels}, left out: {len(rows)} of {len(table)} ({name_some(names, len(rows))})"
+    by_cloud = any(map(is_written_by_cloud, keys))
+    return Mistake(text, "they are not part of this topology" if by_cloud else f"label them with {', '.join(keys)}")
 
 
 def _nearest(table: NodeTable, key: str) -> str:
     present = [name for name, column in table.labels.items() if (column.codes != MISSING).any()]
-    near = difflib.get_close_matches(key, present, n=1, cutoff=0.0)
-    return f"did you mean {near[0]}?" if near else "the nodes have no labels at all: label them first"
+    if not present:
+        return "the nodes have no labels at all: label them first"
+    return did_you_mean(key, present).strip() or f"the nodes have {name_some(sorted(present))}"
+
+
+def _uses(raw: dict[str, Any], topology: str) -> bool:
+    """Whether this is a ResourceFlavor with that topology."""
+    spec = raw.get("spec")
+    key = (str(raw["apiVersion"]).partition("/")[0], raw["kind"])
+    return key == FLAVOR and isinstance(spec, dict) and spec.get("topologyName") == topology
+
+
+def _flavor(where: str, raw: dict[str, Any]) -> Flavor:
+    field = Field.root(raw, where, identity(raw))
+    check_flavor(field)
+    tolerations = [one.decode(core.WireToleration) for one in field.at("spec", "tolerations").items()]
+    labels = field.at("spec", "nodeLabels").strings()
+    if field.report:
+        raise InputError(field.report.mistakes)
+    name = field.at("metadata", "name").text()
+    return Flavor(where, name, labels, core.tolerations(one for one in tolerations if one is not None))
 
 
 def _is_topology(raw: dict[str, Any]) -> bool:

@@ -159,8 +159,10 @@ def _check_unique(parts: Sequence[_Part], table: NodeTable, mistakes: Mistakes) 
         code = int(column.codes[row])
         other = holder.setdefault(code, row)
         if other != row:
-            what = f"Node {table.names[other]} and Node {table.names[row]}"
-            where, text = parts[wheres[row]].where, f'have the same value "{column.values[code]}"'
+            before, where = parts[wheres[other]].where, parts[wheres[row]].where
+            of_file = "" if before == where else f" of {before}"
+            what = f"Node {table.names[other]}{of_file} and Node {table.names[row]}"
+            text = f'have the same value "{column.values[code]}"'
             remedy = "give every node its own hostname"
             mistakes.add(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
 

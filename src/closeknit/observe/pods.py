@@ -35,9 +35,13 @@ _full = msgspec.json.Decoder(core.WirePod)
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """`used` has a column per resource, with `pods` among them, in the row order of the table that was given."""
+    """`used` has a column per resource, with `pods` among them, in the row order of the table that was given.
+
+    `pinned` is the part of it that cannot be moved off its node: pods of DaemonSets, and static ones.
+    """
 
     used: dict[str, IntArray]
+    pinned: dict[str, IntArray] = field(default_factory=dict)
     counted: int = 0
     skipped: int = 0
     elsewhere: int = 0
@@ -69,10 +73,15 @@ class FilePodSpec(core.Struct):
         return tuple(key)
 
 
+class Owner(core.Struct):
+    kind: str = ""
+
+
 class Name(core.Struct):
     name: str = ""
     namespace: str = "default"
     labels: core.Labels | None = None
+    owner_references: list[Owner] | None = None
 
 
 class FilePod(core.Struct):
@@ -85,13 +94,18 @@ class FilePod(core.Struct):
     def runs(self) -> bool:
         return bool(self.spec.node_name) and self.status.phase not in ("Succeeded", "Failed")
 
+    @property
+    def pinned(self) -> bool:
+        """Belongs to its node: of a DaemonSet, or the mirror of a static pod."""
+        return any(owner.kind in ("DaemonSet", "Node") for owner in self.metadata.owner_references or ())
+
 
 def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) -> Pods:
     """What the pods of all paths use on the nodes of a table; every mistake in them is raised together."""
     mistakes = Mistakes()
     row_of = {name: row for row, name in enumerate(table.names)}
     shapes = _Shapes(mistakes)
-    rows, codes = array("q"), array("q")
+    rows, codes, pinned = array("q"), array("q"), array("b")
     skipped = elsewhere = 0
     unknown: dict[str, None] = {}
     for path in paths:
@@ -107,9 +121,13 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) 
             else:
                 rows.append(row)
                 codes.append(code)
+                pinned.append(pod.pinned)
     mistakes.check()
     used = _sums(len(table), rows, codes, shapes.requests)
-    return Pods(used, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)))
+    stays = np.frombuffer(pinned, dtype=np.bool_) if pinned else np.empty(0, dtype=np.bool_)
+    kept_rows, kept_codes = (array("q", np.frombuffer(c, dtype=np.int64)[stays].tobytes()) for c in (rows, codes))
+    staying = _sums(len(table), kept_rows, kept_codes, shapes.requests) if len(kept_rows) else {}
+    return Pods(used, staying, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)))
 
 
 class _Shapes:

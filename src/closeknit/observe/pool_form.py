@@ -21,6 +21,7 @@ from typing import Any
 from ..cluster.mistakes import Mistakes
 from ..model.label_names import is_label_value, is_qualified_name
 from ..model.mistake import Mistake
+from ..model.nearest import did_you_mean
 from ..model.resources import PODS, amount
 from ..model.shape import Taint
 from ..model.topology import HOSTNAME
@@ -112,8 +113,8 @@ class _Form:
     def check_keys(self) -> None:
         for key in self.raw:
             if key not in KEYS:
-                near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.0)[0]
-                self.wrong(key, "is not a key of a pool", f"did you mean {near}? The keys are {', '.join(KEYS)}")
+                remedy = f"{did_you_mean(key, KEYS)}the keys are {', '.join(KEYS)}"
+                self.wrong(key, "is not a key of a pool", remedy)
 
     def name(self) -> str:
         name = self.raw.get("name")
@@ -164,15 +165,14 @@ class _Form:
 
     def bad_resource(self, resource: str, quantity: Any) -> tuple[str, str] | None:
         if isinstance(quantity, str | int | float) and not isinstance(quantity, bool):
-            near = difflib.get_close_matches(resource, _PLAIN, n=1, cutoff=0.8)
-            if near and resource not in _PLAIN:
-                return "is no resource that Kubernetes knows", f"did you mean {near[0]}?"
+            near = "" if "/" in resource or resource in _PLAIN else did_you_mean(resource, _PLAIN)
+            if near:
+                return "is no resource that Kubernetes knows", near.strip()
             if not is_qualified_name(resource):
                 return "is not the name of a resource", "write cpu, memory or a name such as nvidia.com/gpu"
             return bad_quantity(resource, quantity)
-        near = difflib.get_close_matches(resource, ("labels", "taints"), n=1)
-        remedy = f"did you mean {near[0]}?" if near else "write a number with an optional suffix, such as 8 or 1.5Gi"
-        return f"{_said(quantity)} is not a quantity", remedy
+        near = did_you_mean(resource, ("labels", "taints")).strip()
+        return f"{_said(quantity)} is not a quantity", near or "write a number with an optional suffix, as 8 or 1.5Gi"
 
     def labels(self, raw: Any) -> dict[str, str]:
         if raw is None:

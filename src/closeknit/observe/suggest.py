@@ -13,19 +13,21 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..dialects.cloud_labels import HOST, OUR_POOL, ZONES, Label, known, pool_keys
+from ..dialects.cloud_labels import FAMILIES, HOST, OUR_POOL, ZONES, Label, known, pool_keys, recognise
 from ..model.topology import HOSTNAME
-from ..state.table import MISSING, BoolArray, IntArray, NodeTable
+from ..state.table import MISSING, BoolArray, IntArray, LabelColumn, NodeTable
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 SHOWN = 3
 ANY_NODE = "kubernetes.io/os"
+ACCELERATORS = ("gpu", "tpu", "neuron", "accelerator")
+"""Words in the names of resources for whose sake topologies are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,46 +102,86 @@ class _Candidate:
         return "/".join(filter(None, (table.label(row, key) for key in self.path)))
 
 
-def suggest(table: NodeTable) -> Suggestion:
-    """Propose levels for these nodes, or say why none can be proposed."""
-    labels = known(table.labels)
+def suggest(table: NodeTable, wanted: Collection[str] = (), selector: Mapping[str, str] | None = None) -> Suggestion:
+    """Propose levels for these nodes, or say why none can be proposed.
+
+    `wanted` are keys that somebody asks for: if some nodes have them all, these nodes decide, and the keys are
+    levels whatever else would speak against them. `selector` are labels by which the nodes were selected.
+    """
+    wanted, table = _with_all(table, wanted)
+    labels = sorted({*known(table.labels), *_named(wanted)})
     if not len(table):
         return Suggestion("There are no nodes to learn from.", problems=("no nodes were given",))
     if not labels:
         return _nothing_known(table)
     remarks: list[str] = []
-    ordered = sorted(_candidates(table, labels, remarks), key=functools.cmp_to_key(_coarse_first))
+    ordered = sorted(_candidates(table, labels, wanted, remarks), key=functools.cmp_to_key(_coarse_first))
     seen = _seen(table, labels)
     if not ordered:
         text = f"{seen} None of them is on most nodes, so nothing is proposed."
         return Suggestion(text, problems=tuple(remarks))
     if contradictions := _contradictions(table, ordered):
         return Suggestion(f"{seen} {_no_tree(ordered)}", problems=contradictions, remarks=tuple(remarks))
-    keys = [candidate.key for candidate in _telling(table, ordered, remarks)]
-    return _proposal(table, keys, seen, remarks)
+    keys = [candidate.key for candidate in _telling(table, ordered, wanted, remarks)]
+    return _proposal(table, keys, seen, remarks, selector or {})
 
 
-def suggest_as_told(table: NodeTable, keys: Sequence[str]) -> Suggestion:
+def suggest_as_told(table: NodeTable, keys: Sequence[str], selector: Mapping[str, str] | None = None) -> Suggestion:
     """These levels, each of which some node has, in this order: what is missing is told, nothing is left out."""
-    return _proposal(table, keys, f"The levels of {_count(len(table), 'node')} were given.", [])
+    return _proposal(table, keys, f"The levels of {_count(len(table), 'node')} were given.", [], selector or {})
 
 
 # Which labels take part, and how they group the nodes
 
 
-def _candidates(table: NodeTable, labels: Sequence[Label], remarks: list[str]) -> list[_Candidate]:
-    """The labels that most nodes carry, each with the coarser ones of its family that its values recur under."""
+def _with_all(table: NodeTable, wanted: Collection[str]) -> tuple[list[str], NodeTable]:
+    """Those keys that exist, with the nodes that have them all; no keys and all nodes if no node has."""
+    keys = [key for key in wanted if key in table.labels]
+    have = np.ones(len(table), dtype=np.bool_)
+    for key in keys:
+        have &= _values(table, key) != MISSING
+    if not have.any():
+        return [], table
+    return keys, table if have.all() else table.take(np.flatnonzero(have))
+
+
+def _named(wanted: Iterable[str]) -> Iterator[Label]:
+    """Labels that say where a node stands only because somebody asks for them, each a family of its own."""
+    for key in wanted:
+        if recognise(key) is None:
+            yield Label(len(FAMILIES), 0, key, key)
+
+
+def _candidates(
+    table: NodeTable, labels: Sequence[Label], wanted: Collection[str], remarks: list[str]
+) -> list[_Candidate]:
+    """The labels that most nodes carry, each with the coarser ones of its family that its values recur under.
+
+    Where only some nodes have accelerators, only these count: topologies are made for their sake.
+    """
     candidates: list[_Candidate] = []
+    counted = _accelerated(table)
     for label in labels:
         values = _values(table, label.key)
         above = [other for other in candidates if _recurs(label, values, other)]
         groups = functools.reduce(_under, (other.groups for other in above), values)
-        holders = int(np.count_nonzero(groups != MISSING))
-        if 2 * holders > len(table):
+        holders = int(np.count_nonzero(groups[counted] != MISSING))
+        if 2 * holders > np.count_nonzero(counted) or label.key in wanted:
             candidates.append(_Candidate(label, (*(other.key for other in above), label.key), groups))
         else:
-            remarks.append(_left_out(table, label.key, holders))
+            remarks.append(_left_out(table, label.key, groups != MISSING, counted))
     return candidates
+
+
+def _accelerated(table: NodeTable) -> BoolArray:
+    """The nodes with accelerators; all nodes if none has any."""
+    columns = [
+        column > 0
+        for resource, column in table.allocatable.items()
+        if "/" in resource and any(word in resource.lower() for word in ACCELERATORS)
+    ]
+    found: BoolArray = np.any(columns, axis=0) if columns else np.zeros(len(table), dtype=np.bool_)
+    return found if found.any() else ~found
 
 
 def _recurs(label: Label, values: IntArray, above: _Candidate) -> bool:
@@ -238,12 +280,17 @@ def _contradiction(table: NodeTable, coarse: _Candidate, fine: _Candidate) -> st
 # What adds nothing
 
 
-def _telling(table: NodeTable, ordered: Sequence[_Candidate], remarks: list[str]) -> list[_Candidate]:
-    """Without levels that tell no nodes apart, or none that their neighbour does not."""
+def _telling(
+    table: NodeTable, ordered: Sequence[_Candidate], wanted: Collection[str], remarks: list[str]
+) -> list[_Candidate]:
+    """Without levels that tell no nodes apart, or none that their neighbour does not; wanted ones stay."""
     kept: list[_Candidate] = []
-    for candidate in _without_lone_zone(table, ordered, remarks):
+    for candidate in _without_lone_zone(table, ordered, wanted, remarks):
         while kept and _nests(kept[-1].groups, candidate.groups):
-            spared = _spared(kept[-1], candidate)
+            spared = _spared(kept[-1], candidate, wanted)
+            if spared is None:
+                kept.append(candidate)
+                break
             other = candidate if spared is kept[-1] else kept[-1]
             remarks.append(f"{spared.key} is left out: it groups the nodes just as {other.key} does")
             if spared is candidate:
@@ -254,37 +301,56 @@ def _telling(table: NodeTable, ordered: Sequence[_Candidate], remarks: list[str]
     return kept
 
 
-def _without_lone_zone(table: NodeTable, ordered: Sequence[_Candidate], remarks: list[str]) -> Iterator[_Candidate]:
-    """Without the only region or zone. The only block stays: jobs name it, and it may get neighbours."""
+def _without_lone_zone(
+    table: NodeTable, ordered: Sequence[_Candidate], wanted: Collection[str], remarks: list[str]
+) -> Iterator[_Candidate]:
+    """Without the only region or zone. The only block stays: jobs name it, and it may get neighbours.
+
+    Only nodes that have all other levels can take part, so a second zone must be a zone of theirs.
+    """
+    others = np.ones(len(table), dtype=np.bool_)
     for candidate in ordered:
-        if candidate.label.family == ZONES and candidate is not ordered[-1] and _distinct(candidate.groups) == 1:
-            value = table.label(int(np.argmax(candidate.groups != MISSING)), candidate.key)
-            remarks.append(f'{candidate.key} is left out: it is "{value}" wherever it is set')
+        others &= (candidate.groups != MISSING) | (candidate.label.family == ZONES)
+    for candidate in ordered:
+        inside = np.where(others, candidate.groups, MISSING)
+        may_go = candidate.label.family == ZONES and candidate is not ordered[-1] and candidate.key not in wanted
+        if may_go and _distinct(inside) == 1:
+            value = table.label(int(np.argmax(inside != MISSING)), candidate.key)
+            everywhere = _distinct(candidate.groups) == 1
+            whence = "wherever it is set" if everywhere else "on all nodes that have the other levels"
+            remarks.append(f'{candidate.key} is left out: it is "{value}" {whence}')
         else:
             yield candidate
 
 
-def _spared(coarse: _Candidate, fine: _Candidate) -> _Candidate:
-    """Of two equal levels the one to leave out: never the host, rather a zone than a part of the network."""
+def _spared(coarse: _Candidate, fine: _Candidate, wanted: Collection[str]) -> _Candidate | None:
+    """Of two equal levels the one to leave out: never the host, rather a zone than a part of the network.
+
+    None if both must stay.
+    """
     zone_over_network = coarse.label.family == ZONES and fine.label.family != ZONES
-    return coarse if fine.key == HOSTNAME or zone_over_network else fine
+    if (fine.key == HOSTNAME or zone_over_network or fine.key in wanted) and coarse.key not in wanted:
+        return coarse
+    return None if fine.key == HOSTNAME or fine.key in wanted else fine
 
 
 # What is said
 
 
-def _proposal(table: NodeTable, keys: Sequence[str], seen: str, remarks: Sequence[str]) -> Suggestion:
+def _proposal(
+    table: NodeTable, keys: Sequence[str], seen: str, remarks: Sequence[str], selector: Mapping[str, str]
+) -> Suggestion:
     columns = [_values(table, key) for key in keys]
     whole = np.flatnonzero(np.all([column != MISSING for column in columns], axis=0))
-    problems = [_missing(table, key, column) for key, column in zip(keys, columns, strict=True)]
+    problems = _missing(table, keys, columns)
     if not len(whole):
         text = f"{seen} No node has all of {', '.join(keys)}, so nothing is proposed."
-        return Suggestion(text, problems=tuple(filter(None, problems)), remarks=tuple(remarks))
+        return Suggestion(text, problems=tuple(problems), remarks=tuple(remarks))
     if HOSTNAME in keys:
         problems.append(_shared_hostnames(table))
     else:
         problems.append(f"{HOSTNAME} is no level: pods are placed in domains of {keys[-1]}, not on hosts")
-    node_labels, choice = _flavor_labels(table, keys, whole)
+    node_labels, choice = _flavor_labels(table, keys, whole, selector)
     return Suggestion(
         text=f"{seen} Proposed, coarse to fine: {' > '.join(keys)}. {choice}",
         picture=_picture(table, keys, [column[whole] for column in columns]),
@@ -307,8 +373,13 @@ def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray])
     return tuple(levels)
 
 
-def _flavor_labels(table: NodeTable, keys: Sequence[str], rows: IntArray) -> tuple[dict[str, str], str]:
+def _flavor_labels(
+    table: NodeTable, keys: Sequence[str], rows: IntArray, selector: Mapping[str, str]
+) -> tuple[dict[str, str], str]:
     """A label that all these nodes share, for a flavor must select its nodes by one; and what to say of it."""
+    if selector:
+        given = ", ".join(f"{key}={value}" for key, value in selector.items())
+        return dict(selector), f"The flavor selects nodes by {given}."
     for key in pool_keys(table.labels):
         codes = table.labels[key].codes[rows]
         if len(codes) and codes[0] != MISSING and (codes == codes[0]).all():
@@ -350,20 +421,52 @@ def _distinct(groups: IntArray) -> int:
     return int(np.count_nonzero(np.bincount(groups[groups != MISSING])))
 
 
-def _left_out(table: NodeTable, key: str, holders: int) -> str:
-    return (
-        f"{key} is left out: it tells where {holders} of {_count(len(table), 'node')} stand; "
-        f"to use it, give only nodes that have it, as from `kubectl get nodes -l {key} -o yaml`"
-    )
+def _left_out(table: NodeTable, key: str, holders: BoolArray, counted: BoolArray) -> str:
+    total, found = int(np.count_nonzero(counted)), int(np.count_nonzero(holders & counted))
+    nodes = _count(total, "node") + ("" if counted.all() else " with accelerators")
+    told = f"{key} is left out: it tells where {found} of {nodes} stand"
+    if label := _selecting(table, holders):
+        return f"{told}; to use it, take only nodes that have it: --selector {label}"
+    return f"{told}; to use it, name the levels with --levels, or pass --selector with a label that only its nodes have"
 
 
-def _missing(table: NodeTable, key: str, column: IntArray) -> str:
-    lacking = np.flatnonzero(column == MISSING)
-    if not len(lacking):
-        return ""
-    names = _first_names(table, lacking)
-    nodes = _count(len(table), "node")
-    return f"{key} is missing on {len(lacking)} of {nodes}, where nothing will be placed: {names}"
+def _selecting(table: NodeTable, holders: BoolArray) -> str:
+    """A label, as KEY=VALUE, that selects just these nodes, or else a pool of them; empty if there is none."""
+    pools = pool_keys(table.labels)
+    rest = sorted(key for key in table.labels if key not in pools and recognise(key) is None)
+    partial = ""
+    for key in (*pools, *rest):
+        column = table.labels[key]
+        code = _commonest(column, holders)
+        chosen = column.codes == code
+        if code != MISSING and np.array_equal(chosen, holders):
+            return f"{key}={column.values[code]}"
+        if code != MISSING and key in pools and holders[chosen].all():
+            partial = partial or f"{key}={column.values[code]}"
+    return partial
+
+
+def _commonest(column: LabelColumn, rows: BoolArray) -> int:
+    """The code that most of these nodes have, the first by value if several are; MISSING if none has any."""
+    codes = column.codes[rows]
+    counts = np.bincount(codes[codes != MISSING])
+    most = np.flatnonzero(counts == counts.max(initial=1)).tolist()
+    return min(most, key=column.values.__getitem__, default=MISSING)
+
+
+def _missing(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray]) -> list[str]:
+    """One problem for all levels that the same nodes lack."""
+    lacking: dict[bytes, list[str]] = {}
+    for key, column in zip(keys, columns, strict=True):
+        lacking.setdefault((column == MISSING).tobytes(), []).append(key)
+    problems = []
+    for mask, together in lacking.items():
+        rows = np.flatnonzero(np.frombuffer(mask, dtype=np.bool_))
+        if len(rows):
+            nodes = f"{len(rows)} of {_count(len(table), 'node')}"
+            are = f"{', '.join(together)} {'is' if len(together) == 1 else 'are'}"
+            problems.append(f"{are} missing on {nodes}, where nothing will be placed: {_first_names(table, rows)}")
+    return problems
 
 
 def _shared_hostnames(table: NodeTable) -> str:

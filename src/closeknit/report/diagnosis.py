@@ -22,14 +22,14 @@ def diagnosis(name: str, found: Explanation) -> Iterator[str]:
         width = max(len(view.level) for view in found.levels)
         yield from (f"    {_level(view, width, asked.count)}" for view in found.levels)
     if found.causes:
-        yield f"  what stands in the way, of {found.leaves} usable nodes:"
+        yield f"  what stands in the way ({found.leaves} nodes are usable):"
         width = max(len(cause.cause) for cause in found.causes)
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
     if found.remedies:
         yield "  any one of these would help (each was tried):"
         yield from (f"    * {remedy}" for remedy in found.remedies)
     elif found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
-        yield "  no single change would help: fewer pods, a looser level, freed or added nodes were tried"
+        yield "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
 
 
 def _level(view: LevelView, width: int, need: int) -> str:
@@ -43,8 +43,9 @@ def _level(view: LevelView, width: int, need: int) -> str:
 
 def _cause(cause: Cause, width: int) -> str:
     nodes = "1 node" if cause.leaves == 1 else f"{cause.leaves} nodes"
-    cost = f", which would hold {cause.pods} pods" if cause.pods else ""
-    return f"{cause.cause:<{width}}  {nodes}{cost}"
+    pods = "1 pod" if cause.pods == 1 else f"{cause.pods} pods"
+    cost = f", which would hold {pods}" if cause.pods else ""
+    return f"{cause.cause:<{width}}  {nodes}{cost}" + (f": {cause.detail}" if cause.detail else "")
 
 
 def diagnosis_json(found: Explanation) -> dict[str, Any]:
@@ -62,7 +63,10 @@ def diagnosis_json(found: Explanation) -> dict[str, Any]:
             }
             for view in found.levels
         ],
-        "causes": [{"cause": cause.cause, "nodes": cause.leaves, "pods": cause.pods} for cause in found.causes],
+        "causes": [
+            {"cause": cause.cause, "nodes": cause.leaves, "pods": cause.pods, "detail": cause.detail}
+            for cause in found.causes
+        ],
         "remedies": [
             {**{key: value for key, value in asdict(remedy).items() if value}, "text": str(remedy)}
             for remedy in found.remedies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..model.resources import show
+from ..model.resources import rough
 from .bars import FREE, USED, bar
 from .census import Census
 
@@ -26,7 +26,7 @@ def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> 
     for label, level, domain in rows:
         whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
         drawn = bar([(USED, used), (FREE, whole - used)])
-        free = f"{show(resource, whole - used):>8} of {show(resource, whole)} {resource} free"
+        free = f"{rough(resource, whole - used):>8} of {rough(resource, whole)} {resource} free"
         yield f"{label:<{width}}  {_nodes(census, level, domain):<22}  {drawn}  {free}" + (
             _others(census, level, domain, resource) if wide else ""
         )
@@ -56,7 +56,7 @@ def _others(census: Census, level: int, domain: int, shown: str) -> str:
     for at, name in enumerate(census.resources):
         if name != shown:
             whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
-            parts.append(f"{name} {show(name, whole - used)}/{show(name, whole)}")
+            parts.append(f"{name} {rough(name, whole - used)}/{rough(name, whole)}")
     return "  " + "  ".join(parts)
 
 

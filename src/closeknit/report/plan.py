@@ -24,7 +24,7 @@ from ..engine.policy import Policy
 from ..model.assignment import Assignment
 from ..model.encoding import encode
 from ..model.request import Constraint, PodSet, Request
-from ..model.resources import show
+from ..model.resources import PODS
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .bars import FREE, OURS, USED, bar
@@ -79,6 +79,11 @@ def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
         snapshot.admit(leaves, np.array(assignment.counts), pod_set.shape.charge)
 
 
+def pods_on_leaves(snapshot: Snapshot) -> IntArray:
+    """Pods on each leaf that were placed here."""
+    return np.array(snapshot.admitted[snapshot.index[PODS]])
+
+
 def _room(snapshot: Snapshot, outcome: Outcome, policy: Policy) -> tuple[IntArray, IntArray]:
     """Pods like these that fit on each leaf: as things are, and if nothing at all ran."""
     columns = fit_of(snapshot, outcome.pod_set.shape, None, policy)
@@ -116,7 +121,7 @@ def as_json(made: Plan, by_prefix: bool = True) -> dict[str, Any]:
         "podSets": [_pod_set_json(made.snapshot, one, by_prefix) for one in made.placed],
         "left": {
             "pods": {one.pod_set.name: int(one.after.sum()) for one in made.placed},
-            "free": {name: show(name, value) for name, value in made.free.items()},
+            "free": made.free,
         },
     }
 

@@ -6,18 +6,19 @@ document; nothing is measured by the viewer, so sizes are computed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from ..model.resources import show
+from ..model.resources import rough
 from ..state.table import IntArray
 from .census import Census, summed_up
 
 CELL, GAP, PAD, TITLE = 14, 3, 8, 16
 WIDTH = 1080
 MOST_CELLS = 4000
-OURS = "#d9480f"
+MOST_NAMED = 7
+JOBS = ("#d9480f", "#2b8a3e", "#862e9c", "#c2255c", "#e67700", "#5f3dc4")
 SCALE = ("#e7f5ff", "#c5e4fb", "#91caf2", "#5aa9e0", "#2f7fc1", "#1c5c96")
 OUT = "#dee2e6"
 
@@ -35,12 +36,12 @@ class Box:
 
 @dataclass(frozen=True)
 class Drawing:
-    """`ours` are pods of a placement per domain of the cells' level, if there is one."""
+    """`jobs` are placed jobs with their pods per domain of the cells' level."""
 
     census: Census
     cells: int
     resource: str
-    ours: IntArray | None = None
+    jobs: tuple[tuple[str, IntArray], ...] = ()
 
     def svg(self) -> str:
         boxes = [self._box(0, domain) for domain in range(len(self.census.nodes[0]))]
@@ -56,16 +57,21 @@ class Drawing:
 
     def _legend(self) -> Iterator[str]:
         levels = " / ".join(self.census.tree.topology.levels[: self.cells + 1])
-        yield f'<text x="{PAD}" y="18" font-size="13" font-weight="600">{escape(levels)}</text>'
-        yield f'<text x="{PAD}" y="34" fill="#495057">{escape(self.resource)} in use: 0 %</text>'
-        x = PAD + 100 + 6 * len(self.resource)
+        each = self.census.tree.topology.levels[self.cells]
+        head = f"{levels} (a cell is one {each.rsplit('/', 1)[-1]})"
+        yield f'<text x="{PAD}" y="18" font-size="13" font-weight="600">{escape(head)}</text>'
+        yield f'<text x="{PAD}" y="34" fill="#495057">{escape(self.resource)} in use, 0 %</text>'
+        x = PAD + 70 + 7 * len(self.resource)
         for colour in SCALE:
             yield f'<rect x="{x}" y="24" width="18" height="12" fill="{colour}" stroke="#adb5bd"/>'
             x += 20
         yield f'<text x="{x + 4}" y="34" fill="#495057">100 %</text>'
-        if self.ours is not None:
-            yield f'<rect x="{x + 60}" y="24" width="18" height="12" fill="{OURS}"/>'
-            yield f'<text x="{x + 84}" y="34" fill="#495057">this job</text>'
+        x += 56
+        named = [(OUT, "out or none"), *((JOBS[i % len(JOBS)], name) for i, (name, _) in enumerate(self.jobs))]
+        for colour, name in named[:MOST_NAMED]:
+            yield f'<rect x="{x}" y="24" width="18" height="12" fill="{colour}" stroke="#adb5bd"/>'
+            yield f'<text x="{x + 24}" y="34" fill="#495057">{escape(name)}</text>'
+            x += 36 + 7 * len(name)
 
     def _box(self, level: int, domain: int) -> Box:
         if level == self.cells:
@@ -98,13 +104,16 @@ class Drawing:
             colour = OUT
         else:
             colour = SCALE[min(len(SCALE) - 1, max(0, -(-used * (len(SCALE) - 1) // whole)))]
-        ours = 0 if self.ours is None else int(self.ours[domain])
-        note = f"{'/'.join(census.tree.path(level, domain))}: {show(self.resource, whole - used)} of "
-        note += f"{show(self.resource, whole)} {self.resource} free" + (f", {ours} pods of this job" if ours else "")
-        return (
-            f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="2" fill="{OURS if ours else colour}" '
-            f'stroke="#868e96" stroke-width="0.5"><title>{escape(note)}</title></rect>'
-        )
+        place = f'x="{x}" y="{y}" width="{CELL}" height="{CELL}"'
+        note = f"{'/'.join(census.tree.path(level, domain))}: {rough(self.resource, whole - used)} of "
+        note += f"{rough(self.resource, whole)} {self.resource} free"
+        here = [(number, name, int(pods[domain])) for number, (name, pods) in enumerate(self.jobs) if pods[domain]]
+        note += "".join(f", {pods} pods of {name}" for _, name, pods in here)
+        title = f"<title>{escape(note)}</title>"
+        if not here:
+            return f'<rect {place} rx="2" fill="{colour}" stroke="#868e96" stroke-width="0.5">{title}</rect>'
+        job = JOBS[here[0][0] % len(JOBS)]
+        return f'<rect {place} rx="2" fill="{job}" stroke="{colour}" stroke-width="2">{title}</rect>'
 
 
 def _flow(boxes: list[Box], width: int) -> tuple[list[tuple[int, int, Box]], int]:
@@ -125,8 +134,8 @@ def cell_level(census: Census) -> int:
     return max((level for level, size in enumerate(sizes) if size <= MOST_CELLS), default=0)
 
 
-def draw(census: Census, resource: str, level: int | None = None, ours: IntArray | None = None) -> str:
-    """The picture; `ours` are a job's pods per leaf."""
+def draw(census: Census, resource: str, level: int | None = None, jobs: Sequence[tuple[str, IntArray]] = ()) -> str:
+    """The picture; `jobs` are placed jobs with their pods per leaf."""
     cells = cell_level(census) if level is None else level
-    pods = None if ours is None else summed_up(census.tree, ours)[cells]
-    return Drawing(census, cells, resource, pods).svg()
+    summed = tuple((name, summed_up(census.tree, pods)[cells]) for name, pods in jobs)
+    return Drawing(census, cells, resource, summed).svg()

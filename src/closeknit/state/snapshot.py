@@ -3,11 +3,11 @@
     allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted ──▶ remaining
     (per node)     (per node)            (per leaf)          (per leaf)
 
-`other` is usage by pods that were not placed here, `admitted` usage by workloads that were, `assumed` what one
-evaluation has set aside so far. `room` is what would be left if nothing were admitted; `remaining` is what is
-left. Every change touches only its rows and notes them in the log, so whoever keeps results per shape repairs
-them by reading the log from where it last stood. A checkpoint is a place in the journal; rolling back undoes,
-newest first, what was written since.
+`other` is usage by pods that were not placed here (of which `pinned` is the part that cannot move), `admitted` usage
+by workloads that were, `assumed` what one evaluation has set aside so far. `room` is what would be left if nothing
+were admitted; `remaining` is what is left. Every change touches only its rows and notes them in the log, so whoever
+keeps results per shape repairs them by reading the log from where it last stood. A checkpoint is a place in the
+journal; rolling back undoes, newest first, what was written since.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class Snapshot:
             np.clip(column, -LIMIT, LIMIT, out=self.allocatable[self.index[resource]])
         self.table.allocatable = {}
         self.other = np.zeros(shape, dtype=np.int64)
+        self.pinned = np.zeros(shape, dtype=np.int64)
         self.admitted = np.zeros((shape[0], self.tree.leaves), dtype=np.int64)
         self.assumed = np.zeros_like(self.admitted)
         self.free = np.zeros_like(self.admitted)
@@ -156,6 +157,12 @@ class Snapshot:
                 target = self.other[self.index[resource]]
                 np.clip(target + np.clip(column, -LIMIT, LIMIT), -LIMIT, LIMIT, out=target)
         self._derive_all()
+
+    def pin_columns(self, usage: Mapping[str, IntArray]) -> None:
+        """Which part of the usage by other pods belongs to its node, in row order; it is in use already."""
+        for resource, column in usage.items():
+            if resource in self.index:
+                self.pinned[self.index[resource]] += np.clip(column, 0, LIMIT)
 
     def put_node(self, node: Node) -> bool:
         """Change a known node in place; False if its place in the tree or its resources ask for a rebuild."""

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.field import Field
-from closeknit.dialects.kueue.admin import check_flavor, check_node, check_topology
+from closeknit.dialects.kueue.admin import check_flavor, check_node, check_topology, topology_of
+from closeknit.model.topology import Topology
 
 HOST = "kubernetes.io/hostname"
 
@@ -99,3 +100,19 @@ def test_what_a_node_offers_is_a_quantity() -> None:
     field = Field.root({"metadata": {"labels": {"a": 1}}, "status": {"allocatable": {"cpu": "many", "pods": 110}}})
     check_node(field)
     assert [mistake.field for mistake in field.report.mistakes] == ["metadata.labels.a", "status.allocatable.cpu"]
+
+
+def test_a_topology_is_what_it_says_unless_something_is_wrong_with_it() -> None:
+    def read(*levels: str) -> Topology | None:
+        spec = {"levels": [{"nodeLabel": level} for level in levels]}
+        return topology_of(Field.root({"metadata": {"name": "default"}, "spec": spec}))
+
+    assert read("example.com/rack", HOST) == Topology("default", ("example.com/rack", HOST))
+    assert read(HOST, "example.com/rack") is None
+    assert read() is None
+
+
+def test_a_node_offers_extended_resources_in_whole_units() -> None:
+    field = Field.root({"status": {"allocatable": {"nvidia.com/gpu": "7500m", "cpu": "3500m"}}})
+    check_node(field)
+    assert [mistake.field for mistake in field.report.mistakes] == ["status.allocatable[nvidia.com/gpu]"]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from closeknit.dialects.kueue import keys
-from closeknit.dialects.kueue.jobs import Job, read, requests, workload_name
+from closeknit.dialects.kueue.jobs import READ_KINDS, Job, read, requests, workload_name
 from closeknit.dialects.kueue.jobs.kinds import KINDS
 from closeknit.model.gates import Gates
 from closeknit.model.mistake import InputError
@@ -316,7 +316,7 @@ def test_with_fast_admission_the_first_pod_stands_for_all() -> None:
         ([a_pod("a", total=None)], "is missing; say how many pods the group has"),
         ([a_pod("a", total="two")], 'is "two", not a whole number'),
         ([a_pod("a", total="0")], 'is "0"; give the number of pods in the group'),
-        ([a_pod("a", total="2")], "is 2, but the group has 1 pods; give all of its pods, or the right number"),
+        ([a_pod("a", total="2")], "is 2, but the group has 1 pod; give all of its pods, or the right number"),
         ([a_pod(name, total="1") for name in "ab"], "is 1, but the group has 2 pods"),
         (
             [a_pod("a", total="2"), a_pod("b", total="3")],
@@ -431,6 +431,22 @@ def test_training_jobs_have_a_pod_set_per_replica_type_in_kueues_order() -> None
     assert "has none of Worker" in refusals(an_object("kubeflow.org/v1", "JAXJob", {}))[0]
 
 
+@pytest.mark.parametrize(
+    ("spec", "unranked"),
+    [({}, {"launcher"}), ({"runLauncherAsWorker": False}, {"launcher"}), ({"runLauncherAsWorker": True}, set())],
+)
+def test_the_launcher_of_an_mpi_job_has_a_rank_only_if_it_works_too(spec: Raw, unranked: set[str]) -> None:
+    replicas = {"Launcher": {"template": template()}, "Worker": {"template": template()}}
+    (job,) = jobs(an_object("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": replicas, **spec}))
+    assert job.unranked == unranked
+
+
+def test_pods_that_do_the_work_have_ranks() -> None:
+    torch = {"pytorchReplicaSpecs": {"Master": {"template": template()}, "Worker": {"template": template()}}}
+    for raw in (a_job(), an_object("kubeflow.org/v1", "PyTorchJob", torch), a_pod("a", None, None)):
+        assert jobs(raw)[0].unranked == frozenset()
+
+
 def test_rule_8_is_run_for_mpi_jobs_but_not_for_other_training_jobs() -> None:
     tied = {"Worker": {"template": template({keys.REQUIRED: RACK, keys.GROUP: "g"})}}
     assert "group" in refusals(an_object("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": tied}))[0]
@@ -490,6 +506,11 @@ def test_a_ray_job_has_a_submitter_of_its_own_or_beside_the_head() -> None:
     assert head.shape == Shape.of({"cpu": 2500, "memory": 200 * 2**20})
 
 
+def test_the_submitter_of_a_ray_job_has_no_rank() -> None:
+    (job,) = jobs(an_object("ray.io/v1", "RayJob", {"rayClusterSpec": a_ray_cluster()}))
+    assert job.unranked == {"submitter"}
+
+
 def test_a_ray_job_in_an_existing_cluster_has_nothing_to_place() -> None:
     assert jobs(an_object("ray.io/v1", "RayJob", {"clusterSelector": {"ray.io/cluster": "c"}})) == []
 
@@ -508,13 +529,13 @@ def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
 )
 def test_jobs_that_we_do_not_place_are_refused(api_version: str, kind: str) -> None:
     assert refusals(an_object(api_version, kind, {})) == [
-        f"{kind} train: kind {kind} is not placed yet; give a Job, JobSet, Pod group or Workload"
+        f"{kind} train: {api_version}/{kind} is not placed yet; give one of {', '.join(READ_KINDS)}"
     ]
 
 
 def test_whatever_waits_in_a_queue_is_a_job() -> None:
     raw = an_object("batch.volcano.sh/v1alpha1", "Job", {}, labels={keys.QUEUE: "q"})
-    assert "kind Job is not placed yet" in refusals(raw)[0]
+    assert "batch.volcano.sh/v1alpha1/Job is not placed yet; give one of batch/Job, batch/CronJob, " in refusals(raw)[0]
 
 
 def test_what_an_object_of_the_input_owns_is_not_placed_again() -> None:
@@ -545,7 +566,14 @@ def test_objects_of_kubernetes_that_are_no_jobs_are_passed_over(kind: str) -> No
 
 def test_objects_that_are_passed_over_are_known_by_their_reading() -> None:
     (reading,) = read([("a.yaml", an_object("v1", "Service", {}))], KUEUE)
-    assert (reading.known, reading.what, reading.jobs, reading.mistakes) == (False, "Service train", (), ())
+    assert (reading.what, reading.jobs, reading.mistakes) == ("Service train", (), ())
+    assert reading.skipped == "v1/Service is not read"
+
+
+def test_what_another_object_owns_is_passed_over_and_says_so() -> None:
+    owned = an_object("batch/v1", "Job", {}, ownerReferences=[{"uid": "1"}])
+    readings = read([("a.yaml", an_object("v1", "Service", {}, uid="1")), ("a.yaml", owned)], KUEUE)
+    assert [reading.skipped for reading in readings] == ["v1/Service is not read", "its owner is read instead"]
 
 
 @pytest.mark.parametrize("raw", [{}, {"kind": "Job"}, {"apiVersion": "batch/v1"}, {"kind": 3, "apiVersion": "v1"}])
@@ -556,6 +584,25 @@ def test_what_is_no_kubernetes_object_is_refused(raw: Raw) -> None:
 @pytest.mark.parametrize("metadata", [None, {}, {"name": 3}, []])
 def test_a_job_without_a_name_is_refused(metadata: Any) -> None:
     assert "metadata" in refusals({**a_job(), "metadata": metadata})[0]
+
+
+@pytest.mark.parametrize("name", ["Train", "train_1", "train ", "-train", "train.", "a..b", "x" * 254])
+def test_a_name_that_kubernetes_would_refuse_is_refused(name: str) -> None:
+    for raw in (a_job(), a_pod("a", None, None), a_workload({"template": template()})):
+        raw["metadata"]["name"] = name
+        (text,) = refusals(raw)
+        assert "metadata.name: is " in text
+        assert "not a name; use lower-case letters, digits, dashes and dots" in text
+
+
+@pytest.mark.parametrize(("prefix", "fine"), [("train-", True), ("train", True), ("Train-", False), ("a b", False)])
+def test_the_beginning_of_a_generated_name_may_end_in_a_dash(prefix: str, fine: bool) -> None:
+    raw = a_job()
+    raw["metadata"] = {"generateName": prefix}
+    if fine:
+        assert jobs(raw)[0].name == prefix
+    else:
+        assert "metadata.generateName: is " in refusals(raw)[0]
 
 
 @pytest.mark.parametrize("key", KINDS, ids=lambda key: key[1])

@@ -129,4 +129,4 @@ def test_reading_never_crashes(data: st.DataObject) -> None:
 
 def test_the_objects_that_are_mangled_are_read_as_they_are() -> None:
     readings = read([("file.yaml", one) for one in OBJECTS], Gates.profile("kueue"), CHECKS)
-    assert all(reading.known for reading in readings)
+    assert not any(reading.skipped for reading in readings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.label_names import is_label_value, is_qualified_name
-from ...model.topology import HOSTNAME
+from ...model.topology import HOSTNAME, Topology
 from ..field import Field
 from ..pod_template import check_quantities
 
@@ -12,6 +12,7 @@ MAX_LABEL = 316
 MAX_ENTRIES = 8
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 OPERATORS = ("Equal", "Exists")
+TOPOLOGY = ("kueue.x-k8s.io", "Topology")
 
 _LABEL_NAME = 'give a label name such as "example.com/rack"'
 
@@ -28,6 +29,15 @@ def check_topology(topology: Field) -> None:
     for field in fields:
         _check_level(field, is_last=field is fields[-1], seen=seen)
         seen.add(field.text())
+
+
+def topology_of(topology: Field) -> Topology | None:
+    """What it says, if nothing is wrong with it."""
+    check_topology(topology)
+    if topology.report:
+        return None
+    levels = (level.at("nodeLabel").text() for level in topology.at("spec", "levels").items())
+    return Topology(topology.at("metadata", "name").text(), tuple(levels))
 
 
 def _check_level(field: Field, is_last: bool, seen: set[str]) -> None:
@@ -107,7 +117,7 @@ def _one_of(field: Field, allowed: tuple[str, ...]) -> None:
 
 
 CHECKS = {
-    ("kueue.x-k8s.io", "Topology"): check_topology,
+    TOPOLOGY: check_topology,
     ("kueue.x-k8s.io", "ResourceFlavor"): check_flavor,
     ("", "Node"): check_node,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...field import Field
+from ....model.label_names import MAX_PREFIX, is_subdomain
+from ...field import Field, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Identity:
         return self.field.report.what
 
     @property
+    def version(self) -> str:
+        """The API group with its version: batch/v1."""
+        return _plain(self.field.value, "apiVersion")
+
+    @property
     def owners(self) -> set[str]:
         """The uids of the objects that this one belongs to."""
         return {owner.at("uid").text() for owner in self.field.at("metadata", "ownerReferences").items()}
@@ -48,7 +54,16 @@ class Identity:
         meta = self.field.at("metadata")
         if not self.name and not meta.at("name").text() and not meta.at("generateName").text():
             meta.at("name").wrong("is missing", "give the object a name")
+        _check_form(meta.at("name"), meta.at("name").text())
+        prefix = meta.at("generateName").text()
+        _check_form(meta.at("generateName"), prefix + "x" if prefix else "")  # something follows a last dash
         meta.at("namespace").text()
+
+
+def _check_form(field: Field, name: str) -> None:
+    if name and not is_subdomain(name):
+        remedy = "use lower-case letters, digits, dashes and dots, with a letter or digit at both ends"
+        field.wrong(f"is {shown(field.value)}, not a name", f"{remedy}, at most {MAX_PREFIX} characters")
 
 
 def _plain(mapping: Any, key: str) -> str:

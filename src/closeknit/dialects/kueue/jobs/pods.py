@@ -105,7 +105,8 @@ def _check_number(pods: Sequence[Identity], total: int) -> None:
     """A group is placed whole, so all of it must be here."""
     if total and len(pods) != total:
         field = pods[0].field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
-        field.wrong(f"is {total}, but the group has {len(pods)} pods", "give all of its pods, or the right number")
+        number = "1 pod" if len(pods) == 1 else f"{len(pods)} pods"
+        field.wrong(f"is {total}, but the group has {number}", "give all of its pods, or the right number")
 
 
 def _starts_fast(pod: Identity) -> bool:

@@ -32,7 +32,7 @@ def ray_job(body: Field) -> list[Role]:
         case "K8sJobMode":
             template = spec.at("submitterPodTemplate")
             default = Field({"spec": {"containers": [SUBMITTER]}}, template.path, template.report)
-            return [*roles, Role("submitter", 1, template if template.given else default)]
+            return [*roles, Role("submitter", 1, template if template.given else default, ranked=False)]
         case "SidecarMode":
             return [_with_submitter(roles[0]), *roles[1:]]
     return roles

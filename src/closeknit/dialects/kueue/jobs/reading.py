@@ -17,6 +17,7 @@ from .kinds import KINDS, NOT_PLACED, Kind
 from .names import workload_name
 from .pods import group_name, is_waiting, lone_pod, pod_group
 from .roles import Rules, pod_sets
+from .spelling import check_fields, check_job, check_pod, check_template
 from .workload import workload
 
 MAX_COPIES = 10_000
@@ -25,6 +26,8 @@ Checks = Mapping[tuple[str, str], Callable[[Field], None]]
 
 POD = ("", "Pod")
 WORKLOAD = ("kueue.x-k8s.io", "Workload")
+READ_KINDS = tuple("/".join(filter(None, key)) for key in (*KINDS, POD, WORKLOAD))
+"""What can be placed, each with its API group: batch/Job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Job:
     """Something to place, and the name of its Workload in Kueue.
 
     A Deployment or LeaderWorkerSet is several of them, numbered. `workload` hashes the uid of the object: for one
-    that was not created yet, it is the name as far as it can be known.
+    that was not created yet, it is the name as far as it can be known. `unranked` names pod sets whose pods have no
+    rank among the processes of the job: the launcher of an MPIJob, the submitter of a RayJob.
     """
 
     where: str
@@ -41,24 +45,28 @@ class Job:
     name: str
     request: Request
     workload: str
+    unranked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
+    """`skipped` says of objects that made no job why they made none, each reason once."""
+
     jobs: list[Job]
     warnings: tuple[Mistake, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of one object or pod group. `known` is false for kinds that are no jobs."""
+    """What came of one object or pod group. `skipped` says why nothing was read; empty if it was."""
 
     where: str
     what: str
     jobs: tuple[Job, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     warnings: tuple[Mistake, ...] = ()
-    known: bool = True
+    skipped: str = ""
 
 
 def requests(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates) -> Parsed:
@@ -70,6 +78,7 @@ def requests(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates) -> Par
     return Parsed(
         [job for reading in readings for job in reading.jobs],
         tuple(warning for reading in readings for warning in reading.warnings),
+        tuple(dict.fromkeys(one.skipped or f"{one.what} has nothing to place" for one in readings if not one.jobs)),
     )
 
 
@@ -86,7 +95,7 @@ def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Ch
         entry = (identity.namespace, f"group {group}") if group else ("", f"object {number}")
         entries.setdefault(entry, []).append(identity)
     return [
-        _reading(members[:1], [], members[0].what, known=False)
+        _reading(members[:1], [], members[0].what, "its owner is read instead")
         if members[0].owners & uids
         else _read_entry(members, gates, checks or {})
         for members in entries.values()
@@ -103,17 +112,19 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Re
     if known:
         first.check_name()
     if key in KINDS:
-        return _reading([first], _read_job(first, KINDS[key], gates), first.what, _misplaced(first))
+        return _reading([first], _read_job(first, KINDS[key], gates), first.what)
     jobs = []
     if key == POD and is_waiting(first):
+        check_pod(first.field)
         jobs = [_job(first, lone_pod(first, gates), workload_name("Pod", "", first.name, first.uid))]
     elif key == WORKLOAD:
+        check_fields(first.field, first.kind)
         jobs = [_job(first, workload(first.field, gates), first.name)]
     elif key in checks:
         checks[key](first.field)
     elif key in NOT_PLACED or (keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners):
-        first.field.wrong(f"kind {first.kind} is not placed yet", "give a Job, JobSet, Pod group or Workload")
-    return _reading([first], jobs, first.what, known=known)
+        first.field.wrong(f"{first.version}/{first.kind} is not placed yet", f"give one of {', '.join(READ_KINDS)}")
+    return _reading([first], jobs, first.what, "" if known else f"{first.version}/{first.kind} is not read")
 
 
 def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
@@ -121,28 +132,28 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
         pod.check_name()
     name = group_name(pods[0])
     waiting = any(is_waiting(pod) for pod in pods)
+    for pod in pods if waiting else ():
+        check_pod(pod.field)
     sets = pod_group(pods, gates) if waiting else []
     job = Job(pods[0].field.report.where, "Pod group", pods[0].namespace, name, Request.of(sets, name), name)
     return _reading(pods, [job] if waiting else [], f"Pod group {name}")
 
 
-def _reading(
-    members: Sequence[Identity],
-    jobs: Sequence[Job],
-    what: str,
-    warnings: Sequence[Mistake] = (),
-    known: bool = True,
-) -> Reading:
-    mistakes = tuple(mistake for member in members for mistake in member.field.report.mistakes)
-    where = members[0].field.report.where
-    return Reading(where, what, () if mistakes else tuple(jobs), mistakes, tuple(warnings), known)
+def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skipped: str = "") -> Reading:
+    reports = [member.field.report for member in members]
+    mistakes = tuple(mistake for report in reports for mistake in report.mistakes)
+    warnings = tuple(warning for report in reports for warning in report.warnings)
+    return Reading(reports[0].where, what, () if mistakes else tuple(jobs), mistakes, warnings, skipped)
 
 
 def _read_job(identity: Identity, kind: Kind, gates: Gates) -> list[Job]:
     report = identity.field.report
+    check_job(identity.field, identity.kind)
     body = identity.field.at(*kind.body)
     annotations = body.at("metadata", "annotations").strings()
     roles = kind.roles(body)
+    for role in roles:
+        check_template(role.template)
     if Rules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
@@ -153,7 +164,8 @@ def _read_job(identity: Identity, kind: Kind, gates: Gates) -> list[Job]:
     owner, group = kind.owner or (identity.kind, identity.group)
     uid = "" if kind.owner else identity.uid
     extra = _generation(body) if kind.elastic and is_elastic(annotations, gates) else ""
-    return [_job(identity, sets, workload_name(owner, group, name, uid, extra), name) for name in names]
+    unranked = frozenset(role.name for role in roles if not role.ranked)
+    return [_job(identity, sets, workload_name(owner, group, name, uid, extra), name, unranked) for name in names]
 
 
 def _names(identity: Identity, kind: Kind, body: Field) -> list[str]:
@@ -172,26 +184,16 @@ def _generation(body: Field) -> str:
     return str(body.at("metadata", "generation").count(1))
 
 
-def _job(identity: Identity, sets: Sequence[PodSet], workload: str, name: str = "") -> Job:
+def _job(
+    identity: Identity,
+    sets: Sequence[PodSet],
+    workload: str,
+    name: str = "",
+    unranked: frozenset[str] = frozenset(),
+) -> Job:
     name = name or identity.name
     where = identity.field.report.where
-    return Job(where, identity.kind, identity.namespace, name, Request.of(sets, name), workload)
-
-
-def _misplaced(identity: Identity) -> list[Mistake]:
-    """Topology is read from the pod template; on the job itself it would do nothing, without a word."""
-    annotations = identity.field.at("metadata", "annotations")
-    return [
-        Mistake(
-            "is not read there",
-            "put it on the pod template",
-            identity.field.report.where,
-            identity.what,
-            annotations.at(key).path,
-        )
-        for key in (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP)
-        if key in annotations.mapping()
-    ]
+    return Job(where, identity.kind, identity.namespace, name, Request.of(sets, name), workload, unranked)
 
 
 def _key(identity: Identity) -> tuple[str, str]:

@@ -9,12 +9,13 @@ from ...field import Field
 from .. import keys
 from .roles import MAIN, Role
 
+LAUNCHER = "Launcher"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
 WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 POD_INDEX = "apps.kubernetes.io/pod-index"
 
 TRAINING_JOBS = {
-    "MPIJob": ("mpiReplicaSpecs", ("Launcher", "Worker")),
+    "MPIJob": ("mpiReplicaSpecs", (LAUNCHER, "Worker")),
     "PyTorchJob": ("pytorchReplicaSpecs", ("Master", "Worker")),
     "TFJob": ("tfReplicaSpecs", ("Chief", "Master", "PS", "Worker", "Evaluator")),
     "XGBoostJob": ("xgbReplicaSpecs", ("Master", "Worker")),
@@ -33,11 +34,22 @@ def training_job(kind: str) -> Callable[[Field], list[Role]]:
         if not given:
             specs.wrong(f"has none of {', '.join(types)}", "give at least one")
         return [
-            Role(name.lower(), spec.at("replicas").count(1), spec.at("template"), Ranks(REPLICA_INDEX))
+            Role(
+                name.lower(),
+                spec.at("replicas").count(1),
+                spec.at("template"),
+                Ranks(REPLICA_INDEX),
+                ranked=name != LAUNCHER or _launcher_works(body),
+            )
             for name, spec in given
         ]
 
     return roles
+
+
+def _launcher_works(body: Field) -> bool:
+    """Whether the launcher of an MPIJob is rank 0; else it runs mpirun and nothing more."""
+    return body.at("spec", "runLauncherAsWorker").value is True
 
 
 def leader_worker_set(body: Field) -> list[Role]:

@@ -40,10 +40,13 @@ class Rules(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Role:
+    """`ranked` is false where pods only start or submit the work of others: they have no rank in it."""
+
     name: str
     count: int
     template: Field
     ranks: Ranks = NO_RANKS
+    ranked: bool = True
 
     def annotations(self, gates: Gates) -> dict[str, str]:
         """Those of the template; without topology-aware scheduling they say nothing."""

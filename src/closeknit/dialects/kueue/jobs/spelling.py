@@ -1,0 +1,112 @@
+"""Words that Kubernetes and Kueue pass over in silence: misspelt fields, unknown or misplaced topology keys.
+
+Nothing is refused for them, since a field may be newer than these lists; but a job with `paralelism: 64` is a job
+of one pod, and one with an annotation among its labels goes anywhere, so both deserve a warning.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+
+from ....model.nearest import nearest
+from ... import known_fields as fields
+from ...field import CLOSE, Field
+from .. import keys
+from ..topology_request import TopologyRequest
+from .replicas import TRAINING_JOBS
+
+KEYS = (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP)
+NAMES = tuple(key.removeprefix(keys.PREFIX) for key in KEYS)
+
+FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
+    "Job": {"spec": fields.JOB},
+    "CronJob": {"spec": fields.CRON_JOB, "spec.jobTemplate": fields.TEMPLATE, "spec.jobTemplate.spec": fields.JOB},
+    "JobSet": {
+        "spec": fields.JOB_SET,
+        "spec.replicatedJobs[]": fields.REPLICATED_JOB,
+        "spec.replicatedJobs[].template": fields.TEMPLATE,
+        "spec.replicatedJobs[].template.spec": fields.JOB,
+    },
+    "LeaderWorkerSet": {"spec": fields.LEADER_WORKER_SET, "spec.leaderWorkerTemplate": fields.LEADER_AND_WORKERS},
+    "Deployment": {"spec": fields.DEPLOYMENT},
+    "StatefulSet": {"spec": fields.STATEFUL_SET},
+    "Workload": {
+        "spec": fields.WORKLOAD,
+        "spec.podSets[]": fields.POD_SET,
+        "spec.podSets[].topologyRequest": TopologyRequest.__struct_encode_fields__,
+    },
+    "RayCluster": {"spec.workerGroupSpecs[]": fields.RAY_WORKERS},
+    "RayJob": {"spec.rayClusterSpec.workerGroupSpecs[]": fields.RAY_WORKERS},
+    "RayService": {"spec.rayClusterConfig.workerGroupSpecs[]": fields.RAY_WORKERS},
+    **{
+        kind: {f"spec.{key}": types, **{f"spec.{key}.{name}": fields.REPLICA for name in types}}
+        for kind, (key, types) in TRAINING_JOBS.items()
+    },
+}
+"""By kind: the fields known at a path; [] stands for every element of a list."""
+
+BETWEEN = {"CronJob": "spec.jobTemplate.metadata", "JobSet": "spec.replicatedJobs[].template.metadata"}
+"""Metadata between that of the object and that of its pods."""
+
+
+def check_fields(job: Field, kind: str) -> None:
+    for path, known in FIELDS.get(kind, {}).items():
+        for field in _along(job, path):
+            field.expect(known)
+
+
+def check_job(job: Field, kind: str) -> None:
+    """What is written around the pod templates."""
+    check_fields(job, kind)
+    for metadata in (job.at("metadata"), *(_along(job, BETWEEN[kind]) if kind in BETWEEN else ())):
+        _check_metadata(metadata, of_pods=False)
+
+
+def check_template(template: Field) -> None:
+    template.expect(fields.TEMPLATE)
+    check_pod(template)
+
+
+def check_pod(pod: Field) -> None:
+    _check_metadata(pod.at("metadata"), of_pods=True)
+
+
+def _check_metadata(metadata: Field, of_pods: bool) -> None:
+    metadata.expect(fields.METADATA)
+    for key, field in metadata.at("annotations").fields().items():
+        if key not in KEYS:
+            _check_key(key, field)
+        elif not of_pods:
+            field.warn("is not read there", "put it on the pod template")
+    for key, field in metadata.at("labels").fields().items():
+        if key not in KEYS:
+            _check_key(key, field)
+        else:
+            field.warn("is not read as a label", "make it an annotation" + ("" if of_pods else " of the pod template"))
+
+
+def _check_key(key: str, field: Field) -> None:
+    if _is_meant_for_topology(key):
+        meant = nearest(key.rpartition("/")[2], NAMES)
+        remedy = f"the keys are {', '.join(KEYS)}" if meant is None else f"did you mean {keys.PREFIX}{meant}?"
+        field.warn("is not a known key", remedy)
+
+
+def _is_meant_for_topology(key: str) -> bool:
+    """All of Kueue's that are called podset or nearly so; of others those that differ in the domain alone."""
+    domain, _, name = key.rpartition("/")
+    if f"{domain}/" != keys.PREFIX:
+        return name in NAMES
+    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=CLOSE)
+    return name.startswith("podset-") or (key != keys.POD_GROUP and bool(close))
+
+
+def _along(field: Field, path: str) -> Iterable[Field]:
+    """The fields at a path: "spec.replicatedJobs[]" are as many as there are replicated jobs."""
+    found = [field]
+    for part in path.split("."):
+        found = [one.at(part.removesuffix("[]")) for one in found]
+        if part.endswith("[]"):
+            found = [item for one in found for item in one.items()]
+    return found

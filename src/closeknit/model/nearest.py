@@ -1,0 +1,39 @@
+"""What somebody most likely meant: the nearest of the names that exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+CUTOFF = 0.6
+
+
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """The known name that `given` probably stands for; None if nothing comes close.
+
+    Label keys are long and alike in front, so their last part counts first: "rack" is example.com/topology-rack,
+    and nvidia.com/gpus is nvidia.com/gpu.
+    """
+    names = list(known)
+    for end in (given, _last(given)):
+        same = [name for name in names if _last(name) == end or name.endswith(("/" + end, "-" + end))]
+        if same:
+            return min(same, key=len)
+    by_end: dict[str, str] = {}
+    for name in names:
+        by_end.setdefault(_last(name), name)
+    close = difflib.get_close_matches(_last(given), by_end, n=1, cutoff=CUTOFF + 0.1)
+    if close:
+        return by_end[close[0]]
+    whole = difflib.get_close_matches(given, names, n=1, cutoff=CUTOFF)
+    return whole[0] if whole else None
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question to put in front of a remedy; empty if nothing comes close."""
+    found = nearest(given, known)
+    return "" if found is None else f"did you mean {found}? "
+
+
+def _last(name: str) -> str:
+    return name.rsplit("/", 1)[-1]

@@ -1,0 +1,12 @@
+"""Property tests: filtering is fine, time is not measured, and where CI=true every run tries the same examples."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+CHECKS = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+settings.register_profile("here", deadline=None, suppress_health_check=CHECKS)
+settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
