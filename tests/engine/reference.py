@@ -153,7 +153,7 @@ class Cluster:
 
     def _usage(self, case: Case) -> list[Any]:
         shared = self.by_host and "TASHandleOverlappingFlavors" in self.gates
-        if shared and (case.get("priorFlavorUsage") is not None or "aggregatedDomainUsages" in case):
+        if shared and (case.get("priorFlavorUsage") or "aggregatedDomainUsages" in case):
             return [*(case.get("aggregatedDomainUsages") or ()), *(case.get("priorFlavorUsage") or ())]
         return case.get("priorOwnUsage") or []
 

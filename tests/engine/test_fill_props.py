@@ -21,7 +21,9 @@ def walked(count: list[int], tie: list[int], need: int, ascending: bool) -> Shar
 
 
 def plain(share: Share | None) -> dict[int, int] | None:
-    return None if share is None else dict(zip(share.at.tolist(), share.amount.tolist(), strict=True))
+    if share is None:
+        return None
+    return {at: amount for at, amount in zip(share.at.tolist(), share.amount.tolist(), strict=True) if amount}
 
 
 @pytest.mark.parametrize("small", [0, 2048], ids=["counting", "sorting"])

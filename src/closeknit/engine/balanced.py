@@ -8,7 +8,6 @@ search answers instead.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,20 +48,32 @@ class Siblings:
 
 def _best_siblings(problem: Problem) -> Siblings | None:
     best: Siblings | None = None
-    for start, end in _sibling_ranges(problem):
+    for start, end, bound in _candidates(problem):
+        if best is not None and (bound < best.threshold or (bound == best.threshold and best.used == 1)):
+            continue
         found = _evaluate(problem, start, end, 0 if best is None else best.threshold)
         if found is not None and (best is None or (-found.threshold, found.used) < (-best.threshold, best.used)):
             best = found
     return best
 
 
-def _sibling_ranges(problem: Problem) -> list[tuple[int, int]]:
-    """Children of one parent each, in path order; at the top level all domains."""
-    tree, level = problem.tally.tree, problem.search.level
-    if level == 0:
-        return [(0, tree.size(0))]
-    bounds = tree.first[level - 1].tolist()
-    return list(itertools.pairwise(bounds))
+def _candidates(problem: Problem) -> list[tuple[int, int, int]]:
+    """Sets of siblings that hold everything, in path order, each with a threshold that it cannot exceed.
+
+    Siblings are the children of one parent; at the top level all domains. A domain cannot be given more than it
+    holds, nor more than its part if as few of the largest are used as hold everything.
+    """
+    tree, number, need = problem.tally.tree, problem.search.level, problem.slices
+    starts = np.zeros(1, dtype=np.int64) if number == 0 else tree.first[number - 1][:-1]
+    ends = np.append(starts[1:], tree.size(number))
+    level = problem.tally.levels[number]
+    held, largest = np.add.reduceat(level.slices, starts), np.maximum.reduceat(level.slices, starts)
+    if number < problem.search.slicing.level:
+        below, first = problem.tally.levels[number + 1], tree.first[number]
+        largest = np.maximum.reduceat(below.slices, first[starts])
+    able = np.flatnonzero((held >= need) & (largest > 0))
+    most = need // -(-need // largest[able])
+    return list(zip(starts[able].tolist(), ends[able].tolist(), most.tolist(), strict=True))
 
 
 def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings | None:
@@ -113,7 +124,8 @@ def _greedy(problem: Problem, level: Level) -> Greedy | None:
     last = -1
     if need > 0:
         rest = rest[ordered(plain_keys(level, ascending=False), rest)]
-        rest = rest[level.slices[rest] > 0]
+        empty = np.flatnonzero(level.slices[rest] == 0)
+        rest = rest[: empty[0]] if len(empty) else rest
         running = np.cumsum(level.slices[rest])
         position = int(np.searchsorted(running, need))
         if position >= len(rest):
@@ -163,7 +175,10 @@ def _drop(level: Level, threshold: int) -> None:
     for column in (level.pods, level.slices, level.pods_beside, level.slices_beside):
         column[short] = 0
     if level.leader is not None:
-        level.leader[short | (level.slices_beside < threshold)] = 0
+        level.leader[short] = 0
+        alone = (level.leader > 0) & (level.slices_beside < threshold)
+        for column in (level.leader, level.pods_beside, level.slices_beside):
+            column[alone] = 0
 
 
 def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | None:

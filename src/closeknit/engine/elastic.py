@@ -32,7 +32,7 @@ def resize(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: P
 
 
 def _stale(snapshot: Snapshot, previous: Assignment) -> bool:
-    return any(snapshot.leaf(name) is None for name in previous.values)
+    return bool((snapshot.leaves(previous.values) < 0).any())
 
 
 def _grow(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy) -> Resized | Reason:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..state.table import IntArray
+from ..state.table import BoolArray, IntArray
 from .tally import Level
 
 SMALL = 2048
@@ -148,10 +148,14 @@ def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
 
 
 def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascending: bool) -> Share | None:
-    """Walk the domains in this order and give each what it holds, the leader to the first that can take it."""
+    """Walk the domains in this order and give each what it holds, the leader to the first that can take it.
+
+    Domains that were walked past and got nothing are part of the answer: their children may still take a leader.
+    """
     order = prioritised(order, holds, need, leaders)
     listed = holds.listed(order)
     amount = np.zeros(len(order), dtype=np.int64)
+    visited = np.zeros(len(order), dtype=np.bool_)
     leader = -1
     start = 0
     if leaders:
@@ -160,30 +164,33 @@ def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascendi
             return None
         leader = int(able[0])
         room = listed.beside[:leader]
+        visited[:leader] = True
         amount[:leader] = np.clip(need - (np.cumsum(room) - room), 0, room)
         need = max(0, need - int(room.sum()))
         start = leader + 1
         if listed.beside[leader] >= need:
             leader = leader if ascending else best_fit(listed, leader, need, leaders)
             amount[leader] = need
-            return _share(order, amount, leader)
+            visited[leader] = True
+            return _share(order, amount, visited, leader)
         amount[leader] = listed.beside[leader]
+        visited[leader] = True
         need -= int(listed.beside[leader])
     running = np.cumsum(listed.count[start:])
     last = start + int(np.searchsorted(running, need))
     if last >= len(order):
         return None
     amount[start:last] = listed.count[start:last]
+    visited[start:last] = True
     need -= int(running[last - start - 1]) if last > start else 0
-    amount[last if ascending else best_fit(listed, last, need, 0)] = need
-    return _share(order, amount, leader)
+    final = last if ascending else best_fit(listed, last, need, 0)
+    amount[final] = need
+    visited[final] = True
+    return _share(order, amount, visited, leader)
 
 
-def _share(order: IntArray, amount: IntArray, leader: int) -> Share:
-    """In path order, without domains that got nothing."""
-    keep = amount > 0
-    if leader >= 0:
-        keep[leader] = True
-    at = order[keep]
+def _share(order: IntArray, amount: IntArray, visited: BoolArray, leader: int) -> Share:
+    """What was walked past, in path order."""
+    at = order[visited]
     sort = np.argsort(at)
-    return Share(at[sort], amount[keep][sort], int(order[leader]) if leader >= 0 else -1)
+    return Share(at[sort], amount[visited][sort], int(order[leader]) if leader >= 0 else -1)

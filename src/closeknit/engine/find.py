@@ -16,10 +16,11 @@ import numpy as np
 
 from ..model.reason import Reason, Why
 from ..state.table import IntArray
+from ..state.tree import gather
 from .fill import Share, best_fit, fill, fill_in_order, prioritised, room_of
 from .order import first, leader_keys, ordered, plain_keys
 from .slicing import Search
-from .tally import Level, Tally, gather
+from .tally import Level, Tally
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ def choose(problem: Problem) -> Spread | Reason:
             return Spread(level, np.array([domain]), pods, domain if problem.leaders else -1)
     if search.bound:
         domains = problem.tally.levels[search.ceiling]
-        top = first(leader_keys(domains, ascending=False), np.arange(len(domains.pods)))
+        top = first(leader_keys(domains, ascending=False), existing(problem, search.ceiling))
         return no_room(problem, int(domains.slices[top]))
     return spread(problem, search.ceiling)
 
@@ -252,11 +253,21 @@ def no_room(problem: Problem, fits: int) -> Reason:
     return Reason(why, values, fit.snapshot.usable_leaves(), fit.excluded(inside))
 
 
+def existing(problem: Problem, level: int) -> IntArray:
+    """The domains of a level that have a usable node: for all others there is nothing to say."""
+    tree = problem.tally.tree
+    usable = problem.tally.fit.snapshot.usable(np.arange(tree.leaves))
+    for first_child in reversed(tree.first[level:]):
+        usable = np.logical_or.reduceat(usable, first_child[:-1])
+    return np.flatnonzero(usable)
+
+
 def _layer_counts(problem: Problem) -> list[tuple[str, int, int]]:
     """For each layer its level and how many chunks fit inside the roomiest domain of the searched level."""
     tree, levels = problem.tally.tree, problem.tally.levels
     searched = problem.search.ceiling
-    top = int(np.argmax(levels[searched].slices))
+    exist = existing(problem, searched)
+    top = int(exist[np.argmax(levels[searched].slices[exist])])
     counts = []
     for level, size in problem.search.layers:
         low, high = top, top + 1

@@ -81,22 +81,24 @@ def worker_assignment(snapshot: Snapshot, placed: Spread) -> Assignment:
 
 def leaves_of(snapshot: Snapshot, existing: Assignment) -> tuple[IntArray, IntArray]:
     """The leaves of an assignment that are in the tree, ascending, and the pods on each."""
-    pods: dict[int, int] = {}
-    for name, count in existing.domains:
-        leaf = snapshot.leaf(name)
-        if leaf is not None:
-            pods[leaf] = pods.get(leaf, 0) + count
-    leaves = sorted(pods)
-    return np.array(leaves, dtype=np.int64), np.array([pods[leaf] for leaf in leaves], dtype=np.int64)
+    found = snapshot.leaves(existing.values)
+    counts = np.array(existing.counts, dtype=np.int64)
+    return summed(found[found >= 0], counts[found >= 0])
+
+
+def summed(leaves: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Leaves in path order, equal ones once with their counts added up."""
+    distinct, inverse = np.unique(leaves, return_inverse=True)
+    totals = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(totals, inverse, counts)
+    return distinct, totals
 
 
 def merged(snapshot: Snapshot, parts: list[tuple[IntArray, IntArray]]) -> Assignment:
     """Several parts of one pod set as one assignment in path order, equal leaves summed."""
     leaves = np.concatenate([part[0] for part in parts])
     counts = np.concatenate([part[1] for part in parts])
-    distinct, inverse = np.unique(leaves, return_inverse=True)
-    totals = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(totals, inverse, counts)
+    distinct, totals = summed(leaves, counts)
     return assignment(snapshot, distinct[totals > 0], totals[totals > 0])
 
 

@@ -105,7 +105,7 @@ class Match:
 
     def _field(self, requirement: Requirement, rows: IntArray) -> BoolArray:
         """The only field that nodes can be chosen by is metadata.name, with In or NotIn."""
-        if requirement.key != "metadata.name":
+        if requirement.key != "metadata.name" or requirement.operator not in ("In", "NotIn"):
             return np.zeros(len(rows), dtype=np.bool_)
         named = {self._snapshot.row_of.get(value, -1) for value in requirement.values}
         found = np.isin(rows, list(named))
@@ -114,7 +114,7 @@ class Match:
 
 def _answers(column: LabelColumn, requirement: Requirement) -> BoolArray:
     """For each distinct value whether it meets the requirement, and at the end the answer for no value."""
-    if requirement.operator in ("Gt", "Lt"):
+    if requirement.operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
         return np.array([requirement.admits(value) for value in column.values] + [False])
     listed = requirement.operator in ("In", "DoesNotExist")
     answers = np.full(len(column.values) + 1, not listed)

@@ -13,10 +13,11 @@ import numpy as np
 
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why, reason
-from ..model.request import Constraint, Layer, PodSet
+from ..model.request import AUTO, Constraint, Layer, PodSet
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
-from .gang import leaves_of, merged, place_gang
+from .find import Spread
+from .gang import leaves_of, merged, place_gang, summed
 from .place import Outcome, Result
 from .policy import Policy
 
@@ -56,22 +57,49 @@ def _replace_one(
     pod_set, existing = broken.pod_set, broken.existing
     lost = sum(count for path, count in existing.domains if path[-1] == node)
     kept = Assignment.of(existing.levels, ((path, n) for path, n in existing.domains if path[-1] != node))
-    stale = next((path for path in kept.values if snapshot.leaf(path) is None), None)
-    if stale is not None:
-        return Outcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=stale[-1])), None
+    stale = np.flatnonzero(snapshot.leaves(kept.values) < 0)
+    if len(stale):
+        domain = kept.values[int(stale[0])][-1]
+        return Outcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=domain)), None
     leaves, counts = leaves_of(snapshot, kept)
+    placed = _seek(snapshot, pod_set, policy, leaves, counts, lost)
+    if isinstance(placed, Reason):
+        return Outcome(pod_set, reason=placed), None
+    if not placed.pods.any():
+        return Outcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
+    new = (placed.at, placed.pods)
+    return Outcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
+
+
+def _seek(
+    snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, counts: IntArray, lost: int
+) -> Spread | Reason:
+    """A place for the lost pods in the domain that they must not leave."""
     constraint = pod_set.constraint
+    if constraint is not None and constraint.required == AUTO and "AutoLevel" in policy.gates and len(leaves):
+        return _seek_upwards(snapshot, pod_set, policy, leaves, lost)
     home = _home(snapshot, constraint, leaves, counts, lost)
     if home is not None and constraint is not None and _breaks_slice(constraint, lost):
         constraint = changed(constraint, slices=_whole_layers(constraint.slices, lost))
     inside = None if home is None else _inside(snapshot, *home)
-    placed = place_gang(snapshot, pod_set, None, policy, lost, constraint, inside)
-    if isinstance(placed, Reason):
-        return Outcome(pod_set, reason=placed), None
-    if not len(placed.at):
-        return Outcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
-    new = (placed.at, placed.pods)
-    return Outcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
+    return place_gang(snapshot, pod_set, None, policy, lost, constraint, inside)
+
+
+def _seek_upwards(snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, lost: int) -> Spread | Reason:
+    """For the level `auto`: the lowest domain of the survivors that has room; never more than one at the top."""
+    tree, placed = snapshot.tree, None
+    for level in range(snapshot.topology.lowest, -1, -1):
+        domains = np.unique(tree.ancestors(leaves, level))
+        if len(domains) > 1:
+            continue
+        low, high = tree.leaf_range(level, int(domains[0]))
+        inside = np.zeros(tree.leaves, dtype=np.int64)
+        inside[low:high] = 1
+        placed = place_gang(snapshot, pod_set, None, policy, lost, pod_set.constraint, inside)
+        if not isinstance(placed, Reason):
+            break
+    assert placed is not None, "a group that was placed whole has one domain at the top"
+    return placed
 
 
 def _breaks_slice(constraint: Constraint, lost: int) -> bool:
@@ -102,12 +130,9 @@ def _incomplete(
     snapshot: Snapshot, level: int, size: int, leaves: IntArray, counts: IntArray, lost: int
 ) -> tuple[int, int] | None:
     """The first domain of a level whose pods and the lost ones together make whole chunks."""
-    pods: dict[int, int] = {}
-    for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
-        domain = snapshot.tree.ancestor(leaf, level)
-        pods[domain] = pods.get(domain, 0) + count
-    whole = [domain for domain, held in pods.items() if (held + lost) % size == 0]
-    return _named(snapshot, level, min(whole)) if whole else None
+    domains, held = summed(snapshot.tree.ancestors(leaves, level), counts)
+    whole = domains[(held + lost) % size == 0]
+    return _named(snapshot, level, int(whole[0])) if len(whole) else None
 
 
 def _named(snapshot: Snapshot, level: int, domain: int) -> tuple[int, int] | None:

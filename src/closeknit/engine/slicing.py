@@ -46,6 +46,8 @@ class Search:
 def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> Search | Reason:
     """How to look for a pod set's place."""
     wanted = IMPLIED if constraint is None else constraint
+    if wanted.slices and wanted.slices[0].size is None:
+        return reason(Why.SLICE_WITHOUT_SIZE)
     slice_level = _slice_level(topology, wanted.slices)
     auto = slice_level if isinstance(slice_level, int) else topology.lowest
     span = _span(topology, wanted, gates, auto)
@@ -104,8 +106,6 @@ def _slice_level(topology: Topology, slices: tuple[Layer, ...]) -> int | Reason:
     """The level whose domains hold a whole slice; without slices the lowest."""
     if not slices:
         return topology.lowest
-    if slices[0].size is None:
-        return reason(Why.SLICE_WITHOUT_SIZE)
     found = topology.level(slices[0].level)
     return reason(Why.NO_SLICE_LEVEL, level=slices[0].level) if found is None else found
 

@@ -5,7 +5,8 @@ to reach a state is kept, so the order of the list breaks ties. Pods left may fa
 of the states with K domains used and no leader left, the one nearest zero from below wins.
 
 States that cannot reach zero any more, however much the remaining domains held, are dropped: none of their
-successors could either. Domains that are all alike need no search: the first K do.
+successors could either. Domains that are all alike need no search: the first K do, unless fewer
+hold all pods already, for then no path goes on to K.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import numpy as np
 from ..state.table import IntArray
 from .tally import Level
 
+MOST_STATES = 30_000_000
+"""Beyond this the search is given up, as one that found nothing: it would need gigabytes."""
+
 
 def best_subset(level: Level, used: int, leaders: int, pods: int) -> IntArray | None:
     """Positions of the chosen domains, ascending; None if no `used` of them hold everything."""
@@ -28,8 +32,12 @@ def best_subset(level: Level, used: int, leaders: int, pods: int) -> IntArray | 
     if len(listed) < used:
         return None
     if _alike(level, listed):
-        return listed[:used]
-    chosen = _Programme(level, listed, used, leaders, pods).run()
+        open_ = leaders or (used - 1) * int(level.pods[listed[0]]) < pods
+        return listed[:used] if open_ else None
+    programme = _Programme(level, listed, used, leaders, pods)
+    if programme.size > MOST_STATES:
+        return None
+    chosen = programme.run()
     return None if chosen is None else listed[chosen]
 
 
@@ -55,11 +63,12 @@ class _Programme:
         self.most = max(self.whole, default=0)
         self.waste = self.most * (used + 1 if leaders else 1)
         self.width = self.pods + self.waste + 1
-        # Zero-filled memory is only paid for where it is touched, and few states are.
-        self.origin = np.zeros((used + 1) * 2 * self.width, dtype=np.int64)
-        self.via = np.zeros((used + 1) * 2 * self.width, dtype=np.int32)
+        self.size = (used + 1) * 2 * self.width
 
     def run(self) -> IntArray | None:
+        # Zero-filled memory is only paid for where it is touched, and few states are.
+        self.origin = np.zeros(self.size, dtype=np.int64)
+        self.via = np.zeros(self.size, dtype=np.int32)
         start = self.leaders * self.width + self.pods + self.waste
         states = np.array([start])
         self.origin[start] = -1

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..state.table import IntArray
-from ..state.tree import Tree
+from ..state.tree import Tree, gather
 from .fit import Fit
 from .slicing import Slicing
 
@@ -160,18 +160,6 @@ def _distinct(sorted_numbers: IntArray) -> IntArray:
     keep = np.ones(len(sorted_numbers), dtype=np.bool_)
     np.not_equal(sorted_numbers[1:], sorted_numbers[:-1], out=keep[1:])
     return sorted_numbers[keep]
-
-
-def gather(first: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
-    """The children of some parents, one after the other, and where each parent's begin.
-
-    gather(first=[0, 2, 5, 6], parents=[0, 2]) == ([0, 1, 5], [0, 2])
-    """
-    begin = first[parents]
-    sizes = first[parents + 1] - begin
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    return np.repeat(begin - starts, sizes) + np.arange(int(ends[-1]) if len(ends) else 0), starts
 
 
 def _take(level: Level, at: IntArray) -> Level:

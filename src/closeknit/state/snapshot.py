@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,16 @@ from ..model.node import Node
 from ..model.resources import PODS, Resources
 from ..model.topology import Path, Topology
 from .table import BoolArray, IntArray, NodeTable
-from .tree import sort_rows
+from .tree import gather, sort_rows
 
 Charge = Sequence[tuple[str, int]]
 """What one pod takes, by resource: its requests and one of `pods`."""
 
-LIMIT = 2**61
-"""Amounts are kept within this, so that no sum of a few of them leaves int64; beyond it is unlimited anyway."""
+LIMIT = 2**53
+"""Amounts are kept within this, so that sums of hundreds of them stay inside int64 and floats still hold them exactly.
+
+It is 8 PiB of memory, or nine trillion cores: beyond it is unlimited anyway.
+"""
 
 DEFAULT_SHAPES = 64
 
@@ -63,6 +67,7 @@ class Snapshot:
         self.log: list[int] = []
         self.forgotten = 0
         self._journal: list[Entry] = []
+        self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
         self.resources = sorted({*self.table.allocatable, PODS})
         self.index = {resource: row for row, resource in enumerate(self.resources)}
         shape = (len(self.resources), len(self.table))
@@ -97,22 +102,22 @@ class Snapshot:
 
     def usable(self, leaves: IntArray) -> BoolArray:
         """Which of these leaves have at least one usable node."""
-        if self.tree.one_node_a_leaf:
-            return self.table.usable[leaves]
-        counts = np.add.reduceat(self.table.usable.astype(np.int64), self.tree.nodes[:-1])
-        return counts[leaves] > 0
+        return (self.table.usable if self.tree.one_node_a_leaf else self._some_usable)[leaves]
 
     def usable_leaves(self) -> int:
-        if self.tree.one_node_a_leaf:
-            return int(np.count_nonzero(self.table.usable))
-        return int(np.count_nonzero(self.usable(np.arange(self.tree.leaves))))
+        return int(np.count_nonzero(self.table.usable if self.tree.one_node_a_leaf else self._some_usable))
 
     def leaf(self, name: Path) -> int | None:
         """The leaf that an assignment calls by this name, if it exists and one of its nodes is usable."""
         leaf = self.tree.leaf_of.get(name)
-        if leaf is None or not self.table.usable[self.tree.nodes[leaf] : self.tree.nodes[leaf + 1]].any():
-            return None
-        return leaf
+        return leaf if leaf is not None and self.usable(np.array([leaf]))[0] else None
+
+    def leaves(self, names: Sequence[Path]) -> IntArray:
+        """The same for many names at once; -1 where `leaf` says None."""
+        found = np.fromiter(map(self.tree.leaf_of.get, names, repeat(-1)), dtype=np.int64, count=len(names))
+        known = np.flatnonzero(found >= 0)
+        found[known[~self.usable(found[known])]] = -1
+        return found
 
     # What changes it
 
@@ -195,8 +200,8 @@ class Snapshot:
 
     def _apply(self, entry: Entry, sign: int) -> None:
         column = self.admitted if entry.column == "admitted" else self.assumed
-        per_pod = self.charge_vector(entry.charge)
-        column[:, entry.leaves] += per_pod[:, None] * (sign * entry.counts)
+        amounts = self.charge_vector(entry.charge).astype(np.float64)[:, None] * entry.counts
+        column[:, entry.leaves] += sign * np.clip(amounts, -LIMIT, LIMIT).astype(np.int64)
         self._touch(entry.leaves)
 
     def charge_vector(self, charge: Charge) -> IntArray:
@@ -211,11 +216,12 @@ class Snapshot:
         """Derive these leaves anew and note them in the log."""
         if self.tree.one_node_a_leaf:
             self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * self.table.usable[leaves]
-        else:
-            for leaf in leaves.tolist():
-                rows = slice(self.tree.nodes[leaf], self.tree.nodes[leaf + 1])
-                free = (self.allocatable[:, rows] - self.other[:, rows]) * self.table.usable[rows]
-                self.free[:, leaf] = free.sum(axis=1)
+        elif len(leaves):
+            rows, starts = gather(self.tree.nodes, leaves)
+            usable = self.table.usable[rows]
+            free = (self.allocatable[:, rows] - self.other[:, rows]) * usable
+            self.free[:, leaves] = np.add.reduceat(free, starts, axis=1)
+            self._some_usable[leaves] = np.logical_or.reduceat(usable, starts)
         self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
         self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves]
         self.log += leaves.tolist()
@@ -226,6 +232,7 @@ class Snapshot:
         free = (self.allocatable - self.other) * self.table.usable
         if not self.tree.one_node_a_leaf:
             free = np.add.reduceat(free, self.tree.nodes[:-1], axis=1)
+            self._some_usable = np.logical_or.reduceat(self.table.usable, self.tree.nodes[:-1])
         self.free[:] = free
         np.subtract(self.free, self.assumed, out=self.room)
         np.subtract(self.room, self.admitted, out=self.remaining)

@@ -58,6 +58,12 @@ class Tree:
             domain = int(self.parent[below][domain])
         return domain
 
+    def ancestors(self, leaves: IntArray, level: int) -> IntArray:
+        """The same for many leaves at once."""
+        for below in range(self.topology.lowest, level, -1):
+            leaves = self.parent[below][leaves]
+        return leaves
+
     def path(self, level: int, domain: int) -> Path:
         path = [self.values[level][domain]]
         for below in range(level, 0, -1):
@@ -71,6 +77,18 @@ class Tree:
         for first in self.first[level:]:
             low, high = int(first[low]), int(first[high])
         return low, high
+
+
+def gather(first: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
+    """The children of some parents, one after the other, and where each parent's begin.
+
+    gather(first=[0, 2, 5, 6], parents=[0, 2]) == ([0, 1, 5], [0, 2])
+    """
+    begin = first[parents]
+    sizes = first[parents + 1] - begin
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    return np.repeat(begin - starts, sizes) + np.arange(int(ends[-1]) if len(ends) else 0), starts
 
 
 def sort_rows(topology: Topology, table: NodeTable) -> tuple[IntArray, Tree]:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from .case import Case, Prepared, difference
 from .encoding import encoding, prefix_encoding
-from .placement import layered_replacement, placement
+from .placement import layered_replacement, placement, table_placement
 from .request_builder import request_builder
 
 SUITES: dict[str, Callable[[Case], Prepared]] = {
-    "find_topology_assignments": placement,
+    "find_topology_assignments": table_placement,
     "random_placement": placement,
     "random_placement_wide": placement,
     "multi_layer_replacement": layered_replacement,

@@ -12,7 +12,7 @@ from .case import Case, Prepared, tidy
 
 def internal(value: dict[str, Any] | None) -> Assignment:
     fields = value or {}
-    domains = ((tuple(d["Values"]), d["Count"]) for d in fields.get("Domains") or ())
+    domains = ((tuple(d.get("Values") or ()), d.get("Count") or 0) for d in fields.get("Domains") or ())
     return Assignment.of(fields.get("Levels") or (), domains)
 
 
@@ -23,8 +23,8 @@ def plain(assignment: Assignment) -> dict[str, Any]:
 
 def encoding(case: Case) -> Prepared:
     """Both directions, as one answer."""
-    assignment, wire = internal(case["internal"]), case["v1beta2"]
-    both = {"wire": wire, "internal": plain(assignment), "podCounts": case["podCounts"]}
+    assignment, wire = internal(case.get("internal")), case.get("v1beta2") or {}
+    both = {"wire": wire, "internal": plain(assignment), "podCounts": case.get("podCounts")}
 
     def decide() -> tuple[Any, Assignment]:
         return encode(assignment, by_prefix=False), decode(wire)
@@ -37,5 +37,5 @@ def encoding(case: Case) -> Prepared:
 
 
 def prefix_encoding(case: Case) -> Prepared:
-    assignment = internal(case["internal"])
-    return Prepared(lambda: encode(assignment), tidy, tidy(case["want"]))
+    assignment = internal(case.get("internal"))
+    return Prepared(lambda: encode(assignment), tidy, tidy(case.get("want") or {}))

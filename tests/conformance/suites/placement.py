@@ -18,7 +18,7 @@ from closeknit.model.assignment import Assignment
 from closeknit.model.encoding import decode
 from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.topology import Topology
+from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import NodeTable
 
@@ -30,19 +30,29 @@ NOTHING_SAID: dict[str, Any] = {"assignment": None, "reason": NO_RESULT}
 
 
 def placement(case: Case) -> Prepared:
+    """Random problems: usage by all flavors, where it is given and hosts are shared, else the flavor's own."""
+    shared = case.get("priorFlavorUsage") or ()
+    return _placement(case, shared if shared and _hosts_are_shared(case) else case.get("priorOwnUsage") or ())
+
+
+def table_placement(case: Case) -> Prepared:
+    """Cases of the table: where hosts are shared, usage by all flavors alone, even if there is none."""
+    if not _hosts_are_shared(case):
+        return _placement(case, case.get("priorOwnUsage") or ())
+    return _placement(case, [*(case.get("aggregatedDomainUsages") or ()), *(case.get("priorFlavorUsage") or ())])
+
+
+def _hosts_are_shared(case: Case) -> bool:
+    return "TASHandleOverlappingFlavors" in gates(case) and case["levels"][-1] == HOSTNAME
+
+
+def _placement(case: Case, usage: Iterable[Any]) -> Prepared:
     policy = Policy(gates(case), empty=bool(case.get("simulateEmpty")))
-    shared = "TASHandleOverlappingFlavors" in policy.gates and case["levels"][-1] == "kubernetes.io/hostname"
-    usage = case.get("priorOwnUsage") or ()
-    if shared and ("aggregatedDomainUsages" in case or case.get("priorFlavorUsage") is not None):
-        usage = [*(case.get("aggregatedDomainUsages") or ()), *(case.get("priorFlavorUsage") or ())]
     snapshot = build_snapshot(case, case["levels"], case.get("nodeLabels") or {}, usage)
     pod_sets = [pod_set(wire) for wire in case["podSets"]]
     workload = case.get("workload") or {}
     unhealthy = (workload.get("status") or {}).get("unhealthyNodes") or []
-    want = [
-        {"assignment": wire["wantAssignment"] and _tidy(wire["wantAssignment"]), "reason": wire["wantReason"]}
-        for wire in case["podSets"]
-    ]
+    want = [wanted(wire) for wire in case["podSets"]]
     if unhealthy:
         existing = admitted(workload)
         broken = [Broken(one, existing[one.name]) for one in pod_sets]
@@ -58,13 +68,13 @@ def placement(case: Case) -> Prepared:
 
 def layered_replacement(case: Case) -> Prepared:
     policy = Policy(gates(case))
-    levels = case["levels"] or case["defaultLevels"]
-    usage = [*(case["aggregatedDomainUsages"] or ()), *(case["priorFlavorUsage"] or ())]
+    levels = case.get("levels") or case["defaultLevels"]
+    usage = [*(case.get("aggregatedDomainUsages") or ()), *(case.get("priorFlavorUsage") or ())]
     snapshot = build_snapshot(case, levels, {}, usage)
-    request = msgspec.convert(case["topologyRequest"], TopologyRequest)
-    main = PodSet("main", case["count"], Shape.of({"cpu": 1000}), request.constraint())
-    broken = [Broken(main, decode(case["existingTA"]))]
-    want = [{"assignment": case["wantAssignment"] and _tidy(case["wantAssignment"]), "reason": case["wantReason"]}]
+    request = msgspec.convert(case.get("topologyRequest") or {}, TopologyRequest)
+    main = PodSet("main", case.get("count") or 0, Shape.of({"cpu": 1000}), request.constraint())
+    broken = [Broken(main, decode(case.get("existingTA") or {}))]
+    want = [wanted(case)]
     return Prepared(
         lambda: replace(snapshot, broken, case["unhealthyNode"], policy),
         lambda result: shown([main], result),
@@ -72,8 +82,13 @@ def layered_replacement(case: Case) -> Prepared:
     )
 
 
+def wanted(wire: dict[str, Any]) -> dict[str, Any]:
+    assignment = wire.get("wantAssignment")
+    return {"assignment": assignment and _tidy(assignment), "reason": wire.get("wantReason") or ""}
+
+
 def build_snapshot(case: Case, levels: list[str], labels: dict[str, str], usage: Iterable[Any]) -> Snapshot:
-    nodes = [node(msgspec.convert(wire, WireNode)) for wire in case["nodes"] or ()]
+    nodes = [node(msgspec.convert(wire, WireNode)) for wire in case.get("nodes") or ()]
     snapshot = Snapshot(Topology("default", tuple(levels)), NodeTable.of(nodes), labels)
     for wire in case.get("pods") or ():
         pod = msgspec.convert(wire, WirePod)
@@ -81,37 +96,38 @@ def build_snapshot(case: Case, levels: list[str], labels: dict[str, str], usage:
         if pod.runs and not any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS):
             snapshot.use(pod.spec.node_name or "", requests(pod.spec))
     for entry in usage:
-        leaf = snapshot.leaf(tuple(entry["Values"]))
+        leaf = snapshot.leaf(tuple(entry.get("Values") or ()))
         if leaf is not None:
-            charge = Shape.of(entry["SinglePodRequests"]).charge
-            snapshot.admit(np.array([leaf]), np.array([entry["Count"]]), charge)
+            charge = Shape.of(entry.get("SinglePodRequests") or {}).charge
+            snapshot.admit(np.array([leaf]), np.array([entry.get("Count") or 0]), charge)
     snapshot.commit()
     return snapshot
 
 
 def pod_set(wire: dict[str, Any]) -> PodSet:
-    request = wire["topologyRequest"] and msgspec.convert(wire["topologyRequest"], TopologyRequest)
-    affinity = wire["nodeAffinity"] and msgspec.convert(wire["nodeAffinity"], NodeAffinity)
-    tolerations = msgspec.convert(wire["tolerations"] or [], list[WireToleration])
+    request = wire.get("topologyRequest") and msgspec.convert(wire.get("topologyRequest"), TopologyRequest)
+    affinity = wire.get("nodeAffinity") and msgspec.convert(wire.get("nodeAffinity"), NodeAffinity)
+    tolerations = msgspec.convert(wire.get("tolerations") or [], list[WireToleration])
     return PodSet(
-        name=wire["podSetName"] or "",
-        count=wire["count"],
-        shape=shape_of(wire["requests"] or {}, wire["nodeSelector"], tolerations, affinity),
+        name=wire.get("podSetName") or "",
+        count=wire.get("count") or 0,
+        shape=shape_of(wire.get("requests") or {}, wire.get("nodeSelector"), tolerations, affinity),
         constraint=request.constraint() if request else None,
-        group=wire["podSetGroupName"],
-        previous=decode(wire["previousAssignment"]) if wire["previousAssignment"] else None,
+        group=wire.get("podSetGroupName"),
+        previous=decode(wire["previousAssignment"]) if wire.get("previousAssignment") else None,
     )
 
 
 def admitted(workload: dict[str, Any]) -> dict[str, Assignment]:
-    sets = workload["status"]["admission"]["podSetAssignments"]
-    return {one["name"]: decode(one["topologyAssignment"]) for one in sets if one.get("topologyAssignment")}
+    admission = (workload.get("status") or {}).get("admission") or {}
+    sets = admission.get("podSetAssignments") or ()
+    return {one.get("name") or "": decode(one["topologyAssignment"]) for one in sets if one.get("topologyAssignment")}
 
 
 def owned_by_one_pod(workload: dict[str, Any]) -> bool:
-    meta = workload["metadata"]
+    meta = workload.get("metadata") or {}
     owners = meta.get("ownerReferences") or []
-    alone = len(owners) == 1 and owners[0]["kind"] == "Pod" and owners[0]["apiVersion"] == "v1"
+    alone = len(owners) == 1 and (owners[0].get("apiVersion"), owners[0].get("kind")) == ("v1", "Pod")
     return alone and (meta.get("annotations") or {}).get(keys.IS_GROUP) != "true"
 
 
@@ -129,4 +145,4 @@ def shown(pod_sets: list[PodSet], result: Result) -> list[Any]:
 
 
 def _tidy(assignment: dict[str, Any]) -> dict[str, Any]:
-    return {"Levels": assignment["Levels"], "Domains": assignment["Domains"] or []}
+    return {"Levels": assignment.get("Levels") or [], "Domains": assignment.get("Domains") or []}

@@ -13,8 +13,8 @@ from .case import Case, Prepared, gates, tidy
 
 
 def request_builder(case: Case) -> Prepared:
-    annotations = (case["meta"] or {}).get("annotations") or {}
-    ranks = Ranks(case["podIndexLabel"], case["subGroupIndexLabel"], case["subGroupCount"])
+    annotations = (case.get("meta") or {}).get("annotations") or {}
+    ranks = Ranks(case.get("podIndexLabel"), case.get("subGroupIndexLabel"), case.get("subGroupCount"))
     on = gates(case)
 
     def decide() -> Any:
@@ -24,7 +24,7 @@ def request_builder(case: Case) -> Prepared:
             return "error"
 
     def show(answer: Any) -> Any:
-        return answer if answer in (None, "error") else tidy(msgspec.to_builtins(answer))
+        return answer if answer in (None, "error") else tidy(msgspec.to_builtins(answer)) or None
 
-    want = "error" if case["wantErr"] else case["wantReq"] and tidy(case["wantReq"])
+    want = "error" if case.get("wantErr") else tidy(case.get("wantReq") or {}) or None
     return Prepared(decide, show, want)
