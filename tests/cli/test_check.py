@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,6 +129,17 @@ def test_topologies_flavors_and_nodes_are_checked(checked: Checked) -> None:
     assert "put the host last" in checked.out
     assert "the flavor has a topology" in checked.out
     assert "status.allocatable.cpu: is -4; give a quantity that is not negative" in checked.out
+
+
+def test_nodes_are_held_to_the_form_in_which_place_reads_them(checked: Checked) -> None:
+    def a_node(name: str, **parts: Any) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": None}, **parts}
+
+    taint = {"key": "k", "value": None, "effect": None}
+    right = [a_node("n1", spec=None, status=None), a_node("n2", spec={"taints": [taint]})]
+    assert checked.run(checked.write("nodes.yaml", *right)) == 0
+    assert checked.run(checked.write("nodes.yaml", a_node("n3", spec={"taints": 5}))) == 2
+    assert "    spec.taints: expected array, got int" in checked.out
 
 
 def test_pods_of_a_group_are_one_line(checked: Checked) -> None:
@@ -319,3 +332,34 @@ def test_a_group_that_would_lose_pods_is_wrong(checked: Checked) -> None:
 def test_help_teaches_by_example(checked: Checked) -> None:
     assert checked.run("--help") == 0
     assert "closeknit check train.yaml topology.yaml" in checked.out
+
+
+POOL = "blocks: 2\nracksPerBlock: 2\nnodesPerRack: 5\nnode: {cpu: 96}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (POOL, 0, ["ok       standard input: pools of 20 nodes", "1 object: 1 ok"]),
+        (yaml.safe_dump(a_job("train")), 0, ["ok       standard input: Job train: 8 pods", "1 object: 1 ok"]),
+        (
+            POOL.replace("2", "0", 1),
+            2,
+            ["wrong    standard input: pools", "    pool: blocks: is 0; write one or more", "1 object: 1 wrong"],
+        ),
+        (
+            "",
+            2,
+            [
+                "wrong    standard input",
+                "    holds nothing; pipe something into it, and use - only once",
+                "1 object: 1 wrong",
+            ],
+        ),
+    ],
+)
+def test_standard_input_is_read_as_a_file_is(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch, text: str, code: int, said: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+    assert (checked.run("-"), checked.out.splitlines()) == (code, said)

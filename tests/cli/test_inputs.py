@@ -148,8 +148,8 @@ def test_gates_and_profile_are_those_asked_for(nodes: str) -> None:
             f"--selector: no node has all of tier=gold, {POOL}=a; ask for fewer labels",
         ),
         (
-            {"levels": "cloud.provider.com/topology-blok"},
-            f'unknown level "cloud.provider.com/topology-blok": no node has this label; did you mean {BLOCK}?',
+            {"levels": "cloud.provider.com/topology-blk"},
+            f'--levels: unknown level "cloud.provider.com/topology-blk": no node has this label; did you mean {BLOCK}?',
         ),
     ],
 )

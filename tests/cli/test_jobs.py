@@ -65,19 +65,58 @@ def test_slices_above_the_pod_set_are_refused(tmp_path: Path) -> None:
     assert "coarse to fine, the levels are" in text
 
 
-def test_a_group_that_would_lose_pods_is_refused_with_its_counts(tmp_path: Path) -> None:
-    def pod_set(name: str, count: int) -> dict[str, Any]:
-        request = {"required": RACK, "podSetGroupName": "g"}
-        template = {"spec": {"containers": [{"name": "main"}]}}
-        return {"name": name, "count": count, "template": template, "topologyRequest": request}
+def pod_set(name: str, count: int, **request: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    return {"name": name, "count": count, "template": template, "topologyRequest": request}
 
+
+def workload(folder: Path, *pod_sets: dict[str, Any]) -> tuple[str, ...]:
     manifest = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": {"name": "wl"},
-        "spec": {"podSets": [pod_set("a", 2), pod_set("b", 3)]},
+        "spec": {"podSets": list(pod_sets)},
     }
-    text = refusal(write(tmp_path, manifest))
+    return write(folder, manifest)
+
+
+ROW = "example.com/row"
+LAYERS = "podsetSliceRequiredTopologyConstraints"
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        ({"required": ROW}, "required"),
+        ({"preferred": ROW}, "preferred"),
+        (
+            {"required": RACK, "podSetSliceRequiredTopology": ROW, "podSetSliceSize": 2},
+            "podSetSliceRequiredTopology",
+        ),
+        (
+            {"required": HOSTNAME, "podSetSliceRequiredTopology": RACK, "podSetSliceSize": 2},
+            "podSetSliceRequiredTopology",
+        ),
+        ({"required": RACK, LAYERS: [{"topology": RACK, "size": 4}, {"topology": ROW, "size": 2}]}, LAYERS),
+    ],
+)
+def test_what_a_workload_asks_for_in_vain_is_named_by_its_field(
+    tmp_path: Path, request_: dict[str, Any], field: str
+) -> None:
+    text = refusal(workload(tmp_path, pod_set("a", 1, required=RACK), pod_set("b", 4, **request_)))
+    assert f"job.yaml: Workload wl: spec.podSets[1].topologyRequest.{field}: " in text
+    assert keys.PREFIX not in text
+
+
+def test_the_pod_sets_of_a_workload_are_numbered_as_it_has_them(tmp_path: Path) -> None:
+    grouped = {"required": RACK, "podSetGroupName": "g"}
+    sets = [pod_set("leader", 1, **grouped), pod_set("alone", 2, required=ROW), pod_set("workers", 2, **grouped)]
+    assert "Workload wl: spec.podSets[1].topologyRequest.required: no requested" in refusal(workload(tmp_path, *sets))
+
+
+def test_a_group_that_would_lose_pods_is_refused_with_its_counts(tmp_path: Path) -> None:
+    grouped = {"required": RACK, "podSetGroupName": "g"}
+    text = refusal(workload(tmp_path, pod_set("a", 2, **grouped), pod_set("b", 3, **grouped)))
     assert "Workload wl: group g: its pod sets have 2, 3 pods; a group is a leader of one pod" in text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.cluster.files import documents
+from closeknit.cluster.files import documents, stdin_kept
 from closeknit.model.mistake import InputError
 
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
@@ -195,3 +195,11 @@ def test_mistakes_in_labels_are_gathered_and_the_sound_objects_still_come(tmp_pa
     assert [raw["metadata"]["name"] for raw in got] == ["train"]
     assert len(caught.value.mistakes) == 11
     assert str(caught.value.mistakes[-1]) == "and 3 more"
+
+
+def test_standard_input_that_is_kept_can_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(JOB.encode())))
+    with stdin_kept():
+        assert list(documents("-")) == list(documents("-"))
+    with pytest.raises(InputError, match="standard input: holds nothing"):
+        list(documents("-"))

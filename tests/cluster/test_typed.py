@@ -13,13 +13,13 @@ from closeknit.model.mistake import InputError
 
 
 class FileNode(core.WireNode):
-    kind: str = ""
+    kind: str | None = None
 
 
 def read(path: Path, text: str) -> list[str]:
     path.write_text(text)
     mistakes = Mistakes()
-    found = [node.metadata.name for _, _, node in objects(str(path), FileNode, "Node", mistakes)]
+    found = [node.metadata.name or "" for _, _, node in objects(str(path), FileNode, "Node", mistakes)]
     mistakes.check()
     return found
 
@@ -41,6 +41,17 @@ def test_items_without_a_kind_are_what_their_list_says(tmp_path: Path) -> None:
     assert read(tmp_path / "x.json", "{" + items) == ["a"]
     said = refusal(tmp_path / "x.json", '{"kind": "PodList", ' + items)
     assert said.endswith("x.json: there is no Node in it, only Pod; give a file with Nodes")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"kind": "NodeList", "items": null}', "kind: List\nitems:\n", "kind: NodeList\nitems: []"]
+)
+def test_a_list_whose_items_are_null_is_an_empty_one(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path / "x", f"{text}\n") == []
+
+
+def test_a_list_that_has_something_else_for_items_is_none(tmp_path: Path) -> None:
+    assert "there is no Node in it, only NodeList" in refusal(tmp_path / "x", '{"kind": "NodeList", "items": 5}')
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,28 @@
 
     run.py PATH... [--suite NAME] [--time] [--json]
 
-A path is a file (json, ndjson, ndjson.gz) or a folder of them; a file's suite is the name of its folder. Exit 0:
-all that ran passed; 1: something failed; 2: nothing ran.
+A path is a file (json, ndjson, ndjson.gz) or a folder of them; a file's suite is the name of its folder. What cannot
+be read is a failed case named after its file and line; cases of a suite that nobody knows are not run. Exit 0: all
+that ran passed; 1: something failed; 2: nothing ran.
+
+With --time, us_warm and us_cold are the mean microseconds per decision over the suite's cases: cold is the first
+decision on a case, warm the best of five that follow it. Without --time they are null.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import json
+import re
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -24,26 +31,41 @@ from conformance.suites import SUITES, Case, Prepared, difference
 
 ENDINGS = (".json", ".ndjson", ".ndjson.gz")
 WARM_RUNS = 5
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError, RecursionError)
+
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+class Found(NamedTuple):
+    """What stands at a line of a file: any JSON value, or why there is none."""
+
+    line: int
+    value: Any = None
+    problem: str = ""
 
 
 @dataclass
 class Score:
-    """How a suite fared. Times are in microseconds, summed over its cases."""
+    """How a suite fared: failures in order, as names with reasons; times of each decision in microseconds."""
 
     passed: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
     not_run: int = 0
-    us_warm: float | None = None
-    us_cold: float | None = None
+    warm: list[float] = field(default_factory=list)
+    cold: list[float] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "passed": self.passed,
-            "failed": list(self.failed),
+            "failed": [name for name, _ in self.failed],
             "not_run": self.not_run,
-            "us_warm": self.us_warm,
-            "us_cold": self.us_cold,
+            "us_warm": mean(self.warm),
+            "us_cold": mean(self.cold),
         }
+
+
+def mean(times: list[float]) -> float | None:
+    return sum(times) / len(times) if times else None
 
 
 def files(paths: list[Path]) -> Iterator[Path]:
@@ -54,13 +76,51 @@ def files(paths: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def cases(path: Path) -> Iterator[Case]:
-    data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-    if path.name.endswith(".json"):
-        loaded = json.loads(data)
-        yield from loaded if isinstance(loaded, list) else [loaded]
-    else:
-        yield from (json.loads(line) for line in data.splitlines() if line.strip())
+def cases(path: Path) -> Iterator[Found]:
+    """Everything in a file, mistakes included."""
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+        found = list(elements(data) if path.name.endswith(".json") else lines(data))
+    except UNREADABLE as error:
+        yield Found(getattr(error, "lineno", 1), problem=said(error))
+        return
+    yield from found
+
+
+def lines(data: bytes) -> Iterator[Found]:
+    """One value a line; a line that holds none does not hide the others."""
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            try:
+                yield Found(number, json.loads(line))
+            except UNREADABLE as error:
+                yield Found(number, problem=said(error))
+
+
+def elements(data: bytes) -> Iterator[Found]:
+    """The elements of a list, each with the line where it begins; or the one value that is no list."""
+    text = data.decode("utf-8-sig")
+    whole = json.loads(text)
+    at, line = skip(text, 0), 1 + text.count("\n", 0, skip(text, 0))
+    if not isinstance(whole, list):
+        yield Found(line, whole)
+        return
+    end = at + 1
+    for element in whole:
+        begin = skip(text, end)
+        line += text.count("\n", at, begin)
+        yield Found(line, element)
+        at, (_, end) = begin, json.JSONDecoder().raw_decode(text, begin)
+
+
+def skip(text: str, at: int) -> int:
+    """Past blanks and a comma."""
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at
+
+
+def said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def run(paths: list[Path], suite: str | None, timed: bool) -> dict[str, Score]:
@@ -68,32 +128,38 @@ def run(paths: list[Path], suite: str | None, timed: bool) -> dict[str, Score]:
     for path in files(paths):
         name = suite or path.resolve().parent.name
         score = scores.setdefault(name, Score())
-        for number, case in enumerate(cases(path)):
+        for found in cases(path):
             if name not in SUITES:
                 score.not_run += 1
                 continue
-            label = case.get("name") or f"{path.name}:{number + 1}"
-            why = run_case(name, case, score if timed else None)
-            if why is None:
-                score.passed += 1
+            why = found.problem or run_case(name, found.value, score if timed else None)
+            if why:
+                score.failed.append((case_name(found, path), why))
             else:
-                score.failed[label] = why
+                score.passed += 1
     return scores
+
+
+def case_name(found: Found, path: Path) -> str:
+    given = found.value.get("name") if isinstance(found.value, dict) else None
+    return str(given) if given else f"{path.name}:{found.line}"
 
 
 def run_case(suite: str, case: Case, timing: Score | None) -> str | None:
     """None if the case passes, else the first difference."""
+    if not isinstance(case, dict):
+        return f"a case is a JSON object, but this is {json.dumps(case)[:60]}"
     try:
         prepared = SUITES[suite](case)
         begin = perf_counter()
         answer = prepared.decide()
         cold = perf_counter() - begin
         if timing is not None:
-            timing.us_cold = (timing.us_cold or 0.0) + cold * 1e6
-            timing.us_warm = (timing.us_warm or 0.0) + best_warm(prepared) * 1e6
+            timing.cold.append(cold * 1e6)
+            timing.warm.append(best_warm(prepared) * 1e6)
         return difference(prepared.want, prepared.show(answer))
     except Exception as error:  # a crash is a failed case, not the end of the run
-        return f"{type(error).__name__}: {error}"
+        return said(error)
 
 
 def best_warm(prepared: Prepared) -> float:
@@ -107,10 +173,11 @@ def best_warm(prepared: Prepared) -> float:
 
 def report(scores: dict[str, Score]) -> None:
     for name, score in scores.items():
-        times = "" if score.us_warm is None else f" ({score.us_warm:.0f} us warm, {score.us_cold:.0f} us cold)"
-        print(f"{name}: {score.passed} passed, {len(score.failed)} failed, {score.not_run} not run{times}")
-        for case, why in score.failed.items():
-            print(f"  {case}: {why}")
+        print(f"{name}: {score.passed} passed, {len(score.failed)} failed, {score.not_run} not run")
+        if score.cold:
+            print(f"  {mean(score.warm):.1f} us warm, {mean(score.cold):.1f} us cold, mean per decision")
+        for case, why in score.failed:
+            print(f"  {' '.join(f'{case}: {why}'.split())}")
     print(f"{total_passed(scores)} passed, {total_failed(scores)} failed")
 
 
@@ -126,9 +193,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     parser.add_argument("--suite", help="treat every path as belonging to this suite")
-    parser.add_argument("--time", action="store_true", help="time the decisions: best of 5 warm, and the first")
+    parser.add_argument("--time", action="store_true", help="time decisions: mean microseconds, warm and cold")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     options = parser.parse_args()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may hold what no encoding has
     missing = [str(path) for path in options.paths if not path.exists()]
     if missing:
         parser.error(f"no such file or folder: {', '.join(missing)}")

@@ -10,10 +10,12 @@ import pytest
 from closeknit.engine.capacity import by_resources
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
+from closeknit.engine.replace import Broken, replace
+from closeknit.model.assignment import Assignment
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.request import Constraint, Layer, PodSet, Request
-from closeknit.model.shape import Shape, Toleration
+from closeknit.model.shape import Requirement, Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.snapshot import Charge, Snapshot
 from closeknit.state.table import IntArray, NodeTable
@@ -235,3 +237,65 @@ def test_how_a_node_counts_can_be_replaced() -> None:
         'topology "default" allows to fit only 4'
     )
     assert pods_by_node(ask(nodes, 5, Constraint(required=RACK), ON)) == {"a": {"main": 5}}
+
+
+class TestReplacementUnderAuto:
+    nodes = (
+        host("a1", "a", "1", 4),
+        host("a2", "a", "1", 4),
+        host("a3", "a", "1", 3),
+        host("a4", "a", "2", 4),
+        host("b1", "b", "1", 9),
+    )
+
+    def replaced(self, *without: str) -> Result:
+        """A job of eight on a1 and a2 loses a2."""
+        snapshot = Snapshot(TOPOLOGY, NodeTable.of(n for n in self.nodes if n.name not in ("a2", *without)))
+        shape, wanted = Shape.of({"cpu": 1000}), Constraint(required="auto")
+        existing = Assignment.of([HOSTNAME], [(("a1",), 4), (("a2",), 4)])
+        snapshot.admit(np.array([snapshot.tree.leaf_of[("a1",)]]), np.array([4]), shape.charge)
+        return replace(snapshot, [Broken(PodSet("main", 8, shape, wanted), existing)], "a2", ON)
+
+    def test_pods_stay_in_the_lowest_domain_of_the_survivors_that_has_room(self) -> None:
+        assert pods_by_node(self.replaced()) == {"a1": {"main": 4}, "a4": {"main": 4}}
+
+    def test_a_group_is_never_torn_over_the_top(self) -> None:
+        assert not self.replaced("a4").fits
+
+
+def test_an_unknown_operator_matches_nothing() -> None:
+    """Read from an object that nobody validated, it must not open nodes that were meant to be closed."""
+    nodes = (host("a", "x", "1", 9),)
+    odd = (Term((Requirement(RACK, "NotIN", ("x-1",)),)),)
+    assert not ask(nodes, 1, Constraint(required=RACK), ON, required=odd).fits
+
+
+def test_usage_beyond_all_counting_fills_a_node() -> None:
+    snapshot = Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)]))
+    snapshot.admit(np.array([0]), np.array([16]), Shape.of({"cpu": 2**60}).charge)
+    assert not place(snapshot, one(1, Constraint(required=RACK)), ON).fits
+    mark = snapshot.checkpoint()
+    snapshot.admit(np.array([0]), np.array([-16]), Shape.of({"cpu": 2**60}).charge)
+    assert place(snapshot, one(1, Constraint(required=RACK)), ON).fits
+    snapshot.rollback(mark)
+
+
+def test_balancing_a_huge_group_gives_up_its_search_and_still_places_it() -> None:
+    policy = Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
+    nodes = tuple(host(f"h{i:03d}", "x", f"{i % 4}", 900 + i % 7, pods=2000) for i in range(200))
+    wanted, shape = Constraint(preferred=BLOCK), Shape.of({"cpu": 1000})
+    sets = [PodSet("leader", 1, Shape.of({"cpu": 3000}), wanted, "g"), PodSet("workers", 150_000, shape, wanted, "g")]
+    result = place(Snapshot(TOPOLOGY, NodeTable.of(nodes)), Request.of(sets), policy)
+    assert sum(o.assignment.pods for o in result.outcomes if o.assignment) == 150_001
+
+
+def test_a_rack_whose_free_room_is_scattered_says_so() -> None:
+    nodes = (host("a", "x", "1", 3), host("b", "x", "1", 3))
+    result = ask(nodes, 1, Constraint(required=RACK), ON, BY_RACK, cpu=4000)
+    assert reason(result).endswith("Total nodes: 1; excluded: fragmentation: 1")
+
+
+def test_room_of_excluded_nodes_is_not_blamed_on_anything_else() -> None:
+    nodes = (host("a", "x", "1", 9, taints=(TAINT,)), host("b", "x", "1", 1))
+    result = ask(nodes, 1, Constraint(required=RACK), ON, BY_RACK, cpu=4000)
+    assert reason(result).endswith('Total nodes: 1; excluded: resource "cpu": 1')

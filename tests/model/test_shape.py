@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from closeknit.model.shape import Requirement, Shape, Taint, Toleration
+from closeknit.model.shape import Requirement, Shape, Taint, Toleration, whole_number
 
 GPU = Taint("gpu", "yes", "NoSchedule")
 
@@ -32,6 +32,34 @@ def test_numeric_tolerations_compare_the_taint_with_the_bound(
     operator: str, bound: str, value: str, tolerates: bool
 ) -> None:
     assert Toleration("sla", operator, bound).tolerates(Taint("sla", value, "NoSchedule")) is tolerates
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("+7", 7),
+        ("-7", -7),
+        ("007", 7),
+        ("0" * 30 + "7", 7),
+        ("9223372036854775807", 2**63 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("9223372036854775808", None),
+        ("-9223372036854775809", None),
+        ("1_0", None),
+        (" 9", None),
+        ("9\n", None),
+        ("٣", None),
+        ("", None),
+        ("-", None),
+        ("1.0", None),
+        ("0x1", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_whole_numbers_are_those_that_go_reads(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+    assert Requirement("k", "Gt", (str(-(2**63)),)).admits(text) is (number is not None and number > -(2**63))
 
 
 @pytest.mark.parametrize(

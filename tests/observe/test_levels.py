@@ -162,9 +162,9 @@ def test_nobody_is_told_to_write_the_labels_of_a_cloud() -> None:
 def test_a_level_that_no_node_has_is_refused_with_the_nearest_label() -> None:
     table = NodeTable.of([Node("a", {BLOCK: "b", RACK: "r"}, {})])
     with pytest.raises(InputError) as caught:
-        missing_levels(table, Topology("t", (BLOCK, "cloud.provider.com/topology-rak")))
+        missing_levels(table, Topology("t", (BLOCK, "cloud.provider.com/topology-rak")), "--levels")
     assert str(caught.value) == (
-        f'unknown level "cloud.provider.com/topology-rak": no node has this label; did you mean {RACK}?'
+        f'--levels: unknown level "cloud.provider.com/topology-rak": no node has this label; did you mean {RACK}?'
     )
 
 

@@ -76,6 +76,28 @@ def test_single_nodes_and_several_files_make_one_table(tmp_path: Path) -> None:
     assert read_nodes(paths).table.names == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("name", ["nodes.json", "nodes.yaml"])
+def test_whatever_is_null_counts_as_absent(tmp_path: Path, name: str) -> None:
+    nothing = {"namespace": None, "uid": None, "generateName": None, "labels": None, "annotations": None}
+    content = [
+        node("a", metadata={"name": "a", **nothing}, spec=None),
+        node("b", spec={"taints": [{"key": "k", "value": None, "effect": None}], "unschedulable": None}),
+        node("c", status__conditions=[{"type": None, "status": None}, {"type": "Ready", "status": "True"}]),
+        node("d", status=None, kind=None),
+    ]
+    table = read_nodes([write(tmp_path, listed(*content), name)]).table
+    assert table.names == ["a", "b", "c", "d"]
+    assert table.usable.tolist() == [True, True, True, False]
+    assert table.taints[table.taint_codes[1]] == (Taint("k", "", ""),)
+    assert table.allocatable["cpu"].tolist() == [3920, 3920, 3920, 0]
+
+
+@pytest.mark.parametrize("metadata", [None, {"name": None}])
+def test_a_node_whose_name_is_null_has_none(tmp_path: Path, metadata: Any) -> None:
+    path = write(tmp_path, node("a", metadata=metadata))
+    assert refusal(path) == f"{path}: Node: metadata.name: is missing; give every Node a name"
+
+
 def test_quantities_may_be_numbers(tmp_path: Path) -> None:
     path = write(tmp_path, node("a", status__allocatable={"cpu": 0.5, "memory": 1024, "pods": 110}), "a.yaml")
     assert {key: column.tolist() for key, column in read_nodes([path]).table.allocatable.items()} == {
@@ -151,8 +173,8 @@ def test_one_hostname_in_two_files_is_refused_and_both_files_named(tmp_path: Pat
         ("-1", "-1 is negative; write zero or more"),
         ("1 Gi", '"1 Gi" is not a quantity; write a number with an optional suffix, such as 500m, 2 or 1.5Gi'),
         ("9" * 5000, "is not a quantity"),
-        ("100000Ei", "100000Ei is absurd: more than can be counted; check its suffix"),
-        (1e30, "1e+30 is absurd: more than can be counted; check its suffix"),
+        ("100000Ei", "100000Ei is absurd: more than any machine has; check its suffix"),
+        (1e30, "1e+30 is absurd: more than any machine has; check its suffix"),
     ],
 )
 @pytest.mark.parametrize("resource", ["cpu", "memory", "nvidia.com/gpu"])

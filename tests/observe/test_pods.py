@@ -84,6 +84,39 @@ def test_pods_that_are_not_bound_or_have_ended_are_skipped(tmp_path: Path) -> No
     assert read.used["pods"].tolist() == [2, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["pods.json", "pods.ndjson", "pods.yaml"])
+def test_whatever_is_null_counts_as_absent(tmp_path: Path, name: str) -> None:
+    anonymous = {**pod("p"), "metadata": None, "status": None}
+    nameless = {**container(cpu="1"), "name": None, "restartPolicy": None}
+    odd = pod("q", "b", nameless, initContainers=None, overhead=None, resources=None, affinity=None)
+    odd["metadata"] = {"name": None, "namespace": None, "labels": None, "ownerReferences": [{"kind": None}]}
+    odd["status"] = {"phase": None}
+    empty = pod("r", "c", containers=None, tolerations=None, nodeSelector=None)
+    bare = pod("s", "c", {"name": "main", "resources": None}, {"resources": {"requests": None, "limits": None}})
+    path = write(tmp_path, anonymous, odd, empty, bare, {**pod("waits"), "spec": None}, name=name)
+    read = read_pods([path], TABLE)
+    assert usage(read) == {"pods": [1, 1, 2], "cpu": [500, 1000, 0]}
+    assert (read.counted, read.skipped) == (4, 1)
+
+
+def test_a_preference_that_is_null_does_not_hinder_the_count(tmp_path: Path) -> None:
+    preferred = [{"weight": None, "preference": None}]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    path = write(tmp_path, pod("p", affinity=affinity, tolerations=[{"key": None, "effect": None}]))
+    assert read_pods([path], TABLE).used["cpu"].tolist() == [500, 0, 0]
+
+
+def test_a_list_whose_items_are_null_is_a_list_of_no_pods(tmp_path: Path) -> None:
+    path = tmp_path / "pods.json"
+    path.write_text('{"apiVersion": "v1", "kind": "PodList", "items": null}')
+    assert usage(read_pods([str(path)], TABLE)) == {"pods": [0, 0, 0]}
+
+
+def test_a_mistake_in_a_pod_whose_name_is_null_names_what_there_is(tmp_path: Path) -> None:
+    path = write(tmp_path, {**pod("p", "a", container(cpu="x")), "metadata": None})
+    assert refusal(path).startswith(f"{path}: Pod default/: spec.containers[0].resources.requests[cpu]: ")
+
+
 def test_init_containers_sidecars_overhead_and_pod_level_requests_count_as_the_scheduler_counts_them(
     tmp_path: Path,
 ) -> None:
@@ -156,7 +189,7 @@ def test_several_files_add_up_and_an_empty_list_adds_nothing(tmp_path: Path) -> 
 
 
 def test_sums_beyond_what_can_be_counted_stay_at_the_limit(tmp_path: Path) -> None:
-    path = write(tmp_path, *(pod(f"p{i}", "a", container(memory="7Ei")) for i in range(5)))
+    path = write(tmp_path, *(pod(f"p{i}", "a", container(memory="7Pi")) for i in range(5)))
     assert read_pods([path], TABLE).used["memory"].tolist() == [LIMIT, 0, 0]
 
 
@@ -172,7 +205,7 @@ def test_sums_beyond_what_can_be_counted_stay_at_the_limit(tmp_path: Path) -> No
         (
             {"containers": [], "initContainers": [container(), container(memory="99999Ei")]},
             "spec.initContainers[1].resources.requests[memory]",
-            "99999Ei is absurd: more than can be counted; check its suffix",
+            "99999Ei is absurd: more than any machine has; check its suffix",
         ),
         ({"containers": [], "overhead": {"cpu": "1 m"}}, "spec.overhead[cpu]", '"1 m" is not a quantity; write'),
         (

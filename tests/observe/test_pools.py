@@ -154,7 +154,7 @@ def test_a_hundred_thousand_nodes_are_made_in_well_under_two_seconds() -> None:
         (node(cpu=-1), "pool: node[cpu]: -1 is negative; write zero or more"),
         (
             node(memory="999999Ei"),
-            "pool: node[memory]: 999999Ei is absurd: more than can be counted; check its suffix",
+            "pool: node[memory]: 999999Ei is absurd: more than any machine has; check its suffix",
         ),
         (node(cpu=True), "pool: node[cpu]: true is not a quantity; write a number"),
         (node(cpu=None), "pool: node[cpu]: null is not a quantity; write a number"),

@@ -60,7 +60,7 @@ class Changes(RuleBasedStateMachine):
     @rule(key=keys, requests=asks, count=st.integers(1, 3), name=names)
     def admit(self, key: str, requests: dict[str, int], count: int, name: str) -> None:
         leaves = self.mirror.snapshot.tree.names or [("nowhere",) * len(self.topology.levels)]
-        path = leaves[hash(name) % len(leaves)]
+        path = leaves[int(name[1:]) % len(leaves)]
         self.mirror.admit(key, Usage(Assignment.of(("x",), [(path, count)]), Shape.of(requests)))
 
     @rule(key=keys)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from ..cluster.files import STDIN, documents
+from ..cluster.files import STDIN, documents, shown, stdin_kept
 from ..cluster.files import files as files_of
 from ..dialects.field import Field
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import Job, Reading, read
-from ..model.gates import PROFILES, Gates, parse_changes
+from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.request import PodSet
 from ..model.resources import show
@@ -22,6 +23,7 @@ from ..model.topology import Topology
 from ..observe.levels import levels_from_text, read_topology
 from ..observe.nodes import holds_pools, read_nodes
 from .jobs import group_mistakes_of, level_mistakes
+from .options import gate_options, gates_of
 from .output import OUTPUT, emit
 
 WRONG = 2
@@ -44,17 +46,10 @@ class Verdict:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option("--topology", metavar="FILE", help="Hold jobs against this Topology; FILE#name picks one of several.")
 @click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology.")
-@click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`.")
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    default=PROFILES[0],
-    show_default=True,
-    help="kueue: exactly what Kueue does, without our gates.",
-)
+@gate_options
 @OUTPUT
 def command(
     files: tuple[str, ...],
@@ -80,11 +75,12 @@ def command(
       ok       topology.yaml: Topology default
       3 objects: 2 ok, 1 wrong
     """
-    gates = Gates.profile(profile, parse_changes(feature_gates))
+    gates = gates_of(feature_gates, profile)
     told = _told(files, topology, levels)
     every = [file for path in files for file in files_of(path)]
-    pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
-    objects, unread = _gather([file for file in every if file not in pools])
+    with stdin_kept() if STDIN in every else nullcontext():
+        pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
+        objects, unread = _gather([file for file in every if file not in pools])
     laid = told or _only_topology(objects)
     readings = read(objects, gates, CHECKS)
     verdicts = [*_merged([_verdict(reading, gates, laid) for reading in readings], unread), *pools.values()]
@@ -130,13 +126,13 @@ def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
 
 def _pools(file: str) -> Verdict | None:
     """What is to be said of a file of pools in the compact form; None if it is no such file."""
-    if file == STDIN or not holds_pools(file):
+    if not holds_pools(file):
         return None
     try:
         nodes = len(read_nodes([file]).table)
     except InputError as error:
-        return Verdict(file, "pools", "wrong", error.mistakes)
-    return Verdict(file, f"pools of {nodes} {'node' if nodes == 1 else 'nodes'}", "ok")
+        return Verdict(shown(file), "pools", "wrong", error.mistakes)
+    return Verdict(shown(file), f"pools of {nodes} {'node' if nodes == 1 else 'nodes'}", "ok")
 
 
 def _verdict(reading: Reading, gates: Gates, topology: Topology | None) -> Verdict:

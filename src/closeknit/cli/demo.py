@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from .main import cli
+from .options import gate_options
 
 STEPS = (
     (
@@ -39,27 +40,29 @@ LEVELS = "--levels cloud.provider.com/topology-block,cloud.provider.com/topology
 @click.command()
 @click.option("--pause/--no-pause", default=None, help="Wait for Enter between steps; default: on a terminal.")
 @click.option("--step", type=click.IntRange(1, len(STEPS)), help="Show one step only.")
-def command(pause: bool | None, step: int | None) -> None:
+@gate_options
+def command(pause: bool | None, step: int | None, feature_gates: str, profile: str) -> None:
     """A guided tour on a sample data centre.
 
     Runs the commands of this tool one after the other and shows what they answer. Nothing is written.
     """
+    gates = ["--profile", profile, "--feature-gates", feature_gates]
     waits = sys.stdin.isatty() and sys.stdout.isatty() if pause is None else pause
     with as_file(files("closeknit") / "samples") as folder:
         for number, (text, line) in enumerate(STEPS, start=1):
             if step in (None, number):
-                _show(number, text, line.replace("{levels}", LEVELS), folder)
+                _show(number, text, line.replace("{levels}", LEVELS), folder, gates)
                 if waits and step is None and number < len(STEPS) and not _goes_on():
                     break
         if step is None:
             click.echo(_farewell(folder))
 
 
-def _show(number: int, text: str, line: str, folder: Path) -> None:
+def _show(number: int, text: str, line: str, folder: Path, gates: list[str]) -> None:
     click.secho(f"\n[{number}/{len(STEPS)}] {text}", bold=True)
     click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", fg="cyan")
     words = [str(folder / word) if word.endswith(".yaml") else word for word in shlex.split(line)]
-    cli.main(words, prog_name="closeknit", standalone_mode=False)
+    cli.main([*words, *gates], prog_name="closeknit", standalone_mode=False)
 
 
 def _goes_on() -> bool:

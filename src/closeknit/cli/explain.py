@@ -18,7 +18,7 @@ from .output import OUTPUT, emit
 
 
 @click.command()
-@click.argument("jobs", nargs=-1, required=True, metavar="JOB.yaml...")
+@click.argument("jobs", nargs=-1, required=True, type=click.Path(), metavar="JOB.yaml...")
 @cluster_options
 @OUTPUT
 def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import click
 
 from ..model.gates import KUEUE_GATES, OUR_GATES
+from .options import gate_options, gates_of
 from .output import OUTPUT, emit
 
 
 @click.command()
+@gate_options
 @OUTPUT
-def command(output: str | None) -> None:
+def command(feature_gates: str, profile: str, output: str | None) -> None:
     """The feature gates, their defaults and what they do.
 
-    Gates of Kueue keep its names and defaults. Gates of ours are all off in `--profile kueue`.
+    Gates of Kueue keep its names and defaults. Gates of ours are all off in `--profile kueue`. NOW says what
+    --profile and --feature-gates come to.
     """
+    on = gates_of(feature_gates, profile)
     gates = [
-        {"name": gate.name, "default": gate.default, "owner": owner, "effect": gate.effect}
+        {"name": gate.name, "default": gate.default, "on": gate.name in on, "owner": owner, "effect": gate.effect}
         for owner, table in (("closeknit", OUR_GATES), ("kueue", KUEUE_GATES))
         for gate in table
     ]
@@ -24,7 +28,7 @@ def command(output: str | None) -> None:
         emit(gates, output)
         return
     width = max(len(str(gate["name"])) for gate in gates)
-    click.echo(f"{'GATE':<{width}}  DEFAULT  OWNER      EFFECT")
+    click.echo(f"{'GATE':<{width}}  DEFAULT  NOW  OWNER      EFFECT")
     for gate in gates:
-        state = "on" if gate["default"] else "off"
-        click.echo(f"{gate['name']:<{width}}  {state:<7}  {gate['owner']:<9}  {gate['effect']}")
+        default, now = ("on" if gate[key] else "off" for key in ("default", "on"))
+        click.echo(f"{gate['name']:<{width}}  {default:<7}  {now:<3}  {gate['owner']:<9}  {gate['effect']}")

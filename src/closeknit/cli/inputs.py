@@ -16,7 +16,7 @@ import click
 
 from ..cluster.files import STDIN
 from ..dialects.cloud_labels import OUR_POOL, is_written_by_cloud
-from ..model.gates import PROFILES, Gates, parse_changes
+from ..model.gates import PROFILES, Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.shape import Toleration
 from ..model.topology import Topology
@@ -26,6 +26,7 @@ from ..observe.nodes import Nodes, read_nodes
 from ..observe.pods import read_pods
 from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
+from .options import GATES, gates_of
 from .progress import Progress
 from .selector import OPTION as SELECTOR
 from .selector import parse_selector, select
@@ -37,30 +38,26 @@ OPTIONS = (
         "--nodes",
         required=True,
         multiple=True,
+        type=click.Path(),
         metavar="FILE|DIR|-",
         help="Nodes as `kubectl get nodes -o json` prints them, or pools in the compact form; - reads stdin.",
     ),
     click.option(
         "--pods",
         multiple=True,
+        type=click.Path(),
         metavar="FILE|DIR|-",
         help="Pods that run already, as `kubectl get pods -A -o json` prints them.",
     ),
     click.option(
         "--topology",
+        type=click.Path(),
         metavar="FILE",
         help="A Topology manifest, with its ResourceFlavor if that is there too; FILE#name picks one of several.",
     ),
     click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology."),
     SELECTOR,
-    click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`."),
-    click.option(
-        "--profile",
-        type=click.Choice(PROFILES),
-        default=PROFILES[0],
-        show_default=True,
-        help="kueue: exactly what Kueue does, without our gates.",
-    ),
+    *GATES,
 )
 
 
@@ -83,11 +80,6 @@ def cluster_options(command: F) -> F:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
-
-
-def gates_of(profile: str = PROFILES[0], feature_gates: str = "", **_: Any) -> Gates:
-    """The gates that these options ask for."""
-    return Gates.profile(profile, parse_changes(feature_gates))
 
 
 def check_stdin(
@@ -117,7 +109,7 @@ def load(
 
     `wanted` are levels that jobs name: where levels are suggested, these are among them if any node has them all.
     """
-    gates = gates_of(profile, feature_gates)
+    gates = gates_of(feature_gates, profile)
     check_stdin(nodes, pods, topology)
     if topology is not None and levels is not None:
         raise refuse("does not go with --topology", "give one of the two", what="--levels")
@@ -129,7 +121,7 @@ def load(
     _warn(read.warnings)
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
     laid = told or _suggested(chosen, wanted)
-    _warn(missing_levels(chosen, laid))
+    _warn(missing_levels(chosen, laid, "--levels" if levels is not None else f"Topology {laid.name}"))
     snapshot = Snapshot(laid, chosen)
     if not len(snapshot.table):
         by_hand = not any(map(is_written_by_cloud, laid.levels))

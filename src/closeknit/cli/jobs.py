@@ -23,7 +23,8 @@ from ..model.request import AUTO, Group, PodSet
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.nodes import name_some
-from .inputs import Loaded, check_stdin, gates_of, load
+from .inputs import Loaded, check_stdin, load
+from .options import gates_of
 
 FIELDS = {
     Why.NO_LEVEL: (keys.REQUIRED, keys.PREFERRED),
@@ -33,6 +34,16 @@ FIELDS = {
     Why.SLICE_ABOVE_POD_SET: (keys.SLICE_LEVEL, keys.LAYERS),
 }
 """Where a user looks for what a reason complains of; all others are about layers."""
+
+IN_WORKLOAD = {
+    keys.REQUIRED: "required",
+    keys.PREFERRED: "preferred",
+    keys.UNCONSTRAINED: "unconstrained",
+    keys.SLICE_LEVEL: "podSetSliceRequiredTopology",
+    keys.SLICE_SIZE: "podSetSliceSize",
+    keys.LAYERS: "podsetSliceRequiredTopologyConstraints",
+}
+"""What the annotations are called in the topologyRequest of a Workload's pod set."""
 
 
 def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Loaded, list[Job]]:
@@ -110,12 +121,19 @@ def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mista
                 _remedy(found, topology),
                 where=job.where,
                 what=f"{job.kind} {job.name}",
-                field=f"pod set {one.name}: {_field(found, one)}",
+                field=_field(job, one, _annotation(found, one)),
             )
 
 
-def _field(found: Reason, one: PodSet) -> str:
-    """The annotation, or the field of a Workload that says the same, that was given."""
+def _field(job: Job, one: PodSet, annotation: str) -> str:
+    """The annotation on a pod set's template, or the field of a Workload that says the same."""
+    if job.kind != "Workload":
+        return f"pod set {one.name}: {annotation}"
+    return f"spec.podSets[{job.order.index(one.name)}].topologyRequest.{IN_WORKLOAD[annotation]}"
+
+
+def _annotation(found: Reason, one: PodSet) -> str:
+    """The annotation that says what the reason complains of."""
     candidates = FIELDS.get(found.why, (keys.LAYERS,))
     wanted = one.constraint
     if wanted is None or len(candidates) == 1:

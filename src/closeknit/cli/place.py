@@ -18,13 +18,13 @@ from ..report.svg import draw
 from ..state.snapshot import Snapshot
 from .inputs import cluster_options
 from .jobs import load_with_jobs
-from .output import emit
+from .output import emit, write
 
 DOES_NOT_FIT = 3
 
 
 @click.command()
-@click.argument("jobs", nargs=-1, required=True, metavar="JOB.yaml...")
+@click.argument("jobs", nargs=-1, required=True, type=click.Path(), metavar="JOB.yaml...")
 @cluster_options
 @click.option(
     "-o",
@@ -93,6 +93,5 @@ def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output
     else:
         made = plan(snapshot, f"{job.kind} {job.name}", ordered, policy)
         lines = picture(made, everything=output == "wide")
-    for line in lines:
-        click.echo(line)
+    write(lines)
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import gate_options, gates_of
 from .output import OUTPUT, emit
 from .progress import Progress
 from .selector import OPTION as SELECTOR
@@ -41,6 +42,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, name: str) 
     "--nodes",
     required=True,
     multiple=True,
+    type=click.Path(),
     metavar="FILE|DIR|-",
     help="Nodes as kubectl prints them; - reads stdin.",
 )
@@ -49,9 +51,16 @@ def _checked_name(_context: click.Context, _option: click.Parameter, name: str) 
 )
 @click.option("--levels", metavar="KEY,KEY,...", help="Use these labels, coarse to fine, instead of guessing.")
 @SELECTOR
+@gate_options
 @OUTPUT
 def suggest(
-    nodes: tuple[str, ...], name: str, levels: str | None, selector: tuple[str, ...], output: str | None
+    nodes: tuple[str, ...],
+    name: str,
+    levels: str | None,
+    selector: tuple[str, ...],
+    feature_gates: str,
+    profile: str,
+    output: str | None,
 ) -> int:
     """Propose a Topology and a ResourceFlavor from the labels of nodes.
 
@@ -72,6 +81,7 @@ def suggest(
     \b
       kubectl get nodes -o yaml | closeknit topology suggest --nodes - -o yaml | kubectl apply -f -
     """
+    gates_of(feature_gates, profile)  # they change nothing here, but a wrong one is wrong everywhere
     from ..observe.levels import levels_from_text, missing_levels
     from ..observe.nodes import read_nodes
     from ..observe.suggest import suggest as from_labels
@@ -85,7 +95,7 @@ def suggest(
     if told is None:
         suggestion = from_labels(table, selector=labels)
     else:
-        missing_levels(table, told)  # refuses a level that no node has; the rest is a problem told below
+        missing_levels(table, told, "--levels")  # refuses a level that no node has; the rest is a problem told below
         suggestion = suggest_as_told(table, told.levels, labels)
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)

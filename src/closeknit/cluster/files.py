@@ -7,12 +7,14 @@ no Kubernetes object is refused with the file, the line and what to do.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
@@ -30,6 +32,7 @@ _HEAD = 1 << 16
 _JSON = re.compile(rb'\s*[\[{][\s\[{]*["\]}]')
 _UTF8_MARK = b"\xef\xbb\xbf"
 _WRITE_UTF8 = "save it as UTF-8 text"
+_kept: ContextVar[bytes | None] = ContextVar("standard input", default=None)
 _LABEL_MAPS = ("nodeSelector", "matchLabels", "nodeLabels")
 
 
@@ -198,9 +201,20 @@ def _form(value: Any) -> str:
 
 
 @contextmanager
+def stdin_kept() -> Iterator[None]:
+    """Within this, standard input can be read again and again: it is read once, and kept in memory."""
+    token = _kept.set(sys.stdin.buffer.read())
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+@contextmanager
 def _stream(file: str) -> Iterator[BinaryIO]:
     if file == STDIN:
-        yield sys.stdin.buffer
+        kept = _kept.get()
+        yield sys.stdin.buffer if kept is None else io.BytesIO(kept)
         return
     try:
         stream = open(file, "rb")  # noqa: SIM115 - closed below

@@ -23,7 +23,8 @@ _STEP = re.compile(r"(\w+)|\[(\d+)\]|\[(\.\.\.)\]")
 
 
 class Kinded(Protocol):
-    kind: str
+    @property
+    def kind(self) -> str | None: ...
 
 
 T = TypeVar("T", bound=Kinded)
@@ -67,7 +68,10 @@ def objects(
                     found = True
                     yield where, data, value
                 elif named is not None:
-                    others[named] = None
+                    if _is_empty_list(named, data):
+                        found = True
+                    else:
+                        others[named] = None
                 else:
                     raw = decoded(file, pieces, data)
                     used = stray is not None and stray(where, raw)
@@ -76,6 +80,14 @@ def objects(
                         mistakes.add(not_kubernetes(file, pieces, raw))
     if others and not found and not mistakes:
         raise refuse(f"there is no {kind} in it, only {', '.join(others)}", f"give a file with {kind}s", shown(path))
+
+
+def _is_empty_list(kind: str, data: bytes) -> bool:
+    """Whether this is a list whose items are null, as Go writes a list of none."""
+    if not kind.endswith("List"):
+        return False
+    raw = msgspec.json.decode(data)
+    return "items" in raw and raw["items"] is None
 
 
 def _wrong_type(file: str, pieces: Pieces, data: bytes, kind: str, error: msgspec.ValidationError) -> Mistake | None:
@@ -102,7 +114,7 @@ def explain(raw: dict[str, Any], error: msgspec.ValidationError, where: str = ""
     if wants_text:
         remedy = "write text there" if isinstance(value, dict | list) else "quote it"
         return Mistake(f"must be text, but is read as {_short(got)}", remedy, where, identity(raw), field)
-    text = said.replace("`", "").replace("Expected", "expected", 1)
+    text = said.replace("`", "").replace(" | null", "").replace("Expected", "expected", 1)
     return Mistake(f"{text}: {_short(got)}", "write it as the Kubernetes API has it", where, identity(raw), field)
 
 

@@ -1,7 +1,8 @@
 """Kubernetes' own objects, with only the fields that placement reads.
 
 Typed decoding of just these fields is several times faster, and far smaller, than decoding whole objects. Objects
-written by Go may say `null` for an empty list or map, hence the optional types everywhere.
+written by Go may say `null` for anything that is empty, hence the optional types everywhere; a node's or a pod's
+parts are read through properties, so that nobody else has to think of it.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
 
 
 class Meta(Struct):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    generate_name: str = ""
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    generate_name: str | None = None
     labels: Labels | None = None
     annotations: Labels | None = None
     deletion_timestamp: str | None = None
 
 
 class WireTaint(Struct):
-    key: str = ""
+    key: str | None = None
     value: str | None = None
-    effect: str = ""
+    effect: str | None = None
 
 
 class Condition(Struct):
-    type: str = ""
-    status: str = ""
+    type: str | None = None
+    status: str | None = None
 
 
 class NodeSpec(Struct):
@@ -55,9 +56,21 @@ class NodeStatus(Struct):
 
 
 class WireNode(Struct):
-    metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
-    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+    given_metadata: Meta | None = msgspec.field(default=None, name="metadata")
+    given_spec: NodeSpec | None = msgspec.field(default=None, name="spec")
+    given_status: NodeStatus | None = msgspec.field(default=None, name="status")
+
+    @property
+    def metadata(self) -> Meta:
+        return self.given_metadata or Meta()
+
+    @property
+    def spec(self) -> NodeSpec:
+        return self.given_spec or NodeSpec()
+
+    @property
+    def status(self) -> NodeStatus:
+        return self.given_status or NodeStatus()
 
 
 class ResourceNeeds(Struct):
@@ -66,7 +79,7 @@ class ResourceNeeds(Struct):
 
 
 class Container(Struct):
-    name: str = ""
+    name: str | None = None
     resources: ResourceNeeds | None = None
     restart_policy: str | None = None
 
@@ -79,8 +92,8 @@ class WireToleration(Struct):
 
 
 class Expression(Struct):
-    key: str = ""
-    operator: str = ""
+    key: str | None = None
+    operator: str | None = None
     values: list[str] | None = None
 
 
@@ -94,8 +107,8 @@ class RequiredTerms(Struct):
 
 
 class PreferredTerm(Struct):
-    weight: int = 0
-    preference: SelectorTerm = msgspec.field(default_factory=SelectorTerm)
+    weight: int | None = None
+    preference: SelectorTerm | None = None
 
 
 class NodeAffinity(Struct):
@@ -124,15 +137,22 @@ class PodStatus(Struct):
     phase: str | None = None
 
 
-class PodTemplate(Struct):
-    metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: PodSpec = msgspec.field(default_factory=PodSpec)
-
-
 class WirePod(Struct):
-    metadata: Meta = msgspec.field(default_factory=Meta)
-    spec: PodSpec = msgspec.field(default_factory=PodSpec)
-    status: PodStatus = msgspec.field(default_factory=PodStatus)
+    given_metadata: Meta | None = msgspec.field(default=None, name="metadata")
+    given_spec: PodSpec | None = msgspec.field(default=None, name="spec")
+    given_status: PodStatus | None = msgspec.field(default=None, name="status")
+
+    @property
+    def metadata(self) -> Meta:
+        return self.given_metadata or Meta()
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.given_spec or PodSpec()
+
+    @property
+    def status(self) -> PodStatus:
+        return self.given_status or PodStatus()
 
     @property
     def runs(self) -> bool:
@@ -143,10 +163,10 @@ class WirePod(Struct):
 def node(wire: WireNode) -> Node:
     ready = any(c.type == "Ready" and c.status == "True" for c in wire.status.conditions or ())
     return Node(
-        wire.metadata.name,
+        wire.metadata.name or "",
         wire.metadata.labels or {},
         amounts(wire.status.allocatable or {}),
-        tuple(Taint(t.key, t.value or "", t.effect) for t in wire.spec.taints or ()),
+        tuple(Taint(t.key or "", t.value or "", t.effect or "") for t in wire.spec.taints or ()),
         ready,
         bool(wire.spec.unschedulable),
     )
@@ -189,7 +209,7 @@ def shape_of(
         selector,
         tolerations(wire_tolerations or ()),
         None if required is None else tuple(_term(term) for term in required),
-        tuple(WeightedTerm(one.weight, _term(one.preference)) for one in preferred),
+        tuple(WeightedTerm(one.weight or 0, _term(one.preference or SelectorTerm())) for one in preferred),
     )
 
 
@@ -202,4 +222,4 @@ def _term(term: SelectorTerm) -> Term:
 
 
 def _requirements(expressions: Sequence[Expression] | None) -> tuple[Requirement, ...]:
-    return tuple(Requirement(one.key, one.operator, tuple(one.values or ())) for one in expressions or ())
+    return tuple(Requirement(one.key or "", one.operator or "", tuple(one.values or ())) for one in expressions or ())

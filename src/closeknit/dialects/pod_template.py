@@ -1,4 +1,4 @@
-"""A pod template's spec to the shape of its pods, with every quantity in it looked at.
+"""A pod template's spec to the shape of its pods, with every quantity in it looked at; see also `node_choice`.
 
 Kubernetes would refuse most of what is refused here, but only when the object is created, and some of it (a
 request named `pods`) only when Kueue makes a Workload of it.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from ..model.label_names import is_qualified_name
 from ..model.nearest import did_you_mean
-from ..model.quantity import INT64_MAX, QuantityError, milli, nanos
-from ..model.resources import CPU, MEMORY, PODS, show
+from ..model.quantity import QuantityError, milli, nanos
+from ..model.resources import ABSURD, CPU, MEMORY, PODS, show
 from ..model.shape import Shape
 from . import core
 from .field import Field, shown
 from .known_fields import CONTAINER, NEEDS, POD_SPEC
+from .node_choice import check_choice
 
 STANDARD = (CPU, MEMORY, "ephemeral-storage")
 """Resources of containers without a domain in front, besides huge pages of every size."""
@@ -34,6 +35,7 @@ def read_shape(spec: Field) -> Shape | None:
         _check_needs(container.at("resources"))
     _check_needs(spec.at("resources"))
     check_quantities(spec.at("overhead"))
+    check_choice(spec)
     if spec.report.noted > before:
         return None
     wire = spec.decode(core.PodSpec)
@@ -94,8 +96,8 @@ def _amount(name: str, field: Field) -> int | None:
     amount = -(-exact // (10**6 if name == CPU else 10**9))
     if exact < 0:
         field.wrong(f"is {field.value}", "give a quantity that is not negative")
-    elif amount > INT64_MAX:
-        field.wrong(f"is {shown(field.value)}, more than 64 bits hold", _EXAMPLE)
+    elif amount > ABSURD:
+        field.wrong(f"is {shown(field.value)}, more than any machine has", _EXAMPLE)
     elif _is_extended(name) and milli(str(field.value)) % 1000:
         field.wrong(f"is {field.value}, not a whole number", f"{name} comes in whole units: give {amount}")
     else:

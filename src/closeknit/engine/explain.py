@@ -20,7 +20,7 @@ from ..state.snapshot import Snapshot
 from .capacity import fit
 from .fit import Fit, fit_of
 from .gang import assume
-from .match import PASSES, SELECTOR
+from .match import PASSES, SCATTERED, SELECTOR
 from .place import Result, place, roles
 from .policy import Policy
 from .remedy import Case, Remedy, remedies
@@ -116,7 +116,7 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
     if led and level.leader is not None:
         able &= level.leader > 0
     low, high = tree.leaf_range(number, best)
-    view = tally.fit.view
+    view = tally.fit.passing_view
     passing = tally.fit.cause[low:high] == PASSES
     whole = (np.maximum(view[:, low:high], 0) * passing).sum(axis=1, keepdims=True)
     possible = _largest_pod_fits(tally.fit)
@@ -147,12 +147,27 @@ def _causes(columns: Fit) -> tuple[Cause, ...]:
         if code and (columns.cause == code).any()
     ]
     causes = [replace(one, detail=_selector_detail(columns)) if one.cause == SELECTOR else one for one in causes]
+    causes += _filtered_nodes(columns)
     table = snapshot.table
     free = fit(snapshot, snapshot.allocatable - snapshot.other, columns.charge)
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
         if out.any():
             causes.append(Cause(name, int(np.count_nonzero(out)), int(free[out].sum())))
     return (*causes, *_shortages(columns))
+
+
+def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
+    """Nodes that the filter excludes inside leaves that have others: the leaf serves, but not with these."""
+    snapshot = columns.snapshot
+    if columns.lost is None:
+        return
+    codes = columns.match.codes(np.arange(len(snapshot.table)))
+    partly = columns.cause[snapshot.leaf_of_row] == PASSES
+    room = fit(snapshot, snapshot.allocatable - snapshot.other, columns.charge)
+    for code, name in enumerate(columns.match.causes):
+        out = partly & (codes == code)
+        if code and out.any():
+            yield Cause(name, int(np.count_nonzero(out)), int(room[out].sum()), "beside others of their domain")
 
 
 def _selector_detail(columns: Fit) -> str:
@@ -172,9 +187,11 @@ def _shortages(columns: Fit) -> Iterator[Cause]:
     """For each resource the nodes that pass but lack enough of it for even one pod; a node may lack several."""
     snapshot = columns.snapshot
     full = (columns.cause == PASSES) & (columns.pods == 0)
+    view, scattered = columns.passing_view, full.copy()
     for resource, amount in columns.charge:
         at = snapshot.index.get(resource)
-        short = full if at is None else full & (columns.view[at] < amount)
+        short = full if at is None else full & (view[at] < amount)
+        scattered &= ~short
         if amount <= 0 or not short.any():
             continue
         most = 0 if at is None else int((snapshot.allocatable[at] * snapshot.table.usable).max(initial=0))
@@ -184,3 +201,5 @@ def _shortages(columns: Fit) -> Iterator[Cause]:
         elif most < amount:
             detail = f"a pod asks {show(resource, amount)}, the largest node has {show(resource, most)}"
         yield Cause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
+    if scattered.any():
+        yield Cause(SCATTERED, int(np.count_nonzero(scattered)), 0, "free room that no single node has in one piece")

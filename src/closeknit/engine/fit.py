@@ -14,7 +14,7 @@ from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import IntArray
 from .capacity import MOST, by_resources
-from .match import ABSENT, OUTSIDE, PASSES, CauseArray, Match
+from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, CauseArray, Match
 from .policy import FitColumn, Policy
 
 
@@ -37,13 +37,19 @@ class Fit:
         self.leader = np.zeros(leaves if leader is not None else 0, dtype=np.int64)
         scored = policy.by_affinity and self.filters
         self.score = np.zeros(leaves, dtype=np.int64) if scored else None
+        self.lost: IntArray | None = None
         self.version = -1
         self.parts: dict[object, object] = {}
 
     @property
     def view(self) -> IntArray:
-        """The capacity that counts: what is left, or what would be if nothing were admitted."""
+        """The capacity of leaves: what is left, or what would be if nothing were admitted."""
         return self.snapshot.room if self.policy.empty else self.snapshot.remaining
+
+    @property
+    def passing_view(self) -> IntArray:
+        """The same without nodes of a leaf that the filter excludes."""
+        return self.view if self.lost is None else self.view - self.lost
 
     def refresh(self) -> None:
         """Bring the columns up to date with the snapshot."""
@@ -100,6 +106,9 @@ class Fit:
         passes = cause == PASSES
         free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
         lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
+        if self.lost is None:
+            self.lost = np.zeros_like(snapshot.free)
+        self.lost[:, leaves] = lost
         pods, beside, leader = self._count(by_resources, starts, capacity - lost)
         on_node, beside_on_node, leads = self._count(self.policy.fit, rows, free)
         on_nodes = np.add.reduceat(on_node, offsets)
@@ -126,12 +135,14 @@ class Fit:
             counts[OUTSIDE] = int(np.count_nonzero(passing & ~inside.astype(np.bool_)))
             passing &= inside.astype(np.bool_)
         empty = np.flatnonzero(passing & (self.pods == 0))
+        view = self.passing_view[:, empty]
         for resource, amount in self.charge:
             at = self.snapshot.index.get(resource)
             if amount > 0 and len(empty):
-                short = np.ones(len(empty), dtype=np.bool_) if at is None else self.view[at, empty] < amount
+                short = np.ones(len(empty), dtype=np.bool_) if at is None else view[at] < amount
                 counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
-                empty = empty[~short]
+                empty, view = empty[~short], view[:, ~short]
+        counts[SCATTERED] = len(empty)
         return +counts
 
 

@@ -21,6 +21,7 @@ ABSENT = -1
 SELECTOR = "nodeSelector"
 AFFINITY = "affinity"
 OUTSIDE = "topologyDomain"
+SCATTERED = "fragmentation"
 
 
 class Match:

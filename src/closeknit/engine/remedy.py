@@ -28,6 +28,10 @@ MOST_NODES = 1_000
 """More nodes than this are no small change."""
 
 
+MOST_TRIES = 9
+"""So many sets of nodes are tried before a kind of remedy is given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free or add.
@@ -281,7 +285,10 @@ def _rows_of(case: Case, leaves: IntArray) -> IntArray:
 
 
 def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) -> Iterator[IntArray]:
-    """Leaves to change, for the three domains where fewest would do; then fewest pods, then path."""
+    """Leaves to change, for the domains where fewest would do; then fewest pods, then path.
+
+    Slices that span several leaves may need one or two more than the sum of gains says.
+    """
     bounds = _bounds(case)
     need = case.workers.count // _leaf_size(case)
     domains = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
@@ -292,12 +299,12 @@ def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) ->
     for domain in np.unique(domains[order]).tolist():
         low, high = np.searchsorted(domains[order], [domain, domain + 1])
         leaves = order[low:high]
-        count = int(np.searchsorted(np.cumsum(gain[leaves]), max(1, need - int(held[domain])))) + 1
-        if count <= min(len(leaves), MOST_NODES):
+        fewest = int(np.searchsorted(np.cumsum(gain[leaves]), max(1, need - int(held[domain])))) + 1
+        for count in range(fewest, min(fewest + 2, len(leaves), MOST_NODES) + 1):
             chosen = leaves[:count]
             offers.append((count, int(displaced[chosen].sum()), domain, np.sort(chosen)))
     offers.sort(key=lambda offer: offer[:3])
-    for offer in offers[:3]:
+    for offer in offers[:MOST_TRIES]:
         yield offer[3]
 
 

@@ -14,6 +14,9 @@ CPU = "cpu"
 MEMORY = "memory"
 PODS = "pods"
 
+ABSURD = 2**53
+"""No node has more of anything, and no pod asks for more: 8 PiB of memory, nine trillion cores."""
+
 Resources = Mapping[str, int]
 
 _BINARY = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")

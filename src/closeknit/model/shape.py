@@ -6,14 +6,18 @@ and kept. A shape is immutable and its hash is taken once: it is the key of ever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from .quantity import INT64_MAX
 from .resources import PODS, Resources
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
+
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 
 
 class Taint(NamedTuple):
@@ -49,11 +53,20 @@ class Toleration(NamedTuple):
 
 def _compares(operator: str, bound: str, value: str) -> bool:
     """Whether `value` is greater (Gt) or less (Lt) than `bound`, both whole numbers."""
-    try:
-        left, right = int(value), int(bound)
-    except ValueError:
+    left, right = whole_number(value), whole_number(bound)
+    if left is None or right is None:
         return False
     return left > right if operator == "Gt" else left < right
+
+
+def whole_number(text: str) -> int | None:
+    """As Go's ParseInt reads it: a sign or none, ASCII digits, within 64 bits; None for anything else.
+
+    whole_number("+08") == 8, but "1_0", " 9" and "٣" are no numbers.
+    """
+    match = _INTEGER.fullmatch(text)
+    number = int(match[1] + match[2]) if match else INT64_MAX + 1
+    return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
 
 
 class Requirement(NamedTuple):

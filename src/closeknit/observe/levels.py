@@ -70,14 +70,14 @@ def levels_from_text(text: str) -> Topology:
     return Topology("levels", tuple(levels))
 
 
-def missing_levels(table: NodeTable, topology: Topology) -> list[Mistake]:
-    """A warning for all nodes that lack the same levels; a level that all nodes lack is refused.
+def missing_levels(table: NodeTable, topology: Topology, what: str = "") -> list[Mistake]:
+    """A warning for all nodes that lack the same levels; one that all nodes lack is refused in the name of `what`.
 
     At most three, those about the most nodes; the last says how many more there would be.
     """
     lacking = np.zeros(len(table), dtype=np.int64)  # a bit per level
     for bit, key in enumerate(topology.levels):
-        lacking |= _lacking(table, key).astype(np.int64) << bit
+        lacking |= _lacking(table, key, what).astype(np.int64) << bit
     sets, counts = np.unique(lacking[lacking != 0], return_counts=True)
     sets, counts = (each[np.argsort(-counts, kind="stable")] for each in (sets, counts))
     warnings = []
@@ -90,11 +90,11 @@ def missing_levels(table: NodeTable, topology: Topology) -> list[Mistake]:
     return warnings
 
 
-def _lacking(table: NodeTable, key: str) -> BoolArray:
+def _lacking(table: NodeTable, key: str, what: str) -> BoolArray:
     """Which nodes lack a level."""
     column = table.labels.get(key)
     if column is None or (column.codes == MISSING).all():
-        raise refuse(f'unknown level "{key}": no node has this label', _nearest(table, key))
+        raise refuse(f'unknown level "{key}": no node has this label', _nearest(table, key), what=what)
     lacking: BoolArray = column.codes == MISSING
     return lacking
 

@@ -18,8 +18,7 @@ from ..cluster.typed import Tick, objects
 from ..dialects import core
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.node import Node
-from ..model.quantity import INT64_MAX
-from ..model.resources import PODS
+from ..model.resources import ABSURD, PODS
 from ..model.topology import HOSTNAME
 from ..state.table import MISSING, IntArray, NodeTable
 from .columns import join, join_columns
@@ -40,7 +39,7 @@ class Nodes:
 
 
 class FileNode(core.WireNode):
-    kind: str = ""
+    kind: str | None = None
 
 
 class _Part(NamedTuple):
@@ -113,7 +112,7 @@ def _node(wire: FileNode, where: str, mistakes: Mistakes) -> Node | None:
         node = core.node(wire)
     except ValueError:
         node = None
-    if node is None or not all(0 <= value < INT64_MAX for value in node.allocatable.values()):
+    if node is None or not all(0 <= value <= ABSURD for value in node.allocatable.values()):
         what = f"Node {wire.metadata.name}"
         for mistake in bad_quantities(wire.status.allocatable, "status.allocatable", what, where):
             mistakes.add(mistake)

@@ -74,30 +74,44 @@ class FilePodSpec(core.Struct):
 
 
 class Owner(core.Struct):
-    kind: str = ""
+    kind: str | None = None
 
 
 class Name(core.Struct):
-    name: str = ""
-    namespace: str = "default"
+    name: str | None = None
+    namespace: str | None = None
     labels: core.Labels | None = None
     owner_references: list[Owner] | None = None
 
+    def __str__(self) -> str:
+        return f"{self.namespace or 'default'}/{self.name or ''}"
+
+
+_NO_NAME, _NO_SPEC = Name(), FilePodSpec()
+
 
 class FilePod(core.Struct):
-    kind: str = ""
-    metadata: Name = msgspec.field(default_factory=Name)
-    spec: FilePodSpec = msgspec.field(default_factory=FilePodSpec)
-    status: core.PodStatus = msgspec.field(default_factory=core.PodStatus)
+    """Read a million times over: what is absent or null stays None until somebody asks."""
+
+    kind: str | None = None
+    metadata: Name | None = None
+    spec: FilePodSpec | None = None
+    status: core.PodStatus | None = None
+
+    @property
+    def node(self) -> str:
+        """The node it is bound to, if any."""
+        return (self.spec.node_name if self.spec is not None else None) or ""
 
     @property
     def runs(self) -> bool:
-        return bool(self.spec.node_name) and self.status.phase not in ("Succeeded", "Failed")
+        return bool(self.node) and (self.status is None or self.status.phase not in ("Succeeded", "Failed"))
 
     @property
     def pinned(self) -> bool:
         """Belongs to its node: of a DaemonSet, or the mirror of a static pod."""
-        return any(owner.kind in ("DaemonSet", "Node") for owner in self.metadata.owner_references or ())
+        owners = self.metadata.owner_references if self.metadata is not None else None
+        return any(owner.kind in ("DaemonSet", "Node") for owner in owners) if owners else False
 
 
 def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) -> Pods:
@@ -114,10 +128,10 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) 
                 skipped += 1
                 continue
             code = shapes.code(pod, data, where)
-            row = row_of.get(pod.spec.node_name or "")
+            row = row_of.get(pod.node)
             if row is None:
                 elsewhere += 1
-                unknown[pod.spec.node_name or ""] = None
+                unknown[pod.node] = None
             else:
                 rows.append(row)
                 codes.append(code)
@@ -140,7 +154,7 @@ class _Shapes:
         self._by_value: dict[tuple[tuple[str, int], ...], int] = {}
 
     def code(self, pod: FilePod, data: bytes, where: str) -> int:
-        key = pod.spec.key
+        key = (pod.spec or _NO_SPEC).key
         code = self._by_text.get(key)
         if code is None:
             code = self._compute(pod, data, where)
@@ -157,7 +171,7 @@ class _Shapes:
         except msgspec.ValidationError as error:
             self._mistakes.add(explain({"kind": "Pod", **msgspec.json.decode(data)}, error, where))
             return -1
-        wrong = _bad_needs(spec, f"Pod {pod.metadata.namespace}/{pod.metadata.name}", where)
+        wrong = _bad_needs(spec, f"Pod {pod.metadata or _NO_NAME}", where)
         if wrong:
             for mistake in wrong:
                 self._mistakes.add(mistake)

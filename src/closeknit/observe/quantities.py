@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..model.mistake import Mistake
-from ..model.quantity import INT64_MAX, milli, units
-from ..model.resources import CPU
+from ..model.quantity import milli, units
+from ..model.resources import ABSURD, CPU
 
 Quantity = str | int | float
 
@@ -31,8 +31,8 @@ def bad_quantity(resource: str, quantity: Quantity) -> tuple[str, str] | None:
         )
     if value < 0:
         return f"{_short(text)} is negative", "write zero or more"
-    if value > INT64_MAX:
-        return f"{_short(text)} is absurd: more than can be counted", "check its suffix"
+    if value > ABSURD:
+        return f"{_short(text)} is absurd: more than any machine has", "check its suffix"
     return None
 
 

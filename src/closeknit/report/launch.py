@@ -12,6 +12,8 @@ from itertools import groupby
 
 from ..model.assignment import Assignment
 
+TORN = "# ranks are not contiguous per host; use -o rankfile for the exact order"
+
 
 def hosts(assignments: Sequence[Assignment]) -> Iterator[str]:
     """The host of every rank, rank 0 first."""
@@ -21,9 +23,15 @@ def hosts(assignments: Sequence[Assignment]) -> Iterator[str]:
 
 
 def hostfile(assignments: Sequence[Assignment]) -> Iterator[str]:
-    """Open MPI: `<node> slots=<pods>`, in rank order."""
-    for host, run in groupby(hosts(assignments)):
-        yield f"{host} slots={sum(1 for _ in run)}"
+    """Open MPI: `<node> slots=<pods>`, in rank order.
+
+    Lines of one host are merged by Open MPI, so a host that comes again after another loses its place in the order.
+    """
+    runs = [(host, sum(1 for _ in run)) for host, run in groupby(hosts(assignments))]
+    if len({host for host, _ in runs}) < len(runs):
+        yield TORN
+    for host, pods in runs:
+        yield f"{host} slots={pods}"
 
 
 def rankfile(assignments: Sequence[Assignment]) -> Iterator[str]:
@@ -38,7 +46,8 @@ def torchrun(assignments: Sequence[Assignment]) -> Iterator[str]:
     """How many nodes, where rank 0 is, and each node's rank."""
     nodes = list(dict.fromkeys(hosts(assignments)))
     yield f"NNODES={len(nodes)}"
-    yield f"MASTER_ADDR={nodes[0]}"
+    if nodes:
+        yield f"MASTER_ADDR={nodes[0]}"
     for rank, node in enumerate(nodes):
         yield f"{rank} {node}"
 

@@ -21,6 +21,10 @@ ANNOTATIONS = {
     keys.UNCONSTRAINED: "true",
     keys.LAYERS: '[{"topology": "example.com/rack", "size": 2}]',
 }
+TERM = {
+    "matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}],
+    "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
+}
 TEMPLATE: dict[str, Any] = {
     "metadata": {"annotations": ANNOTATIONS, "labels": {"a": "b"}},
     "spec": {
@@ -28,7 +32,12 @@ TEMPLATE: dict[str, Any] = {
         "initContainers": [{"name": "b", "resources": {"requests": {"cpu": "1"}}, "restartPolicy": "Always"}],
         "nodeSelector": {"a": "b"},
         "tolerations": [{"key": "a", "operator": "Exists"}],
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}},
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [TERM]},
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": TERM}],
+            }
+        },
         "overhead": {"cpu": "1m"},
     },
 }

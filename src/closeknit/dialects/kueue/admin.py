@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from ...model.label_names import is_label_value, is_qualified_name
+from ...model.label_names import is_qualified_name
 from ...model.topology import HOSTNAME, Topology
+from .. import core
 from ..field import Field
+from ..node_choice import EFFECTS, LABEL_NAME, check_label, check_toleration, one_of
 from ..pod_template import check_quantities
 
 MAX_LEVELS = 16
 MAX_LABEL = 316
 MAX_ENTRIES = 8
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 OPERATORS = ("Equal", "Exists")
 TOPOLOGY = ("kueue.x-k8s.io", "Topology")
-
-_LABEL_NAME = 'give a label name such as "example.com/rack"'
 
 
 def check_topology(topology: Field) -> None:
@@ -43,9 +42,9 @@ def topology_of(topology: Field) -> Topology | None:
 def _check_level(field: Field, is_last: bool, seen: set[str]) -> None:
     label = field.text()
     if not field.given:
-        field.wrong("is missing", _LABEL_NAME)
+        field.wrong("is missing", LABEL_NAME)
     elif not is_qualified_name(label):
-        field.wrong(f'is "{label}", not a label name', _LABEL_NAME)
+        field.wrong(f'is "{label}", not a label name', LABEL_NAME)
     elif len(label) > MAX_LABEL:
         field.wrong(f"has {len(label)} characters", f"use at most {MAX_LABEL}")
     elif label in seen:
@@ -64,23 +63,19 @@ def check_flavor(flavor: Field) -> None:
         if isinstance(field.value, (dict, list)) and len(field.value) > MAX_ENTRIES:
             field.wrong(f"has {len(field.value)} entries", f"use at most {MAX_ENTRIES}")
     for key, field in labels.fields().items():
-        _check_label(key, field)
+        check_label(key, field)
     _check_taints(spec.at("nodeTaints"))
     for toleration in spec.at("tolerations").items():
-        _check_toleration(toleration)
+        check_toleration(toleration, OPERATORS)
 
 
 def check_node(node: Field) -> None:
-    """Labels are text, and what a node offers is a quantity."""
+    """Labels are text, what a node offers is a quantity, and the rest has the form in which nodes are read."""
+    before = node.report.noted
     node.at("metadata", "labels").strings()
     check_quantities(node.at("status", "allocatable"))
-
-
-def _check_label(key: str, field: Field) -> None:
-    if not is_qualified_name(key):
-        field.wrong(f'"{key}" is not a label name', _LABEL_NAME)
-    if not is_label_value(field.text()):
-        field.wrong(f'is "{field.text()}", not a label value', "use at most 63 letters, digits, dashes, dots")
+    if node.report.noted == before:
+        node.decode(core.WireNode)
 
 
 def _check_taints(taints: Field) -> None:
@@ -88,32 +83,11 @@ def _check_taints(taints: Field) -> None:
     for taint in taints.items():
         key, effect = taint.at("key").text(), taint.at("effect").text()
         if not is_qualified_name(key):
-            taint.at("key").wrong(f'is "{key}", not a label name', _LABEL_NAME)
-        _one_of(taint.at("effect"), EFFECTS)
+            taint.at("key").wrong(f'is "{key}", not a label name', LABEL_NAME)
+        one_of(taint.at("effect"), EFFECTS)
         if (key, effect) in seen:
             taint.wrong(f"is a second taint {key}:{effect}", "give each key and effect once")
         seen.add((key, effect))
-
-
-def _check_toleration(toleration: Field) -> None:
-    key, operator = toleration.at("key").text(), toleration.at("operator").text() or "Equal"
-    if toleration.at("operator").text():
-        _one_of(toleration.at("operator"), OPERATORS)
-    if toleration.at("effect").text():
-        _one_of(toleration.at("effect"), EFFECTS)
-    if key and not is_qualified_name(key):
-        toleration.at("key").wrong(f'is "{key}", not a label name', _LABEL_NAME)
-    if not key and operator != "Exists":
-        toleration.at("operator").wrong(f"is {operator} without a key", "use Exists, or give a key")
-    if operator == "Exists" and toleration.at("value").text():
-        toleration.at("value").wrong("has no meaning with Exists", "remove it")
-    if toleration.at("tolerationSeconds").given and toleration.at("effect").text() != "NoExecute":
-        toleration.at("tolerationSeconds").wrong("has a meaning only with NoExecute", "remove it")
-
-
-def _one_of(field: Field, allowed: tuple[str, ...]) -> None:
-    if field.text() not in allowed:
-        field.wrong(f'is "{field.text()}"', f"use one of: {', '.join(allowed)}")
 
 
 CHECKS = {

@@ -36,7 +36,8 @@ class Job:
 
     A Deployment or LeaderWorkerSet is several of them, numbered. `workload` hashes the uid of the object: for one
     that was not created yet, it is the name as far as it can be known. `unranked` names pod sets whose pods have no
-    rank among the processes of the job: the launcher of an MPIJob, the submitter of a RayJob.
+    rank among the processes of the job: the launcher of an MPIJob, the submitter of a RayJob. `order` names the pod
+    sets as the object has them, which is not always the order in which the request, group by group, does.
     """
 
     where: str
@@ -46,6 +47,7 @@ class Job:
     request: Request
     workload: str
     unranked: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,8 @@ def _job(
 ) -> Job:
     name = name or identity.name
     where = identity.field.report.where
-    return Job(where, identity.kind, identity.namespace, name, Request.of(sets, name), workload, unranked)
+    order = tuple(one.name for one in sets)
+    return Job(where, identity.kind, identity.namespace, name, Request.of(sets, name), workload, unranked, order)
 
 
 def _key(identity: Identity) -> tuple[str, str]:
