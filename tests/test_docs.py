@@ -74,3 +74,30 @@ def a_node(name: str) -> dict[str, Any]:
     labels = {HOSTNAME: name, "example.com/block": "b1", "example.com/rack": "r1"}
     ready = {"conditions": [{"type": "Ready", "status": "True"}], "allocatable": {"cpu": "8", "pods": "110"}}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": ready}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tree --nodes datacentre.yaml --level rack",
+        "place train.yaml --nodes datacentre.yaml",
+        "place train.yaml --nodes datacentre.yaml -o hostfile",
+        "place sliced.yaml --nodes datacentre.yaml",
+        "explain pretrain.yaml --nodes datacentre.yaml",
+    ],
+)
+def test_what_the_tour_shows_is_what_is_printed(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line of the README's example up to the first that is cut short with an ellipsis."""
+    monkeypatch.chdir(ROOT / "src/closeknit/samples")
+    with pytest.raises(SystemExit):
+        main(command.split())
+    printed = capsys.readouterr().out.splitlines()
+    readme = (ROOT / "README.md").read_text()
+    shown = readme.split(f"$ closeknit {command}\n", 1)[1].split("```", 1)[0].splitlines()
+    assert shown
+    for expected, line in zip(shown, printed, strict=False):
+        if expected == "…":
+            break
+        assert line.startswith(expected.removesuffix("…"))
