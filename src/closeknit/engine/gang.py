@@ -37,10 +37,12 @@ def place_gang(
         return uneven
     if not snapshot.usable_leaves():
         return reason(Why.NO_DOMAINS, level=snapshot.topology.levels[wanted.level])
+    if wanted.balanced and leader is None and count < wanted.slicing.size:
+        return reason(Why.LESS_THAN_A_SLICE, count=count, size=wanted.slicing.size)
     fit = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
     tally = tally_of(fit, wanted.slicing) if inside is None else Tally(snapshot.tree, wanted.slicing, fit, inside)
     problem = Problem(tally, wanted, count, 0 if leader is None else 1)
-    if wanted.balanced:
+    if wanted.balanced and problem.slices:
         balanced = balance(problem)
         if balanced is not None:
             return balanced
@@ -53,8 +55,6 @@ def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:
         below, above = count - count % size, count - count % size + size
         nearest = f"{below} or {above}" if below else f"{above}"
         return reason(Why.UNEVEN_SLICES, count=count, size=size, nearest=nearest)
-    if wanted.balanced and count < size:
-        return reason(Why.LESS_THAN_A_SLICE, count=count, size=size)
     return None
 
 
