@@ -170,6 +170,9 @@ def picture(made: Plan, everything: bool = False) -> Iterator[str]:
     """The plan for people, line by line; `everything` leaves nothing out."""
     for one in made.placed:
         leaves = np.flatnonzero(one.pods)
+        if not len(leaves):
+            yield f"{made.name} · {one.pod_set.name}: no pods to place, of {one.pod_set.count} asked for"
+            continue
         level = common_level(made.snapshot, leaves)
         where = _where(made.snapshot, leaves, level)
         hosts = "1 domain" if len(leaves) == 1 else f"{len(leaves)} domains"
