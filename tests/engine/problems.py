@@ -128,7 +128,7 @@ class Draw:
 
     def draw_quantity(self, name: str) -> str:
         if self.odd(0.005):
-            return self.random.choice(("1Ti", "5T", "100Ti", "1Pi"))
+            return self.random.choice(("1Ti", "5T"))
         number = 0 if self.odd(0.05) else self.random.choice((1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12, 16))
         if name == "cpu":
             return self.random.choice((str(number), f"{number * 1000 + 500}m"))
@@ -243,7 +243,7 @@ class Draw:
         for name in self.resources:
             number = 0 if self.odd(0.05) else self.random.choice((1, 1, 1, 1, 2, 2, 3))
             unit = {"cpu": self.random.choice((250, 500, 1000, 1000)), "memory": 2**30}.get(name, 1)
-            asks[name] = 2 ** self.random.choice((30, 40, 47)) if self.odd(0.003) else number * unit
+            asks[name] = 2 ** self.random.choice((30, 35, 40)) if self.odd(0.003) else number * unit
         if self.odd(0.1) and asks:
             del asks[self.random.choice(list(asks))]
         if self.odd(0.01):
