@@ -3,7 +3,7 @@
     python -m bench.load [--pods N] [--form json|pretty|ndjson|yaml]
 
 The files are made in a temporary folder and loaded in a process of its own, through the very code that commands
-use, so that what is measured is what a user waits for. Promised: a million pods as JSON within 60 s and 2 GB.
+use, so that what is measured is what a user waits for. Promised: a million pods within 60 s and 2 GB, in any form.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Progress:
         if form == "YAML" and where not in self._hinted and max(size, _size_on_disk(where)) > SLOW_YAML:
             self._hinted.add(where)
             self._clear()
-            click.echo(f"hint: {where} is YAML and large; `-o json` loads many times faster", err=True)
+            click.echo(f"hint: {where} is YAML and large; `-o json` loads faster", err=True)
         now = self._clock()
         if now < self._next:
             return

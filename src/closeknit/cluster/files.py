@@ -1,8 +1,8 @@
 """Manifests in files: a file, a directory of them, or standard input, in YAML or JSON.
 
 Whatever the form, out come Kubernetes objects one by one, lists taken apart into their items. Big files are cut
-into pieces as they are read, each piece one object in JSON; see `json_pieces` and `yaml_pieces`. Input that is
-no Kubernetes object is refused with the file, the line and what to do.
+into pieces as they are read, each piece one object in JSON; see `json_pieces`, `yaml_pieces` and, for lists from
+kubectl, `kubectl_yaml`. Input that is no Kubernetes object is refused with the file, the line and what to do.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import yaml
 
 from ..model.mistake import InputError, Mistake, refuse
 from .json_pieces import JsonPieces
+from .kubectl_yaml import KubectlYaml, is_list
 from .mistakes import Mistakes
 from .yaml_pieces import YamlPieces
 
@@ -40,9 +41,11 @@ class Pieces(Protocol):
     """Objects of one file as JSON texts, and where the latest of them began."""
 
     form: str
-    kind: str | None
-    documents: int
 
+    @property
+    def kind(self) -> str | None: ...
+    @property
+    def documents(self) -> int: ...
     @property
     def size(self) -> int: ...
     @property
@@ -74,7 +77,7 @@ def opened(file: str) -> Iterator[Pieces]:
         source = _Source(file, stream)
         head = source.peek()
         _check_text(file, head)
-        pieces: Pieces = JsonPieces(source) if _JSON.match(head) else YamlPieces(source)
+        pieces = _pieces(head, source)
         try:
             yield pieces
         except yaml.YAMLError as error:
@@ -83,6 +86,12 @@ def opened(file: str) -> Iterator[Pieces]:
             raise refuse("is nested too deeply to be read", "flatten it", where=shown(file)) from error
         if not pieces.documents:
             raise _empty(file)
+
+
+def _pieces(head: bytes, source: _Source) -> Pieces:
+    if _JSON.match(head):
+        return JsonPieces(source)
+    return KubectlYaml(source) if is_list(head) else YamlPieces(source)
 
 
 def documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -145,7 +145,7 @@ def _scalar(event: Any) -> Any:
         return _plain(event.value) if event.implicit[0] else event.value
     try:
         return _tagged(event.tag, event.value)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, IndexError) as error:
         raise _problem(f"cannot be read as {event.tag}", event) from error
 
 
