@@ -11,9 +11,9 @@ from ..engine.explain import Explanation, explain
 from ..engine.place import Result
 from ..engine.policy import Policy
 from ..report.diagnosis import diagnosis, diagnosis_json
-from ..report.plan import take
+from ..report.plan import take_all
 from .inputs import cluster_options
-from .jobs import load_with_jobs
+from .jobs import identity_of, load_with_jobs
 from .output import OUTPUT, emit
 
 
@@ -37,7 +37,7 @@ def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:
     for job in read:
         found = explain(loaded.snapshot, job.request, policy)
         if isinstance(found, Result):
-            _take(loaded.snapshot, found)
+            take_all(loaded.snapshot, found)
         if output in ("json", "yaml"):
             answers.append(_data(job, found))
             continue
@@ -50,14 +50,8 @@ def command(jobs: tuple[str, ...], output: str | None, **cluster: Any) -> None:
         emit(answers[0] if len(answers) == 1 else answers, output)
 
 
-def _take(snapshot: Any, result: Result) -> None:
-    for outcome in result.outcomes:
-        if outcome.assignment is not None:
-            take(snapshot, outcome.assignment, outcome.pod_set)
-
-
 def _data(job: Job, found: Explanation | Result) -> dict[str, Any]:
-    identity = {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}
+    identity = identity_of(job)
     if isinstance(found, Result):
         return {"workload": job.workload, "fits": True, "job": identity}
     return {"workload": job.workload, "fits": False, **diagnosis_json(found), "job": identity}

@@ -148,3 +148,8 @@ def _remedy(found: Reason, topology: Topology) -> str:
     if found.why in (Why.NO_LEVEL, Why.NO_SLICE_LEVEL, Why.NO_LAYER_LEVEL):
         return did_you_mean(found.values["level"], topology.levels) + levels
     return f"coarse to fine, {levels}"
+
+
+def identity_of(job: Job) -> dict[str, str]:
+    """Which object an answer is about, as data."""
+    return {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}

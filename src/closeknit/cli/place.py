@@ -13,11 +13,11 @@ from ..engine.policy import Policy
 from ..model.mistake import refuse
 from ..report.census import Census
 from ..report.launch import FORMATS
-from ..report.plan import as_json, order_of, picture, plan, pods_on_leaves, refusal_json, take
+from ..report.plan import as_json, order_of, picture, plan, pods_on_leaves, refusal_json, take_all
 from ..report.svg import draw
 from ..state.snapshot import Snapshot
 from .inputs import cluster_options
-from .jobs import load_with_jobs
+from .jobs import identity_of, load_with_jobs
 from .output import emit, write
 
 DOES_NOT_FIT = 3
@@ -59,9 +59,8 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
         fits &= result.fits
         answers.append(_answer(snapshot, job, result, policy, output))
         before = pods_on_leaves(snapshot)
-        for outcome in result.outcomes if result.fits else ():
-            assert outcome.assignment is not None
-            take(snapshot, outcome.assignment, outcome.pod_set)
+        if result.fits:
+            take_all(snapshot, result)
         drawn.append((f"{job.kind} {job.name}", pods_on_leaves(snapshot) - before))
     if output in ("json", "yaml"):
         emit(answers[0] if len(answers) == 1 else answers, output)
@@ -75,7 +74,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
 def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output: str | None) -> Any:
     """The plan as data, or printed at once."""
     if output in ("json", "yaml"):
-        identity = {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}
+        identity = identity_of(job)
         if not result.fits:
             return {**refusal_json(job.workload, result, job.request), "job": identity}
         ordered = Result(tuple(order_of(job.request, result)))

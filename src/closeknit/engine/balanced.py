@@ -79,13 +79,13 @@ def _candidates(problem: Problem) -> list[tuple[int, int, int]]:
 def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings | None:
     """The largest threshold that this set of siblings supports, if it is at least `at_least`."""
     tally, number = problem.tally, problem.search.level
-    members = _part(tally.levels[number], start, end)
+    members = tally.levels[number].at(slice(start, end))
     if int(members.slices.sum()) < problem.slices:
         return None
     low = members
     if number < problem.search.slicing.level:
         first = tally.tree.first[number]
-        low = _part(tally.levels[number + 1], int(first[start]), int(first[end]))
+        low = tally.levels[number + 1].at(slice(int(first[start]), int(first[end])))
     greedy = _greedy(problem, low)
     if greedy is None:
         return None
@@ -142,17 +142,17 @@ def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Leve
     """The siblings and their children without those that cannot take `threshold` slices."""
     tally, number = problem.tally, problem.search.level
     if number == tally.tree.topology.lowest:
-        level = _part(tally.levels[number], start, end).copy()
+        level = tally.levels[number].at(slice(start, end)).copy()
         _drop(level, threshold)
         return level, None, 0, tally
     first = tally.tree.first[number][start : end + 1]
     low, high = int(first[0]), int(first[-1])
-    below = _part(tally.levels[number + 1], low, high).copy()
+    below = tally.levels[number + 1].at(slice(low, high)).copy()
     _drop(below, threshold)
     if any(chunk > 1 for chunk in problem.search.slicing.inner[number + 2 :]):
         tally = _unrounded(tally, number + 1, low + np.flatnonzero(below.pods > 0))
         leader = below.leader
-        below = _part(tally.levels[number + 1], low, high).copy()
+        below = tally.levels[number + 1].at(slice(low, high)).copy()
         below.leader = leader
     level = parents(number, below, first[:-1] - low, problem.search.slicing, chunk=1)
     _drop(level, threshold)
@@ -186,7 +186,7 @@ def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | 
     number = problem.search.level
     if number >= problem.search.slicing.level:
         chosen = _subset(problem, best.level, np.arange(len(best.level.pods)))
-        return None if chosen is None else (number, best.start + chosen, _pick(best.level, chosen))
+        return None if chosen is None else (number, best.start + chosen, best.level.at(chosen))
     assert best.below is not None
     first = problem.tally.tree.first[number]
     order = _by_evenness(problem, best)
@@ -195,11 +195,11 @@ def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | 
         return None
     ranges = [np.arange(first[best.start + d], first[best.start + d + 1]) for d in chosen.tolist()]
     children = np.concatenate(ranges) - best.below_start
-    kept = _subset(problem, _pick(best.below, children), np.arange(len(children)))
+    kept = _subset(problem, best.below.at(children), np.arange(len(children)))
     if kept is None:
         return None
     children = children[kept]
-    return number + 1, best.below_start + children, _pick(best.below, children)
+    return number + 1, best.below_start + children, best.below.at(children)
 
 
 def _subset(problem: Problem, level: Level, order: IntArray) -> IntArray | None:
@@ -208,7 +208,7 @@ def _subset(problem: Problem, level: Level, order: IntArray) -> IntArray | None:
     if greedy is None:
         return None
     pods = problem.slices * problem.search.slicing.size
-    chosen = best_subset(_pick(level, order), greedy.used, problem.leaders, pods)
+    chosen = best_subset(level.at(order), greedy.used, problem.leaders, pods)
     return None if chosen is None else np.sort(order[chosen])
 
 
@@ -272,18 +272,3 @@ def _divide_slices(problem: Problem, dealt: Spread) -> Spread:
             pods.append(part.amount * problem.search.slicing.size)
             leader = int(kids[part.leader]) if leads else leader
     return Spread(dealt.level + 1, np.concatenate(at), np.concatenate(pods), leader)
-
-
-def _part(level: Level, start: int, end: int) -> Level:
-    return _pick(level, slice(start, end))
-
-
-def _pick(level: Level, at: IntArray | slice) -> Level:
-    return Level(
-        level.pods[at],
-        level.slices[at],
-        level.pods_beside[at],
-        level.slices_beside[at],
-        None if level.leader is None else level.leader[at],
-        None if level.score is None else level.score[at],
-    )

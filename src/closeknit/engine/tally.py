@@ -32,6 +32,17 @@ class Level:
     leader: IntArray | None
     score: IntArray | None
 
+    def at(self, domains: IntArray | slice) -> Level:
+        """The same of some domains only."""
+        return Level(
+            self.pods[domains],
+            self.slices[domains],
+            self.pods_beside[domains],
+            self.slices_beside[domains],
+            None if self.leader is None else self.leader[domains],
+            None if self.score is None else self.score[domains],
+        )
+
     def copy(self) -> Level:
         plain = self.leader is None
         pods, slices = self.pods.copy(), self.slices.copy()
@@ -113,7 +124,7 @@ class Tally:
             _put(
                 self.levels[level],
                 changed,
-                self._parents(level, _take(self.levels[level + 1], children), starts),
+                self._parents(level, self.levels[level + 1].at(children), starts),
             )
 
 
@@ -160,17 +171,6 @@ def _distinct(sorted_numbers: IntArray) -> IntArray:
     keep = np.ones(len(sorted_numbers), dtype=np.bool_)
     np.not_equal(sorted_numbers[1:], sorted_numbers[:-1], out=keep[1:])
     return sorted_numbers[keep]
-
-
-def _take(level: Level, at: IntArray) -> Level:
-    return Level(
-        level.pods[at],
-        level.slices[at],
-        level.pods_beside[at],
-        level.slices_beside[at],
-        None if level.leader is None else level.leader[at],
-        None if level.score is None else level.score[at],
-    )
 
 
 def _put(level: Level, at: IntArray, part: Level) -> None:

@@ -79,6 +79,13 @@ def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
         snapshot.admit(leaves, np.array(assignment.counts), pod_set.shape.charge)
 
 
+def take_all(snapshot: Snapshot, result: Result) -> None:
+    """Let every pod set of a result hold what it was assigned."""
+    for outcome in result.outcomes:
+        if outcome.assignment is not None:
+            take(snapshot, outcome.assignment, outcome.pod_set)
+
+
 def pods_on_leaves(snapshot: Snapshot) -> IntArray:
     """Pods on each leaf that were placed here."""
     return np.array(snapshot.admitted[snapshot.index[PODS]])
