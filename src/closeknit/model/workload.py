@@ -1,0 +1,189 @@
+"""A workload: what a job asks for, where it stands in line, and what has become of it so far.
+
+Everything is a value. What happens to a workload makes a new one, so whoever holds an old one still holds what it
+saw. Times are seconds since 1970; an object that does not say when it was made is older than all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from .assignment import Assignment
+from .quota import FlavorResource
+from .request import PodSet
+from .resources import Resources
+from .shape import Toleration
+
+LONG_AGO = float("-inf")
+"""When an object was made that does not say."""
+
+Delay = Literal["Pending", "Ready"]
+CheckState = Literal["Pending", "Ready", "Retry", "Rejected"]
+
+
+class Condition(NamedTuple):
+    """`since` is when `holds` last changed."""
+
+    holds: bool
+    reason: str
+    message: str = ""
+    since: float = LONG_AGO
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What one container asks for and is bounded by; init containers too."""
+
+    requests: Resources
+    limits: Resources = field(default_factory=dict)
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One pod set of a workload. `requests` is what quota counts for a pod; placement goes by the pod's shape.
+
+    `likeness` sums up what else of the pod template tells two workloads apart for a scheduler.
+    """
+
+    pod_set: PodSet
+    requests: Resources
+    min_count: int | None = None
+    containers: tuple[Container, ...] = ()
+    likeness: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.pod_set.name
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetAssignment:
+    """What one pod set was given. `delayed` Pending: quota now, a place once the checks are ready."""
+
+    name: str
+    flavors: Mapping[str, str]
+    usage: Resources
+    count: int
+    topology: Assignment | None = None
+    delayed: Delay | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    queue: str
+    pod_sets: tuple[PodSetAssignment, ...]
+
+
+class PodSetUpdate(NamedTuple):
+    """What a check that is ready adds to the pods of one pod set."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    selector: Mapping[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class Check(NamedTuple):
+    """Where one admission check stands."""
+
+    name: str
+    state: CheckState = "Pending"
+    message: str = ""
+    since: float = LONG_AGO
+    updates: tuple[PodSetUpdate, ...] = ()
+    requeue_after: int | None = None
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What has become of a workload. `evictions` counts by reason and underlying cause."""
+
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    admission: Admission | None = None
+    requeue_at: float | None = None
+    requeues: int = 0
+    reclaimable: Mapping[str, int] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    unhealthy: tuple[str, ...] = ()
+    evictions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    open_gates: frozenset[str] = frozenset()
+    requests: tuple[tuple[str, Resources], ...] = ()
+
+    def holds(self, kind: str) -> bool:
+        condition = self.conditions.get(kind)
+        return condition is not None and condition.holds
+
+    def condition(self, kind: str, holds: bool, reason: str, message: str, now: float, generation: int = 0) -> Status:
+        """With a condition as given; `since` moves only when it changes sides."""
+        old = self.conditions.get(kind)
+        since = old.since if old is not None and old.holds == holds else now
+        new = Condition(holds, reason, message, since, generation)
+        return replace(self, conditions={**self.conditions, kind: new})
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """`replaces` names the workload whose place an elastic job's new slice takes."""
+
+    namespace: str
+    name: str
+    parts: tuple[Part, ...]
+    queue: str = ""
+    uid: str = ""
+    priority: int = 0
+    created: float = LONG_AGO
+    active: bool = True
+    job_uid: str = ""
+    boost: int = 0
+    gated_by: str = ""
+    preemption_gates: tuple[str, ...] = ()
+    replaces: str = ""
+    owned_by_pod: bool = False
+    max_seconds: int | None = None
+    generation: int = 0
+    status: Status = Status()
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def local_queue(self) -> str:
+        return f"{self.namespace}/{self.queue}"
+
+    @property
+    def reserved(self) -> bool:
+        return self.status.holds("QuotaReserved")
+
+    @property
+    def admitted(self) -> bool:
+        return self.status.holds("Admitted")
+
+    @property
+    def evicted(self) -> bool:
+        return self.status.holds("Evicted")
+
+    @property
+    def finished(self) -> bool:
+        return self.status.holds("Finished")
+
+    def part(self, name: str) -> Part | None:
+        return next((part for part in self.parts if part.name == name), None)
+
+
+def usage_of(admission: Admission) -> dict[FlavorResource, int]:
+    """What an admission holds, by flavor and resource."""
+    usage: dict[FlavorResource, int] = {}
+    for one in admission.pod_sets:
+        for resource, amount in one.usage.items():
+            flavor = one.flavors.get(resource)
+            if flavor is not None:
+                key = FlavorResource(flavor, resource)
+                usage[key] = usage.get(key, 0) + amount
+    return usage
