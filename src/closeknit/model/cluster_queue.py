@@ -31,8 +31,10 @@ class BorrowWithinCohort(NamedTuple):
 
 
 class Preemption(NamedTuple):
+    """An empty policy was never given a default: nobody may be preempted by it, yet it is not Never."""
+
     within_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
-    reclaim: Literal["Never", "LowerPriority", "Any"] = "Never"
+    reclaim: Literal["Never", "LowerPriority", "Any", ""] = "Never"
     borrow: BorrowWithinCohort = BorrowWithinCohort()
 
 

@@ -67,6 +67,13 @@ KUEUE_GATES = (
     Gate("SchedulingEquivalenceHashing", True, "Equal workloads are parked together."),
     Gate("ReclaimablePods", True, "Pods that are done give back their quota."),
     Gate("PartialAdmission", True, "A job may start with fewer pods."),
+    Gate("PrioritySortingWithinCohort", True, "Entries that borrow alike are taken by priority."),
+    Gate("PrioritizePreemptorWorkloads", False, "Whoever waits for its victims is taken first in a cycle."),
+    Gate("PriorityBoost", False, "The annotation priority-boost is added to the priority."),
+    Gate("FairSharingPreemptWithinNominal", True, "Nominal quota is reclaimed whatever the shares."),
+    Gate("FairSharingPrioritizeNonBorrowing", True, "Under fair sharing, who does not borrow goes first."),
+    Gate("MultiKueueOrchestratedPreemption", False, "Preemption gates hold a preemption back."),
+    Gate("AdmissionGatedBy", True, "The annotation admission-gated-by keeps a workload out of line."),
 )
 
 OUR_GATES = (
@@ -79,6 +86,16 @@ OUR_GATES = (
     Gate("RefuseUnevenSlices", True, "A count that the slice size does not divide is refused.", ours=True),
     Gate("RequiredAndPreferred", True, "Both together: required bounds, preferred inside it.", ours=True),
     Gate("AutoLevel", True, 'The level "auto" means the lowest level at which the job fits.', ours=True),
+    Gate(
+        "VerifyBeforeAdmit",
+        True,
+        "Nobody is admitted on room that victims of others still hold; pod sets on one node are summed.",
+        ours=True,
+    ),
+    Gate("WakeByReason", True, "An event wakes only those whom it can help.", ours=True),
+    Gate("ReplaceSeveralNodes", True, "Several failed nodes are replaced in one decision.", _SWAP, ours=True),
+    Gate("VictimsByDomain", False, "Victims are chosen so that one domain comes free at least cost.", ours=True),
+    Gate("WaitForTighter", False, "A preferred placement waits a bounded time for a tighter one.", ours=True),
 )
 
 ALL_GATES = {gate.name: gate for gate in KUEUE_GATES + OUR_GATES}

@@ -19,6 +19,7 @@ ABSURD = 2**53
 
 Resources = Mapping[str, int]
 
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 _POD_LEVEL = ("cpu", "memory")
 
@@ -96,6 +97,21 @@ def rough(resource: str, value: int) -> str:
 
 def _short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def canonical(resource: str, value: int) -> str:
+    """An amount as the API server writes it: canonical("cpu", 10_000_000) == "10k"."""
+    if _is_memory(resource):
+        return show(resource, value)
+    if resource == CPU:
+        if value % 1000:
+            return f"{value}m"
+        value //= 1000
+    suffix = 0
+    while value and value % 1000 == 0 and suffix < len(_DECIMAL) - 1:
+        value //= 1000
+        suffix += 1
+    return f"{value}{_DECIMAL[suffix]}"
 
 
 def _is_memory(resource: str) -> bool:

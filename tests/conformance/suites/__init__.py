@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .case import Case, Prepared, difference
+from .cycles import one_cycle, waves
 from .encoding import encoding, prefix_encoding
 from .placement import layered_replacement, placement, table_placement
+from .quota import available, dominant_share, fair_preemption, preemption
 from .request_builder import request_builder
 
 SUITES: dict[str, Callable[[Case], Prepared]] = {
@@ -17,6 +19,19 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "topology_request_builder": request_builder,
     "assignment_encoding": encoding,
     "assignment_encoding_prefix": prefix_encoding,
+    "quota_available": available,
+    "dominant_resource_share": dominant_share,
+    "preemption": preemption,
+    "preemption_hierarchical": preemption,
+    "preemption_fair": fair_preemption,
+    "schedule": one_cycle,
+    "schedule_fair_sharing": one_cycle,
+    "schedule_recompute_targets": one_cycle,
+    "schedule_tas": one_cycle,
+    "schedule_tas_preemption": one_cycle,
+    "schedule_tas_cohorts": one_cycle,
+    "random_cycle": waves,
+    "random_cycle_wide": waves,
 }
 
 __all__ = ["SUITES", "Case", "Prepared", "difference"]

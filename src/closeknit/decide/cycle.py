@@ -1,0 +1,256 @@
+"""One cycle: the heads of all queues are nominated on one view, then each in turn gets what is still there.
+
+    heads ─▶ nominate ─▶ order ─▶ re-check ─▶ admit │ preempt │ wait
+             each on the           against what this
+             same world            cycle already took
+
+What a turn takes shows to the turns after it: quota and places of those admitted, of those whose victims are on
+their way out, and of those who could not be served but must not be overtaken. At the end all of that is undone; what
+was admitted goes into the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..model.quota import FlavorResource, minus, plus
+from ..model.workload import Workload
+from ..queue.waiting import Progress, Waiting
+from ..queue.wake import Why
+from ..state.ledger import Holding
+from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
+from .entry import Entry, Fate
+from .namespaces import mismatch
+from .nominate import Nomination, nominate, old_slice
+from .ordering import in_order
+from .plan import Mode, Plan
+from .recheck import Verdict, recheck
+from .topology import places
+from .victims import Victim
+from .world import World
+
+NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+OVERLAPS = "Workload has overlapping preemption targets with another workload"
+WILL_FIT = OVERLAPS + ", but will fit after these preemptions complete"
+GATED = "Workload requires preemption, but it's gated"
+WAITING_FOR_QUOTA = "WaitingForQuota"
+WAITING_FOR_VICTIMS = "WaitingForPreemptedWorkloads"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Entries with their fates, and the decisions in the order in which they were taken."""
+
+    entries: list[Entry] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+
+def run(world: World, heads: list[Waiting], number: int, is_preemptor: Callable[[Entry], bool]) -> Outcome:
+    """Decide about these heads; the world is left as it was."""
+    turns = _Turns(world, number)
+    entries = [_nominated(world, head, number) for head in heads]
+    mark = world.checkpoint()
+    try:
+        for entry in in_order(world, [one for one in entries if one.nomination is not None], is_preemptor):
+            turns.take(entry)
+    finally:
+        world.rollback(mark)
+    return Outcome(entries, turns.decisions)
+
+
+def _nominated(world: World, head: Waiting, number: int) -> Entry:
+    entry = Entry(head)
+    if not head.workload.reserved:
+        if head.key in world.ledger:
+            entry.fate = Fate.DROPPED
+            return entry
+        found = mismatch(world, head)
+        if found is not None:
+            entry.why, entry.reason, entry.message = found
+            return entry
+    entry.resumed = head.progress is not None and head.progress.pending
+    entry.nomination = nominate(world, head, number)
+    _note_progress(world, entry, number)
+    return entry
+
+
+def _note_progress(world: World, entry: Entry, number: int) -> None:
+    """Remember which flavors were tried, for the next time."""
+    if entry.is_second_pass:
+        return
+    generation = world.ledger.generation.get(entry.queue, 0)
+    entry.waiting.progress = Progress(entry.plan.tried(), number, generation, entry.waiting.likeness)
+
+
+class _Turns:
+    """What the turns so far have taken: victims by key, decisions in order."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self.world, self.number = world, number
+        self.victims: dict[str, Holding] = {}
+        self.decisions: list[Decision] = []
+
+    def take(self, entry: Entry) -> None:
+        verdict = Verdict.FITS
+        deferred = False
+        if entry.nomination is not None and entry.nomination.works:
+            verdict, deferred = self._checked(entry)
+        if entry.workload.status.unhealthy and not entry.plan.fits and self._fails_fast():
+            self._evict(entry)
+        elif entry.is_second_pass and not entry.plan.fits:
+            self._retry(entry)
+        elif entry.plan.mode is Mode.NO_FIT:
+            self._wait(entry, Why.NO_FIT, entry.plan.severity.reason, entry.plan.message)
+        elif entry.plan.preempts and not entry.victims:
+            self._reserve(entry)
+            self._wait(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA, entry.plan.message)
+        elif deferred:
+            self._use(entry)
+            self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, WILL_FIT)
+            entry.waiting.progress = None
+        elif self._overlaps(entry):
+            self._skip(entry, OVERLAPS)
+        elif verdict is not Verdict.FITS:
+            self._skip(entry, NO_LONGER_FITS)
+        elif entry.victims:
+            self._preempt(entry)
+        else:
+            self._admit(entry)
+
+    # Does it still hold?
+
+    def _checked(self, entry: Entry) -> tuple[Verdict, bool]:
+        """The verdict on an entry, its plan made anew where that may help; whether it fits once victims are gone."""
+        gates = self.world.gates
+        if self._overlaps(entry) and "RecomputeAssignmentUponPreemptionTargetsOverlap" in gates:
+            deferred = self._recompute_without_victims(entry)
+            return recheck(self.world, entry, self.victims.values()), deferred
+        verdict = recheck(self.world, entry, self.victims.values())
+        if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
+            entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan))
+            if entry.nomination.works:
+                verdict = recheck(self.world, entry, self.victims.values())
+        if verdict is Verdict.FITS and entry.plan.fits and self.victims and "VerifyBeforeAdmit" in gates:
+            return verdict, recheck(self.world, entry, ()) is not Verdict.FITS
+        return verdict, False
+
+    def _recompute_without_victims(self, entry: Entry) -> bool:
+        """Plan anew as if the victims so far were gone; True if it then fits."""
+        mark = self.world.checkpoint()
+        for holding in self.victims.values():
+            self.world.take_away(holding)
+        gone = frozenset(self.victims)
+        entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan), gone)
+        self.world.rollback(mark)
+        fits = entry.plan.fits
+        entry.recomputed = "deferred_fit" if fits else "new_targets" if entry.victims else "skipped"
+        return fits
+
+    def _overlaps(self, entry: Entry) -> bool:
+        return any(victim.holding.key in self.victims for victim in entry.victims)
+
+    def _fails_fast(self) -> bool:
+        return "TASFailedNodeReplacementFailFast" in self.world.gates
+
+    # Fates
+
+    def _admit(self, entry: Entry) -> None:
+        self._use(entry)
+        entry.fate = Fate.ADMITTED
+        old = old_slice(self.world, entry.waiting)
+        self.decisions.append(Admit(entry.workload, entry.plan.admission(entry.queue), entry.plan))
+        if old is not None:
+            self.decisions.append(Replace(old.workload, entry.workload))
+
+    def _preempt(self, entry: Entry) -> None:
+        if self._is_gated(entry.workload):
+            entry.gated = True
+            entry.waiting.progress = None
+            self._wait(entry, Why.GATED, "AdmissionGated", GATED)
+            return
+        for victim in entry.victims:
+            self.victims[victim.holding.key] = victim.holding
+            if not victim.holding.workload.evicted:
+                self.decisions.append(self._order_out(victim, entry))
+        self._use(entry)
+        entry.waiting.progress = None
+        message = f"{entry.plan.message}. Pending the preemption of {len(entry.victims)} workload(s)"
+        self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, message)
+
+    def _order_out(self, victim: Victim, entry: Entry) -> Preempt:
+        by, holding = entry.workload, victim.holding
+        message = (
+            f"Preempted to accommodate a workload (UID: {by.uid or 'UNKNOWN'}, JobUID: {by.job_uid or 'UNKNOWN'}) "
+            f"due to {victim.cause.words}; preemptor path: {self.world.node_of(entry.queue).path}; "
+            f"preemptee path: {self.world.node_of(holding.queue).path}"
+        )
+        return Preempt(holding.workload, holding.queue, by, entry.queue, victim.cause, message)
+
+    def _is_gated(self, workload: Workload) -> bool:
+        if "MultiKueueOrchestratedPreemption" not in self.world.gates:
+            return False
+        return any(gate not in workload.status.open_gates for gate in workload.preemption_gates)
+
+    def _evict(self, entry: Entry) -> None:
+        entry.fate = Fate.EVICTED
+        nodes = ",".join(entry.workload.status.unhealthy)
+        text = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
+        self.decisions.append(Evict(entry.workload, text, entry.plan.message))
+
+    def _retry(self, entry: Entry) -> None:
+        entry.message = entry.plan.message
+        self.decisions.append(Retry(entry.workload, entry.message))
+
+    def _skip(self, entry: Entry, message: str) -> None:
+        entry.fate = Fate.SKIPPED
+        entry.skipped_preemption = entry.plan.preempts
+        if "FlavorFungibilityPreserveScanProgress" not in self.world.gates:
+            entry.waiting.progress = None
+        self._wait(entry, Why.LOST_ITS_PLACE, WAITING_FOR_QUOTA, message)
+
+    def _wait(self, entry: Entry, why: Why, reason: str, message: str) -> None:
+        entry.why, entry.reason, entry.message = why, reason, message
+
+    # What later turns see
+
+    def _use(self, entry: Entry) -> None:
+        old = old_slice(self.world, entry.waiting)
+        if old is not None:
+            self.world.tree.remove(old.queue, old.usage)
+        self.world.add(entry.queue, entry.usage, places(self.world, entry.plan))
+
+    def _reserve(self, entry: Entry) -> None:
+        """Who may not reclaim its own later on keeps others from taking it now."""
+        queue = self.world.cluster_queues[entry.queue]
+        if queue.preemption.reclaim == "Any":
+            return
+        kept = {fr: amount for fr, amount in self._reserved(entry).items() if amount > 0}
+        self.world.add(entry.queue, kept, places(self.world, entry.plan))
+
+    def _reserved(self, entry: Entry) -> dict[FlavorResource, int]:
+        node = self.world.node_of(entry.queue)
+        borrows = entry.plan.borrowing > 0
+        kept = {}
+        for fr, amount in entry.usage.items():
+            limit = node.borrowing_limit(fr)
+            if borrows and limit is None:
+                kept[fr] = amount
+                continue
+            own = plus(node.nominal(fr), limit or 0) if borrows else node.nominal(fr)
+            kept[fr] = max(0, min(amount, minus(own, node.usage.get(fr, 0))))
+        return kept
+
+
+def _pins(plan: Plan) -> dict[tuple[str, str], str]:
+    return {(one.name, resource): choice.flavor for one in plan.pod_sets for resource, choice in one.flavors.items()}
+
+
+def waits(entry: Entry) -> Wait:
+    """The decision that an entry has to wait."""
+    plan = None if entry.nomination is None else entry.plan
+    victims = tuple(victim.holding.workload for victim in entry.victims)
+    return Wait(entry.workload, entry.why, entry.reason, entry.message, plan, entry.gated, victims)
+
+
+__all__ = ["Nomination", "Outcome", "run", "waits"]

@@ -1,0 +1,216 @@
+"""Victims under fair sharing: whoever has borrowed most gives first, as long as that makes shares more even.
+
+The tree is walked from the root to the queue with the highest share, again after each victim. A candidate is taken
+if the preemptor's side, the newcomer included, ends up with no larger share than the victim's side keeps; both are
+compared right below the cohort that they have in common. A second, laxer rule looks at those who were passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..model.settings import FINAL_SHARE, INITIAL_SHARE
+from ..quota.share import Share, share_of
+from ..quota.tree import QuotaNode
+from ..state.ledger import Holding
+from .victims import Cause, Search, Victim, allowed, needed, order, queue_times
+
+Rule = Callable[[Share, Share, Share], bool]
+
+RULES: dict[str, Rule] = {
+    FINAL_SHARE: lambda mine, before, after: mine <= after,
+    INITIAL_SHARE: lambda mine, before, after: mine < before,
+}
+"""By the preemptor's share and the victim's side before and after."""
+
+
+def fair(search: Search) -> list[Victim]:
+    """The victims that make room, or none."""
+    strategies = search.world.settings.fair_sharing
+    candidates = _candidates(search)
+    if not candidates:
+        return []
+    world = search.world
+    mark = world.checkpoint()
+    try:
+        world.add(search.queue.name, search.requests)
+        tried = _Trial(search)
+        passed_over = tried.first_rule(candidates, RULES[strategies[0]])
+        if not tried.fits and len(strategies) > 1:
+            tried.second_rule(passed_over, RULES[strategies[1]])
+        if not tried.fits:
+            return []
+        world.tree.remove(search.queue.name, search.requests)
+        kept = needed(search, [victim.holding for victim in tried.victims])
+        return [victim for victim in tried.victims if victim.holding.key in kept]
+    finally:
+        world.rollback(mark)
+
+
+def _candidates(search: Search) -> dict[str, list[Holding]]:
+    """By queue, in order: the own queue by its rule, others in the tree that borrow."""
+    key = order(search.world, search.queue.name)
+    time = queue_times(search.world)
+    found: dict[str, list[Holding]] = {}
+    for queue in search.node.root.queues():
+        own = queue is search.node
+        rule = search.queue.preemption.within_queue if own else search.queue.preemption.reclaim
+        if rule == "Never" or not (own or _borrows(search, queue)):
+            continue
+        chosen = [
+            one
+            for one in search.holdings(queue.name)
+            if allowed(rule, search.preemptor, one.workload, search.world, time)
+        ]
+        if chosen:
+            found[queue.name] = sorted(chosen, key=key)
+    return found
+
+
+def _borrows(search: Search, queue: QuotaNode) -> bool:
+    return search.world.is_active(queue.name) and any(queue.is_borrowing(fr) for fr in search.contested)
+
+
+class _Trial:
+    """Victims so far. The newcomer's usage is counted in all along, except when it is asked whether it fits."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.victims: list[Victim] = []
+        self.fits = False
+        self.own_path = set(search.node.ancestors)
+
+    def first_rule(self, candidates: dict[str, list[Holding]], rule: Rule) -> dict[str, list[Holding]]:
+        """Take victims until it fits; who was passed over, by queue."""
+        left = {queue: list(holdings) for queue, holdings in candidates.items()}
+        passed_over: dict[str, list[Holding]] = {}
+        for queue in self._targets(left):
+            if queue is self.search.node:
+                self._take(left[queue.name].pop(0), Cause.IN_QUEUE)
+            elif self._is_due():
+                self._take(left[queue.name].pop(0), Cause.RECLAIM)
+            else:
+                passed_over.setdefault(queue.name, []).extend(self._take_fair(queue, left[queue.name], rule))
+            if self.fits:
+                break
+        return passed_over
+
+    def _take_fair(self, queue: QuotaNode, left: list[Holding], rule: Rule) -> list[Holding]:
+        """Take the first whom the rule gives; those before it are passed over."""
+        mine, theirs = _below_common(self.search.node, queue)
+        share, before = share_of(mine), share_of(theirs)
+        passed_over = []
+        while left:
+            holding = left.pop(0)
+            if rule(share, before, self._share_without(theirs, holding)):
+                self._take(holding, Cause.FAIR)
+                break
+            passed_over.append(holding)
+        return passed_over
+
+    def second_rule(self, passed_over: dict[str, list[Holding]], rule: Rule) -> None:
+        """Once per queue."""
+        left = {queue: list(holdings) for queue, holdings in passed_over.items() if holdings}
+        for queue in self._targets(left):
+            mine, theirs = _below_common(self.search.node, queue)
+            before = share_of(theirs)
+            if rule(share_of(mine), before, before):
+                self._take(left[queue.name][0], Cause.FAIR)
+                if self.fits:
+                    return
+            del left[queue.name]
+
+    def _take(self, holding: Holding, cause: Cause) -> None:
+        search = self.search
+        search.world.take_away(holding)
+        self.victims.append(Victim(holding, cause))
+        tree = search.world.tree
+        mark = tree.checkpoint()
+        tree.remove(search.queue.name, search.requests)
+        self.fits = search.fits()
+        tree.rollback(mark)
+
+    def _share_without(self, theirs: QuotaNode, holding: Holding) -> Share:
+        tree = self.search.world.tree
+        mark = tree.checkpoint()
+        tree.remove(holding.queue, holding.usage)
+        share = share_of(theirs)
+        tree.rollback(mark)
+        return share
+
+    def _is_due(self) -> bool:
+        """What the newcomer asks for is its own queue's."""
+        gates = self.search.world.gates
+        return "FairSharingPreemptWithinNominal" in gates and self.search.node.within_nominal(self.search.contested)
+
+    # Whose turn it is
+
+    def _targets(self, left: dict[str, list[Holding]]) -> Iterator[QuotaNode]:
+        """The queue that has to give next, until nobody is left."""
+        root = self.search.node.root
+        pruned: set[QuotaNode] = set()
+        while root not in pruned:
+            found = self._next(root, left, pruned)
+            if found is not None:
+                yield found
+
+    def _next(self, node: QuotaNode, left: dict[str, list[Holding]], pruned: set[QuotaNode]) -> QuotaNode | None:
+        if node.is_queue:
+            if left.get(node.name):
+                return node
+            pruned.add(node)
+            return None
+        queue = self._highest_queue(node, left, pruned)
+        cohort = self._highest_cohort(node, pruned)
+        if cohort is None and queue is None:
+            pruned.add(node)
+            return None
+        if cohort is not None and (queue is None or share_of(cohort) >= share_of(queue)):
+            return self._next(cohort, left, pruned)
+        return queue
+
+    def _highest_queue(
+        self, node: QuotaNode, left: dict[str, list[Holding]], pruned: set[QuotaNode]
+    ) -> QuotaNode | None:
+        key = order(self.search.world, self.search.queue.name)
+        best: QuotaNode | None = None
+        best_share = Share()
+        for child in node.children:
+            if not child.is_queue or child in pruned:
+                continue
+            share = share_of(child)
+            if not left.get(child.name) or (not share.borrowing and child is not self.search.node):
+                pruned.add(child)
+            elif best is None or share > best_share:
+                best, best_share = child, share
+            elif share == best_share and key(left[child.name][0]) < key(left[best.name][0]):
+                best, best_share = child, share
+        return best
+
+    def _highest_cohort(self, node: QuotaNode, pruned: set[QuotaNode]) -> QuotaNode | None:
+        best: QuotaNode | None = None
+        best_share = Share()
+        for child in node.children:
+            if child.is_queue or child in pruned:
+                continue
+            share = share_of(child)
+            if not share.borrowing and child not in self.own_path:
+                pruned.add(child)
+            elif best is None or share >= best_share:
+                best, best_share = child, share
+        return best
+
+
+def _below_common(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+    """The two nodes, on the way up from each, right below the lowest cohort that they share."""
+    above = {ancestor: child for child, ancestor in _steps(one)}
+    for child, ancestor in _steps(other):
+        if ancestor in above:
+            return above[ancestor], child
+    return one.root, other.root
+
+
+def _steps(node: QuotaNode) -> Iterator[tuple[QuotaNode, QuotaNode]]:
+    while node.parent is not None:
+        yield node, node.parent
+        node = node.parent

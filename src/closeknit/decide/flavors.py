@@ -1,0 +1,309 @@
+"""Flavors: for every resource of every pod set, the kind of node that quota allows it to use.
+
+A queue lists flavors in order of preference. The walk starts after the flavor that was tried last, skips those that
+the pods cannot use, and stops at the first that is good enough; if none is, it takes the best it saw. Whether others
+would have to go is asked of `simulate`, one flavor and resource at a time, with quota alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from ..model.cluster_queue import ClusterQueue, Fungibility
+from ..model.flavor import Flavor
+from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, minus, plus
+from ..model.resources import PODS, canonical
+from ..model.shape import HARD_EFFECTS, Requirement, Shape, Term
+from ..quota.demand import Demand, sum_requests
+from ..quota.tree import QuotaNode
+from ..queue.waiting import Progress
+from .plan import Attempt, Choice, Mode, Plan, PodSetPlan, Severity
+from .world import World
+
+Pins = Mapping[tuple[str, str], str]
+"""By pod set and resource: the only flavor that may be taken."""
+
+
+class Simulate(Protocol):
+    """Who would have to go for one flavor and resource: the mode that gives, and how high it still borrows."""
+
+    def __call__(self, fr: FlavorResource, amount: int) -> tuple[Mode, int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Everything that a walk over flavors looks at."""
+
+    world: World
+    queue: ClusterQueue
+    node: QuotaNode
+    simulate: Simulate
+    progress: Progress | None = None
+    pins: Pins | None = None
+    spare: Mapping[FlavorResource, int] | None = None
+    """What an older slice of the workload holds: it may use that again."""
+
+
+def assign(query: Query, demands: Sequence[Demand]) -> Plan:
+    """A plan for these pod sets as far as quota goes."""
+    plan = Plan([])
+    for members in groups(demands):
+        if not _assign_group(query, plan, members):
+            break
+    return plan
+
+
+def groups(demands: Sequence[Demand]) -> list[list[Demand]]:
+    """Pod sets that go together, at the place of the first of them."""
+    found: dict[str, list[Demand]] = {}
+    for number, demand in enumerate(demands):
+        group = demand.part.pod_set.group
+        found.setdefault(f"group {group}" if group else f"set {number}", []).append(demand)
+    return list(found.values())
+
+
+def _assign_group(query: Query, plan: Plan, members: list[Demand]) -> bool:
+    requests = sum_requests(members)
+    if query.queue.group_of(PODS) is not None:
+        requests[PODS] = sum(member.count for member in members)
+    chosen: dict[str, Choice] = {}
+    walk = Walk(query, plan, members, requests)
+    ok = True
+    for resource in sorted(requests, key=_fnv):
+        if resource in chosen:
+            continue
+        group = query.queue.group_of(resource)
+        if group is None:
+            if requests[resource] and not query.world.settings.ignore_undeclared:
+                walk.uncovered(resource)
+                ok = False
+                break
+            continue
+        found = walk.choose(group, resource)
+        if not found:
+            ok = False
+            break
+        chosen.update(found)
+    for member in members:
+        asked = {*member.total, *([PODS] if PODS in chosen else [])}
+        mine = {r: Choice(c.flavor, c.mode, c.borrow, c.tried) for r, c in chosen.items() if r in asked} if ok else {}
+        one = PodSetPlan(member, mine, list(walk.reasons), walk.severity, tuple(walk.attempts), failed=not ok)
+        plan.pod_sets.append(one)
+        if ok:
+            plan.charge(one)
+    return ok
+
+
+class Walk:
+    """One group of pod sets on its way through the flavors; what went wrong adds up in `reasons`."""
+
+    def __init__(self, query: Query, plan: Plan, members: list[Demand], requests: Mapping[str, int]) -> None:
+        self.query, self.plan, self.members, self.requests = query, plan, members, requests
+        self.reasons: list[str] = []
+        self.attempts: list[Attempt] = []
+        self.severity: Severity | None = None
+
+    def uncovered(self, resource: str) -> None:
+        self.reasons.append(f"resource {resource} unavailable in ClusterQueue")
+        self.severity = Severity.FLAVOR
+
+    def choose(self, group: ResourceGroup, resource: str) -> dict[str, Choice]:
+        """A choice for every requested resource of the group; empty if no flavor will do."""
+        wanted = {name: self.requests[name] for name in group.covered if name in self.requests}
+        progress = self.query.progress
+        start = 0 if progress is None else progress.start(self.members[0].name, resource)
+        best: dict[str, Choice] = {}
+        best_mode = (Mode.NO_FIT, 0)
+        stopped = -1
+        reasons: list[str] = []
+        tried: list[Attempt] = []
+        for index in range(start, len(group.flavors)):
+            attempt, choices = self._try(group.flavors[index].flavor, wanted)
+            tried.append(attempt)
+            reasons += attempt.reasons
+            here = (attempt.mode, attempt.borrow)
+            last = index == len(group.flavors) - 1
+            if attempt.mode is not Mode.NO_FIT and _stops(here, self.query.queue.fungibility):
+                best, best_mode = choices, here
+                stopped = -1 if last else index
+                break
+            if preferred(here, best_mode, self.query.queue.fungibility):
+                best, best_mode = choices, here
+        self.attempts += tried
+        for choice in best.values():
+            choice.tried = stopped
+        if best_mode[0] is not Mode.FIT:
+            self.reasons += reasons
+            severity = min((attempt.severity for attempt in tried), default=Severity.FLAVOR)
+            self.severity = severity if self.severity is None else max(self.severity, severity)
+        return best
+
+    def _try(self, name: str, wanted: Mapping[str, int]) -> tuple[Attempt, dict[str, Choice]]:
+        obstacle = self._obstacle(name, wanted)
+        if obstacle is not None:
+            return Attempt(name, Mode.NO_FIT, 0, (obstacle,), Severity.FLAVOR), {}
+        worst = (Mode.FIT, 0)
+        choices: dict[str, Choice] = {}
+        reasons: list[str] = []
+        severity = Severity.TOPOLOGY
+        for resource in sorted(wanted, key=_fnv):
+            mode, borrow, reason = self._quota(FlavorResource(name, resource), wanted[resource])
+            if reason:
+                reasons.append(reason)
+                severity = max(severity, Severity.MAXIMUM if "maximum capacity" in reason else Severity.QUOTA)
+            if preferred(worst, (mode, borrow), self.query.queue.fungibility):
+                worst = (mode, borrow)
+            if mode is Mode.NO_FIT:
+                choices = {}
+                break
+            choices[resource] = Choice(name, mode, borrow)
+        return Attempt(name, *worst, tuple(reasons), severity), choices
+
+    def _obstacle(self, name: str, wanted: Mapping[str, int]) -> str | None:
+        """Why these pods cannot use a flavor, whatever its quota."""
+        for member in self.members:
+            for resource in wanted:
+                pin = None if self.query.pins is None else self.query.pins.get((member.name, resource), "")
+                if pin is not None and pin != name and resource in member.total:
+                    return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+        flavor = self.query.world.flavors.get(name)
+        if flavor is None:
+            return f"flavor {name} not found"
+        for member in self.members:
+            found = _unsuited(self.query, member, flavor, wanted)
+            if found is not None:
+                return found
+        return None
+
+    def _quota(self, fr: FlavorResource, amount: int) -> tuple[Mode, int, str]:
+        node = self.query.node
+        before = self.plan.usage.get(fr, 0)
+        need = plus(before, amount)
+        if self.query.spare is not None:
+            need = max(0, minus(need, self.query.spare.get(fr, 0)))
+        most = node.potentially_available(fr)
+        if need > most:
+            return Mode.NO_FIT, 0, _beyond(fr, before, amount, most)
+        height, below_top = node.borrowing_height(fr, need)
+        available = max(0, node.available(fr))
+        if need <= available:
+            return Mode.FIT, height, ""
+        more = canonical(fr.resource, minus(need, available))
+        text = f"insufficient unused quota for {fr.resource} in flavor {fr.flavor}, {more} more needed"
+        if node.nominal(fr) >= need or below_top or self._may_borrow():
+            mode, borrow = self.query.simulate(fr, need)
+            return mode, borrow, text
+        return Mode.NO_FIT, 0, text
+
+    def _may_borrow(self) -> bool:
+        """Whether the queue may preempt although it borrows."""
+        policy = self.query.queue.preemption
+        return policy.borrow.allowed or (bool(self.query.world.settings.fair_sharing) and policy.reclaim != "Never")
+
+
+def _beyond(fr: FlavorResource, before: int, amount: int, most: int) -> str:
+    limit = "<unlimited>" if most == UNLIMITED else canonical(fr.resource, most)
+    return (
+        f"insufficient quota for {fr.resource} in flavor {fr.flavor}, previously considered podsets requests "
+        f"({canonical(fr.resource, before)}) + current podset request ({canonical(fr.resource, amount)}) "
+        f"> maximum capacity ({limit})"
+    )
+
+
+def preferred(left: tuple[Mode, int], right: tuple[Mode, int], rule: Fungibility) -> bool:
+    """Whether `left` (mode, how high it borrows) is strictly better."""
+    if left[0] <= Mode.NO_CANDIDATES or right[0] <= Mode.NO_CANDIDATES:
+        return left[0] > right[0]
+    if rule.preference == "PreemptionOverBorrowing":
+        return (-left[1], left[0]) > (-right[1], right[0])
+    return (left[0], -left[1]) > (right[0], -right[1])
+
+
+def _stops(found: tuple[Mode, int], rule: Fungibility) -> bool:
+    mode, borrow = found
+    if mode <= Mode.NO_CANDIDATES:
+        return False
+    if mode in (Mode.PREEMPT, Mode.RECLAIM) and rule.when_can_preempt == "TryNextFlavor":
+        return False
+    return not (borrow and rule.when_can_borrow == "TryNextFlavor")
+
+
+# Which pods a flavor suits
+
+
+def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
+    if "TopologyAwareScheduling" in query.world.gates:
+        found = _topology_mismatch(query, member, flavor, wanted)
+        if found is not None:
+            return found
+    shape = member.part.pod_set.shape
+    for taint in flavor.taints:
+        if taint.effect in HARD_EFFECTS and not any(
+            one.tolerates(taint) for one in (*shape.tolerations, *flavor.tolerations)
+        ):
+            return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {flavor.name}"
+    if not _selects(shape, flavor):
+        return f"flavor {flavor.name} doesn't match node affinity"
+    return None
+
+
+def _topology_mismatch(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
+    """A pod set that asks for a topology needs a flavor that has its levels, and the other way round."""
+    pod_set = member.part.pod_set
+    if pod_set.constraint is None:
+        if flavor.topology and not topology_only(query):
+            return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
+        return None
+    if not flavor.topology:
+        if any(resource in dict(pod_set.shape.requests) for resource in _covered(query, wanted)):
+            return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
+        return None
+    mirror = query.world.mirrors.get(flavor.name)
+    if mirror is None:
+        return f'Flavor "{flavor.name}" information missing in TAS cache'
+    levels = (pod_set.constraint.required, pod_set.constraint.preferred)
+    asked = [*levels, *(layer.level for layer in pod_set.constraint.slices)]
+    if any(level and mirror.topology.level(level) is None for level in asked if level != "auto"):
+        return f'Flavor "{flavor.name}" does not contain the requested level'
+    return None
+
+
+def _covered(query: Query, wanted: Mapping[str, int]) -> Sequence[str]:
+    """The resources of the group that `wanted` belongs to."""
+    group = query.queue.group_of(next(iter(wanted)))
+    return () if group is None else group.covered
+
+
+def topology_only(query: Query) -> bool:
+    """Every flavor of the queue has a topology, so pods that say nothing are placed too."""
+    flavors = query.world.flavors
+    return all(name in flavors and flavors[name].topology for name in query.queue.flavors)
+
+
+def _selects(shape: Shape, flavor: Flavor) -> bool:
+    """Whether selector and required affinity allow the flavor's labels; other labels are the nodes' affair."""
+    labels = flavor.labels
+    if any(key in labels and labels[key] != value for key, value in shape.selector):
+        return False
+    if shape.required is None:
+        return True
+    terms = [list(_about(term, labels)) for term in shape.required]
+    if any(not term for term in terms):
+        return True
+    return any(all(one.admits(labels.get(one.key)) for one in term) for term in terms)
+
+
+def _about(term: Term, labels: Mapping[str, str]) -> Iterator[Requirement]:
+    return (one for one in term.labels if one.key in labels)
+
+
+@lru_cache(maxsize=1024)
+def _fnv(name: str) -> int:
+    """Kueue goes through resources in the order of their FNV-64a hash; it shows in which one is named first."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return value

@@ -1,0 +1,245 @@
+"""Nomination: for one workload, on the world as it stands, a plan and the victims that it would need.
+
+Quota picks the flavors, the engine finds the places; where either falls short, victims are sought, and where that
+fails too, a workload that allows it is tried with fewer pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..model.quota import FlavorResource
+from ..queue.waiting import Waiting
+from ..quota.demand import Demand
+from ..state.ledger import Holding
+from .fair_victims import fair
+from .flavors import Pins, Query, assign
+from .plan import Choice, Mode, Plan, PodSetPlan, Severity
+from .topology import Ask, Placed, asks, place_all, replace_all
+from .victims import Search, Victim, classical
+from .world import World
+
+
+@dataclass(slots=True)
+class Nomination:
+    """A plan, and who would have to go for it. `wanted` is what has to be placed."""
+
+    plan: Plan
+    victims: list[Victim] = field(default_factory=list)
+    wanted: list[Ask] = field(default_factory=list)
+
+    @property
+    def works(self) -> bool:
+        return self.plan.fits or (self.plan.preempts and bool(self.victims))
+
+
+def nominate(
+    world: World, entry: Waiting, cycle: int, pins: Pins | None = None, gone: frozenset[str] = frozenset()
+) -> Nomination:
+    """The plan for a workload; with pins it keeps to those flavors, and starts from the first."""
+    if entry.workload.reserved:
+        return _second_pass(world, entry)
+    progress_holds = pins is None and _still_holds(world, entry, cycle)
+    make = partial(_plan, world, entry, pins, gone, progress_holds)
+    full = make(entry.demands)
+    if full.works or "PartialAdmission" not in world.gates:
+        return full
+    return _with_fewer(entry.demands, make) or full
+
+
+def _still_holds(world: World, entry: Waiting, cycle: int) -> bool:
+    """Whether what was tried before still says something about now."""
+    progress = entry.progress
+    if progress is None or progress.likeness != entry.likeness:
+        return False
+    stale = progress.cycle < cycle - 1
+    return not (stale and world.ledger.generation.get(entry.queue, 0) > progress.generation)
+
+
+def _plan(
+    world: World,
+    entry: Waiting,
+    pins: Pins | None,
+    gone: frozenset[str],
+    goes_on: bool,
+    demands: Sequence[Demand],
+) -> Nomination:
+    query = _query(world, entry, pins, gone, goes_on)
+    plan = assign(query, demands)
+    if plan.mode is Mode.NO_FIT:
+        return Nomination(plan)
+    wanted = asks(query, entry.workload, plan)
+    if isinstance(wanted, Placed):
+        _fail(plan.pod_set(wanted.failed), wanted.reason)
+        return Nomination(plan)
+    _place(world, plan, wanted)
+    nomination = Nomination(plan, [], wanted)
+    if plan.preempts:
+        nomination.victims = _victims(query, entry, plan, wanted, gone)
+        if nomination.victims and wanted:
+            _settle(plan, _placed_without(world, nomination.victims, wanted))
+    return nomination
+
+
+def _query(world: World, entry: Waiting, pins: Pins | None, gone: frozenset[str], goes_on: bool) -> Query:
+    queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
+    simulate = partial(_simulate, world, entry, gone)
+    spare = None
+    old = old_slice(world, entry)
+    if old is not None and old.workload.status.admission is not None:
+        spare = old.usage
+        pins = {
+            (one.name, resource): flavor
+            for one in old.workload.status.admission.pod_sets
+            for resource, flavor in one.flavors.items()
+        }
+    return Query(world, queue, node, simulate, entry.progress if goes_on else None, pins, spare)
+
+
+def old_slice(world: World, entry: Waiting) -> Holding | None:
+    """The workload that this one takes over from, if it still holds anything."""
+    if not entry.workload.replaces or "ElasticJobsViaWorkloadSlices" not in world.gates:
+        return None
+    return world.ledger.get(entry.workload.replaces)
+
+
+def _fail(one: PodSetPlan, error: str) -> None:
+    one.failed, one.error, one.severity = True, error, Severity.FLAVOR
+
+
+def _place(world: World, plan: Plan, wanted: list[Ask]) -> None:
+    """Places where quota fits; else, and where there are none, whether they would do in an empty cluster."""
+    if not wanted:
+        return
+    if plan.fits:
+        placed = place_all(world, wanted)
+        if placed.fits:
+            _settle(plan, placed)
+            return
+        failed = plan.pod_set(placed.failed)
+        failed.reasons.append(placed.reason)
+        plan.lower([failed.name], Mode.PREEMPT)
+    placed = place_all(world, wanted, empty=True)
+    if placed.fits:
+        _settle(plan, placed)
+        plan.lower([one.pod_set.name for one in wanted], Mode.PREEMPT)
+    else:
+        failed = plan.pod_set(placed.failed)
+        failed.reasons.append(placed.reason)
+        failed.severity = Severity.TOPOLOGY
+        plan.lower([failed.name], Mode.NO_FIT)
+
+
+def _settle(plan: Plan, placed: Placed) -> None:
+    for one in plan.pod_sets:
+        if one.name in placed.assignments:
+            one.topology = placed.assignments[one.name]
+
+
+def _placed_without(world: World, victims: list[Victim], wanted: list[Ask]) -> Placed:
+    mark = world.checkpoint()
+    for victim in victims:
+        world.take_away(victim.holding)
+    placed = place_all(world, wanted)
+    world.rollback(mark)
+    return placed
+
+
+# Victims
+
+
+def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: frozenset[str]) -> list[Victim]:
+    has_room = partial(_has_room, query.world, wanted)
+    contested = frozenset(plan.contested())
+    return _find(Search(query.world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone))
+
+
+def _has_room(world: World, wanted: list[Ask]) -> bool:
+    return place_all(world, wanted).fits
+
+
+def _find(search: Search) -> list[Victim]:
+    return fair(search) if search.world.settings.fair_sharing else classical(search)
+
+
+def _simulate(
+    world: World, entry: Waiting, gone: frozenset[str], fr: FlavorResource, amount: int
+) -> tuple[Mode, int]:
+    """What it would take to get this much of one resource, quota alone."""
+    queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
+    search = Search(world, entry, queue, node, {fr: amount}, frozenset({fr}), lambda: True, gone)
+    victims = _find(search)
+    if not victims:
+        return Mode.NO_CANDIDATES, node.borrowing_height(fr, amount)[0]
+    mark = world.tree.checkpoint()
+    for victim in victims:
+        world.tree.remove(victim.holding.queue, victim.holding.usage)
+    height, _ = node.borrowing_height(fr, amount)
+    world.tree.rollback(mark)
+    own = any(victim.holding.queue == entry.queue for victim in victims)
+    return (Mode.PREEMPT if own else Mode.RECLAIM), height
+
+
+# With fewer pods
+
+
+def _with_fewer(
+    demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], Nomination]
+) -> Nomination | None:
+    """The largest numbers of pods that work, found by halving; None if not even the least do.
+
+    Pod sets shrink together: with 10 to 4 and 5 to 2 pods, step 3 of 9 is 8 and 4.
+    """
+    most = [one.count for one in demands]
+    least = [one.count if one.part.min_count is None else min(one.count, one.part.min_count) for one in demands]
+    deltas = [high - low for high, low in zip(most, least, strict=True)]
+    steps = sum(deltas)
+    if steps == 0:
+        return None
+    low, high = 0, steps + 1
+    best: Nomination | None = None
+    while low < high:
+        step = (low + high) // 2
+        counts = [full - delta * step // steps for full, delta in zip(most, deltas, strict=True)]
+        tried = make([one.of(count) for one, count in zip(demands, counts, strict=True)])
+        if tried.works:
+            best, high = tried, step
+        else:
+            low = step + 1
+    return best
+
+
+# Those that hold quota already
+
+
+def _second_pass(world: World, entry: Waiting) -> Nomination:
+    """Flavors stay as they are; places are found for what was delayed, or has lost a node."""
+    workload = entry.workload
+    admission = workload.status.admission
+    assert admission is not None
+    plan = Plan([])
+    for given in admission.pod_sets:
+        demand = next(one for one in entry.demands if one.name == given.name).of(given.count)
+        flavors = {resource: Choice(flavor, Mode.FIT) for resource, flavor in given.flavors.items()}
+        plan.pod_sets.append(PodSetPlan(demand, flavors, topology=given.topology, delayed=given.delayed))
+        plan.charge(plan.pod_sets[-1])
+    if workload.status.unhealthy:
+        placed = replace_all(world, workload, plan)
+    else:
+        query = _query(world, entry, None, frozenset(), False)
+        wanted = asks(query, workload, plan)
+        if isinstance(wanted, Placed):
+            placed = wanted
+        else:
+            placed = place_all(world, [one for one in wanted if plan.pod_set(one.pod_set.name).delayed == "Pending"])
+    if placed.fits:
+        _settle(plan, placed)
+        for one in plan.pod_sets:
+            one.delayed = "Ready" if one.delayed == "Pending" else one.delayed
+    else:
+        failed = plan.pod_set(placed.failed)
+        failed.reasons.append(placed.reason)
+        plan.lower([failed.name], Mode.NO_FIT)
+    return Nomination(plan)

@@ -1,0 +1,88 @@
+"""In which order the entries of a cycle get their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..quota.share import Share, share_of
+from ..quota.tree import QuotaNode
+from .entry import Entry
+from .world import World
+
+IsPreemptor = Callable[[Entry], bool]
+
+
+def in_order(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
+    """Each entry once; under fair sharing whose turn it is depends on what those before it got."""
+    return _fair(world, entries, is_preemptor) if world.settings.fair_sharing else _classical(world, entries, is_preemptor)
+
+
+def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
+    """Whoever holds quota already, then who borrows less, is more important, came earlier."""
+    first = "PrioritizePreemptorWorkloads" in world.gates
+    by_priority = "PrioritySortingWithinCohort" in world.gates
+
+    def key(entry: Entry) -> tuple[bool, bool, int, int, float]:
+        borrowing = 0 if entry.nomination is None else entry.plan.borrowing
+        priority = -entry.waiting.priority if by_priority else 0
+        return not entry.is_second_pass, first and not is_preemptor(entry), borrowing, priority, entry.waiting.time
+
+    return iter(sorted(entries, key=key))
+
+
+def _fair(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
+    """Tree by tree, the winner of a tournament: at every cohort the entry whose side has the smaller share."""
+    left = {entry.queue: entry for entry in entries}
+    for entry in entries:
+        if left[entry.queue] is not entry:
+            yield entry
+    while left:
+        first = next(iter(left.values()))
+        root = world.node_of(first.queue).root
+        winner = _winner(world, root, left, is_preemptor)
+        del left[winner.queue]
+        yield winner
+
+
+Standing = dict[tuple[str, QuotaNode], tuple[bool, bool, Share, int, float]]
+
+
+def _winner(world: World, root: QuotaNode, left: dict[str, Entry], is_preemptor: IsPreemptor) -> Entry:
+    standing: Standing = {}
+    for queue in root.queues():
+        entry = left.get(queue.name)
+        if entry is not None:
+            _stand(world, entry, queue, is_preemptor, standing)
+    winner = _best(root, left, standing)
+    assert winner is not None
+    return winner
+
+
+def _stand(world: World, entry: Entry, queue: QuotaNode, is_preemptor: IsPreemptor, standing: Standing) -> None:
+    """How the queue of an entry and the cohorts above it would stand if it got what it asks for."""
+    first = "PrioritizePreemptorWorkloads" in world.gates and is_preemptor(entry)
+    lends_first = "FairSharingPrioritizeNonBorrowing" in world.gates
+    mark = world.tree.checkpoint()
+    world.tree.add(entry.queue, entry.usage)
+    node: QuotaNode | None = queue
+    while node is not None:
+        borrows = lends_first and any(node.is_borrowing(fr) for fr in entry.usage)
+        share = share_of(node)
+        standing[entry.queue, node] = (not first, borrows, share, -entry.waiting.priority, entry.waiting.time)
+        node = node.parent
+    world.tree.rollback(mark)
+
+
+def _best(node: QuotaNode, left: dict[str, Entry], standing: Standing) -> Entry | None:
+    if node.is_queue:
+        return left.get(node.name)
+    best: Entry | None = None
+    best_key = None
+    for child in node.children:
+        entry = _best(child, left, standing)
+        if entry is None:
+            continue
+        key = standing[entry.queue, child]
+        if best_key is None or key < best_key:
+            best, best_key = entry, key
+    return best

@@ -1,0 +1,196 @@
+"""A plan: which flavors a workload would get, where its pods would go, and how well that works out.
+
+Plans are made for the heads of all queues on one view of the world, then carried out one after another. A plan that
+does not work out says what was tried, flavor by flavor, and what stood in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ..model.assignment import Assignment
+from ..model.quota import FlavorResource, plus
+from ..model.resources import PODS
+from ..model.workload import Admission, Delay, PodSetAssignment
+from ..quota.demand import Demand
+
+
+class Mode(IntEnum):
+    """How a flavor would do, worst first. Without candidates means: somebody would have to go, but nobody may."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
+
+    @property
+    def preempts(self) -> bool:
+        return Mode.NO_CANDIDATES <= self <= Mode.RECLAIM
+
+
+class Severity(IntEnum):
+    """Why something waits, from what passes by itself to what needs an administrator."""
+
+    TOPOLOGY = 0
+    QUOTA = 1
+    MAXIMUM = 2
+    FLAVOR = 3
+
+    @property
+    def reason(self) -> str:
+        """The reason of the condition QuotaReserved=False."""
+        return ("TopologyPlacementFailed", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor")[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One flavor that was tried for a resource group."""
+
+    flavor: str
+    mode: Mode
+    borrow: int = 0
+    reasons: tuple[str, ...] = ()
+    severity: Severity = Severity.QUOTA
+
+
+@dataclass(slots=True)
+class Choice:
+    """The flavor chosen for one resource."""
+
+    flavor: str
+    mode: Mode
+    borrow: int = 0
+    tried: int = -1
+
+
+@dataclass(slots=True)
+class PodSetPlan:
+    """One pod set. `reasons` is empty when all is well."""
+
+    demand: Demand
+    flavors: dict[str, Choice] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    severity: Severity | None = None
+    attempts: tuple[Attempt, ...] = ()
+    topology: Assignment | None = None
+    delayed: Delay | None = None
+    failed: bool = False
+    error: str = ""
+    limit: Mode = Mode.FIT
+    """What its topology allows."""
+
+    @property
+    def name(self) -> str:
+        return self.demand.name
+
+    @property
+    def mode(self) -> Mode:
+        if self.failed:
+            return Mode.NO_FIT
+        return min((self.limit, *(choice.mode for choice in self.flavors.values())))
+
+    @property
+    def requests(self) -> dict[str, int]:
+        """What it would take of quota, by resource."""
+        total = self.demand.total
+        return {
+            resource: self.demand.count if resource == PODS else total.get(resource, 0) for resource in self.flavors
+        }
+
+
+@dataclass(slots=True)
+class Plan:
+    """Pod sets in the order in which they were dealt with; those behind a failure are not in it."""
+
+    pod_sets: list[PodSetPlan]
+    usage: dict[FlavorResource, int] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> Mode:
+        return min((one.mode for one in self.pod_sets), default=Mode.FIT)
+
+    @property
+    def fits(self) -> bool:
+        return self.mode is Mode.FIT
+
+    @property
+    def preempts(self) -> bool:
+        return self.mode.preempts
+
+    @property
+    def borrowing(self) -> int:
+        return max((choice.borrow for one in self.pod_sets for choice in one.flavors.values()), default=0)
+
+    @property
+    def message(self) -> str:
+        """What stands in the way, as conditions say it."""
+        texts = []
+        for one in self.pod_sets:
+            if one.error:
+                texts.append(f"failed to assign flavors to pod set {one.name}: {one.error}")
+            elif one.reasons:
+                reasons = ", ".join(sorted(set(one.reasons)))
+                texts.append(f"couldn't assign flavors to pod set {one.name}: {reasons}")
+        return "; ".join(texts)
+
+    @property
+    def severity(self) -> Severity:
+        return max((one.severity for one in self.pod_sets if one.severity is not None), default=Severity.QUOTA)
+
+    def tried(self) -> dict[str, dict[str, int]]:
+        """By pod set and resource, which flavor was tried last."""
+        return {
+            one.name: {resource: choice.tried for resource, choice in one.flavors.items()}
+            for one in self.pod_sets
+            if not one.failed
+        }
+
+    def charge(self, one: PodSetPlan) -> None:
+        """Count a pod set that found its flavors, for those that come after it."""
+        for resource, amount in one.requests.items():
+            key = FlavorResource(one.flavors[resource].flavor, resource)
+            self.usage[key] = plus(self.usage.get(key, 0), amount)
+
+    def asked(self) -> dict[FlavorResource, int]:
+        """What has to fit when others make room; quota for `pods` themselves is not looked at then."""
+        return {key: amount for key, amount in self.usage.items() if key.resource != PODS}
+
+    def contested(self) -> set[FlavorResource]:
+        """For which flavors and resources somebody would have to go."""
+        return {
+            FlavorResource(choice.flavor, resource)
+            for one in self.pod_sets
+            for resource, choice in one.flavors.items()
+            if choice.mode.preempts
+        }
+
+    def lower(self, names: Iterable[str], mode: Mode) -> None:
+        """These pod sets do no better than `mode`."""
+        chosen = set(names)
+        for one in self.pod_sets:
+            if one.name in chosen:
+                one.limit = min(one.limit, mode)
+                for choice in one.flavors.values():
+                    choice.mode = min(choice.mode, mode)
+
+    def pod_set(self, name: str) -> PodSetPlan:
+        return next(one for one in self.pod_sets if one.name == name)
+
+    def admission(self, queue: str) -> Admission:
+        return Admission(
+            queue,
+            tuple(
+                PodSetAssignment(
+                    one.name,
+                    {resource: choice.flavor for resource, choice in sorted(one.flavors.items())},
+                    one.requests,
+                    one.demand.count,
+                    one.topology,
+                    one.delayed,
+                )
+                for one in self.pod_sets
+            ),
+        )

@@ -1,0 +1,181 @@
+"""The scheduler: objects and workloads go in, cycles run, decisions come out.
+
+It does no I/O and reads no clock. Whoever holds it feeds what the cluster shows, runs a cycle when somebody is ready,
+writes what was decided, and reports back: `observed` when a write was seen, `failed` when it was not to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..model.cluster_queue import ClusterQueue, LocalQueue
+from ..model.gates import Gates
+from ..model.settings import Settings
+from ..model.workload import Workload
+from ..queue.lines import Lines
+from ..queue.waiting import Waiting, waiting
+from ..queue.wake import Event, Stage, Why
+from .cycle import Outcome, run, waits
+from .decision import Admit, Decision, Evict, Retry
+from .entry import Entry, Fate
+from .status import carried_out
+from .world import World
+
+FIRST_DELAY, LAST_DELAY = 1.0, 30.0
+
+
+class Scheduler:
+    """`second_pass` holds who is due for another look though it has its quota: when, and how long it waited."""
+
+    def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
+        self.world = World(gates, settings)
+        self.lines = Lines(self.world.settings, gates)
+        self.second_pass: dict[str, tuple[float, float]] = {}
+        self.number = 0
+        self.last = Outcome()
+
+    # Queues
+
+    def put_cluster_queue(self, queue: ClusterQueue) -> None:
+        self.world.put_cluster_queue(queue)
+        self.lines.put_queue(queue)
+
+    def put_local_queue(self, queue: LocalQueue) -> None:
+        self.lines.put_local_queue(queue)
+
+    # Workloads
+
+    def put(self, workload: Workload, now: float) -> None:
+        """A workload as the cluster shows it: in line, holding quota, or out of the game."""
+        if workload.finished:
+            self.drop(workload.key)
+        elif workload.reserved and workload.status.admission is not None:
+            self.world.confirm(workload)
+            self.lines.drop(workload.key)
+            if needs_second_pass(workload):
+                self.second_pass.setdefault(workload.key, (now + FIRST_DELAY, FIRST_DELAY))
+            else:
+                self.second_pass.pop(workload.key, None)
+        else:
+            self.world.release(workload.key)
+            self.second_pass.pop(workload.key, None)
+            if self.is_admissible(workload):
+                self.lines.put(workload, now)
+            else:
+                self.lines.drop(workload.key)
+
+    def is_admissible(self, workload: Workload) -> bool:
+        """Whether it may stand in line at all."""
+        reserved = workload.status.conditions.get("QuotaReserved")
+        on_hold = reserved is not None and not reserved.holds and reserved.reason == "OnHold"
+        gated = workload.gated_by and "AdmissionGatedBy" in self.world.gates
+        lacks_pods = workload.status.holds("WaitingForReplacementPods")
+        return workload.active and not (workload.finished or on_hold or gated or lacks_pods)
+
+    def drop(self, key: str) -> None:
+        """It finished or is gone: whatever it held or waited for."""
+        self.world.release(key)
+        self.lines.drop(key)
+        self.second_pass.pop(key, None)
+
+    def wake(self, event: Event, queue: str, now: float) -> int:
+        """Tell whoever waits that something happened to a queue, or to a workload of it."""
+        return self.wake_queues(event, self.world.tree_of(queue), now)
+
+    def wake_queues(self, event: Event, queues: Iterable[str], now: float) -> int:
+        return self.lines.wake(event, queues, self._matches, now)
+
+    def _matches(self, entry: Waiting) -> bool:
+        queue = self.world.cluster_queues.get(entry.queue)
+        labels = self.world.namespaces.get(entry.workload.namespace)
+        return queue is not None and queue.selector is not None and queue.selector.matches(labels or {})
+
+    # Cycles
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether some active line has somebody in it."""
+        return any(self.world.is_active(line.name) for line in self.lines.ready())
+
+    def cycle(self, now: float) -> list[Decision]:
+        """Run one cycle. What it admits is assumed from here on; who waits is back in line or set aside."""
+        self.number += 1
+        heads = [*self._due(now), *self.lines.heads(self.world.is_active)]
+        self.last = run(self.world, heads, self.number, self._is_preemptor)
+        decisions = list(self.last.decisions)
+        for decision in self.last.decisions:
+            if isinstance(decision, Admit):
+                self._assume(decision, now)
+        for entry in self.last.entries:
+            decisions += self._settle(entry, now)
+        return decisions
+
+    def _due(self, now: float) -> list[Waiting]:
+        due = [key for key, (at, _) in self.second_pass.items() if at <= now]
+        holdings = [self.world.ledger.get(key) for key in due]
+        return [
+            waiting(one.workload, one.queue, self.world.settings, self.world.gates) for one in holdings if one is not None
+        ]
+
+    def _is_preemptor(self, entry: Entry) -> bool:
+        return self.lines.lines[entry.queue].preemptor == entry.workload.key
+
+    def _assume(self, decision: Admit, now: float) -> None:
+        workload, _ = carried_out(self.world, decision, now)[0]
+        self.world.release(workload.key)
+        self.world.assume(self.world.holding_of(workload, now))
+        self.lines.drop(workload.key)
+        self.second_pass.pop(workload.key, None)
+
+    def _settle(self, entry: Entry, now: float) -> list[Decision]:
+        """Send an entry that was not served where it belongs."""
+        key = entry.workload.key
+        if entry.fate in (Fate.ADMITTED, Fate.EVICTED, Fate.DROPPED):
+            if entry.fate is not Fate.ADMITTED:
+                self.second_pass.pop(key, None)
+                self.lines.drop(key) if entry.fate is Fate.DROPPED else None
+            return []
+        if entry.is_second_pass:
+            delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
+            self.second_pass[key] = (now + delay, delay)
+            return []
+        self.lines.requeue(entry.waiting, entry.why, _stage(entry), now)
+        return [waits(entry)]
+
+    def failed(self, workload: Workload, now: float) -> None:
+        """The write of an admission failed: it never happened, and the workload is back in line."""
+        self.world.expire(workload.key)
+        if self.is_admissible(workload):
+            self.lines.put(workload, now)
+
+    def not_evicted(self, decision: Evict, now: float) -> Retry:
+        """The write of an eviction failed: it is tried again later."""
+        self.second_pass[decision.workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
+        return Retry(decision.workload, decision.found)
+
+
+def _stage(entry: Entry) -> Stage:
+    """What would have to change; only sure when every flavor was looked at and no smaller size was allowed."""
+    if entry.why is Why.NAMESPACE:
+        return Stage.NAMESPACE
+    shrinks = any(one.part.min_count is not None for one in entry.waiting.demands)
+    if entry.nomination is None or entry.why is not Why.NO_FIT or shrinks or entry.resumed:
+        return Stage.QUOTA if entry.why is Why.NO_CANDIDATES else Stage.UNKNOWN
+    return Stage(entry.plan.severity.reason)
+
+
+def needs_second_pass(workload: Workload) -> bool:
+    """It has its quota, but still lacks places, or has lost one."""
+    status = workload.status
+    if status.admission is None or workload.finished or workload.evicted:
+        return False
+    if workload.admitted:
+        lost = set(status.unhealthy)
+        return any(
+            path[-1] in lost
+            for one in status.admission.pod_sets
+            if one.topology is not None
+            for path in one.topology.values
+        )
+    ready = bool(status.checks) and all(check.state == "Ready" for check in status.checks)
+    return ready and any(one.delayed == "Pending" for one in status.admission.pod_sets)

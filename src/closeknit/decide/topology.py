@@ -1,0 +1,216 @@
+"""Placement inside a decision: every pod set that got a flavor with a topology also needs places there.
+
+Flavors are dealt with in the order of their names. Where flavors end at the host and share hosts, what one pod set
+gets is set aside in all of them before the next is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ..engine.gang import assume
+from ..engine.place import place
+from ..engine.policy import Policy
+from ..engine.replace import Broken
+from ..engine.replace import replace as replace_node
+from ..model.assignment import Assignment
+from ..model.cluster_queue import ClusterQueue
+from ..model.flavor import Flavor
+from ..model.request import PodSet, Request
+from ..model.shape import Shape, Toleration
+from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
+from ..state.mirror import Usage
+from .activity import MULTIKUEUE, PROVISIONING
+from .flavors import Query, topology_only
+from .plan import Plan, PodSetPlan
+from .world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One pod set to be placed in a flavor; `source` is the shape as its author wrote it, which usage goes by."""
+
+    flavor: str
+    pod_set: PodSet
+    source: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where the pods of each pod set go, or which pod set failed and why."""
+
+    assignments: Mapping[str, Assignment]
+    failed: str = ""
+    reason: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return not self.failed
+
+
+NOWHERE = Placed({})
+
+
+def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
+    """What has to be placed now; pod sets whose topology waits for a check are marked instead."""
+    world = query.world
+    if "TopologyAwareScheduling" not in world.gates:
+        return []
+    found: list[Ask] = []
+    for one in plan.pod_sets:
+        if one.demand.count == 0 or not _wants_place(query, one):
+            continue
+        flavors = _flavors_of(world, plan, one)
+        if len(flavors) != 1:
+            names = ", ".join(flavors)
+            text = f"more than one TAS flavor assigned: {names}" if flavors else "no TAS flavor assigned"
+            return Placed({}, one.name, text)
+        name = flavors[0]
+        if is_delayed(world, query.queue, workload, one, name):
+            one.delayed = "Pending"
+            continue
+        found.append(ask(world, workload, one.demand.part.pod_set, one.demand.count, name))
+    return found
+
+
+def ask(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> Ask:
+    """A pod set as it will be in this flavor: with its tolerations, and with what ready checks add."""
+    updates = [update for check in workload.status.checks if check.state == "Ready" for update in check.updates]
+    mine = tuple(update for update in updates if update.name == pod_set.name)
+    shape = shape_in(pod_set.shape, world.flavors[flavor], mine)
+    if shape is not pod_set.shape or count != pod_set.count:
+        return Ask(flavor, replace(pod_set, shape=shape, count=count), pod_set.shape)
+    return Ask(flavor, pod_set, pod_set.shape)
+
+
+def shape_in(shape: Shape, flavor: Flavor, updates: tuple[PodSetUpdate, ...]) -> Shape:
+    if not flavor.tolerations and not updates:
+        return shape
+    tolerations = tuple(one for update in updates for one in update.tolerations) + flavor.tolerations
+    selector = tuple(sorted((key, value) for update in updates for key, value in update.selector.items()))
+    return _widened(shape, tolerations, selector)
+
+
+@lru_cache(maxsize=4096)
+def _widened(shape: Shape, tolerations: tuple[Toleration, ...], selector: tuple[tuple[str, str], ...]) -> Shape:
+    both = tuple(sorted({**dict(shape.selector), **dict(selector)}.items()))
+    return replace(shape, tolerations=shape.tolerations + tolerations, selector=both)
+
+
+def _wants_place(query: Query, one: PodSetPlan) -> bool:
+    return one.demand.part.pod_set.constraint is not None or topology_only(query)
+
+
+def _flavors_of(world: World, plan: Plan, one: PodSetPlan) -> list[str]:
+    """Its flavors that have a topology; one that asks for nothing shares those of its group."""
+    members = [one]
+    group = one.demand.part.pod_set.group
+    if not one.flavors and group:
+        members = [other for other in plan.pod_sets if other.demand.part.pod_set.group == group]
+    chosen = {choice.flavor for member in members for choice in member.flavors.values()}
+    return sorted(name for name in chosen if name in world.mirrors)
+
+
+def is_delayed(world: World, queue: ClusterQueue, workload: Workload, one: PodSetPlan, flavor: str) -> bool:
+    """Quota first, places later: nodes are still to be provisioned, or are in another cluster."""
+    if workload.reserved:
+        return False
+    for rule in queue.checks:
+        check = world.checks.get(rule.name)
+        if check is None:
+            continue
+        if check.controller == MULTIKUEUE:
+            return True
+        if check.controller == PROVISIONING and (not rule.flavors or flavor in rule.flavors):
+            return True
+    return False
+
+
+def place_all(world: World, wanted: list[Ask], empty: bool = False) -> Placed:
+    """Places for all of these; the world is left as it was."""
+    if not wanted:
+        return NOWHERE
+    policy = Policy(world.gates, empty=empty)
+    by_flavor: dict[str, list[PodSet]] = {}
+    for one in wanted:
+        by_flavor.setdefault(one.flavor, []).append(one.pod_set)
+    if len(by_flavor) == 1:
+        (flavor, pod_sets) = next(iter(by_flavor.items()))
+        return _place_in(world, flavor, pod_sets, policy)
+    return _place_across(world, by_flavor, policy)
+
+
+def _place_in(world: World, flavor: str, pod_sets: list[PodSet], policy: Policy) -> Placed:
+    snapshot = world.snapshot(flavor)
+    assert snapshot is not None
+    result = place(snapshot, Request.of(pod_sets), policy)
+    for outcome in result.outcomes:
+        if outcome.reason is not None:
+            return Placed({}, outcome.pod_set.name, str(outcome.reason))
+    return Placed({one.pod_set.name: one.assignment for one in result.outcomes if one.assignment is not None})
+
+
+def _place_across(world: World, by_flavor: Mapping[str, list[PodSet]], policy: Policy) -> Placed:
+    mark = world.checkpoint()
+    assignments: dict[str, Assignment] = {}
+    try:
+        for flavor in sorted(by_flavor):
+            placed = _place_in(world, flavor, by_flavor[flavor], policy)
+            if not placed.fits:
+                return placed
+            assignments.update(placed.assignments)
+            for pod_set in by_flavor[flavor]:
+                _set_aside(world, flavor, pod_set, placed.assignments[pod_set.name])
+    finally:
+        world.rollback(mark)
+    return Placed(assignments)
+
+
+def _set_aside(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> None:
+    shared = given.by_host and "TASHandleOverlappingFlavors" in world.gates
+    for name, mirror in world.mirrors.items():
+        if name != flavor and shared and mirror.topology.ends_at_host:
+            assume(mirror.snapshot, given, pod_set)
+
+
+def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
+    """New places for the pods of a failed node; pod sets that did not use it keep theirs."""
+    admission = workload.status.admission
+    assert admission is not None
+    lost = set(workload.status.unhealthy)
+    by_flavor: dict[str, list[Broken]] = {}
+    for one in plan.pod_sets:
+        existing = next((given for given in admission.pod_sets if given.name == one.name), None)
+        if existing is None or existing.topology is None or not _uses(existing, lost):
+            continue
+        flavor = next((name for name in sorted(set(existing.flavors.values())) if name in world.mirrors), None)
+        if flavor is not None:
+            asked = ask(world, workload, one.demand.part.pod_set, existing.count, flavor)
+            by_flavor.setdefault(flavor, []).append(Broken(asked.pod_set, existing.topology))
+    assignments: dict[str, Assignment] = {}
+    for flavor in sorted(by_flavor):
+        snapshot = world.snapshot(flavor)
+        assert snapshot is not None
+        broken = by_flavor[flavor]
+        result = replace_node(snapshot, broken, workload.status.unhealthy[0], Policy(world.gates), workload.owned_by_pod)
+        for outcome in result.outcomes:
+            if outcome.reason is not None or outcome.assignment is None:
+                return Placed({}, outcome.pod_set.name, str(outcome.reason))
+            assignments[outcome.pod_set.name] = outcome.assignment
+    return Placed(assignments)
+
+
+def _uses(given: PodSetAssignment, lost: set[str]) -> bool:
+    return given.topology is not None and any(path[-1] in lost for path in given.topology.values)
+
+
+def places(world: World, plan: Plan) -> list[Usage]:
+    """What a plan would take of the nodes."""
+    found = []
+    for one in plan.pod_sets:
+        if one.topology is not None:
+            for flavor in _flavors_of(world, plan, one):
+                found.append(Usage(one.topology, one.demand.part.pod_set.shape, flavor))
+    return found

@@ -1,0 +1,261 @@
+"""Victims: who has to go so that a workload fits, chosen as Kueue's classical preemption chooses.
+
+Candidates come in an order: those already on their way out first, then other queues before the own one, the least
+important and the youngest first. They are taken away one by one until the preemptor fits; then, going back, everyone
+who turns out not to be needed is spared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from ..model.cluster_queue import ClusterQueue
+from ..model.quota import FlavorResource, Usage, minus
+from ..model.workload import Workload
+from ..queue.waiting import Waiting, effective_priority
+from ..quota.tree import QuotaNode
+from ..state.ledger import Holding
+from .world import World
+
+
+class Cause(Enum):
+    """Why somebody was chosen: the reason of the condition Preempted, and its words."""
+
+    IN_QUEUE = "InClusterQueue"
+    RECLAIM = "InCohortReclamation"
+    FAIR = "InCohortFairSharing"
+    WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
+
+    @property
+    def words(self) -> str:
+        return {
+            Cause.IN_QUEUE: "prioritization in the ClusterQueue",
+            Cause.RECLAIM: "reclamation within the cohort",
+            Cause.FAIR: "Fair Sharing within the cohort",
+            Cause.WHILE_BORROWING: "reclamation within the cohort while borrowing",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    holding: Holding
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Who asks, for how much of what; `contested` is what others would have to give up.
+
+    `has_room` tells whether pods could be placed now; it is asked only when quota would do.
+    """
+
+    world: World
+    preemptor: Waiting
+    queue: ClusterQueue
+    node: QuotaNode
+    requests: Usage
+    contested: frozenset[FlavorResource]
+    has_room: Callable[[], bool]
+    gone: frozenset[str] = frozenset()
+
+    def fits(self, borrow: bool = True) -> bool:
+        for fr, amount in self.requests.items():
+            if not borrow and self.node.borrows_with(fr, amount):
+                return False
+            if amount > max(0, self.node.available(fr)):
+                return False
+        return self.has_room()
+
+    def holdings(self, queue: str) -> Iterator[Holding]:
+        """Who of a queue holds anything that is contested."""
+        for holding in self.world.ledger.of(queue).values():
+            if holding.key not in self.gone and any(fr in self.contested for fr in holding.usage):
+                yield holding
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`top` is the highest node below which its queue must be borrowing for it to be taken; None in the own queue."""
+
+    holding: Holding
+    cause: Cause
+    top: QuotaNode | None = None
+    only_without_borrowing: bool = False
+
+
+def order(world: World, own: str) -> Callable[[Holding], tuple[bool, bool, int, float, str]]:
+    """Who goes first."""
+
+    def key(holding: Holding) -> tuple[bool, bool, int, float, str]:
+        workload = holding.workload
+        reserved = workload.status.conditions.get("QuotaReserved")
+        since = reserved.since if reserved is not None and reserved.holds else holding.since
+        priority = effective_priority(workload, world.gates)
+        return not workload.evicted, holding.queue == own, priority, -since, workload.uid
+
+    return key
+
+
+def allowed(policy: str, preemptor: Waiting, candidate: Workload, world: World, time: Callable[[Workload], float]) -> bool:
+    """Whether a policy lets this workload be preempted."""
+    if policy == "Any":
+        return True
+    if policy == "Never":
+        return False
+    priority = effective_priority(candidate, world.gates)
+    if priority < preemptor.priority:
+        return True
+    newer_equal = policy == "LowerOrNewerEqualPriority" and priority == preemptor.priority
+    return newer_equal and preemptor.time < time(candidate)
+
+
+def classical(search: Search) -> list[Victim]:
+    """The victims that make room, or none."""
+    candidates = _candidates(search)
+    if not candidates:
+        return []
+    for borrow in _attempts(search, candidates):
+        found = _run(search, candidates, borrow)
+        if found:
+            return found
+    return []
+
+
+def _attempts(search: Search, candidates: list[Candidate]) -> tuple[bool, ...]:
+    """With borrowing, without, or both in some order."""
+    foreign = any(one.top is not None for one in candidates)
+    may_borrow = search.queue.preemption.borrow.allowed
+    if not foreign or (not may_borrow and not _under_nominal(search)):
+        return (True,)
+    has_advantage = any(one.cause is Cause.RECLAIM and not one.only_without_borrowing for one in candidates)
+    return (False, True) if not may_borrow and not has_advantage else (True, False)
+
+
+def _under_nominal(search: Search) -> bool:
+    return all(search.node.usage.get(fr, 0) < search.node.nominal(fr) for fr in search.contested)
+
+
+def _run(search: Search, candidates: list[Candidate], borrow: bool) -> list[Victim]:
+    world = search.world
+    mark = world.checkpoint()
+    taken: list[Candidate] = []
+    try:
+        for one in candidates:
+            if one.top is not None:
+                if borrow and one.only_without_borrowing:
+                    continue
+                if _spared(search, one):
+                    continue
+            world.take_away(one.holding)
+            taken.append(one)
+            if search.fits(borrow):
+                kept = needed(search, [each.holding for each in taken], borrow)
+                return [Victim(each.holding, each.cause) for each in taken if each.holding.key in kept]
+    finally:
+        world.rollback(mark)
+    return []
+
+
+def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str]:
+    """Those who really have to go: from the last but one backwards, whoever can stay stays."""
+    keys = {holding.key for holding in taken}
+    for holding in reversed(taken[:-1]):
+        search.world.put_back(holding)
+        if search.fits(borrow):
+            keys.discard(holding.key)
+        else:
+            search.world.take_away(holding)
+    return keys
+
+
+def _spared(search: Search, one: Candidate) -> bool:
+    """Its queue, or a cohort on the way up, has given back all that it had borrowed."""
+    node: QuotaNode | None = search.world.node_of(one.holding.queue)
+    while node is not None and node is not one.top:
+        if node.within_nominal(search.contested):
+            return True
+        node = node.parent
+    return False
+
+
+# Who comes into question
+
+
+def _candidates(search: Search) -> list[Candidate]:
+    """In order: on their way out first; then those with advantage, those by priority, the own queue."""
+    buckets: dict[tuple[bool, int], list[Candidate]] = {}
+    for one in [*_foreign(search), *_own(search)]:
+        kind = 2 if one.top is None else 1
+        if one.cause is Cause.RECLAIM and not one.only_without_borrowing:
+            kind = 0
+        buckets.setdefault((not one.holding.workload.evicted, kind), []).append(one)
+    key = order(search.world, search.queue.name)
+    return [one for at in sorted(buckets) for one in sorted(buckets[at], key=lambda each: key(each.holding))]
+
+
+def _own(search: Search) -> Iterator[Candidate]:
+    policy = search.queue.preemption.within_queue
+    if policy == "Never":
+        return
+    time = queue_times(search.world)
+    for holding in search.holdings(search.queue.name):
+        if allowed(policy, search.preemptor, holding.workload, search.world, time):
+            yield Candidate(holding, Cause.IN_QUEUE)
+
+
+def _foreign(search: Search) -> Iterator[Candidate]:
+    """Other queues of the tree that borrow, nearest first, each with or without the advantage of the own subtree."""
+    if search.queue.preemption.reclaim == "Never":
+        return
+    advantage, remaining = _fits_in(search.node, search.requests)
+    visited = search.node
+    for ancestor in search.node.ancestors:
+        for queue in _borrowers(ancestor, visited, search.contested):
+            if search.world.is_active(queue.name):
+                yield from _reclaimable(search, queue, ancestor, advantage)
+        fits, remaining = _fits_in(ancestor, remaining)
+        advantage = advantage or fits
+        visited = ancestor
+
+
+def _fits_in(node: QuotaNode, requests: Usage) -> tuple[bool, dict[FlavorResource, int]]:
+    """Whether a subtree has quota for all of this, and what is left over for the tree above it."""
+    fits = all(node.subtree.get(fr, 0) >= node.usage.get(fr, 0) + amount for fr, amount in requests.items())
+    return fits, {fr: max(0, minus(amount, node.local_available(fr))) for fr, amount in requests.items()}
+
+
+def _borrowers(node: QuotaNode, but: QuotaNode, frs: Iterable[FlavorResource]) -> Iterator[QuotaNode]:
+    """The queues below that use more than is theirs, in cohorts that do; `but` was looked at before."""
+    for child in node.children:
+        if child is but or child.within_nominal(frs):
+            continue
+        if child.is_queue:
+            yield child
+        else:
+            yield from _borrowers(child, but, frs)
+
+
+def _reclaimable(search: Search, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Iterator[Candidate]:
+    rule = search.queue.preemption
+    time = queue_times(search.world)
+    for holding in search.holdings(queue.name):
+        workload = holding.workload
+        if not allowed(rule.reclaim, search.preemptor, workload, search.world, time):
+            continue
+        if advantage:
+            yield Candidate(holding, Cause.RECLAIM, top)
+            continue
+        priority = effective_priority(workload, search.world.gates)
+        above = rule.borrow.max_priority is not None and priority > rule.borrow.max_priority
+        if not rule.borrow.allowed or priority >= search.preemptor.priority or above:
+            yield Candidate(holding, Cause.RECLAIM, top, only_without_borrowing=True)
+        else:
+            yield Candidate(holding, Cause.WHILE_BORROWING, top)
+
+
+def queue_times(world: World) -> Callable[[Workload], float]:
+    from ..queue.waiting import queue_time
+
+    return lambda workload: queue_time(workload, world.settings, world.gates)

@@ -1,0 +1,293 @@
+"""The world as a cycle sees it: queues, quota, room on the nodes, and who holds what.
+
+A cycle tries things out on the world itself and takes them back: a checkpoint remembers how, and trying costs what
+it touches. What was decided goes into the ledger afterwards. Flavors may cover the same hosts. In Kueue's profile
+what a cycle tries shows only in the flavor concerned, while the ledger counts for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.cluster_queue import AdmissionCheck, ClusterQueue
+from ..model.flavor import Flavor
+from ..model.gates import Gates
+from ..model.limit_range import LimitRange
+from ..model.node import Node
+from ..model.quota import Cohort, FlavorResource
+from ..model.settings import Settings
+from ..model.topology import Topology
+from ..model.workload import Workload
+from ..quota.demand import held
+from ..quota.tree import QuotaNode, QuotaTree
+from ..state.ledger import Holding, Ledger
+from ..state.mirror import Mirror, OtherPod, Usage
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .activity import Inactive, inactive
+
+
+class Mark(NamedTuple):
+    """A checkpoint of quota and of every snapshot that is in use."""
+
+    quota: int
+    rooms: tuple[tuple[Snapshot, int], ...]
+
+
+class World:
+    """Objects go in one by one; what follows from them is worked out when it is next asked for."""
+
+    def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
+        self.gates, self.settings = gates, settings or Settings()
+        self.cluster_queues: dict[str, ClusterQueue] = {}
+        self.cohorts: dict[str, Cohort] = {}
+        self.flavors: dict[str, Flavor] = {}
+        self.topologies: dict[str, Topology] = {}
+        self.checks: dict[str, AdmissionCheck] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.limit_ranges: dict[str, tuple[LimitRange, ...]] = {}
+        self.nodes: dict[str, Node] = {}
+        self.other_pods: dict[str, OtherPod] = {}
+        self.ledger = Ledger()
+        self.mirrors: dict[str, Mirror] = {}
+        self._tree: QuotaTree | None = None
+        self._inactive: dict[str, Inactive | None] = {}
+
+    # Objects
+
+    def put_cluster_queue(self, queue: ClusterQueue) -> None:
+        self.cluster_queues[queue.name] = queue
+        self._forget()
+
+    def drop_cluster_queue(self, name: str) -> None:
+        if self.cluster_queues.pop(name, None) is not None:
+            self._forget()
+
+    def put_cohort(self, cohort: Cohort) -> None:
+        self.cohorts[cohort.name] = cohort
+        self._forget()
+
+    def drop_cohort(self, name: str) -> None:
+        if self.cohorts.pop(name, None) is not None:
+            self._forget()
+
+    def put_flavor(self, flavor: Flavor) -> None:
+        self.flavors[flavor.name] = flavor
+        self._mirror(flavor)
+        self._inactive.clear()
+
+    def drop_flavor(self, name: str) -> None:
+        if self.flavors.pop(name, None) is not None:
+            self.mirrors.pop(name, None)
+            self._inactive.clear()
+
+    def put_topology(self, topology: Topology) -> None:
+        self.topologies[topology.name] = topology
+        for flavor in self.flavors.values():
+            if flavor.topology == topology.name:
+                self._mirror(flavor)
+        self._inactive.clear()
+
+    def drop_topology(self, name: str) -> None:
+        if self.topologies.pop(name, None) is not None:
+            for flavor in self.flavors.values():
+                if flavor.topology == name:
+                    self.mirrors.pop(flavor.name, None)
+            self._inactive.clear()
+
+    def put_check(self, check: AdmissionCheck) -> None:
+        self.checks[check.name] = check
+        self._inactive.clear()
+
+    def drop_check(self, name: str) -> None:
+        self.checks.pop(name, None)
+        self._inactive.clear()
+
+    def put_node(self, node: Node) -> None:
+        self.nodes[node.name] = node
+        for mirror in self.mirrors.values():
+            mirror.put_node(node)
+
+    def drop_node(self, name: str) -> None:
+        self.nodes.pop(name, None)
+        for mirror in self.mirrors.values():
+            mirror.drop_node(name)
+
+    def put_pod(self, key: str, pod: OtherPod) -> None:
+        self.other_pods[key] = pod
+        for mirror in self.mirrors.values():
+            mirror.put_pod(key, pod)
+
+    def drop_pod(self, key: str) -> None:
+        self.other_pods.pop(key, None)
+        for mirror in self.mirrors.values():
+            mirror.drop_pod(key)
+
+    def _mirror(self, flavor: Flavor) -> None:
+        """A mirror for a flavor with a topology, filled with all that is known."""
+        self.mirrors.pop(flavor.name, None)
+        topology = self.topologies.get(flavor.topology)
+        if topology is None or "TopologyAwareScheduling" not in self.gates:
+            return
+        share = "TASHandleOverlappingFlavors" in self.gates
+        mirror = Mirror(topology, flavor.labels, flavor.name, share)
+        mirror.nodes = {}
+        for node in self.nodes.values():
+            mirror.put_node(node)
+        mirror.pods = dict(self.other_pods)
+        for holding in self.ledger.holdings.values():
+            for key, usage in _keyed(holding):
+                mirror.admit(key, usage)
+        self.mirrors[flavor.name] = mirror
+
+    # What follows from them
+
+    @property
+    def tree(self) -> QuotaTree:
+        if self._tree is None:
+            self._tree = QuotaTree(self.cluster_queues.values(), self.cohorts.values())
+            for holding in self.ledger.holdings.values():
+                self._tree.add(holding.queue, holding.usage)
+            self._tree.commit()
+        return self._tree
+
+    def inactive(self, queue: str) -> Inactive | None:
+        """Why a queue admits nothing; None if it does."""
+        if queue not in self._inactive:
+            self._inactive[queue] = inactive(self, queue)
+        return self._inactive[queue]
+
+    def is_active(self, queue: str) -> bool:
+        return self.inactive(queue) is None
+
+    def node_of(self, queue: str) -> QuotaNode:
+        return self.tree.queues[queue]
+
+    def tree_of(self, queue: str) -> list[str]:
+        """The queues under the same root."""
+        node = self.tree.queues.get(queue)
+        return [queue] if node is None else [one.name for one in node.root.queues()]
+
+    def _forget(self) -> None:
+        self._tree = None
+        self._inactive.clear()
+        for name in self.cluster_queues:
+            self.ledger.generation[name] = self.ledger.generation.get(name, 0) + 1
+
+    def snapshot(self, flavor: str) -> Snapshot | None:
+        mirror = self.mirrors.get(flavor)
+        return None if mirror is None else mirror.snapshot
+
+    # Who holds what
+
+    def holding_of(self, workload: Workload, since: float = 0.0) -> Holding:
+        """What an admitted workload holds."""
+        admission = workload.status.admission
+        assert admission is not None
+        usage = held(workload, admission, workload.status)
+        places = []
+        for one in admission.pod_sets:
+            part = workload.part(one.name)
+            if one.topology is not None and part is not None:
+                for flavor in dict.fromkeys(one.flavors.values()):
+                    if flavor in self.mirrors:
+                        places.append(Usage(one.topology, part.pod_set.shape, flavor))
+        return Holding(workload, admission.queue, usage, tuple(places), since=since)
+
+    def assume(self, holding: Holding) -> None:
+        self._charge(holding)
+        self.ledger.assume(holding)
+
+    def confirm(self, workload: Workload) -> None:
+        """What the cluster shows of a workload that holds quota."""
+        self._discharge(self.ledger.get(workload.key))
+        self.ledger.release(workload.key)
+        holding = self.holding_of(workload)
+        self._charge(holding)
+        self.ledger.confirm(holding)
+
+    def release(self, key: str) -> Holding | None:
+        self._discharge(self.ledger.get(key))
+        return self.ledger.release(key)
+
+    def expire(self, key: str) -> Holding | None:
+        if not self.ledger.is_assumed(key):
+            return None
+        self._discharge(self.ledger.get(key))
+        return self.ledger.expire(key)
+
+    def _charge(self, holding: Holding) -> None:
+        self.tree.add(holding.queue, holding.usage)
+        self.tree.commit()
+        for key, usage in _keyed(holding):
+            for mirror in self.mirrors.values():
+                mirror.admit(key, usage)
+
+    def _discharge(self, holding: Holding | None) -> None:
+        if holding is None:
+            return
+        self.tree.remove(holding.queue, holding.usage)
+        self.tree.commit()
+        for key, _ in _keyed(holding):
+            for mirror in self.mirrors.values():
+                mirror.release(key)
+
+    # Trying things out
+
+    def checkpoint(self) -> Mark:
+        rooms = tuple((one, one.checkpoint()) for one in (mirror.snapshot for mirror in self.mirrors.values()))
+        return Mark(self.tree.checkpoint(), rooms)
+
+    def rollback(self, mark: Mark) -> None:
+        self.tree.rollback(mark.quota)
+        for snapshot, place in mark.rooms:
+            snapshot.rollback(place)
+
+    def take_away(self, holding: Holding) -> None:
+        """As if the workload were gone."""
+        self.tree.remove(holding.queue, holding.usage)
+        self.charge_places(holding, -1)
+
+    def put_back(self, holding: Holding) -> None:
+        self.tree.add(holding.queue, holding.usage)
+        self.charge_places(holding, 1)
+
+    def add(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
+        """As if this were in use too."""
+        self.tree.add(queue, usage)
+        for place in places:
+            self._charge_place(place, self._leaves(place), 1)
+
+    def charge_places(self, holding: Holding, sign: int) -> None:
+        for at, place in enumerate(holding.places):
+            snapshot = self.snapshot(place.flavor)
+            if snapshot is None:
+                continue
+            known = holding.leaves.get(at)
+            if known is None or known[0] is not snapshot:
+                known = holding.leaves[at] = (snapshot, self._leaves(place))
+            self._charge_place(place, known[1], sign)
+
+    def _leaves(self, place: Usage) -> tuple[IntArray, IntArray]:
+        """The leaves of a place that are in the tree, each once, and the pods on each."""
+        snapshot = self.snapshot(place.flavor)
+        counts: dict[int, int] = {}
+        if snapshot is not None:
+            for name, count in place.assignment.domains:
+                leaf = snapshot.tree.leaf_of.get(name)
+                if leaf is not None:
+                    counts[leaf] = counts.get(leaf, 0) + count
+        return np.fromiter(counts, dtype=np.int64), np.fromiter(counts.values(), dtype=np.int64)
+
+    def _charge_place(self, place: Usage, at: tuple[IntArray, IntArray], sign: int) -> None:
+        snapshot = self.snapshot(place.flavor)
+        leaves, counts = at
+        if snapshot is not None and len(leaves):
+            snapshot.admit(leaves, sign * counts, place.shape.charge)
+
+
+def _keyed(holding: Holding) -> Iterable[tuple[str, Usage]]:
+    return ((f"{holding.key}#{at}", usage) for at, usage in enumerate(holding.places))

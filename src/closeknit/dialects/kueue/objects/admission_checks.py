@@ -1,0 +1,43 @@
+"""AdmissionCheck: who has to agree before a workload may start."""
+
+from __future__ import annotations
+
+from ....model.cluster_queue import AdmissionCheck
+from .wire import Condition, Meta, Raw, Wire, convert, reader
+
+ACTIVE = "Active"
+
+
+class Parameters(Wire, frozen=True):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class CheckSpec(Wire, frozen=True):
+    controller_name: str = ""
+    parameters: Parameters | None = None
+
+
+class CheckStatus(Wire, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class WireCheck(Wire, frozen=True):
+    metadata: Meta = Meta()
+    spec: CheckSpec = CheckSpec()
+    status: CheckStatus = CheckStatus()
+
+
+@reader
+def admission_check(raw: Raw) -> AdmissionCheck:
+    wire = convert(raw, WireCheck)
+    active = next((one.status == "True" for one in wire.status.conditions if one.type == ACTIVE), None)
+    return AdmissionCheck(wire.metadata.name, wire.spec.controller_name, active, _parameters(wire.spec.parameters))
+
+
+def _parameters(wire: Parameters | None) -> dict[str, str]:
+    """As the wire names them: apiGroup, kind, name."""
+    if wire is None:
+        return {}
+    return {"apiGroup": wire.api_group, "kind": wire.kind, "name": wire.name}

@@ -1,0 +1,124 @@
+"""A Workload's pod sets as parts of our own workload.
+
+Workloads are many and their pod templates are few: what a template comes to is worked out once and kept, so that
+equal pods also have the very same shape. Nothing is judged here; see `rules`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from ....model.request import PodSet
+from ....model.resources import amounts
+from ....model.shape import Shape
+from ....model.workload import Container, Part
+from ... import core
+from ..jobs.roles import MAIN
+from ..topology_request import TopologyRequest
+from .wire import Wire, convert, without_nulls
+
+KEPT = 4096
+"""How many pod templates are remembered."""
+
+_POD_FIELDS = ("runtimeClassName", "priority", "topologySpreadConstraints", "resourceClaims")
+_AFFINITIES = ("podAffinity", "podAntiAffinity")
+
+_encode = msgspec.json.Encoder().encode
+
+
+class WirePodSet(Wire, frozen=True):
+    """The template stays as it was written; a count of 0 is a count."""
+
+    name: str = ""
+    count: int | None = None
+    min_count: int | None = None
+    template: dict[str, Any] = msgspec.field(default_factory=dict)
+    topology_request: TopologyRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """What one pod of a template comes to."""
+
+    shape: Shape
+    requests: dict[str, int]
+    containers: tuple[Container, ...]
+    likeness: str
+
+
+def parts(wire: Iterable[WirePodSet], is_old: bool) -> tuple[Part, ...]:
+    """v1beta1 has no layers of slices, and drops them without a word."""
+    return tuple(_part(one, is_old) for one in wire)
+
+
+def _part(wire: WirePodSet, is_old: bool) -> Part:
+    pod = _pod(_encode(wire.template.get("spec") or {}))
+    request = wire.topology_request or TopologyRequest()
+    if is_old:
+        request.layers = None
+    pod_set = PodSet(
+        wire.name or MAIN,
+        1 if wire.count is None else wire.count,
+        pod.shape,
+        request.constraint(),
+        request.pod_set_group_name,
+        request.ranks(),
+    )
+    return Part(pod_set, dict(pod.requests), wire.min_count, pod.containers, pod.likeness)
+
+
+@lru_cache(maxsize=KEPT)
+def _pod(text: bytes) -> Pod:
+    raw = msgspec.json.decode(text)
+    spec = convert(raw, core.PodSpec)
+    shape = core.shape(spec)
+    return Pod(shape, dict(shape.requests), _containers(spec), likeness(raw))
+
+
+def _containers(spec: core.PodSpec) -> tuple[Container, ...]:
+    listed = (("containers", spec.containers), ("initContainers", spec.init_containers))
+    return tuple(
+        _container(one, f"{where}[{index}]") for where, several in listed for index, one in enumerate(several or ())
+    )
+
+
+def _container(wire: core.Container, path: str) -> Container:
+    needs = wire.resources or core.ResourceNeeds()
+    return Container(amounts(needs.requests or {}), amounts(needs.limits or {}), path)
+
+
+def likeness(spec: dict[str, Any]) -> str:
+    """A digest of what tells pods apart for a scheduler and is not in their shape; "" if there is nothing of it.
+
+    What each container asks for is part of it only if there are several: with one, the shape says it.
+    """
+    spec = without_nulls(spec)
+    told = {key: spec[key] for key in _POD_FIELDS if spec.get(key)}
+    affinity = spec.get("affinity") or {}
+    told |= {key: affinity[key] for key in _AFFINITIES if affinity.get(key)}
+    if spec.get("overhead"):
+        told["overhead"] = sorted(amounts(spec["overhead"]).items())
+    if spec.get("resources"):
+        told["resources"] = _asks(spec)
+    patience = [one.get("tolerationSeconds") for one in spec.get("tolerations") or ()]
+    if any(seconds is not None for seconds in patience):
+        told["tolerationSeconds"] = patience
+    containers = [spec.get("containers") or [], spec.get("initContainers") or []]
+    if any(one.get("ports") for several in containers for one in several):
+        told["ports"] = [[one.get("ports") or [] for one in several] for several in containers]
+    if containers[1] or len(containers[0]) > 1:
+        told["containers"] = [[[_asks(one), one.get("restartPolicy")] for one in several] for several in containers]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16] if told else ""
+
+
+def _asks(owner: dict[str, Any]) -> list[tuple[str, int]]:
+    """What a container, or the pod as a whole, asks for by itself."""
+    needs = owner.get("resources") or {}
+    return sorted(amounts(needs.get("requests") or {}).items())

@@ -1,0 +1,18 @@
+"""WorkloadPriorityClass: a priority by name. Its value stands at the top of the object."""
+
+from __future__ import annotations
+
+from ....model.priority_class import PriorityClass
+from .wire import Meta, Raw, Wire, convert, reader
+
+
+class WirePriorityClass(Wire, frozen=True):
+    metadata: Meta = Meta()
+    value: int = 0
+    description: str | None = None
+
+
+@reader
+def priority_class(raw: Raw) -> PriorityClass:
+    wire = convert(raw, WirePriorityClass)
+    return PriorityClass(wire.metadata.name, wire.value, wire.description or "")

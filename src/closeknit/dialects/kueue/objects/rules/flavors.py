@@ -1,0 +1,46 @@
+"""The rules for ResourceFlavors."""
+
+from __future__ import annotations
+
+from .....model.label_names import is_qualified_name
+from ....field import Field
+from ....node_choice import EFFECTS, LABEL_NAME, check_label, check_toleration, one_of
+from .values import check_length
+
+MAX_ENTRIES = 8
+OPERATORS = ("Equal", "Exists")
+
+
+def check_flavor(flavor: Field) -> None:
+    """Labels, taints and tolerations in form, at most 8 of each; a topology needs labels that say which nodes."""
+    spec = flavor.at("spec")
+    labels = spec.at("nodeLabels")
+    if spec.at("topologyName").text() and not labels.mapping():
+        labels.wrong("is missing, but the flavor has a topology", "give the label of the nodes that belong to it")
+    for field in (labels, spec.at("nodeTaints"), spec.at("tolerations")):
+        check_length(field, MAX_ENTRIES)
+    for key, field in labels.fields().items():
+        check_label(key, field)
+    _check_taints(spec.at("nodeTaints"))
+    for toleration in spec.at("tolerations").items():
+        check_toleration(toleration, OPERATORS)
+
+
+def _check_taints(taints: Field) -> None:
+    seen: set[tuple[str, str]] = set()
+    for taint in taints.items():
+        key, effect = taint.at("key").text(), taint.at("effect").text()
+        if not is_qualified_name(key):
+            taint.at("key").wrong(f'is "{key}", not a label name', LABEL_NAME)
+        one_of(taint.at("effect"), EFFECTS)
+        if (key, effect) in seen:
+            taint.wrong(f"is a second taint {key}:{effect}", "give each key and effect once")
+        seen.add((key, effect))
+
+
+def check_flavor_update(old: Field, new: Field) -> None:
+    """A flavor may gain a topology, not lose or exchange it."""
+    check_flavor(new)
+    before, after = old.at("spec", "topologyName").text(), new.at("spec", "topologyName")
+    if before and before != after.text():
+        after.wrong(f"cannot be changed from {before}", "make a new ResourceFlavor")

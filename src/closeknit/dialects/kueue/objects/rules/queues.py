@@ -1,0 +1,36 @@
+"""The rules for LocalQueues and Cohorts."""
+
+from __future__ import annotations
+
+from ....field import Field
+from ..cohorts import CohortSpec
+from ..local_queues import LocalQueueSpec
+from .cluster_queues import STOP_POLICIES
+from .quotas import Bounds, check_groups
+from .values import check_optional_reference, check_reference, check_spelling, check_weight, check_word
+
+
+def check_local_queue(queue: Field) -> None:
+    spec = queue.at("spec")
+    check_spelling(spec, LocalQueueSpec)
+    check_reference(spec.at("clusterQueue"), "a ClusterQueue")
+    check_word(spec.at("stopPolicy"), STOP_POLICIES, "")
+    check_weight(spec.at("fairSharing"))
+
+
+def check_local_queue_update(old: Field, new: Field) -> None:
+    check_local_queue(new)
+    before, after = old.at("spec", "clusterQueue").text(), new.at("spec", "clusterQueue")
+    if before != after.text():
+        after.wrong(f"cannot be changed from {before}", "make a new LocalQueue")
+
+
+def check_cohort(cohort: Field) -> None:
+    """Limits only with a parent; more than its own may be lent, for what its members have is lent on."""
+    spec = cohort.at("spec")
+    check_spelling(spec, CohortSpec)
+    parent = check_optional_reference(spec.at("parentName"))
+    if parent and parent == cohort.at("metadata", "name").text():
+        spec.at("parentName").warn("is the cohort itself: no queue in it can admit anything", "name another, or none")
+    check_groups(spec.at("resourceGroups"), Bounds(bool(parent), "a parent", lends_own=False))
+    check_weight(spec.at("fairSharing"))

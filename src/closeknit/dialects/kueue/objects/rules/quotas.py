@@ -1,0 +1,90 @@
+"""The rules of `resourceGroups`, for ClusterQueues and for Cohorts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .....model.label_names import is_qualified_name
+from ....field import Field, shown
+from .values import check_length, check_quantity, check_reference, check_repeats
+
+MAX_GROUPS = 16
+MAX_ENTRIES = 64
+MAX_IN_ALL = 256
+MAX_IN_GROUP = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What limits are allowed: `within` is the field that names whom to borrow from and lend to.
+
+    `lends_own` says that no more can be lent than is nominal.
+    """
+
+    has_lenders: bool
+    within: str
+    lends_own: bool
+
+
+def check_groups(groups: Field, bounds: Bounds) -> list[Field]:
+    """All of it; the names of all flavors, for others to refer to."""
+    check_length(groups, MAX_GROUPS)
+    covered = [one for group in groups.items() for one in group.at("coveredResources").items()]
+    flavors = [one.at("name") for group in groups.items() for one in group.at("flavors").items()]
+    for fields, what in ((covered, "resources"), (flavors, "flavors")):
+        if len(fields) > MAX_IN_ALL:
+            groups.wrong(f"has {len(fields)} {what} in all", f"use at most {MAX_IN_ALL}")
+    for group in groups.items():
+        _check_group(group, bounds)
+    check_repeats(covered, "resource")
+    check_repeats(flavors, "flavor")
+    return flavors
+
+
+def _check_group(group: Field, bounds: Bounds) -> None:
+    covered, flavors = group.at("coveredResources"), group.at("flavors")
+    resources = check_length(covered, MAX_ENTRIES, least=1)
+    size = resources * check_length(flavors, MAX_ENTRIES, least=1)
+    if size > MAX_IN_GROUP:
+        group.wrong(f"has {size} quotas", f"use at most {MAX_IN_GROUP} in a group")
+    for name in covered.items():
+        if not is_qualified_name(name.text()):
+            name.wrong(f"is {shown(name.text())}, not the name of a resource", "write one such as cpu")
+    names = [name.text() for name in covered.items()]
+    for flavor in flavors.items():
+        check_reference(flavor.at("name"), "a ResourceFlavor")
+        _check_order(flavor.at("resources"), names)
+        for quota in flavor.at("resources").items():
+            _check_quota(quota, bounds)
+
+
+def _check_order(resources: Field, covered: Sequence[str]) -> None:
+    """One quota for every resource that the group covers, in the same order."""
+    fields = [one.at("name") for one in resources.items()]
+    names = [field.text() for field in fields]
+    if not names and covered:
+        resources.wrong("is missing", f"give a quota for each of: {', '.join(covered)}")
+        return
+    for field, name in zip(fields, names, strict=True):
+        if name not in covered:
+            field.wrong(f"is {shown(name)}, which the group does not cover", "add it to coveredResources, or remove it")
+    missing = [name for name in covered if name not in names]
+    if missing:
+        resources.wrong(f"has no quota for {', '.join(missing)}", "give one for every resource that the group covers")
+    check_repeats(fields, "resource")
+    if sorted(names) == sorted(covered) and names != list(covered):
+        order = ", ".join(covered)
+        resources.wrong(f"lists {', '.join(names)}", f"keep to the order of coveredResources: {order}")
+
+
+def _check_quota(quota: Field, bounds: Bounds) -> None:
+    nominal = check_quantity(quota.at("nominalQuota"))
+    for key in ("borrowingLimit", "lendingLimit"):
+        limit = quota.at(key)
+        exact = check_quantity(limit) if limit.given else None
+        if limit.given and not bounds.has_lenders:
+            limit.wrong(f"stands without {bounds.within}", f"remove it, or give {bounds.within}")
+        if key == "lendingLimit" and bounds.lends_own and exact is not None and nominal is not None and exact > nominal:
+            text = f"is {limit.value}, more than the nominal quota of {quota.at('nominalQuota').value}"
+            limit.wrong(text, "lend at most what is there")

@@ -1,0 +1,133 @@
+"""The rules for Workloads beyond their pod sets, which the reader of jobs looks at.
+
+What a controller writes into the status is judged too: a status that contradicts its spec would be counted wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .....model.label_names import is_qualified_name
+from .....model.resources import amount
+from ....field import Field, shown
+from ....node_choice import LABEL_NAME, check_label
+from ... import keys
+from ...jobs.roles import MAIN
+from ..versions import PRIORITY_SOURCES
+from .values import INT32_MIN, check_length, check_optional_reference, check_quantity, check_word
+
+CHECK_STATES = ("Pending", "Ready", "Retry", "Rejected")
+MAX_GATES = 8
+MAX_CONDITIONS = 16
+MAX_CHECKS = 8
+MAX_TOLERATIONS = 8
+
+
+def check_workload(workload: Field) -> None:
+    spec = workload.at("spec")
+    check_optional_reference(spec.at("queueName"))
+    spec.at("priority").count(least=INT32_MIN)
+    spec.at("maximumExecutionTimeSeconds").count(least=1)
+    if spec.at("active").given and not isinstance(spec.at("active").value, bool):
+        spec.at("active").wrong(f"is {shown(spec.at('active').value)}", "give true or false")
+    _check_priority_class(spec)
+    check_length(spec.at("preemptionGates"), MAX_GATES)
+    for gate in spec.at("preemptionGates").items():
+        if not gate.at("name").text():
+            gate.at("name").wrong("is missing", "give the gate a name")
+    _check_templates(workload)
+    _check_status(workload)
+
+
+def _check_priority_class(spec: Field) -> None:
+    """Either version; a class without a priority says nothing, for the class is not looked up again."""
+    reference, name = spec.at("priorityClassRef"), spec.at("priorityClassName")
+    if reference.given:
+        kind = reference.at("group").text(), reference.at("kind").text()
+        if kind not in PRIORITY_SOURCES.values():
+            allowed = " or ".join(f"{group} {kind}" for group, kind in PRIORITY_SOURCES.values())
+            reference.wrong(f"is of {' '.join(kind).strip() or 'no kind'}", f"refer to {allowed}")
+        if not reference.at("name").text():
+            reference.at("name").wrong("is missing", "give the name of the class")
+    elif name.text():
+        check_word(spec.at("priorityClassSource"), tuple(PRIORITY_SOURCES), "")
+        if not spec.at("priorityClassSource").given:
+            spec.at("priorityClassSource").wrong("is missing", f"use one of: {', '.join(PRIORITY_SOURCES)}")
+    for field in (reference, name):
+        if field.given and not spec.at("priority").given:
+            field.wrong("stands without priority", "give the priority of the class too")
+
+
+def _check_templates(workload: Field) -> None:
+    """Labels and annotations that Kubernetes would refuse once pods are made; fewer pods do not go with elastic."""
+    elastic = is_elastic(workload)
+    for one in workload.at("spec", "podSets").items():
+        meta = one.at("template", "metadata")
+        for key, field in meta.at("labels").fields().items():
+            check_label(key, field)
+        for key, field in meta.at("annotations").fields().items():
+            field.text()
+            if not is_qualified_name(key.lower()):
+                field.wrong(f"{shown(key)} is not the name of an annotation", LABEL_NAME)
+        if elastic and one.at("minCount").given:
+            one.at("minCount").wrong("cannot stand in an elastic job", f"remove it, or the annotation {keys.ELASTIC}")
+
+
+def is_elastic(workload: Field) -> bool:
+    return workload.at("metadata", "annotations").mapping().get(keys.ELASTIC) == "true"
+
+
+def _check_status(workload: Field) -> None:
+    status = workload.at("status")
+    counts = pod_set_counts(workload)
+    check_length(status.at("conditions"), MAX_CONDITIONS)
+    _check_admission(workload, counts)
+    for one in status.at("reclaimablePods").items():
+        number, most = one.at("count").count(0), counts.get(one.at("name").text())
+        if _is_known(one.at("name"), counts) and most is not None and number > most:
+            one.at("count").wrong(f"is {number}", f"the pod set has {most} pods")
+    check_length(status.at("admissionChecks"), MAX_CHECKS)
+    for check in status.at("admissionChecks").items():
+        check_word(check.at("state"), CHECK_STATES, "")
+        for update in check.at("podSetUpdates").items():
+            _is_known(update.at("name"), counts)
+            check_length(update.at("tolerations"), MAX_TOLERATIONS)
+
+
+def _check_admission(workload: Field, counts: Mapping[str, int]) -> None:
+    admission = workload.at("status", "admission")
+    reserved = holds(workload, "QuotaReserved")
+    if reserved and not admission.given:
+        admission.wrong("is missing, but quota is reserved", "say what was reserved, or set QuotaReserved to False")
+    assignments = admission.at("podSetAssignments")
+    wanted = len(workload.at("spec", "podSets").items())
+    if reserved and admission.given and len(assignments.items()) != wanted:
+        assignments.wrong(f"has {len(assignments.items())} entries", f"give one for each of {wanted} pod sets")
+    for one in assignments.items():
+        _is_known(one.at("name"), counts)
+        _check_usage(one)
+
+
+def _check_usage(assignment: Field) -> None:
+    """Pods of a pod set use the same each."""
+    count = assignment.at("count").count(0)
+    for resource, field in assignment.at("resourceUsage").fields().items():
+        if check_quantity(field) is not None and count and amount(resource, field.value) % count:
+            field.wrong(f"is {field.value}, which {count} pods cannot share evenly", "give a multiple of the count")
+
+
+def _is_known(name: Field, counts: Mapping[str, int]) -> bool:
+    if (name.text() or MAIN) in counts:
+        return True
+    name.wrong(f"is {shown(name.text())}, which is no pod set", f"use one of: {', '.join(counts)}")
+    return False
+
+
+def pod_set_counts(workload: Field) -> dict[str, int]:
+    sets = workload.at("spec", "podSets").items()
+    return {one.at("name").text() or MAIN: one.at("count").count(1) for one in sets}
+
+
+def holds(workload: Field, kind: str) -> bool:
+    conditions = workload.at("status", "conditions").items()
+    return any(one.at("type").value == kind and one.at("status").value == "True" for one in conditions)

@@ -1,0 +1,25 @@
+"""Topology: the levels of a cluster, as node labels from coarse to fine."""
+
+from __future__ import annotations
+
+from ....model.topology import Topology
+from .wire import Meta, Raw, Wire, convert, reader
+
+
+class Level(Wire, frozen=True):
+    node_label: str = ""
+
+
+class TopologySpec(Wire, frozen=True):
+    levels: tuple[Level, ...] = ()
+
+
+class WireTopology(Wire, frozen=True):
+    metadata: Meta = Meta()
+    spec: TopologySpec = TopologySpec()
+
+
+@reader
+def topology(raw: Raw) -> Topology:
+    wire = convert(raw, WireTopology)
+    return Topology(wire.metadata.name, tuple(level.node_label for level in wire.spec.levels))

@@ -1,0 +1,86 @@
+"""Workload: what a job asks for, where it stands in line, and what has become of it."""
+
+from __future__ import annotations
+
+from ....model.shape import whole_number
+from ....model.workload import Status, Workload
+from .. import keys
+from .pod_sets import WirePodSet, parts
+from .status import WorkloadStatus, status
+from .status_form import workload_status
+from .tree import merged
+from .versions import to_v1beta2
+from .wire import Meta, Raw, Wire, convert, moment, reader
+
+JOB_UID = keys.PREFIX + "job-uid"
+BOOST = keys.PREFIX + "priority-boost"
+GATED_BY = keys.PREFIX + "admission-gated-by"
+REPLACES = keys.PREFIX + "workload-slice-replacement-for"
+
+
+class PriorityClassRef(Wire, frozen=True):
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class Gate(Wire, frozen=True):
+    name: str = ""
+
+
+class WorkloadSpec(Wire, frozen=True):
+    pod_sets: tuple[WirePodSet, ...] = ()
+    queue_name: str | None = None
+    priority_class_ref: PriorityClassRef | None = None
+    priority: int | None = None
+    active: bool | None = None
+    maximum_execution_time_seconds: int | None = None
+    preemption_gates: tuple[Gate, ...] = ()
+
+
+class WireWorkload(Wire, frozen=True):
+    api_version: str = ""
+    metadata: Meta = Meta()
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+@reader
+def workload(raw: Raw) -> Workload:
+    wire = convert(raw, WireWorkload)
+    meta, spec = wire.metadata, wire.spec
+    notes = meta.annotations
+    return Workload(
+        meta.namespace,
+        meta.name,
+        parts(spec.pod_sets, wire.api_version.endswith("/v1beta1")),
+        spec.queue_name or "",
+        meta.uid,
+        spec.priority or 0,
+        moment(meta.creation_timestamp),
+        spec.active is not False,
+        meta.labels.get(JOB_UID, ""),
+        whole_number(notes.get(BOOST, "")) or 0,
+        notes.get(GATED_BY, ""),
+        tuple(gate.name for gate in spec.preemption_gates),
+        notes.get(REPLACES, ""),
+        _owned_by_pod(meta),
+        spec.maximum_execution_time_seconds,
+        meta.generation,
+        status(wire.status),
+    )
+
+
+def with_status(raw: Raw, wanted: Status) -> Raw:
+    """The object, in v1beta2, with this status. What the status does not hold stays as others wrote it."""
+    raw = to_v1beta2(raw)
+    before, after = workload_status(workload(raw).status), workload_status(wanted)
+    return {**raw, "status": merged(raw.get("status") or {}, before, after)}
+
+
+def _owned_by_pod(meta: Meta) -> bool:
+    """Whether it stands for one bare pod; a pod group of one is a group all the same."""
+    if len(meta.owner_references) != 1 or meta.annotations.get(keys.IS_GROUP) == "true":
+        return False
+    owner = meta.owner_references[0]
+    return (owner.api_version, owner.kind) == ("v1", "Pod")

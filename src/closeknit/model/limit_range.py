@@ -1,0 +1,108 @@
+"""What a namespace allows one container or one pod to ask for, and what is wrong with a workload that asks for more.
+
+Several ranges hold together: the smallest maximum, the largest minimum, the first default. The sentences are those of
+Kueue, word for word, for they end up in conditions and events that people search for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .resources import Resources
+from .workload import Container, Part
+
+Kind = Literal["Container", "Pod"]
+
+ABOVE_LIMITS = "requests must not exceed its limits"
+ABOVE_MAX = "requests must not be above the limitRange max"
+BELOW_MIN = "requests must not be below the limitRange min"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRange:
+    """`default` is the limit, `default_request` the request of a container that names none."""
+
+    kind: Kind
+    min: Resources = field(default_factory=dict)
+    max: Resources = field(default_factory=dict)
+    default: Resources = field(default_factory=dict)
+    default_request: Resources = field(default_factory=dict)
+
+
+def combined(ranges: Iterable[LimitRange], kind: Kind) -> LimitRange | None:
+    """All ranges of a kind as one; None if there is none."""
+    of_kind = [one for one in ranges if one.kind == kind]
+    if not of_kind:
+        return None
+    return LimitRange(
+        kind,
+        _each(max, (one.min for one in of_kind)),
+        _each(min, (one.max for one in of_kind)),
+        _each(_first, (one.default for one in of_kind)),
+        _each(_first, (one.default_request for one in of_kind)),
+    )
+
+
+def violation(parts: Sequence[Part], ranges: Iterable[LimitRange]) -> str | None:
+    """Why a workload of these parts cannot run in a namespace with these ranges; None if it can."""
+    beyond = [one for index, part in enumerate(parts) for one in _beyond_limits(part, _path(index))]
+    if beyond:
+        return f"resources validation failed: {_listed(beyond)}"
+    listed = list(ranges)
+    container, pod = combined(listed, "Container"), combined(listed, "Pod")
+    outside = [one for index, part in enumerate(parts) for one in _outside_ranges(part, container, pod, _path(index))]
+    return f"resources didn't satisfy LimitRange constraints: {_listed(outside)}" if outside else None
+
+
+def _beyond_limits(part: Part, path: str) -> Iterator[str]:
+    for container in _in_order(part):
+        yield from _invalid(f"{path}.{container.path}", container.requests, container.limits, ABOVE_LIMITS)
+
+
+def _outside_ranges(part: Part, container: LimitRange | None, pod: LimitRange | None, path: str) -> Iterator[str]:
+    """A container is held to the larger of request and limit above, and to the smaller below."""
+    if container is not None:
+        for one in _in_order(part):
+            given = (one.requests, one.limits)
+            yield from _invalid(f"{path}.{one.path}", _each(max, given), container.max, ABOVE_MAX)
+            yield from _invalid(f"{path}.{one.path}", container.min, _each(min, given), BELOW_MIN)
+    if pod is not None:
+        yield from _invalid(path, part.requests, pod.max, ABOVE_MAX)
+        yield from _invalid(path, pod.min, part.requests, BELOW_MIN)
+
+
+def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Iterator[str]:
+    """Where what should be the smaller side is exceeded; a resource that one side does not name is no matter."""
+    names = sorted(name for name, value in larger.items() if value > smaller.get(name, value))
+    if names:
+        quoted = ",".join(f'"{name}"' for name in names)
+        yield f"{path}: Invalid value: [{quoted}]: {text}"
+
+
+def _in_order(part: Part) -> list[Container]:
+    """Init containers first, as they run."""
+    return sorted(part.containers, key=lambda one: not one.path.startswith("init"))
+
+
+def _path(index: int) -> str:
+    return f"spec.podSets[{index}].template.spec"
+
+
+def _listed(sentences: list[str]) -> str:
+    unique = list(dict.fromkeys(sentences))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+def _each(pick: Callable[[int, int], int], several: Iterable[Resources]) -> dict[str, int]:
+    """One amount for each resource that any of them names."""
+    result: dict[str, int] = {}
+    for resources in several:
+        for name, value in resources.items():
+            result[name] = pick(result[name], value) if name in result else value
+    return result
+
+
+def _first(one: int, _: int) -> int:
+    return one

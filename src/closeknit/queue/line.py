@@ -1,0 +1,180 @@
+"""The line before one ClusterQueue: who is next, and who was set aside until something changes.
+
+Workloads that a scheduler cannot tell apart form a class, with a heap of its own. When one of them cannot be
+admitted, none of them can: the class is set aside as a whole, and comes back as a whole, whatever its size. Only
+the first of each class stands in the heap of the line; entries that have become stale there are dropped on sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from ..model.cluster_queue import Strategy
+from .waiting import Waiting
+
+Order = tuple[int, float, str]
+
+
+@dataclass(slots=True, eq=False)
+class Likes:
+    """Workloads of one likeness; `parked` says that all of them are set aside."""
+
+    heap: list[tuple[Order, int]] = field(default_factory=list)
+    members: dict[int, Waiting] = field(default_factory=dict)
+    parked: bool = False
+    why: str = ""
+    shown: int = 0
+    """The ticket that stands for the class in the heap of the line."""
+
+
+class Line:
+    """Ready workloads by class, parked ones alone or by class, and at most one that is being looked at."""
+
+    def __init__(self, name: str, strategy: Strategy, by_class: bool = True) -> None:
+        self.name, self.strategy, self.by_class = name, strategy, by_class
+        self.classes: dict[Hashable, Likes] = {}
+        self.parked: dict[str, Waiting] = {}
+        self.in_hand: Waiting | None = None
+        self.preemptor: str | None = None
+        self.woken = False
+        self._heap: list[tuple[Order, int, Hashable]] = []
+        self._tickets: dict[str, int] = {}
+        self._where: dict[str, Hashable] = {}
+        self._next = 0
+
+    # Reading
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._tickets or key in self.parked
+
+    def get(self, key: str) -> Waiting | None:
+        if key in self.parked:
+            return self.parked[key]
+        ticket = self._tickets.get(key)
+        return None if ticket is None else self.classes[self._where[key]].members[ticket]
+
+    def ready(self) -> Iterator[Waiting]:
+        for likes in self.classes.values():
+            if not likes.parked:
+                yield from likes.members.values()
+
+    def set_aside(self) -> Iterator[Waiting]:
+        yield from self.parked.values()
+        for likes in self.classes.values():
+            if likes.parked:
+                yield from likes.members.values()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._first() is not None
+
+    def __len__(self) -> int:
+        return len(self._tickets) + len(self.parked)
+
+    # Changing
+
+    def push(self, entry: Waiting) -> None:
+        """Into its class: ready, or set aside if the class is."""
+        self.drop(entry.key)
+        likes = self.classes.setdefault(entry.likeness, Likes())
+        ticket = self._next = self._next + 1
+        self._tickets[entry.key], self._where[entry.key] = ticket, entry.likeness
+        likes.members[ticket] = entry
+        heappush(likes.heap, (entry.order, ticket))
+        if not likes.parked and likes.heap[0][1] == ticket:
+            self._show(entry.likeness, likes)
+
+    def park(self, entry: Waiting, why: str) -> None:
+        """Aside, alone."""
+        self.drop(entry.key)
+        entry.parked_for = why
+        self.parked[entry.key] = entry
+
+    def park_class(self, entry: Waiting, why: str) -> None:
+        """Aside, with all that are like it, now and until something wakes them."""
+        entry.parked_for = why
+        likes = self.classes.setdefault(entry.likeness, Likes())
+        likes.parked, likes.why = True, why
+        self.push(entry)
+
+    def drop(self, key: str) -> Waiting | None:
+        """Out of the line; None if it was not in it."""
+        ticket = self._tickets.pop(key, None)
+        if ticket is None:
+            return self.parked.pop(key, None)
+        likeness = self._where.pop(key)
+        likes = self.classes[likeness]
+        entry = likes.members.pop(ticket)
+        self._tidy(likeness, likes)
+        return entry
+
+    def pop(self) -> Waiting | None:
+        """The next one, taken in hand. A preemptor whose victims are on their way out stays first."""
+        found = self._sticky() or self._first()
+        if found is not None:
+            self.drop(found.key)
+            self.woken = False
+        self.in_hand = found
+        return found
+
+    def wake(self, may: Callable[[Waiting], bool], why: Callable[[str], bool]) -> int:
+        """Back into line whoever `may`, if what it was set aside for is of the kind that `why` accepts."""
+        self.woken = True
+        count = 0
+        for likeness, likes in list(self.classes.items()):
+            if likes.parked and why(likes.why):
+                likes.parked = False
+                count += len(likes.members)
+                if likes.members:
+                    self._show(likeness, likes)
+                else:
+                    del self.classes[likeness]
+        for entry in [one for one in self.parked.values() if why(one.parked_for) and may(one)]:
+            count += 1
+            self.push(entry)
+        return count
+
+    # How
+
+    def _sticky(self) -> Waiting | None:
+        if self.preemptor is None or self.strategy != "BestEffortFIFO":
+            return None
+        ticket = self._tickets.get(self.preemptor)
+        if ticket is None:
+            return None
+        likes = self.classes[self._where[self.preemptor]]
+        return None if likes.parked else likes.members[ticket]
+
+    def _first(self) -> Waiting | None:
+        heap = self._heap
+        while heap:
+            _, ticket, likeness = heap[0]
+            likes = self.classes.get(likeness)
+            if likes is not None and not likes.parked and ticket in likes.members:
+                return likes.members[ticket]
+            heappop(heap)
+            if likes is not None:
+                likes.shown = 0 if likes.shown == ticket else likes.shown
+                if not likes.parked:
+                    self._show(likeness, likes)
+        return None
+
+    def _show(self, likeness: Hashable, likes: Likes) -> None:
+        """Put the first of a class into the heap of the line."""
+        while likes.heap and likes.heap[0][1] not in likes.members:
+            heappop(likes.heap)
+        if likes.heap:
+            order, ticket = likes.heap[0]
+            if likes.shown != ticket:
+                likes.shown = ticket
+                heappush(self._heap, (order, ticket, likeness))
+
+    def _tidy(self, likeness: Hashable, likes: Likes) -> None:
+        """Empty classes go, unless they are remembered as set aside; heaps of mostly stale entries are rebuilt."""
+        if not likes.members and not likes.parked:
+            del self.classes[likeness]
+        elif len(likes.heap) > 2 * len(likes.members) + 16:
+            likes.heap = [entry for entry in likes.heap if entry[1] in likes.members]
+            heapify(likes.heap)

@@ -1,0 +1,187 @@
+"""All lines together: workloads find theirs through a LocalQueue, heads come out, the rest goes back or aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from ..model.cluster_queue import ClusterQueue, LocalQueue
+from ..model.gates import Gates
+from ..model.settings import Settings
+from ..model.workload import Status, Workload
+from .line import Line
+from .waiting import Waiting, waiting
+from .wake import PARKS_ITS_LIKES, RETRIES_AT_ONCE, RULES, Event, Reach, Stage, Why
+
+Matches = Callable[[Waiting], bool]
+
+
+class Lines:
+    """`stage` of a parked workload is kept as text in `parked_for`; `tree_of` names all queues under one root."""
+
+    def __init__(self, settings: Settings, gates: Gates) -> None:
+        self.settings, self.gates = settings, gates
+        self.lines: dict[str, Line] = {}
+        self.local_queues: dict[str, LocalQueue] = {}
+        self.line_of: dict[str, str] = {}
+        self.homeless: dict[str, Workload] = {}
+        """Workloads whose LocalQueue or ClusterQueue is missing or stopped."""
+
+    # Queues
+
+    def put_queue(self, queue: ClusterQueue) -> None:
+        line = self.lines.get(queue.name)
+        if line is None:
+            self.lines[queue.name] = Line(queue.name, queue.strategy)
+            self._house(self.homeless)
+        else:
+            line.strategy = queue.strategy
+
+    def drop_queue(self, name: str) -> None:
+        line = self.lines.pop(name, None)
+        if line is not None:
+            for entry in [*line.ready(), *line.set_aside()]:
+                self._leave(entry.workload)
+
+    def put_local_queue(self, queue: LocalQueue) -> None:
+        old = self.local_queues.get(queue.key)
+        self.local_queues[queue.key] = queue
+        if old is not None and (old.stop != queue.stop or old.cluster_queue != queue.cluster_queue):
+            self._empty(queue.key)
+        self._house(self.homeless)
+
+    def drop_local_queue(self, key: str) -> None:
+        if self.local_queues.pop(key, None) is not None:
+            self._empty(key)
+
+    def _empty(self, key: str) -> None:
+        for line in self.lines.values():
+            for entry in [*line.ready(), *line.set_aside()]:
+                if entry.workload.local_queue == key:
+                    line.drop(entry.key)
+                    self._leave(entry.workload)
+
+    def _leave(self, workload: Workload) -> None:
+        self.line_of.pop(workload.key, None)
+        self.homeless[workload.key] = workload
+
+    def _house(self, workloads: Mapping[str, Workload]) -> None:
+        for workload in list(workloads.values()):
+            if self.queue_of(workload) in self.lines:
+                del self.homeless[workload.key]
+                self.put(workload)
+
+    def queue_of(self, workload: Workload) -> str:
+        """The ClusterQueue that a workload waits for; empty if there is no way to one."""
+        local = self.local_queues.get(workload.local_queue)
+        return "" if local is None or local.stop != "None" else local.cluster_queue
+
+    # Workloads
+
+    def put(self, workload: Workload, now: float = 0.0) -> None:
+        """A workload that is new in line, or has changed. One that is being looked at is left alone."""
+        name = self.queue_of(workload)
+        line = self.lines.get(name)
+        if line is None:
+            self.drop(workload.key)
+            self.homeless[workload.key] = workload
+            return
+        if line.in_hand is not None and line.in_hand.key == workload.key:
+            return
+        known = self.line_of.get(workload.key)
+        if known is not None and known != name:
+            self.drop(workload.key)
+        entry = waiting(workload, name, self.settings, self.gates)
+        self._put(line, entry, now)
+
+    def _put(self, line: Line, entry: Waiting, now: float) -> None:
+        old = line.get(entry.key)
+        if old is not None:
+            entry.progress, entry.waits_since = old.progress, old.waits_since
+        self.line_of[entry.key] = line.name
+        if old is not None and entry.key in line.parked and not _changed(old, entry):
+            line.parked[entry.key] = entry
+            entry.parked_for = old.parked_for
+        elif (old is None or entry.key in line.parked) and backing_off(entry.workload.status, now):
+            line.park(entry, Stage.UNKNOWN.value)
+        else:
+            line.push(entry)
+
+    def drop(self, key: str) -> Waiting | None:
+        """Out of every line: it was admitted, finished, deleted, or may not be admitted now."""
+        self.homeless.pop(key, None)
+        line = self.lines.get(self.line_of.pop(key, ""))
+        if line is None:
+            return None
+        if line.preemptor == key:
+            line.preemptor = None
+        if line.in_hand is not None and line.in_hand.key == key:
+            line.in_hand = None
+        return line.drop(key)
+
+    def heads(self, active: Callable[[str], bool]) -> list[Waiting]:
+        """The first of every line whose queue is active, taken in hand."""
+        found = (line.pop() for line in self.lines.values() if active(line.name))
+        return [entry for entry in found if entry is not None]
+
+    def requeue(self, entry: Waiting, why: Why, stage: Stage, now: float) -> None:
+        """Back into line, or aside until something changes."""
+        line = self.lines.get(entry.queue)
+        if line is None or line.in_hand is None or line.in_hand.key != entry.key:
+            return
+        line.in_hand = None
+        if why is Why.PENDING_PREEMPTION:
+            line.preemptor = entry.key
+        strict = line.strategy == "StrictFIFO"
+        again = why in RETRIES_AT_ONCE or (strict and why is not Why.NAMESPACE)
+        again = again or line.woken or (entry.progress is not None and entry.progress.pending)
+        if backing_off(entry.workload.status, now):
+            line.park(entry, Stage.UNKNOWN.value)
+        elif again:
+            line.push(entry)
+        elif why in PARKS_ITS_LIKES and not strict and "SchedulingEquivalenceHashing" in self.gates:
+            line.park_class(entry, stage.value)
+        else:
+            line.park(entry, stage.value)
+
+    def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float) -> int:
+        """Tell lines that something happened; how many workloads it brought back."""
+        by_reason = "WakeByReason" in self.gates
+        wakes = {stage.value for stage in RULES[event].wakes}
+
+        def may(entry: Waiting) -> bool:
+            return matches(entry) and not backing_off(entry.workload.status, now)
+
+        def helps(reason: str) -> bool:
+            return not by_reason or reason in wakes
+
+        chosen = self.lines if RULES[event].reach is Reach.EVERYWHERE else queues
+        return sum(self.lines[name].wake(may, helps) for name in chosen if name in self.lines)
+
+    # Reading
+
+    def get(self, key: str) -> Waiting | None:
+        line = self.lines.get(self.line_of.get(key, ""))
+        if line is None:
+            return None
+        return line.in_hand if line.in_hand is not None and line.in_hand.key == key else line.get(key)
+
+    def ready(self) -> Iterator[Line]:
+        return (line for line in self.lines.values() if line.is_ready)
+
+
+def backing_off(status: Status, now: float) -> bool:
+    requeued = status.conditions.get("Requeued")
+    if requeued is not None and not requeued.holds:
+        return True
+    return status.requeue_at is not None and now < status.requeue_at
+
+
+def _changed(old: Waiting, new: Waiting) -> bool:
+    """Whether a parked workload deserves another look: its spec, or what was said about its eviction, changed."""
+    before, after = old.workload, new.workload
+    if old.likeness != new.likeness or before.generation != after.generation or before.boost != after.boost:
+        return True
+    if before.status.reclaimable != after.status.reclaimable or before.status.open_gates != after.status.open_gates:
+        return True
+    kinds = ("Evicted", "Requeued")
+    return any(before.status.conditions.get(kind) != after.status.conditions.get(kind) for kind in kinds)

@@ -1,0 +1,101 @@
+"""One workload in line: what it asks for, its place, and how far it has got through the flavors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from ..model.gates import Gates
+from ..model.settings import Settings
+from ..model.workload import Workload
+from ..quota.demand import Demand, demands
+
+Tried = Mapping[str, Mapping[str, int]]
+"""By pod set and resource: the index of the last flavor tried, -1 if there is none after it."""
+
+MILLISECOND = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Which flavors were tried in which cycle, and how the queue stood then."""
+
+    tried: Tried
+    cycle: int
+    generation: int
+    likeness: Hashable
+
+    @property
+    def pending(self) -> bool:
+        """Some flavor was not tried yet."""
+        return any(index != -1 for of_set in self.tried.values() for index in of_set.values())
+
+    def start(self, pod_set: str, resource: str) -> int:
+        return self.tried.get(pod_set, {}).get(resource, -1) + 1
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """`likeness` is equal for workloads that a scheduler cannot tell apart; what failed for one fails for all."""
+
+    workload: Workload
+    queue: str
+    demands: tuple[Demand, ...]
+    likeness: Hashable
+    priority: int
+    time: float
+    progress: Progress | None = None
+    parked_for: str = ""
+    waits_since: float | None = None
+    order: tuple[int, float, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = (-self.priority, self.time, self.workload.uid)
+
+    @property
+    def key(self) -> str:
+        return self.workload.key
+
+
+def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) -> Waiting:
+    asked = demands(workload, settings, "ReclaimablePods" in gates)
+    priority = effective_priority(workload, gates)
+    return Waiting(workload, queue, asked, _likeness(priority, asked), priority, queue_time(workload, settings, gates))
+
+
+def effective_priority(workload: Workload, gates: Gates) -> int:
+    return workload.priority + (workload.boost if "PriorityBoost" in gates else 0)
+
+
+def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
+    """Since when it is in line: its creation, unless it was evicted for pods not ready or by a check."""
+    conditions = workload.status.conditions
+    evicted = conditions.get("Evicted")
+    if evicted is not None and evicted.holds:
+        timed_out = evicted.reason == "PodsReadyTimeout" and settings.requeue_by == "Eviction"
+        if timed_out or evicted.reason == "AdmissionCheck":
+            return evicted.since
+    preempted = conditions.get("Preempted")
+    if (
+        "PrioritySortingWithinCohort" not in gates
+        and preempted is not None
+        and preempted.holds
+        and preempted.reason == "InCohortReclaimWhileBorrowing"
+    ):
+        return preempted.since + MILLISECOND
+    return workload.created
+
+
+def _likeness(priority: int, asked: tuple[Demand, ...]) -> Hashable:
+    return priority, tuple(
+        (
+            one.name,
+            one.count,
+            one.part.min_count,
+            one.part.pod_set.shape,
+            one.part.pod_set.constraint,
+            one.part.pod_set.group,
+            one.part.likeness,
+        )
+        for one in asked
+    )

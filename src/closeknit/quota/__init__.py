@@ -1,0 +1,1 @@
+"""Quota: the arithmetic of cohort trees, borrowing, lending and fair shares."""

@@ -1,0 +1,275 @@
+"""The quota tree: ClusterQueues are its leaves, cohorts its inner nodes, and each counts quota and usage.
+
+A node lends what it does not keep for itself. What it keeps (`local`: quota above its lending limit) is used first
+and is invisible to its parent; usage beyond it spills upwards. So a change at a queue touches only the path to its
+root, and a checkpoint is a place in the journal.
+
+    root    quota 10 + what the children lend       usage: what spilled over from below
+      ├─ a  quota 5, lending limit 2 → local 3      the first 3 it uses stay with it
+      └─ b  quota 0, borrowing limit 4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..model.cluster_queue import ClusterQueue
+from ..model.quota import Cohort, FlavorResource, Quota, Usage, minus, plus, quotas
+
+NO_QUOTA = Quota(0)
+
+
+class QuotaNode:
+    """One queue or cohort. `subtree` is its quota and what its children lend it, `local` what it does not lend."""
+
+    __slots__ = (
+        "children",
+        "height",
+        "is_queue",
+        "lendable",
+        "local",
+        "name",
+        "parent",
+        "potential",
+        "quotas",
+        "subtree",
+        "usage",
+        "weight",
+    )
+
+    def __init__(self, name: str, is_queue: bool, given: Mapping[FlavorResource, Quota], weight: float) -> None:
+        self.name, self.is_queue, self.weight = name, is_queue, weight
+        self.quotas = dict(given)
+        self.parent: QuotaNode | None = None
+        self.children: list[QuotaNode] = []
+        self.height = 0
+        self.subtree: dict[FlavorResource, int] = {}
+        self.local: dict[FlavorResource, int] = {}
+        self.usage: dict[FlavorResource, int] = {}
+        self.potential: dict[FlavorResource, int] = {}
+        self.lendable: dict[str, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"{'ClusterQueue' if self.is_queue else 'Cohort'} {self.name}"
+
+    @property
+    def root(self) -> QuotaNode:
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
+
+    @property
+    def ancestors(self) -> Iterator[QuotaNode]:
+        """Parent first, root last."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    @property
+    def path(self) -> str:
+        """From the root, as messages show it: /root/team/queue."""
+        return "".join(f"/{node.name}" for node in [*reversed(list(self.ancestors)), self])
+
+    def queues(self) -> Iterator[QuotaNode]:
+        """The ClusterQueues below, or the node itself if it is one."""
+        if self.is_queue:
+            yield self
+        for child in self.children:
+            yield from child.queues()
+
+    def nominal(self, fr: FlavorResource) -> int:
+        return self.quotas.get(fr, NO_QUOTA).nominal
+
+    def borrowing_limit(self, fr: FlavorResource) -> int | None:
+        return self.quotas.get(fr, NO_QUOTA).borrowing
+
+    # What is left
+
+    def local_available(self, fr: FlavorResource) -> int:
+        """What it could still use of what it does not lend."""
+        return max(0, minus(self.local.get(fr, 0), self.usage.get(fr, 0)))
+
+    def available(self, fr: FlavorResource) -> int:
+        """What it could still use, borrowing what it may; negative while it, or its tree, is in debt."""
+        usage = self.usage.get(fr, 0)
+        subtree = self.subtree.get(fr, 0)
+        if self.parent is None:
+            return minus(subtree, usage)
+        local = self.local.get(fr, 0)
+        above = self.parent.available(fr)
+        limit = self.borrowing_limit(fr)
+        if limit is not None:
+            lent = minus(subtree, local)
+            above = min(above, plus(minus(lent, max(0, minus(usage, local))), limit))
+        return plus(max(0, minus(local, usage)), above)
+
+    def potentially_available(self, fr: FlavorResource) -> int:
+        """What it could use if nothing in the tree were in use."""
+        known = self.potential.get(fr)
+        if known is None:
+            known = self.potential[fr] = self._potentially_available(fr)
+        return known
+
+    def _potentially_available(self, fr: FlavorResource) -> int:
+        subtree = self.subtree.get(fr, 0)
+        if self.parent is None:
+            return subtree
+        reach = plus(self.local.get(fr, 0), self.parent.potentially_available(fr))
+        limit = self.borrowing_limit(fr)
+        return reach if limit is None else min(reach, plus(subtree, limit))
+
+    # Borrowing
+
+    def borrows_with(self, fr: FlavorResource, more: int) -> bool:
+        return self.subtree.get(fr, 0) < plus(self.usage.get(fr, 0), more)
+
+    def is_borrowing(self, fr: FlavorResource) -> bool:
+        return self.subtree.get(fr, 0) < self.usage.get(fr, 0)
+
+    def within_nominal(self, frs: Iterable[FlavorResource]) -> bool:
+        return not any(self.subtree.get(fr, 0) < self.usage.get(fr, 0) for fr in frs)
+
+    def borrowing_height(self, fr: FlavorResource, more: int) -> tuple[int, bool]:
+        """How high up a request would borrow, 0 if not at all; and whether that is below the top of the tree."""
+        if self.parent is None or not self.borrows_with(fr, more):
+            return 0, self.parent is not None
+        remaining = minus(more, self.local_available(fr))
+        top = self.parent
+        for node in self.ancestors:
+            top = node
+            if not node.borrows_with(fr, remaining):
+                return node.height, node.parent is not None
+            remaining = minus(remaining, node.local_available(fr))
+        return top.height, False
+
+
+Undo = tuple[dict[FlavorResource, int], FlavorResource, int | None]
+
+
+class QuotaTree:
+    """All queues and cohorts. Cohorts that are only named exist too; `cyclic` are queues below a cycle of cohorts."""
+
+    def __init__(self, cluster_queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) -> None:
+        self.queues: dict[str, QuotaNode] = {}
+        self.cohorts: dict[str, QuotaNode] = {}
+        self.cyclic: set[str] = set()
+        self._journal: list[Undo] = []
+        parents = self._make_nodes(list(cluster_queues), list(cohorts))
+        self._connect(parents)
+        for root in self.roots():
+            _count(root)
+
+    def _make_nodes(self, cluster_queues: list[ClusterQueue], cohorts: list[Cohort]) -> dict[str, str]:
+        parents = {cohort.name: cohort.parent for cohort in cohorts}
+        for cohort in cohorts:
+            self.cohorts[cohort.name] = QuotaNode(cohort.name, False, dict(quotas(cohort.groups)), cohort.weight)
+        for queue in cluster_queues:
+            self.queues[queue.name] = QuotaNode(queue.name, True, dict(quotas(queue.groups)), queue.weight)
+            if queue.cohort:
+                self._cohort(queue.cohort)
+                self.queues[queue.name].parent = self.cohorts[queue.cohort]
+        for parent in parents.values():
+            if parent:
+                self._cohort(parent)
+        return parents
+
+    def _cohort(self, name: str) -> None:
+        """A cohort that has no object of its own: a root without quota."""
+        if name not in self.cohorts:
+            self.cohorts[name] = QuotaNode(name, False, {}, 0.0)
+
+    def _connect(self, parents: Mapping[str, str]) -> None:
+        """Join cohorts and queues; a cohort from which no root can be reached keeps no parent and no children."""
+        lost = {name for name in self.cohorts if not _reaches_root(name, parents)}
+        for name, parent in parents.items():
+            if parent and name not in lost:
+                self.cohorts[name].parent = self.cohorts[parent]
+        for queue in self.queues.values():
+            if queue.parent is not None and queue.parent.name in lost:
+                self.cyclic.add(queue.name)
+                queue.parent = None
+        for node in [*self.queues.values(), *self.cohorts.values()]:
+            if node.parent is not None:
+                node.parent.children.append(node)
+
+    def roots(self) -> list[QuotaNode]:
+        return [node for node in [*self.cohorts.values(), *self.queues.values()] if node.parent is None]
+
+    # Usage
+
+    def add(self, queue: str, usage: Usage) -> None:
+        node = self.queues.get(queue)
+        if node is not None:
+            for fr, amount in usage.items():
+                self._add(node, fr, amount)
+
+    def remove(self, queue: str, usage: Usage) -> None:
+        node = self.queues.get(queue)
+        if node is not None:
+            for fr, amount in usage.items():
+                self._remove(node, fr, amount)
+
+    def _add(self, node: QuotaNode | None, fr: FlavorResource, amount: int) -> None:
+        while node is not None and amount > 0:
+            used = self._note(node, fr)
+            node.usage[fr] = plus(used, amount)
+            amount = minus(amount, max(0, minus(node.local.get(fr, 0), used)))
+            node = node.parent
+
+    def _remove(self, node: QuotaNode | None, fr: FlavorResource, amount: int) -> None:
+        while node is not None and amount > 0:
+            used = self._note(node, fr)
+            spilled = minus(used, node.local.get(fr, 0))
+            node.usage[fr] = minus(used, amount)
+            amount = min(amount, spilled)
+            node = node.parent
+
+    def _note(self, node: QuotaNode, fr: FlavorResource) -> int:
+        before = node.usage.get(fr)
+        self._journal.append((node.usage, fr, before))
+        return before or 0
+
+    def checkpoint(self) -> int:
+        return len(self._journal)
+
+    def rollback(self, checkpoint: int) -> None:
+        """Undo what was added and removed since, newest first."""
+        while len(self._journal) > checkpoint:
+            column, fr, before = self._journal.pop()
+            if before is None:
+                del column[fr]
+            else:
+                column[fr] = before
+
+    def commit(self) -> None:
+        """Forget how to undo; what was written stays."""
+        self._journal.clear()
+
+
+def _reaches_root(name: str, parents: Mapping[str, str]) -> bool:
+    seen = set()
+    while name:
+        if name in seen:
+            return False
+        seen.add(name)
+        name = parents.get(name, "")
+    return True
+
+
+def _count(node: QuotaNode) -> None:
+    """Quota, local part and height of a node, its children first."""
+    for child in node.children:
+        _count(child)
+    node.subtree = {fr: quota.nominal for fr, quota in node.quotas.items()}
+    for child in node.children:
+        for fr, amount in child.subtree.items():
+            lent = minus(amount, child.local.get(fr, 0))
+            node.subtree[fr] = plus(node.subtree.get(fr, 0), lent)
+    for fr, amount in node.subtree.items():
+        limit = node.quotas.get(fr, NO_QUOTA).lending
+        if limit is not None:
+            node.local[fr] = max(0, minus(amount, limit))
+    if node.children:
+        node.height = 1 + max((child.height for child in node.children if not child.is_queue), default=0)

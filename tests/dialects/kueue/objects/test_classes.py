@@ -1,0 +1,72 @@
+"""The small kinds: checks, priority classes, provisioning, topologies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from closeknit.dialects.kueue.objects import admission_check, priority_class, provisioning_config, topology
+from closeknit.model.cluster_queue import AdmissionCheck
+from closeknit.model.priority_class import PriorityClass
+from closeknit.model.provisioning import ProvisioningConfig, Retry
+from closeknit.model.topology import Topology
+
+
+@pytest.mark.parametrize(
+    ("conditions", "active"),
+    [
+        (None, None),
+        ([{"type": "Other", "status": "True"}], None),
+        ([{"type": "Other", "status": "False"}, {"type": "Active", "status": "True"}], True),
+        ([{"type": "Active", "status": "False"}], False),
+        ([{"type": "Active", "status": "Unknown"}], False),
+    ],
+)
+def test_a_check_is_active_when_its_controller_says_so(conditions: Any, active: bool | None) -> None:
+    raw = {"metadata": {"name": "a"}, "spec": {"controllerName": "c"}, "status": {"conditions": conditions}}
+    assert admission_check(raw) == AdmissionCheck("a", "c", active)
+
+
+def test_a_check_may_have_parameters() -> None:
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "p"}
+    raw = {"metadata": {"name": "a"}, "spec": {"controllerName": "c", "parameters": parameters}}
+    assert admission_check(raw).parameters == parameters
+
+
+def test_the_value_of_a_priority_class_stands_at_the_top() -> None:
+    raw = {"metadata": {"name": "high"}, "value": 1000, "description": "soon"}
+    assert priority_class(raw) == PriorityClass("high", 1000, "soon")
+    assert priority_class({"metadata": {"name": "low"}, "value": -5}) == PriorityClass("low", -5)
+
+
+def test_provisioning_is_read_whole() -> None:
+    raw = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "provisioningClassName": "check-capacity.autoscaling.x-k8s.io",
+            "parameters": {"zone": "a"},
+            "managedResources": ["nvidia.com/gpu"],
+            "retryStrategy": {"backoffLimitCount": 0, "backoffMaxSeconds": 7},
+            "podSetUpdates": {"nodeSelector": [{"key": "pool", "valueFromProvisioningClassDetail": "poolName"}]},
+            "podSetMergePolicy": "IdenticalPodTemplates",
+        },
+    }
+    assert provisioning_config(raw) == ProvisioningConfig(
+        "p",
+        "check-capacity.autoscaling.x-k8s.io",
+        {"zone": "a"},
+        ("nvidia.com/gpu",),
+        Retry(0, 60, 7),
+        {"pool": "poolName"},
+        "IdenticalPodTemplates",
+    )
+
+
+def test_a_failed_request_is_made_three_times_again_unless_it_says_otherwise() -> None:
+    assert provisioning_config({"spec": {"provisioningClassName": "c"}}).retry == Retry(3, 60, 1800)
+
+
+def test_levels_come_in_order() -> None:
+    raw = {"metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "block"}, {"nodeLabel": "rack"}]}}
+    assert topology(raw) == Topology("t", ("block", "rack"))

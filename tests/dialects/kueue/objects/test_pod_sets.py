@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from closeknit.dialects.kueue.objects import workload
+from closeknit.dialects.kueue.objects.pod_sets import likeness
+from closeknit.model.request import Constraint, Layer, Ranks
+from closeknit.model.shape import Shape, Toleration
+from closeknit.model.workload import Container, Part
+
+
+def part(version: str = "v1beta2", **pod_set: Any) -> Part:
+    return workload({"apiVersion": f"kueue.x-k8s.io/{version}", "spec": {"podSets": [pod_set]}}).parts[0]
+
+
+def pod(**spec: Any) -> Part:
+    return part(template={"spec": spec})
+
+
+def asks(**requests: Any) -> dict[str, Any]:
+    return {"resources": {"requests": requests}}
+
+
+def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
+    for given in ({}, {"name": None, "count": None, "template": None}):
+        one = part(**given)
+        assert (one.name, one.pod_set.count, one.min_count) == ("main", 1, None)
+        assert (one.requests, one.containers, one.likeness) == ({}, (), "")
+    assert part(count=0).pod_set.count == 0
+    assert part(name="workers", count=4, minCount=2).min_count == 2
+
+
+def test_a_pod_asks_for_what_its_containers_ask_for() -> None:
+    one = pod(
+        containers=[asks(cpu="1", memory="1Gi"), asks(cpu="500m")],
+        initContainers=[{**asks(cpu="3"), "restartPolicy": "Always"}],
+        overhead={"memory": "1Mi"},
+    )
+    assert one.requests == {"cpu": 4500, "memory": 2**30 + 2**20}
+    assert dict(one.pod_set.shape.requests) == one.requests
+
+
+def test_containers_are_listed_by_path_each_with_its_own_words() -> None:
+    limited = {"resources": {"limits": {"cpu": "2"}, "requests": None}}
+    assert pod(containers=[asks(cpu=1), limited], initContainers=[asks(memory="1Ki")]).containers == (
+        Container({"cpu": 1000}, {}, "containers[0]"),
+        Container({}, {"cpu": 2000}, "containers[1]"),
+        Container({"memory": 1024}, {}, "initContainers[0]"),
+    )
+
+
+def test_a_quantity_of_null_is_none() -> None:
+    assert pod(containers=[asks(cpu=1, memory=None)]).requests == {"cpu": 1000}
+
+
+def test_the_shape_says_where_a_pod_may_go() -> None:
+    tolerations = [{"key": "a", "operator": "Exists"}]
+    assert pod(nodeSelector={"pool": "a"}, tolerations=tolerations).pod_set.shape == Shape.of(
+        {}, {"pool": "a"}, (Toleration("a", "Exists"),)
+    )
+
+
+def test_equal_templates_have_one_shape_and_requests_of_their_own() -> None:
+    first, second = pod(containers=[asks(cpu=7)]), pod(containers=[asks(cpu=7)])
+    assert first.pod_set.shape is second.pod_set.shape
+    assert first.requests is not second.requests
+
+
+def test_a_topology_request_is_read_as_it_stands() -> None:
+    one = part(
+        topologyRequest={
+            "preferred": "block",
+            "podSetGroupName": "g",
+            "podIndexLabel": "index",
+            "subGroupIndexLabel": "job",
+            "subGroupCount": 2,
+            "podSetSliceRequiredTopology": "rack",
+            "podSetSliceSize": 3,
+        }
+    )
+    assert one.pod_set.constraint == Constraint(preferred="block", slices=(Layer("rack", 3),))
+    assert (one.pod_set.group, one.pod_set.ranks) == ("g", Ranks("index", "job", 2))
+    assert part(topologyRequest=None).pod_set.constraint is None
+    assert part(topologyRequest={"unconstrained": True}).pod_set.constraint == Constraint(unconstrained=True)
+
+
+def test_layers_are_read_from_v1beta2_and_dropped_from_v1beta1() -> None:
+    layers = [{"topology": "rack", "size": 4}, {"topology": "host", "size": 2}]
+    request = {"required": "block", "podsetSliceRequiredTopologyConstraints": layers}
+    slices = (Layer("rack", 4), Layer("host", 2))
+    assert part(topologyRequest=request).pod_set.constraint == Constraint("block", slices=slices)
+    assert part("v1beta1", topologyRequest=request).pod_set.constraint == Constraint("block")
+
+
+PLAIN = {"containers": [asks(cpu=1)], "nodeSelector": {"a": "b"}, "restartPolicy": "Never"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"runtimeClassName": "kata"},
+        {"priority": 5},
+        {"topologySpreadConstraints": [{"maxSkew": 1}]},
+        {"resourceClaims": [{"name": "gpu"}]},
+        {"overhead": {"cpu": "1"}},
+        {"resources": {"requests": {"cpu": "1"}}},
+        {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}},
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}},
+        {"tolerations": [{"key": "a", "tolerationSeconds": 0}]},
+        {"containers": [{**asks(cpu=1), "ports": [{"containerPort": 80}]}]},
+        {"containers": [asks(cpu=1), asks(cpu=1)]},
+        {"initContainers": [asks(cpu=1)]},
+    ],
+)
+def test_what_the_shape_does_not_hold_tells_pods_apart(more: dict[str, Any]) -> None:
+    assert likeness({**PLAIN, **more}) not in ("", likeness({**PLAIN, "runtimeClassName": "other"}))
+
+
+def test_what_a_scheduler_does_not_look_at_tells_no_pods_apart() -> None:
+    assert likeness(PLAIN) == ""
+    assert likeness({**PLAIN, "affinity": {"nodeAffinity": {}, "podAffinity": None}, "overhead": {}}) == ""
+    image = [{**asks(cpu=1), "image": "a", "command": ["x"], "env": []}]
+    assert likeness({**PLAIN, "containers": image, "serviceAccountName": "s"}) == ""
+
+
+def test_likeness_is_short_stable_and_blind_to_spelling() -> None:
+    two = {"containers": [asks(cpu=1, memory="1Gi"), asks(cpu="2")], "runtimeClassName": "kata"}
+    same = {"runtimeClassName": "kata", "containers": [asks(memory="1024Mi", cpu="1000m"), asks(cpu="2", gpu=None)]}
+    assert likeness(two) == likeness(same)
+    assert len(likeness(two)) == 16
+    other = {**two, "containers": [asks(cpu=2, memory="1Gi"), asks(cpu=1)]}
+    assert likeness(two) != likeness(other)

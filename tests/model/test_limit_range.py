@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from closeknit.model.limit_range import LimitRange, combined, violation
+from closeknit.model.request import PodSet
+from closeknit.model.shape import Shape
+from closeknit.model.workload import Container, Part
+
+FIRST = "spec.podSets[0].template.spec"
+
+
+def part(*containers: Container, **requests: int) -> Part:
+    return Part(PodSet("main", 1, Shape.of(requests)), requests, containers=containers)
+
+
+def main(requests: dict[str, int], limits: dict[str, int] | None = None, path: str = "containers[0]") -> Container:
+    return Container(requests, limits or {}, path)
+
+
+def test_several_ranges_hold_together() -> None:
+    ranges = [
+        LimitRange("Container", {"cpu": 1}, {"cpu": 9, "memory": 5}, {"cpu": 3}, {"cpu": 4}),
+        LimitRange("Pod", {"cpu": 7}),
+        LimitRange("Container", {"cpu": 2}, {"cpu": 8}, {"cpu": 5, "gpu": 1}, {"cpu": 6}),
+    ]
+    assert combined(ranges, "Container") == LimitRange(
+        "Container", {"cpu": 2}, {"cpu": 8, "memory": 5}, {"cpu": 3, "gpu": 1}, {"cpu": 4}
+    )
+    assert combined(ranges, "Pod") == LimitRange("Pod", {"cpu": 7})
+    assert combined(ranges[:1], "Pod") is None
+
+
+def test_nothing_is_wrong_without_ranges_and_limits() -> None:
+    assert violation([part(main({"cpu": 500}), cpu=500)], []) is None
+
+
+def test_a_container_above_the_maximum_is_named_as_kueue_names_it() -> None:
+    assert violation([part(main({"cpu": 500}), cpu=500)], [LimitRange("Container", max={"cpu": 300})]) == (
+        "resources didn't satisfy LimitRange constraints: spec.podSets[0].template.spec.containers[0]: "
+        'Invalid value: ["cpu"]: requests must not be above the limitRange max'
+    )
+
+
+def test_a_container_below_the_minimum_is_named_too() -> None:
+    ranges = [LimitRange("Container", min={"memory": 10, "cpu": 600})]
+    assert violation([part(main({"cpu": 500, "memory": 9}), cpu=500)], ranges) == (
+        f"resources didn't satisfy LimitRange constraints: {FIRST}.containers[0]: "
+        'Invalid value: ["cpu","memory"]: requests must not be below the limitRange min'
+    )
+
+
+def test_a_limit_above_the_maximum_counts_as_a_request_does() -> None:
+    ranges = [LimitRange("Container", max={"cpu": 600})]
+    assert violation([part(main({"cpu": 500}, {"cpu": 600}))], ranges) is None
+    assert violation([part(main({"cpu": 500}, {"cpu": 700}))], ranges) is not None
+
+
+def test_the_smaller_of_request_and_limit_is_held_against_the_minimum() -> None:
+    ranges = [LimitRange("Container", min={"cpu": 600})]
+    assert violation([part(main({"cpu": 600}, {"cpu": 700}))], ranges) is None
+    assert violation([part(main({"cpu": 500}, {"cpu": 700}))], ranges) is not None
+
+
+def test_a_resource_that_a_container_does_not_name_breaks_no_range() -> None:
+    ranges = [LimitRange("Container", min={"gpu": 1}, max={"gpu": 2})]
+    assert violation([part(main({"cpu": 500}))], ranges) is None
+
+
+def test_pods_are_held_to_ranges_of_pods_by_all_they_ask_for() -> None:
+    both = (main({"cpu": 400}), main({"cpu": 400}, path="containers[1]"))
+    assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 800})]) is None
+    assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 700})]) == (
+        f"resources didn't satisfy LimitRange constraints: {FIRST}: "
+        'Invalid value: ["cpu"]: requests must not be above the limitRange max'
+    )
+    assert violation([part(*both, cpu=800)], [LimitRange("Pod", min={"cpu": 900})]) == (
+        f"resources didn't satisfy LimitRange constraints: {FIRST}: "
+        'Invalid value: ["cpu"]: requests must not be below the limitRange min'
+    )
+
+
+def test_a_request_above_its_limit_is_said_before_any_range() -> None:
+    parts = [part(main({"cpu": 100})), part(main({"cpu": 500}, {"cpu": 400}))]
+    assert violation(parts, [LimitRange("Container", max={"cpu": 1})]) == (
+        "resources validation failed: spec.podSets[1].template.spec.containers[0]: "
+        'Invalid value: ["cpu"]: requests must not exceed its limits'
+    )
+
+
+def test_several_mistakes_stand_in_brackets_init_containers_first() -> None:
+    containers = (main({"cpu": 500}), main({"cpu": 600}, path="initContainers[0]"))
+    text = violation([part(*containers)], [LimitRange("Container", max={"cpu": 300})])
+    above = 'Invalid value: ["cpu"]: requests must not be above the limitRange max'
+    assert text == (
+        "resources didn't satisfy LimitRange constraints: "
+        f"[{FIRST}.initContainers[0]: {above}, {FIRST}.containers[0]: {above}]"
+    )
