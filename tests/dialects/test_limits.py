@@ -63,7 +63,10 @@ def test_defaults_fill_what_a_container_does_not_say() -> None:
 
 
 def test_of_several_ranges_the_first_default_counts() -> None:
-    ranges = [LimitRange("Container", default_request={"cpu": 500}), LimitRange("Container", default_request={"cpu": 1})]
+    ranges = [
+        LimitRange("Container", default_request={"cpu": 500}),
+        LimitRange("Container", default_request={"cpu": 1}),
+    ]
     assert needs(adjusted(pod({}), ranges, {})) == [{"requests": {"cpu": "500m"}}]
 
 

@@ -94,7 +94,7 @@ class _Turns:
     def take(self, entry: Entry) -> None:
         verdict = Verdict.FITS
         deferred = False
-        if entry.nomination is not None and entry.nomination.works:
+        if entry.plan.mode is not Mode.NO_FIT:
             verdict, deferred = self._checked(entry)
         if entry.workload.status.unhealthy and not entry.plan.fits and self._fails_fast():
             self._evict(entry)
@@ -129,7 +129,8 @@ class _Turns:
         verdict = recheck(self.world, entry, self.victims.values())
         if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
             entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan))
-            if entry.nomination.works:
+            _note_progress(self.world, entry, self.number)
+            if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
         if verdict is Verdict.FITS and entry.plan.fits and self.victims and "VerifyBeforeAdmit" in gates:
             return verdict, recheck(self.world, entry, ()) is not Verdict.FITS
@@ -143,6 +144,7 @@ class _Turns:
         gone = frozenset(self.victims)
         entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan), gone)
         self.world.rollback(mark)
+        _note_progress(self.world, entry, self.number)
         fits = entry.plan.fits
         entry.recomputed = "deferred_fit" if fits else "new_targets" if entry.victims else "skipped"
         return fits

@@ -79,6 +79,9 @@ class _Trial:
         self.victims: list[Victim] = []
         self.fits = False
         self.own_path = set(search.node.ancestors)
+        gates = search.world.gates
+        self.is_due = "FairSharingPreemptWithinNominal" in gates and search.node.within_nominal(search.contested)
+        """What the newcomer asks for is its own queue's, as things stand before anybody goes."""
 
     def first_rule(self, candidates: dict[str, list[Holding]], rule: Rule) -> dict[str, list[Holding]]:
         """Take victims until it fits; who was passed over, by queue."""
@@ -87,7 +90,7 @@ class _Trial:
         for queue in self._targets(left):
             if queue is self.search.node:
                 self._take(left[queue.name].pop(0), Cause.IN_QUEUE)
-            elif self._is_due():
+            elif self.is_due:
                 self._take(left[queue.name].pop(0), Cause.RECLAIM)
             else:
                 passed_over.setdefault(queue.name, []).extend(self._take_fair(queue, left[queue.name], rule))
@@ -137,11 +140,6 @@ class _Trial:
         share = share_of(theirs)
         tree.rollback(mark)
         return share
-
-    def _is_due(self) -> bool:
-        """What the newcomer asks for is its own queue's."""
-        gates = self.search.world.gates
-        return "FairSharingPreemptWithinNominal" in gates and self.search.node.within_nominal(self.search.contested)
 
     # Whose turn it is
 

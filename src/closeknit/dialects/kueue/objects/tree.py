@@ -22,8 +22,8 @@ import msgspec
 
 from .wire import Raw, convert
 
-KEYS = (("name",), ("type",), ("reason", "underlyingCause"))
-"""By what items are told apart: pod sets and flavors, conditions, counts of evictions."""
+KEYS = (("name",), ("type",), ("coveredResources",), ("reason", "underlyingCause"))
+"""By what items are told apart: pod sets and flavors, conditions, groups of resources, counts of evictions."""
 
 _ABSENT: Any = object()
 
