@@ -50,7 +50,11 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
         used = (world.flavors[flavor].topology for flavor in queue.flavors if flavor in world.flavors)
         unknown = list(dict.fromkeys(one for one in used if one and one not in world.topologies))
         if unknown:
-            yield "TopologyNotFound", f"there is no Topology {','.join(unknown)} for TAS flavor", "create the topologies"
+            yield (
+                "TopologyNotFound",
+                f"there is no Topology {','.join(unknown)} for TAS flavor",
+                "create the topologies",
+            )
     if name in world.tree.cyclic:
         yield "CohortCycle", f"cohort {queue.cohort} is its own ancestor", "change a Cohort's spec.parentName"
 

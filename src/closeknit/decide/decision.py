@@ -1,11 +1,11 @@
 """Decisions: what a cycle came to, as values. Whoever runs the cycle carries them out, and may fail to.
 
-    Admit       quota, and places where there are any
-    Preempt     a victim has to go; it keeps what it holds until it has stopped
-    Evict       no node takes the place of one that failed
-    Wait        not this time, with a reason
-    Retry       a second pass that came to nothing
-    Replace     a slice of an elastic job gives way to its successor
+Admit       quota, and places where there are any
+Preempt     a victim has to go; it keeps what it holds until it has stopped
+Evict       no node takes the place of one that failed
+Wait        not this time, with a reason
+Retry       a second pass that came to nothing
+Replace     a slice of an elastic job gives way to its successor
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from .victims import Cause, Search, Victim, allowed, needed, order, queue_times
 Rule = Callable[[Share, Share, Share], bool]
 
 RULES: dict[str, Rule] = {
-    FINAL_SHARE: lambda mine, before, after: mine <= after,
-    INITIAL_SHARE: lambda mine, before, after: mine < before,
+    FINAL_SHARE: lambda mine, _before, after: mine <= after,
+    INITIAL_SHARE: lambda mine, before, _after: mine < before,
 }
 """By the preemptor's share and the victim's side before and after."""
 
@@ -182,7 +182,7 @@ class _Trial:
             elif best is None or share > best_share:
                 best, best_share = child, share
             elif share == best_share and key(left[child.name][0]) < key(left[best.name][0]):
-                best, best_share = child, share
+                best = child
         return best
 
     def _highest_cohort(self, node: QuotaNode, pruned: set[QuotaNode]) -> QuotaNode | None:

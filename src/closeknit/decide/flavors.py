@@ -17,9 +17,9 @@ from ..model.flavor import Flavor
 from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, minus, plus
 from ..model.resources import PODS, canonical
 from ..model.shape import HARD_EFFECTS, Requirement, Shape, Term
+from ..queue.waiting import Progress
 from ..quota.demand import Demand, sum_requests
 from ..quota.tree import QuotaNode
-from ..queue.waiting import Progress
 from .plan import Attempt, Choice, Mode, Plan, PodSetPlan, Severity
 from .world import World
 
@@ -168,7 +168,9 @@ class Walk:
             for resource in wanted:
                 pin = None if self.query.pins is None else self.query.pins.get((member.name, resource), "")
                 if pin is not None and pin != name and resource in member.total:
-                    return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+                    return (
+                        f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+                    )
         flavor = self.query.world.flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"
@@ -215,8 +217,10 @@ def _beyond(fr: FlavorResource, before: int, amount: int, most: int) -> str:
 
 def preferred(left: tuple[Mode, int], right: tuple[Mode, int], rule: Fungibility) -> bool:
     """Whether `left` (mode, how high it borrows) is strictly better."""
-    if left[0] <= Mode.NO_CANDIDATES or right[0] <= Mode.NO_CANDIDATES:
+    if min(left[0], right[0]) <= Mode.NO_CANDIDATES and left[0] is not right[0]:
         return left[0] > right[0]
+    if left[0] is Mode.NO_FIT:
+        return False
     if rule.preference == "PreemptionOverBorrowing":
         return (-left[1], left[0]) > (-right[1], right[0])
     return (left[0], -left[1]) > (right[0], -right[1])

@@ -164,9 +164,7 @@ def _find(search: Search) -> list[Victim]:
     return fair(search) if search.world.settings.fair_sharing else classical(search)
 
 
-def _simulate(
-    world: World, entry: Waiting, gone: frozenset[str], fr: FlavorResource, amount: int
-) -> tuple[Mode, int]:
+def _simulate(world: World, entry: Waiting, gone: frozenset[str], fr: FlavorResource, amount: int) -> tuple[Mode, int]:
     """What it would take to get this much of one resource, quota alone."""
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     search = Search(world, entry, queue, node, {fr: amount}, frozenset({fr}), lambda: True, gone)
@@ -185,9 +183,7 @@ def _simulate(
 # With fewer pods
 
 
-def _with_fewer(
-    demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], Nomination]
-) -> Nomination | None:
+def _with_fewer(demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], Nomination]) -> Nomination | None:
     """The largest numbers of pods that work, found by halving; None if not even the least do.
 
     Pod sets shrink together: with 10 to 4 and 5 to 2 pods, step 3 of 9 is 8 and 4.

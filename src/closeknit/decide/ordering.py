@@ -14,7 +14,9 @@ IsPreemptor = Callable[[Entry], bool]
 
 def in_order(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
     """Each entry once; under fair sharing whose turn it is depends on what those before it got."""
-    return _fair(world, entries, is_preemptor) if world.settings.fair_sharing else _classical(world, entries, is_preemptor)
+    return (
+        _fair(world, entries, is_preemptor) if world.settings.fair_sharing else _classical(world, entries, is_preemptor)
+    )
 
 
 def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:

@@ -102,7 +102,9 @@ def _together(world: World, workload: Workload, wanted: list[Usage]) -> bool:
             if snapshot is None:
                 return False
             leaves = [snapshot.tree.leaf_of[path] for path in place.assignment.values]
-            used = [snapshot.index[name] for name, amount in place.shape.charge if amount > 0 and name in snapshot.index]
+            used = [
+                snapshot.index[name] for name, amount in place.shape.charge if amount > 0 and name in snapshot.index
+            ]
             if (snapshot.remaining[np.ix_(used, leaves)] < 0).any():
                 return False
         return True

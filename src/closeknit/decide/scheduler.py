@@ -114,7 +114,9 @@ class Scheduler:
         due = [key for key, (at, _) in self.second_pass.items() if at <= now]
         holdings = [self.world.ledger.get(key) for key in due]
         return [
-            waiting(one.workload, one.queue, self.world.settings, self.world.gates) for one in holdings if one is not None
+            waiting(one.workload, one.queue, self.world.settings, self.world.gates)
+            for one in holdings
+            if one is not None
         ]
 
     def _is_preemptor(self, entry: Entry) -> bool:

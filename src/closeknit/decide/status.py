@@ -57,7 +57,7 @@ def _admitted(world: World, decision: Admit, now: float) -> Changed:
         waited = f"{message}, wait time since queued was {_seconds(now, since)}s{_considered(decision.plan)}"
         events.append(Event(workload.key, "Normal", "QuotaReserved", waited))
     was_admitted = workload.admitted
-    if is_ready(world, queue, status):
+    if is_ready(queue, status):
         status = status.condition("Admitted", True, "Admitted", "The workload is admitted", now, workload.generation)
         if not was_admitted:
             reserved = status.conditions["QuotaReserved"].since
@@ -73,7 +73,7 @@ def _not_yet(status: Status, now: float, generation: int) -> Status:
     return status.condition("Admitted", False, reason, message, now, generation)
 
 
-def is_ready(world: World, queue: ClusterQueue, status: Status) -> bool:
+def is_ready(queue: ClusterQueue, status: Status) -> bool:
     """Whether an admission counts: all checks of its flavors are listed and ready, and every place is known."""
     if status.admission is None or any(one.delayed == "Pending" for one in status.admission.pod_sets):
         return False
@@ -173,8 +173,7 @@ def _ranks(world: World, decision: Preempt) -> str:
 def _replaced(decision: Replace, now: float) -> Changed:
     old, by = decision.old, decision.by
     message = (
-        f"Replaced to accommodate a workload (UID: {by.uid}, JobUID: {by.job_uid}) "
-        "due to workload slice aggregation"
+        f"Replaced to accommodate a workload (UID: {by.uid}, JobUID: {by.job_uid}) due to workload slice aggregation"
     )
     status = old.status.condition("Finished", True, "WorkloadSliceReplaced", message, now, old.generation)
     return replace(old, status=status), [Event(old.key, "Normal", "WorkloadSliceReplaced", message)]

@@ -68,7 +68,7 @@ def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
             text = f"more than one TAS flavor assigned: {names}" if flavors else "no TAS flavor assigned"
             return Placed({}, one.name, text)
         name = flavors[0]
-        if is_delayed(world, query.queue, workload, one, name):
+        if is_delayed(world, query.queue, workload, name):
             one.delayed = "Pending"
             continue
         found.append(ask(world, workload, one.demand.part.pod_set, one.demand.count, name))
@@ -113,7 +113,7 @@ def _flavors_of(world: World, plan: Plan, one: PodSetPlan) -> list[str]:
     return sorted(name for name in chosen if name in world.mirrors)
 
 
-def is_delayed(world: World, queue: ClusterQueue, workload: Workload, one: PodSetPlan, flavor: str) -> bool:
+def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: str) -> bool:
     """Quota first, places later: nodes are still to be provisioned, or are in another cluster."""
     if workload.reserved:
         return False
@@ -194,7 +194,9 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
         snapshot = world.snapshot(flavor)
         assert snapshot is not None
         broken = by_flavor[flavor]
-        result = replace_node(snapshot, broken, workload.status.unhealthy[0], Policy(world.gates), workload.owned_by_pod)
+        result = replace_node(
+            snapshot, broken, workload.status.unhealthy[0], Policy(world.gates), workload.owned_by_pod
+        )
         for outcome in result.outcomes:
             if outcome.reason is not None or outcome.assignment is None:
                 return Placed({}, outcome.pod_set.name, str(outcome.reason))
@@ -208,9 +210,9 @@ def _uses(given: PodSetAssignment, lost: set[str]) -> bool:
 
 def places(world: World, plan: Plan) -> list[Usage]:
     """What a plan would take of the nodes."""
-    found = []
-    for one in plan.pod_sets:
-        if one.topology is not None:
-            for flavor in _flavors_of(world, plan, one):
-                found.append(Usage(one.topology, one.demand.part.pod_set.shape, flavor))
-    return found
+    return [
+        Usage(one.topology, one.demand.part.pod_set.shape, flavor)
+        for one in plan.pod_sets
+        if one.topology is not None
+        for flavor in _flavors_of(world, plan, one)
+    ]

@@ -98,7 +98,9 @@ def order(world: World, own: str) -> Callable[[Holding], tuple[bool, bool, int, 
     return key
 
 
-def allowed(policy: str, preemptor: Waiting, candidate: Workload, world: World, time: Callable[[Workload], float]) -> bool:
+def allowed(
+    policy: str, preemptor: Waiting, candidate: Workload, world: World, time: Callable[[Workload], float]
+) -> bool:
     """Whether a policy lets this workload be preempted."""
     if policy == "Any":
         return True

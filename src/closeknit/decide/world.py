@@ -188,13 +188,13 @@ class World:
         admission = workload.status.admission
         assert admission is not None
         usage = held(workload, admission, workload.status)
-        places = []
-        for one in admission.pod_sets:
-            part = workload.part(one.name)
-            if one.topology is not None and part is not None:
-                for flavor in dict.fromkeys(one.flavors.values()):
-                    if flavor in self.mirrors:
-                        places.append(Usage(one.topology, part.pod_set.shape, flavor))
+        places = [
+            Usage(one.topology, part.pod_set.shape, flavor)
+            for one in admission.pod_sets
+            if one.topology is not None and (part := workload.part(one.name)) is not None
+            for flavor in dict.fromkeys(one.flavors.values())
+            if flavor in self.mirrors
+        ]
         return Holding(workload, admission.queue, usage, tuple(places), since=since)
 
     def assume(self, holding: Holding) -> None:

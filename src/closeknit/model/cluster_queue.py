@@ -54,6 +54,10 @@ class CheckRule(NamedTuple):
     flavors: tuple[str, ...] = ()
 
 
+DEFAULT_FUNGIBILITY = Fungibility()
+NO_PREEMPTION = Preemption()
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterQueue:
     """`selector` None matches no namespace."""
@@ -63,8 +67,8 @@ class ClusterQueue:
     cohort: str = ""
     strategy: Strategy = "BestEffortFIFO"
     selector: Selector | None = None
-    fungibility: Fungibility = Fungibility()
-    preemption: Preemption = Preemption()
+    fungibility: Fungibility = DEFAULT_FUNGIBILITY
+    preemption: Preemption = NO_PREEMPTION
     checks: tuple[CheckRule, ...] = ()
     stop: StopPolicy = "None"
     weight: float = 1.0

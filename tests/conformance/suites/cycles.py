@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from closeknit.decide.decision import Admit, Evict, Preempt, Replace, Wait
@@ -59,13 +60,14 @@ def _run(built: Scheduler, case: Case, before: dict[str, Workload], at: float) -
 def _failed(built: Scheduler, decision: Any, error: str, at: float) -> list[Event]:
     if isinstance(decision, Admit):
         built.failed(decision.workload, at)
-    if isinstance(decision, Evict):
-        if "not found" not in error:
-            return carried_out(built.world, built.not_evicted(decision, at), at)[0][1]
+    if isinstance(decision, Evict) and "not found" not in error:
+        return carried_out(built.world, built.not_evicted(decision, at), at)[0][1]
     return []
 
 
-def _shown(case: Case, built: Scheduler, before: dict[str, Workload], known: dict[str, Workload], events: list[Event]) -> Any:
+def _shown(
+    case: Case, built: Scheduler, before: dict[str, Workload], known: dict[str, Workload], events: list[Event]
+) -> Any:
     answer: dict[str, Any] = {
         "left": _by_queue(built, ready=True),
         "inadmissible": _by_queue(built, ready=False),
@@ -87,7 +89,9 @@ def _shown(case: Case, built: Scheduler, before: dict[str, Workload], known: dic
     if case.get("wantPreemptionTargetRecomputations"):
         outcomes = Counter((entry.queue, entry.recomputed) for entry in built.last.entries if entry.recomputed)
         listed = case["wantPreemptionTargetRecomputations"]
-        answer["recomputed"] = {f"{q} {what}": outcomes.get((q, what), 0) for q, each in listed.items() for what in each}
+        answer["recomputed"] = {
+            f"{q} {what}": outcomes.get((q, what), 0) for q, each in listed.items() for what in each
+        }
     return answer
 
 
@@ -148,7 +152,11 @@ def _status(raw: Any) -> Any:
 def waves(case: Case) -> Prepared:
     """Several cycles in waves, with finishes, un-parking and completed evictions."""
     want = [_wave_wanted(one) for one in case["want"]]
-    return Prepared(lambda: _Play(case).run(), lambda answers: [_only(one, full) for one, full in zip(answers, want, strict=True)], want)
+    return Prepared(
+        lambda: _Play(case).run(),
+        lambda answers: [_only(one, full) for one, full in zip(answers, want, strict=True)],
+        want,
+    )
 
 
 def _wave_wanted(one: dict[str, Any]) -> dict[str, Any]:
@@ -247,8 +255,6 @@ class _Play:
 
 def stopped(one: Workload, at: float) -> Workload:
     """An eviction that is complete: the workload gave back its quota and may queue again."""
-    from dataclasses import replace
-
     status = one.status.condition("Requeued", True, "Preempted", "", at)
     status = status.condition("QuotaReserved", False, "PendingEvaluation", "", at)
     status = status.condition("Admitted", False, "NoReservation", "", at)

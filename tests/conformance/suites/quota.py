@@ -10,9 +10,9 @@ from closeknit.decide.victims import Search, Victim, classical
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.model.quota import FlavorResource
 from closeknit.model.settings import FAIR, Settings
+from closeknit.queue.waiting import waiting
 from closeknit.quota.share import share_of
 from closeknit.quota.tree import QuotaNode, QuotaTree
-from closeknit.queue.waiting import waiting
 
 from .case import Case, Prepared
 from .cluster import scheduler
@@ -86,7 +86,9 @@ def _plain(raw: dict[str, Any]) -> dict[str, dict[str, int]]:
 
 def _each(tree: QuotaTree, wanted: dict[str, Any], ask: Any) -> dict[str, dict[str, int]]:
     nodes = {**tree.cohorts, **tree.queues}
-    return {name: {str(_key(text)): ask(nodes[name], _key(text)) for text in usage or {}} for name, usage in wanted.items()}
+    return {
+        name: {str(_key(text)): ask(nodes[name], _key(text)) for text in usage or {}} for name, usage in wanted.items()
+    }
 
 
 def preemption(case: Case) -> Prepared:
@@ -101,7 +103,7 @@ def preemption(case: Case) -> Prepared:
 
 
 def fair_preemption(case: Case) -> Prepared:
-    wanted = {text: True for text in case.get("wantPreempted") or {}}
+    wanted = dict.fromkeys(case.get("wantPreempted") or {}, True)
     return Prepared(
         lambda: fair(_search(case)),
         lambda found: {f"{one.holding.key}:{one.cause.value}": True for one in found},

@@ -24,8 +24,7 @@ def asks(**requests: Any) -> dict[str, Any]:
 
 
 def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
-    for given in ({}, {"name": None, "count": None, "template": None}):
-        one = part(**given)
+    for one in (part(), part(name=None, count=None, template=None)):
         assert (one.name, one.pod_set.count, one.min_count) == ("main", 1, None)
         assert (one.requests, one.containers, one.likeness) == ({}, (), "")
     assert part(count=0).pod_set.count == 0

@@ -7,7 +7,7 @@ import pytest
 
 from closeknit.dialects.kueue.objects import to_v1beta2
 
-NEWS = {"news": {"deep": [None, {}]}}
+NEWS: dict[str, Any] = {"news": {"deep": [None, {}]}}
 
 
 def converted(kind: str, spec: Any = None, status: Any = None) -> Any:

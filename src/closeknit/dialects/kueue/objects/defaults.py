@@ -57,8 +57,8 @@ def filled(raw: Any, defaults: Raw) -> Any:
 def _flavor(raw: Raw, _: Gates) -> Raw:
     """Nobody may delete a flavor that a queue still names."""
     meta = raw.get("metadata") or {}
-    finalizers = meta.get("finalizers") or []
-    if FINALIZER in finalizers:
+    finalizers = (meta.get("finalizers") or []) if isinstance(meta, dict) else None
+    if not isinstance(finalizers, list) or FINALIZER in finalizers:
         return raw
     return {**raw, "metadata": {**meta, "finalizers": [*finalizers, FINALIZER]}}
 

@@ -8,7 +8,6 @@ not say its version may use the words of either.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ....model.encoding import encode
 from .status import placement
@@ -82,7 +81,7 @@ def _workload_spec(old: Raw) -> Raw:
 
 
 def _without_layers(spec: Raw) -> Raw:
-    return _within(spec, "podSets", lambda sets: [_within(one, "topologyRequest", _unlayered) for one in sets])
+    return _within_each(spec, "podSets", "topologyRequest", _unlayered)
 
 
 def _unlayered(request: Raw) -> Raw:
@@ -91,13 +90,11 @@ def _unlayered(request: Raw) -> Raw:
 
 def _workload_status(old: Raw) -> Raw:
     status = _renamed(old, "accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds")
-    return _within(
-        status, "admission", lambda one: _within(one, "podSetAssignments", lambda every: [*map(_assignment, every)])
-    )
+    return _within(status, "admission", _admission)
 
 
-def _assignment(old: Raw) -> Raw:
-    return _within(old, "topologyAssignment", _topology_assignment)
+def _admission(old: Raw) -> Raw:
+    return _within_each(old, "podSetAssignments", "topologyAssignment", _topology_assignment)
 
 
 def _topology_assignment(old: Raw) -> Raw:
@@ -105,10 +102,16 @@ def _topology_assignment(old: Raw) -> Raw:
     return {**_without(old, "domains"), **encode(placement(old))} if old.get("domains") else old
 
 
-def _within(raw: Raw, key: str, change: Callable[[Any], Any]) -> Raw:
-    """A copy with one part changed, if it has that part and it has parts itself."""
+def _within(raw: Raw, key: str, change: Callable[[Raw], Raw]) -> Raw:
+    """A copy with one mapping inside it changed, if it has that."""
     part = raw.get(key) if isinstance(raw, dict) else None
-    return {**raw, key: change(part)} if part and isinstance(part, (dict, list)) else raw
+    return {**raw, key: change(part)} if part and isinstance(part, dict) else raw
+
+
+def _within_each(raw: Raw, key: str, inner: str, change: Callable[[Raw], Raw]) -> Raw:
+    """A copy with one mapping changed inside each item of a list."""
+    items = raw.get(key)
+    return {**raw, key: [_within(one, inner, change) for one in items]} if isinstance(items, list) else raw
 
 
 def _without(mapping: Raw, *keys: str) -> Raw:

@@ -76,7 +76,7 @@ def _check_fungibility(fungibility: Field, is_old: bool) -> None:
         check_word(preempt, (NEXT, STOP, "Preempt") if is_old else (NEXT, STOP), NEXT),
     )
     preference = fungibility.at("preference")
-    if check_word(preference, PREFERENCES, "") and words != (NEXT, NEXT):
+    if check_word(preference, PREFERENCES, "") in PREFERENCES and words != (NEXT, NEXT):
         remedy = f"remove it, or set whenCanBorrow and whenCanPreempt to {NEXT}"
         preference.wrong(f"has a meaning only if both searches go on, with {NEXT}", remedy)
 

@@ -63,7 +63,9 @@ def _check_order(resources: Field, covered: Sequence[str]) -> None:
     """One quota for every resource that the group covers, in the same order."""
     fields = [one.at("name") for one in resources.items()]
     names = [field.text() for field in fields]
-    if not names and covered:
+    if not covered:
+        return
+    if not names:
         resources.wrong("is missing", f"give a quota for each of: {', '.join(covered)}")
         return
     for field, name in zip(fields, names, strict=True):
