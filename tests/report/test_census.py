@@ -33,7 +33,7 @@ def test_nodes_that_are_out_are_counted_but_have_nothing() -> None:
 
 def test_what_was_placed_here_counts_as_used() -> None:
     snapshot = hall()
-    snapshot.admit(np.array([2]), np.array([3]), [(GPU, 2), ("pods", 1)])
+    snapshot.admit(np.array([2]), np.array([3]), ((GPU, 2), ("pods", 1)))
     assert by_level(Census.of(snapshot).used, 1) == [[8, 0], [2, 6, 0], [2, 0, 6, 0]]
 
 

@@ -17,7 +17,7 @@ from ..state.ledger import Holding
 from .fair_victims import fair
 from .flavors import Pins, Query, assign
 from .plan import Choice, Mode, Plan, PodSetPlan, Severity
-from .topology import Ask, Placed, asks, place_all, replace_all
+from .topology import Ask, Placed, asks, place_all, replace_all, room_test
 from .victims import Search, Victim, classical
 from .world import World
 
@@ -151,13 +151,8 @@ def _placed_without(world: World, victims: list[Victim], wanted: list[Ask]) -> P
 
 
 def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: frozenset[str]) -> list[Victim]:
-    has_room = partial(_has_room, query.world, wanted)
-    contested = frozenset(plan.contested())
+    has_room, contested = room_test(query.world, wanted), frozenset(plan.contested())
     return _find(Search(query.world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone))
-
-
-def _has_room(world: World, wanted: list[Ask]) -> bool:
-    return place_all(world, wanted).fits
 
 
 def _find(search: Search) -> list[Victim]:

@@ -6,12 +6,12 @@ gets is set aside in all of them before the next is placed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..engine.gang import assume
-from ..engine.place import place
+from ..engine.place import has_room, place
 from ..engine.policy import Policy
 from ..engine.replace import Broken
 from ..engine.replace import replace as replace_node
@@ -150,6 +150,19 @@ def _place_in(world: World, flavor: str, pod_sets: list[PodSet], policy: Policy)
         if outcome.reason is not None:
             return Placed({}, outcome.pod_set.name, str(outcome.reason))
     return Placed({one.pod_set.name: one.assignment for one in result.outcomes if one.assignment is not None})
+
+
+def room_test(world: World, wanted: list[Ask]) -> Callable[[], bool]:
+    """A test, to be asked again and again, whether all of these could be placed now."""
+    if not wanted:
+        return lambda: True
+    flavors = {one.flavor for one in wanted}
+    if len(flavors) > 1:
+        return lambda: place_all(world, wanted).fits
+    snapshot = world.snapshot(flavors.pop())
+    assert snapshot is not None
+    request, policy = Request.of(one.pod_set for one in wanted), Policy(world.gates)
+    return partial(has_room, snapshot, request, policy)
 
 
 def _place_across(world: World, by_flavor: Mapping[str, list[PodSet]], policy: Policy) -> Placed:

@@ -8,7 +8,7 @@ who turns out not to be needed is spared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from ..model.cluster_queue import ClusterQueue
@@ -44,11 +44,12 @@ class Victim:
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Search:
     """Who asks, for how much of what; `contested` is what others would have to give up.
 
-    `has_room` tells whether pods could be placed now; it is asked only when quota would do.
+    `has_room` tells whether pods could be placed now; it is asked only when quota would do. While a search runs,
+    others only go, or come back; so what fits at its start fits all along, and only the rest is looked at.
     """
 
     world: World
@@ -59,14 +60,33 @@ class Search:
     contested: frozenset[FlavorResource]
     has_room: Callable[[], bool]
     gone: frozenset[str] = frozenset()
+    short: list[tuple[FlavorResource, int]] = field(init=False)
+    """What there is not enough quota for at the start."""
+    borrowed: list[tuple[FlavorResource, int]] = field(init=False)
+    """What would be borrowed at the start."""
+    counts_quota: bool = True
+    """False while only room is short: then quota needs no counting."""
+
+    def __post_init__(self) -> None:
+        asked = self.requests.items()
+        self.short = [(fr, amount) for fr, amount in asked if amount > max(0, self.node.available(fr))]
+        self.borrowed = [(fr, amount) for fr, amount in asked if self.node.borrows_with(fr, amount)]
 
     def fits(self, borrow: bool = True) -> bool:
-        for fr, amount in self.requests.items():
-            if not borrow and self.node.borrows_with(fr, amount):
-                return False
-            if amount > max(0, self.node.available(fr)):
-                return False
-        return self.has_room()
+        if not borrow and any(self.node.borrows_with(fr, amount) for fr, amount in self.borrowed):
+            return False
+        return all(amount <= max(0, self.node.available(fr)) for fr, amount in self.short) and self.has_room()
+
+    def take_away(self, holding: Holding) -> None:
+        """As if the workload were gone, as far as this search looks."""
+        if self.counts_quota:
+            self.world.tree.remove(holding.queue, holding.usage)
+        self.world.charge_places(holding, -1)
+
+    def put_back(self, holding: Holding) -> None:
+        if self.counts_quota:
+            self.world.tree.add(holding.queue, holding.usage)
+        self.world.charge_places(holding, 1)
 
     def holdings(self, queue: str) -> Iterator[Holding]:
         """Who of a queue holds anything that is contested."""
@@ -140,23 +160,22 @@ def _under_nominal(search: Search) -> bool:
 
 
 def _run(search: Search, candidates: list[Candidate], borrow: bool) -> list[Victim]:
-    world = search.world
-    mark = world.checkpoint()
+    search.counts_quota = bool(search.short) or not borrow or any(one.top is not None for one in candidates)
+    mark = search.world.checkpoint()
     taken: list[Candidate] = []
-    try:
-        for one in candidates:
-            if one.top is not None:
-                if borrow and one.only_without_borrowing:
-                    continue
-                if _spared(search, one):
-                    continue
-            world.take_away(one.holding)
-            taken.append(one)
-            if search.fits(borrow):
-                kept = needed(search, [each.holding for each in taken], borrow)
-                return [Victim(each.holding, each.cause) for each in taken if each.holding.key in kept]
-    finally:
-        world.rollback(mark)
+    for one in candidates:
+        if one.top is not None and ((borrow and one.only_without_borrowing) or _spared(search, one)):
+            continue
+        search.take_away(one.holding)
+        taken.append(one)
+        if search.fits(borrow):
+            kept = needed(search, [each.holding for each in taken], borrow)
+            for each in taken:
+                if each.holding.key in kept:
+                    search.put_back(each.holding)
+            search.world.settled(mark)
+            return [Victim(each.holding, each.cause) for each in taken if each.holding.key in kept]
+    search.world.rollback(mark)
     return []
 
 
@@ -164,11 +183,11 @@ def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str
     """Those who really have to go: from the last but one backwards, whoever can stay stays."""
     keys = {holding.key for holding in taken}
     for holding in reversed(taken[:-1]):
-        search.world.put_back(holding)
+        search.put_back(holding)
         if search.fits(borrow):
             keys.discard(holding.key)
         else:
-            search.world.take_away(holding)
+            search.take_away(holding)
     return keys
 
 

@@ -246,6 +246,12 @@ class World:
         for snapshot, place in mark.rooms:
             snapshot.rollback(place)
 
+    def settled(self, mark: Mark) -> None:
+        """Everything done since the checkpoint has been taken back by hand: forget it."""
+        self.tree.forget(mark.quota)
+        for snapshot, place in mark.rooms:
+            snapshot.forget(place)
+
     def take_away(self, holding: Holding) -> None:
         """As if the workload were gone."""
         self.tree.remove(holding.queue, holding.usage)

@@ -65,6 +65,19 @@ def find(problem: Problem) -> Spread | Reason:
     return chosen if isinstance(chosen, Reason) else descend(problem, chosen)
 
 
+def holds(problem: Problem) -> bool:
+    """Whether `find` would find leaves. Counts alone decide, unless a leader or affinity has a say.
+
+    Domains hold what their children hold, so if any level has one domain for everything, or all of them together
+    have room, so has the ceiling.
+    """
+    level, need = problem.tally.levels[problem.search.ceiling], problem.slices
+    room = int(level.slices.max(initial=0) if problem.search.bound else level.slices.sum())
+    if room < need or problem.plain:
+        return room >= need
+    return not isinstance(choose(problem), Reason)
+
+
 def choose(problem: Problem) -> Spread | Reason:
     """The lowest level at which one domain holds everything, or at the ceiling several that do."""
     search, need = problem.search, problem.slices

@@ -55,9 +55,23 @@ class Fit:
         """Bring the columns up to date with the snapshot."""
         if self.version == self.snapshot.version:
             return
-        leaves = self.snapshot.changed_since(self.version) if self.version >= 0 else None
-        self._compute(np.arange(self.snapshot.tree.leaves) if leaves is None else leaves, leaves is None)
+        leaves = self.changed_since(self.version)
+        if leaves is None:
+            self._compute(np.arange(self.snapshot.tree.leaves), everything=True)
+        elif len(leaves):
+            self._compute(leaves, everything=False)
         self.version = self.snapshot.version
+
+    def changed_since(self, version: int) -> IntArray | None:
+        """The leaves that may hold other numbers of pods than at that version; None for all.
+
+        While nodes stay as they are, leaves that the filter excludes hold nothing, whatever their usage.
+        """
+        leaves = self.snapshot.changed_since(version) if version >= 0 else None
+        if leaves is None or version < self.snapshot.nodes_changed:
+            return leaves
+        passing: IntArray = leaves[self.cause[leaves] == PASSES]
+        return passing
 
     def _compute(self, leaves: IntArray, everything: bool) -> None:
         capacity = self.view if everything else self.view[:, leaves]

@@ -29,6 +29,26 @@ def place_gang(
     inside: IntArray | None = None,
 ) -> Spread | Reason:
     """Leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
+    problem = stated(snapshot, workers, leader, policy, count, constraint, inside)
+    if isinstance(problem, Reason):
+        return problem
+    if problem.search.balanced and problem.slices:
+        balanced = balance(problem)
+        if balanced is not None:
+            return balanced
+    return find(problem)
+
+
+def stated(
+    snapshot: Snapshot,
+    workers: PodSet,
+    leader: PodSet | None,
+    policy: Policy,
+    count: int,
+    constraint: Constraint | None,
+    inside: IntArray | None = None,
+) -> Problem | Reason:
+    """What is to be found, with counts up to date, or why it cannot even be looked for."""
     wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason):
         return wanted
@@ -41,12 +61,7 @@ def place_gang(
         return reason(Why.LESS_THAN_A_SLICE, count=count, size=wanted.slicing.size)
     fit = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
     tally = tally_of(fit, wanted.slicing) if inside is None else Tally(snapshot.tree, wanted.slicing, fit, inside)
-    problem = Problem(tally, wanted, count, 0 if leader is None else 1)
-    if wanted.balanced and problem.slices:
-        balanced = balance(problem)
-        if balanced is not None:
-            return balanced
-    return find(problem)
+    return Problem(tally, wanted, count, 0 if leader is None else 1)
 
 
 def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:

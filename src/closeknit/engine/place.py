@@ -14,7 +14,8 @@ from ..model.reason import Reason, Why, reason
 from ..model.request import Group, PodSet, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
-from .gang import assume, leader_assignment, place_gang, worker_assignment
+from .find import holds
+from .gang import assume, leader_assignment, place_gang, stated, worker_assignment
 from .policy import Policy
 
 
@@ -57,6 +58,29 @@ def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
+
+
+def has_room(snapshot: Snapshot, request: Request, policy: Policy) -> bool:
+    """Whether `place` would place everything; where counts prove the answer, nothing is placed."""
+    for group in request.groups:
+        known = _counted(snapshot, group, policy)
+        if known is False:
+            return False
+        if known and len(request.groups) == 1:
+            return True
+    return place(snapshot, request, policy).fits
+
+
+def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
+    """Whether a group has room by itself; None if only placing it can tell."""
+    found = roles(group)
+    if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
+        return None
+    workers, leader = found
+    problem = stated(snapshot, workers, leader, policy, workers.count, workers.constraint)
+    if isinstance(problem, Reason):
+        return False
+    return None if problem.search.balanced else holds(problem)
 
 
 def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:

@@ -69,7 +69,7 @@ class Tally:
         version = self.fit.snapshot.version
         if self.version == version:
             return
-        leaves = self.fit.snapshot.changed_since(self.version)
+        leaves = self.fit.changed_since(self.version)
         if leaves is None:
             self._build()
         elif len(leaves):

@@ -114,10 +114,13 @@ class Shape:
     required: tuple[Term, ...] | None = None
     preferred: tuple[WeightedTerm, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
+    charge: tuple[tuple[str, int], ...] = field(init=False, repr=False, compare=False)
+    """What one pod takes from a node: its requests and one place among the node's pods, by name."""
 
     def __post_init__(self) -> None:
         key = (self.requests, self.selector, self.tolerations, self.required, self.preferred)
         object.__setattr__(self, "_hash", hash(key))
+        object.__setattr__(self, "charge", tuple(sorted({**dict(self.requests), PODS: 1}.items())))
 
     def __hash__(self) -> int:
         return self._hash
@@ -139,8 +142,3 @@ class Shape:
             required,
             preferred,
         )
-
-    @property
-    def charge(self) -> tuple[tuple[str, int], ...]:
-        """What one pod takes from a node: its requests and one place among the node's pods, by name."""
-        return tuple(sorted({**dict(self.requests), PODS: 1}.items()))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..model.cluster_queue import ClusterQueue
-from ..model.quota import Cohort, FlavorResource, Quota, Usage, minus, plus, quotas
+from ..model.quota import UNLIMITED, Cohort, FlavorResource, Quota, Usage, minus, plus, quotas
 
 NO_QUOTA = Quota(0)
 
@@ -96,14 +96,14 @@ class QuotaNode:
         usage = self.usage.get(fr, 0)
         subtree = self.subtree.get(fr, 0)
         if self.parent is None:
-            return minus(subtree, usage)
+            return UNLIMITED if subtree == UNLIMITED else subtree - usage
         local = self.local.get(fr, 0)
         above = self.parent.available(fr)
         limit = self.borrowing_limit(fr)
         if limit is not None:
             lent = minus(subtree, local)
             above = min(above, plus(minus(lent, max(0, minus(usage, local))), limit))
-        return plus(max(0, minus(local, usage)), above)
+        return plus(local - usage, above) if local > usage else above
 
     def potentially_available(self, fr: FlavorResource) -> int:
         """What it could use if nothing in the tree were in use."""
@@ -214,16 +214,16 @@ class QuotaTree:
     def _add(self, node: QuotaNode | None, fr: FlavorResource, amount: int) -> None:
         while node is not None and amount > 0:
             used = self._note(node, fr)
-            node.usage[fr] = plus(used, amount)
-            amount = minus(amount, max(0, minus(node.local.get(fr, 0), used)))
+            node.usage[fr] = used + amount
+            kept = node.local.get(fr, 0) - used
+            amount -= max(0, kept)
             node = node.parent
 
     def _remove(self, node: QuotaNode | None, fr: FlavorResource, amount: int) -> None:
         while node is not None and amount > 0:
             used = self._note(node, fr)
-            spilled = minus(used, node.local.get(fr, 0))
-            node.usage[fr] = minus(used, amount)
-            amount = min(amount, spilled)
+            node.usage[fr] = used - amount
+            amount = min(amount, used - node.local.get(fr, 0))
             node = node.parent
 
     def _note(self, node: QuotaNode, fr: FlavorResource) -> int:
@@ -242,6 +242,10 @@ class QuotaTree:
                 del column[fr]
             else:
                 column[fr] = before
+
+    def forget(self, checkpoint: int) -> None:
+        """What was written since has been undone otherwise."""
+        del self._journal[checkpoint:]
 
     def commit(self) -> None:
         """Forget how to undo; what was written stays."""

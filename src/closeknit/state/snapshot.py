@@ -25,7 +25,7 @@ from ..model.topology import Path, Topology
 from .table import BoolArray, IntArray, NodeTable
 from .tree import gather, sort_rows
 
-Charge = Sequence[tuple[str, int]]
+Charge = tuple[tuple[str, int], ...]
 """What one pod takes, by resource: its requests and one of `pods`."""
 
 LIMIT = 2**53
@@ -66,7 +66,10 @@ class Snapshot:
         self.memo: OrderedDict[Any, Any] = OrderedDict()
         self.log: list[int] = []
         self.forgotten = 0
+        self.nodes_changed = 0
+        """The version at which a node itself last changed; since then only usage did."""
         self._journal: list[Entry] = []
+        self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
         self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
         self.resources = sorted({*self.table.allocatable, PODS})
         self.index = {resource: row for row, resource in enumerate(self.resources)}
@@ -137,6 +140,10 @@ class Snapshot:
         while len(self._journal) > checkpoint:
             self._apply(self._journal.pop(), sign=-1)
 
+    def forget(self, checkpoint: int) -> None:
+        """What was written since has been undone otherwise."""
+        del self._journal[checkpoint:]
+
     def commit(self) -> None:
         """Forget how to undo; what was written stays."""
         self._journal.clear()
@@ -179,6 +186,7 @@ class Snapshot:
         self.table.put(row, node)
         self.allocatable[:, row] = [_within(node.allocatable.get(resource, 0)) for resource in self.resources]
         self._touch(self.leaf_of_row[row : row + 1])
+        self.nodes_changed = self.version
         return True
 
     def drop_node(self, name: str) -> None:
@@ -191,6 +199,7 @@ class Snapshot:
         """Let nodes take part in placement, or not."""
         self.table.usable[rows] = usable
         self._touch(np.unique(self.leaf_of_row[rows]))
+        self.nodes_changed = self.version
 
     # How
 
@@ -199,17 +208,41 @@ class Snapshot:
         self._apply(entry, sign=1)
 
     def _apply(self, entry: Entry, sign: int) -> None:
-        column = self.admitted if entry.column == "admitted" else self.assumed
-        amounts = self.charge_vector(entry.charge).astype(np.float64)[:, None] * entry.counts
-        column[:, entry.leaves] += sign * np.clip(amounts, -LIMIT, LIMIT).astype(np.int64)
-        self._touch(entry.leaves)
+        """Only resources that the pods ask for change, and only on their leaves."""
+        rows, values, _ = self.charge_rows(entry.charge)
+        counts = sign * entry.counts
+        if int(values.max(initial=0)) * int(np.abs(counts).max(initial=0)) > LIMIT:
+            amounts = np.clip(values.astype(np.float64)[:, None] * counts, -LIMIT, LIMIT).astype(np.int64)
+        else:
+            amounts = values[:, None] * counts
+        cells = (rows[:, None], entry.leaves)
+        if entry.column == "admitted":
+            self.admitted[cells] += amounts
+        else:
+            self.assumed[cells] += amounts
+            self.room[cells] -= amounts
+        self.remaining[cells] -= amounts
+        self._note(entry.leaves)
+
+    def charge_rows(self, charge: Charge) -> tuple[IntArray, IntArray, bool]:
+        """The rows of the columns that a charge concerns, how much of each, and whether that is all of it."""
+        known = self._charges.get(charge)
+        if known is None:
+            wanted = [
+                (self.index[name], min(value, LIMIT)) for name, value in charge if value > 0 and name in self.index
+            ]
+            rows = np.array([row for row, _ in wanted], dtype=np.int64)
+            values = np.array([value for _, value in wanted], dtype=np.int64)
+            if len(self._charges) > 4 * self.shapes:
+                self._charges.clear()
+            complete = all(name in self.index for name, value in charge if value > 0)
+            known = self._charges[charge] = (rows, values, complete)
+        return known
 
     def charge_vector(self, charge: Charge) -> IntArray:
         vector = np.zeros(len(self.resources), dtype=np.int64)
-        for resource, value in charge:
-            at = self.index.get(resource)
-            if at is not None:
-                vector[at] = min(value, LIMIT)
+        rows, values, _ = self.charge_rows(charge)
+        vector[rows] = values
         return vector
 
     def _touch(self, leaves: IntArray) -> None:
@@ -224,6 +257,9 @@ class Snapshot:
             self._some_usable[leaves] = np.logical_or.reduceat(usable, starts)
         self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
         self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves]
+        self._note(leaves)
+
+    def _note(self, leaves: IntArray) -> None:
         self.log += leaves.tolist()
         if len(self.log) > 4 * self.tree.leaves + 4096:
             self._forget_log()

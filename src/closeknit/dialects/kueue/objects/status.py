@@ -1,8 +1,4 @@
-"""The status of a Workload in both directions.
-
-What is written holds what we know, in v1beta2; an object's other fields, known to others only, are kept by writing
-it over the object at hand (`tree`).
-"""
+"""The status of a Workload as it is read, of either version; `status_form` writes it."""
 
 from __future__ import annotations
 
@@ -13,14 +9,7 @@ import msgspec
 from ....model.assignment import Assignment
 from ....model.encoding import decode
 from ....model.resources import amounts
-from ....model.workload import (
-    Admission,
-    Check,
-    Condition,
-    PodSetAssignment,
-    PodSetUpdate,
-    Status,
-)
+from ....model.workload import Admission, Check, Condition, PodSetAssignment, PodSetUpdate, Status
 from ... import core
 from ..jobs.roles import MAIN
 from . import wire

@@ -1,4 +1,8 @@
-"""A Workload's status as it is written: v1beta2, without what is empty."""
+"""A Workload's status as it is written: v1beta2, without what is empty.
+
+It holds what we know of a status and no more. What others keep there survives because the form is written over the
+object at hand, never in its place: see `workloads.with_status`.
+"""
 
 from __future__ import annotations
 
