@@ -15,7 +15,8 @@ from closeknit.model.request import Constraint, PodSet
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, Conditions, Part, PodSetAssignment, Status, Workload
+from closeknit.state.mirror import OtherPod
 
 from .cluster import BLOCK, BLOCK_SIZE, GIB, RACK, RACK_SIZE
 
@@ -121,36 +122,46 @@ def _first_fit(free: list[list], pods: int, cpu: int, memory: int) -> dict[str, 
     return places
 
 
-# 700 gangs on 2,000 nodes; a job of 200 single-GPU pods needs 150 of them to go
+# 700 gangs on 2,000 nodes that are otherwise full; a job of 200 single-GPU pods needs 150 of them to go
+
+GPU = "nvidia.com/gpu"
 
 
-def gangs(nodes: int = 2000, count: int = 700, must_go: int = 150) -> tuple[Scheduler, Workload]:
+def gangs(nodes: int = 2000, count: int = 700) -> tuple[Scheduler, Workload]:
+    """Gangs of 1, 1 and 2 GPUs in turn, spread over the racks: 150 of them hold 200 GPUs."""
     topology = Topology("default", (BLOCK, RACK, HOSTNAME))
+    hosts = [f"n{row:05d}" for row in range(nodes)]
     made = [
         Node(
-            f"n{row:05d}",
-            {HOSTNAME: f"n{row:05d}", RACK: f"r{row // RACK_SIZE:04d}", BLOCK: f"b{row // BLOCK_SIZE:03d}"},
-            {"cpu": 96_000, "nvidia.com/gpu": 8, "pods": 110},
+            host,
+            {HOSTNAME: host, RACK: f"r{row // RACK_SIZE:04d}", BLOCK: f"b{row // BLOCK_SIZE:03d}"},
+            {"cpu": 96_000, GPU: 8, "pods": 110},
         )
-        for row in range(nodes)
+        for row, host in enumerate(hosts)
     ]
-    quotas = {"cpu": Quota(nodes * 96_000), "nvidia.com/gpu": Quota(nodes * 8)}
+    quotas = {"cpu": Quota(nodes * 96_000), GPU: Quota(nodes * 8)}
     built = scheduler(topology, made, [queue("cq", quotas, preemption=Preemption(within_queue="LowerPriority"))])
-    filler_gpus = nodes * 8 - count * 16
-    hosts = [f"n{row:05d}" for row in range(nodes)]
-    gang = {"cpu": 4000, "nvidia.com/gpu": 1}
+    shape = Shape.of({"cpu": 4000, GPU: 1})
+    held = dict.fromkeys(hosts, 0)
     for number in range(count):
-        # sixteen pods over four hosts, so that hosts are shared by gangs
-        at = [hosts[(number * 2 + step) % nodes] for step in range(2)]
-        one = workload(f"gang-{number}", "cq", 16, Shape.of(gang), Constraint(preferred=RACK), number, float(number))
-        usage = {name: value * 16 for name, value in gang.items()}
-        built.put(admitted(one, "cq", dict.fromkeys(at, 8), usage, float(number)), 0.0)
-    rest = hosts[count * 2 :]
-    assert filler_gpus == len(rest) * 8
-    big = {"cpu": 4000, "nvidia.com/gpu": 1}
-    one = workload("rest", "cq", len(rest) * 8, Shape.of(big), None, 10_000, 0.0)
-    built.put(admitted(one, "cq", dict.fromkeys(rest, 8), {n: v * len(rest) * 8 for n, v in big.items()}), 0.0)
-    asked = 200
-    shape = Shape.of({"cpu": 4000, "nvidia.com/gpu": 1})
-    del must_go
-    return built, workload("pending", "cq", asked, shape, Constraint(unconstrained=True), 5_000, float(count))
+        size = (1, 1, 2)[number % 3]
+        at = [hosts[(number * 7 + step * RACK_SIZE // 2) % nodes] for step in range(size)]
+        one = workload(f"gang-{number:03d}", "cq", size, shape, Constraint(preferred=RACK), number, float(number))
+        usage = {name: value * size for name, value in shape.requests}
+        built.put(admitted(one, "cq", dict.fromkeys(at, 1), usage, float(number)), 0.0)
+        for host in at:
+            held[host] += 1
+    for host, gpus in held.items():
+        built.world.put_pod(host, OtherPod(host, {GPU: 8 - gpus}))
+    return built, workload("pending", "cq", 200, shape, Constraint(unconstrained=True), 5_000, float(count))
+
+
+def stopped(one: Workload, now: float) -> Workload:
+    """A victim that has stopped and is in line again."""
+    changes: Conditions = {
+        "QuotaReserved": (False, "PendingEvaluation", ""),
+        "Admitted": (False, "NoReservation", ""),
+        "Requeued": (True, "Preempted", ""),
+    }
+    status = one.status.changed(changes, now)
+    return replace(one, status=replace(status, admission=None))

@@ -1,24 +1,21 @@
 """Small random clusters with queues, cohorts and workloads, tight enough that rules meet.
 
-Three pools of nodes lie side by side: a flavor of each has a topology of its own, or none. With `overlap` one more
-flavor covers all hosts. Creation times and uids are all different, so that nothing is left to chance.
+Two pools of nodes lie side by side: one flavor places pods on hosts, one on racks, one does not place them at all.
+With `overlap` one more flavor covers all hosts. Creation times and uids are all different, so that nothing is left to
+chance. What is drawn comes from lists of whole values, simple ones first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 from hypothesis import strategies as st
 
+from closeknit.decide.decision import Decision
 from closeknit.decide.scheduler import Scheduler
-from closeknit.model.cluster_queue import (
-    BorrowWithinCohort,
-    ClusterQueue,
-    Fungibility,
-    LocalQueue,
-    Preemption,
-)
+from closeknit.model.cluster_queue import BorrowWithinCohort, ClusterQueue, Fungibility, LocalQueue, Preemption
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
@@ -36,27 +33,91 @@ from .play import Play
 MEM = "mem"
 BY_HOST = Topology("by-host", (BLOCK, RACK, HOSTNAME))
 BY_RACK = Topology("by-rack", (BLOCK, RACK))
-FLAVORS = (
-    Flavor("plain"),
-    Flavor("host", {"pool": "host"}, topology=BY_HOST.name),
-    Flavor("rack", {"pool": "rack"}, topology=BY_RACK.name),
-)
-EVERYWHERE = Flavor("all", topology=BY_HOST.name)
 TOPOLOGIES = {one.name: one for one in (BY_HOST, BY_RACK)}
-TREES: tuple[tuple[tuple[str, str], ...], ...] = (
-    (),
+PLAIN = Flavor("plain")
+HOSTS = Flavor("hosts", {"pool": "hosts"}, topology=BY_HOST.name)
+RACKS = Flavor("racks", {"pool": "racks"}, topology=BY_RACK.name)
+EVERY_HOST = Flavor("every-host", topology=BY_HOST.name)
+
+USED = [(PLAIN,), (HOSTS,), (RACKS,), (HOSTS, PLAIN), (PLAIN, HOSTS), (HOSTS, RACKS)]
+OVERLAPPING = [(EVERY_HOST, HOSTS), (HOSTS, EVERY_HOST), (EVERY_HOST, HOSTS, PLAIN)]
+
+TREES: list[tuple[tuple[str, str], ...]] = [
     (("r", ""),),
     (("r", ""), ("m", "r")),
     (("r", ""), ("m", "r"), ("n", "r")),
     (("r", ""), ("m", "r"), ("d", "m")),
     (("r", ""), ("m", "r"), ("n", "r"), ("d", "m")),
-)
+    (),
+]
 """Cohorts with their parents."""
+
+ALONE = [Quota(nominal) for nominal in (4, 6, 8, 3, 0)]
+MEMBER = [
+    *ALONE,
+    *(Quota(*three) for three in [(4, 4, None), (4, None, 2), (4, 0, None), (4, None, 0), (2, 3, 1), (3, 3, 1)]),
+    *(Quota(*three) for three in [(6, 0, 3), (0, 4, None), (0, None, 0), (5, 2, 5)]),
+]
+OF_COHORT = [*MEMBER, Quota(0, 3, 4), Quota(2, None, 5)]
+"""Only a cohort may lend more than is its own."""
+
+PREEMPTIONS = [
+    Preemption(within, reclaim, borrow)
+    for within, reclaim in product(
+        ("LowerPriority", "LowerOrNewerEqualPriority", "Never"), ("Any", "LowerPriority", "Never")
+    )
+    for borrow in (
+        BorrowWithinCohort(),
+        *(BorrowWithinCohort("LowerPriority", bound) for bound in (None, 1) if reclaim != "Never"),
+    )
+]
+FUNGIBILITIES = [
+    Fungibility(),
+    Fungibility("TryNextFlavor", "TryNextFlavor"),
+    Fungibility("MayStopSearch", "MayStopSearch"),
+    Fungibility("TryNextFlavor", "MayStopSearch"),
+    Fungibility("TryNextFlavor", "TryNextFlavor", "BorrowingOverPreemption"),
+    Fungibility("TryNextFlavor", "TryNextFlavor", "PreemptionOverBorrowing"),
+]
+CONSTRAINTS = [
+    Constraint(required=BLOCK),
+    Constraint(required=RACK),
+    Constraint(preferred=RACK),
+    Constraint(unconstrained=True),
+    Constraint(preferred=BLOCK),
+    Constraint(required=BLOCK, slices=(Layer(RACK, 2),)),
+]
+COUNTS: list[tuple[int, int | None]] = [(1, None), (2, None), (3, None), (4, 2)]
+"""How many pods, and how few will do."""
+
+
+def _parts(constraints: list[Constraint | None], resources: tuple[str, ...]) -> list[tuple[Part, ...]]:
+    """One pod set, a leader with its workers, or two by themselves."""
+    asks = [{GPU: 1}, {GPU: 2}] if resources == (GPU,) else [{GPU: 1, MEM: 1}, {GPU: 1}, {GPU: 2, MEM: 1}]
+    one = [
+        (part("main", count, ask, constraint, min_count=least),)
+        for constraint, ask, (count, least) in product(constraints, asks, COUNTS)
+    ]
+    group = [
+        (part("leader", 1, {GPU: 1}, constraint, "g"), part("workers", count, asks[0], constraint, "g"))
+        for constraint, count in product(constraints, (2, 3))
+    ]
+    two = [
+        (part("one", count, asks[0], constraint, min_count=least), part("two", 1, asks[0], constraint))
+        for constraint, (count, least) in product(constraints, COUNTS)
+    ]
+    return [*one, *group, *two]
+
+
+PARTS = {
+    (placed, resources): _parts([*CONSTRAINTS] if placed else [None], resources)
+    for placed, resources in product((False, True), ((GPU,), (GPU, MEM)))
+}
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Objects, and workloads in waves: each wave says who arrives, and how many of those known finish before."""
+    """Objects, and workloads in waves: how many of those known finish first, and who arrives."""
 
     nodes: tuple[Node, ...]
     flavors: tuple[Flavor, ...]
@@ -69,10 +130,6 @@ class Cluster:
     @cached_property
     def reference(self) -> Reference:
         return Reference(self.queues, self.cohorts)
-
-    @property
-    def workloads(self) -> tuple[Workload, ...]:
-        return tuple(one for _, arriving in self.waves for one in arriving)
 
     def scheduler(self) -> Scheduler:
         """Everything but the workloads."""
@@ -91,160 +148,110 @@ class Cluster:
             built.put_local_queue(LocalQueue(DEFAULT, queue.name, queue.name))
         return built
 
-    def begin(self, victims_stop: bool) -> Play:
-        return Play(self.scheduler(), victims_stop)
-
-    def topology_of(self, flavor: str) -> Topology | None:
-        name = next(one.topology for one in self.flavors if one.name == flavor)
-        return TOPOLOGIES.get(name)
-
     def queue(self, name: str) -> ClusterQueue:
         return next(one for one in self.queues if one.name == name)
 
-
-@st.composite
-def nodes(draw: st.DrawFn) -> tuple[Node, ...]:
-    made = []
-    for number in range(draw(st.integers(1, 6))):
-        name, pool = f"n{number}", draw(st.sampled_from(["host", "rack"]))
-        block, rack = draw(st.sampled_from("xy")), draw(st.sampled_from("12"))
-        labels = {BLOCK: block, RACK: f"{block}{rack}", HOSTNAME: name, "pool": pool}
-        room = {GPU: draw(st.integers(1, 4)), MEM: draw(st.sampled_from([9, 3])), "pods": draw(st.sampled_from([9, 2]))}
-        made.append(Node(name, labels, room))
-    return tuple(made)
+    def topology(self, flavor: str) -> Topology | None:
+        return TOPOLOGIES.get(next(one.topology for one in self.flavors if one.name == flavor))
 
 
-limits = st.sampled_from([None, None, 0, 1, 3])
+class Story(Play):
+    """A cluster played wave by wave; `step` runs the next cycle, until there is none."""
 
+    def __init__(self, cluster: Cluster, victims_stop: bool, scheduler: Scheduler | None = None, cycles: int = 6) -> None:
+        super().__init__(scheduler or cluster.scheduler(), victims_stop)
+        self.cluster, self.at = cluster, 100.0
+        self._left = list(cluster.waves)
+        self._most, self._ran = cycles, cycles
 
-@st.composite
-def resource_groups(
-    draw: st.DrawFn, flavors: tuple[Flavor, ...], resources: tuple[str, ...], member: bool, lends_more: bool
-) -> tuple[ResourceGroup, ...]:
-    """`member` of a cohort may have limits; only a cohort may lend more than is its own."""
-    made = []
-    for flavor in flavors:
-        amounts = {}
-        for resource in resources:
-            nominal = draw(st.integers(0, 5))
-            lending = draw(limits) if member else None
-            if lending is not None and not lends_more:
-                lending = min(lending, nominal)
-            amounts[resource] = Quota(nominal, draw(limits) if member else None, lending)
-        made.append(FlavorQuotas(flavor.name, amounts))
-    return (ResourceGroup(resources, tuple(made)),)
+    def step(self) -> list[Decision] | None:
+        """The decisions of one more cycle; None when the story is over."""
+        while self._ran == self._most or not self.scheduler.is_ready:
+            if not self._left:
+                return None
+            self._next_wave()
+        self._ran += 1
+        return self.cycle(self.at)
+
+    def _next_wave(self) -> None:
+        self.at, self._ran = self.at + 10, 0
+        leaving, arriving = self._left.pop(0)
+        for key in sorted(self.known)[:leaving]:
+            self.finish(key, self.at)
+        self.put(*arriving, at=self.at)
 
 
 @st.composite
-def preemptions(draw: st.DrawFn) -> Preemption:
-    within = draw(st.sampled_from(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]))
-    reclaim = draw(st.sampled_from(["Never", "LowerPriority", "Any", "Any"]))
-    borrow = BorrowWithinCohort()
-    if reclaim != "Never" and draw(st.booleans()):
-        borrow = BorrowWithinCohort("LowerPriority", draw(st.sampled_from([None, 0, 1])))
-    return Preemption(within, reclaim, borrow)  # type: ignore[arg-type]
+def clusters(
+    draw: st.DrawFn, overlap: bool = False, fair: bool | None = None, waves: int = 3, single: bool = False
+) -> Cluster:
+    """`single`: no workload has two pod sets by themselves."""
+    used = draw(st.sampled_from(OVERLAPPING if overlap else USED))
+    resources = draw(st.sampled_from([(GPU,), (GPU,), (GPU, MEM)]))
+    tree = draw(st.sampled_from(TREES))
+    cohorts = tuple(draw(_cohorts(name, parent, used, resources)) for name, parent in tree)
+    names = [*(name for name, _ in tree)] * 3 + [""]
+    size = draw(st.sampled_from([2, 3, 4, 1]))
+    queues = tuple(draw(_queues(f"q{number}", names, used, resources)) for number in range(size))
+    arriving: list[tuple[int, tuple[Workload, ...]]] = []
+    number = 0
+    for wave in range(waves):
+        new = []
+        for _ in range(draw(st.sampled_from([3, 4, 5, 1]))):
+            new.append(draw(_workloads(number, wave, queues, single)))
+            number += 1
+        arriving.append((draw(st.integers(0, 2)) if wave else 0, tuple(new)))
+    is_fair = draw(st.booleans()) if fair is None else fair
+    pools = [one.labels["pool"] for one in used if one.labels] or ["none"]
+    return Cluster(draw(_nodes(pools)), used, cohorts, queues, tuple(arriving), is_fair)
+
+
+def _groups(draw: st.DrawFn, flavors: tuple[Flavor, ...], resources: tuple[str, ...], choices: list[Quota]) -> tuple[ResourceGroup, ...]:
+    quotas = (FlavorQuotas(one.name, {name: draw(st.sampled_from(choices)) for name in resources}) for one in flavors)
+    return (ResourceGroup(resources, tuple(quotas)),)
 
 
 @st.composite
-def fungibilities(draw: st.DrawFn) -> Fungibility:
-    borrow = draw(st.sampled_from(["MayStopSearch", "TryNextFlavor"]))
-    preempt = draw(st.sampled_from(["TryNextFlavor", "MayStopSearch"]))
-    preference = None
-    if (borrow, preempt) == ("TryNextFlavor", "TryNextFlavor"):
-        preference = draw(st.sampled_from([None, "BorrowingOverPreemption", "PreemptionOverBorrowing"]))
-    return Fungibility(borrow, preempt, preference)  # type: ignore[arg-type]
+def _cohorts(draw: st.DrawFn, name: str, parent: str, flavors: tuple[Flavor, ...], resources: tuple[str, ...]) -> Cohort:
+    choices = OF_COHORT if parent else ALONE
+    given = _groups(draw, flavors, resources, choices) if draw(st.booleans()) else ()
+    return Cohort(name, parent, given, draw(st.sampled_from([1.0, 3.0])))
 
 
 @st.composite
-def queues(
-    draw: st.DrawFn, name: str, cohorts: tuple[str, ...], flavors: tuple[Flavor, ...], resources: tuple[str, ...]
-) -> ClusterQueue:
-    cohort = draw(st.sampled_from(cohorts)) if cohorts and draw(st.integers(0, 7)) else ""
-    chosen = tuple(draw(st.permutations(flavors)))[: draw(st.integers(1, 2))]
+def _queues(draw: st.DrawFn, name: str, cohorts: list[str], used: tuple[Flavor, ...], resources: tuple[str, ...]) -> ClusterQueue:
+    cohort = draw(st.sampled_from(cohorts))
+    flavors = draw(st.sampled_from([used, used[::-1], used[:1]]))
     return ClusterQueue(
         name,
-        draw(resource_groups(chosen, resources, member=bool(cohort), lends_more=False)),
+        _groups(draw, flavors, resources, MEMBER if cohort else ALONE),
         cohort,
-        draw(st.sampled_from(["BestEffortFIFO", "BestEffortFIFO", "StrictFIFO"])),  # type: ignore[arg-type]
+        draw(st.sampled_from(["BestEffortFIFO"] * 4 + ["StrictFIFO"])),  # type: ignore[arg-type]
         ANYWHERE,
-        draw(fungibilities()),
-        draw(preemptions()),
+        draw(st.sampled_from(FUNGIBILITIES)),
+        draw(st.sampled_from(PREEMPTIONS)),
         weight=draw(st.sampled_from([1.0, 2.0, 0.0])),
     )
 
 
 @st.composite
-def constraints(draw: st.DrawFn) -> Constraint:
-    level = draw(st.sampled_from([BLOCK, RACK]))
-    kind = draw(st.sampled_from(["required", "preferred", "unconstrained", "slices"]))
-    match kind:
-        case "required":
-            return Constraint(required=level)
-        case "preferred":
-            return Constraint(preferred=level)
-        case "slices":
-            return Constraint(required=BLOCK, slices=(Layer(RACK, draw(st.integers(1, 2))),))
-    return Constraint(unconstrained=True)
+def _workloads(draw: st.DrawFn, number: int, wave: int, queues: tuple[ClusterQueue, ...], single: bool) -> Workload:
+    queue = draw(st.sampled_from(queues))
+    placed = queue.flavors != [PLAIN.name] and (PLAIN.name not in queue.flavors or draw(st.booleans()))
+    choices = PARTS[placed, queue.groups[0].covered]
+    chosen = draw(st.sampled_from([one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]))
+    priority = draw(st.sampled_from([wave, 0, 1, 2]))
+    uid, created = f"{number * 7 % 17:02d}", float(number * 5 % 17)
+    return Workload(DEFAULT, f"w{number:02d}", chosen, queue.name, uid, priority, created)
 
 
 @st.composite
-def parts(draw: st.DrawFn, placed: bool, resources: tuple[str, ...], single: bool) -> tuple[Part, ...]:
-    """One pod set, two by themselves, or a leader with its workers."""
-    constraint = draw(constraints()) if placed else None
-    asks = {resource: draw(st.sampled_from([1, 1, 2, 0] if resource == MEM else [1, 1, 2])) for resource in resources}
-    kind = draw(st.sampled_from(["one", "one", "group"] if single else ["one", "one", "two", "group"]))
-    count = draw(st.integers(1, 5))
-    least = draw(st.integers(1, count)) if draw(st.integers(0, 3)) == 0 else None
-    if kind == "one":
-        return (part("main", count, asks, constraint, min_count=least),)
-    if kind == "two":
-        other = draw(constraints()) if placed else None
-        return part("one", count, asks, constraint, min_count=least), part("two", draw(st.integers(1, 3)), 1, other)
-    return (
-        part("leader", 1, {GPU: 1}, constraint, group="g"),
-        part("workers", max(2, count), asks, constraint, group="g"),
-    )
-
-
-@st.composite
-def workloads(draw: st.DrawFn, number: int, queue: ClusterQueue, cluster_flavors: tuple[Flavor, ...], single: bool) -> Workload:
-    topologies = [next(one.topology for one in cluster_flavors if one.name == name) for name in queue.flavors]
-    placed = any(topologies) and draw(st.integers(0, 5)) > 0
-    resources = queue.groups[0].covered
-    uid = f"{(number * 7) % 11:02d}-{number}"
-    return Workload(
-        DEFAULT,
-        f"w{number}",
-        draw(parts(placed, resources, single)),
-        queue.name,
-        uid,
-        draw(st.integers(0, 2)),
-        float((number * 5) % 13),
-    )
-
-
-@st.composite
-def clusters(
-    draw: st.DrawFn, overlap: bool = False, single: bool = False, fair: bool | None = None, waves: int = 3
-) -> Cluster:
-    """`single`: workloads have one pod set or one group."""
-    flavors = (*FLAVORS, EVERYWHERE) if overlap else FLAVORS
-    resources = draw(st.sampled_from([(GPU,), (GPU,), (GPU, MEM)]))
-    tree = draw(st.sampled_from(TREES))
-    cohorts = []
-    for name, parent in tree:
-        written = draw(st.booleans())
-        given = draw(resource_groups(flavors[: draw(st.integers(1, 3))], resources, bool(parent), True)) if written else ()
-        cohorts.append(Cohort(name, parent, given, draw(st.sampled_from([1.0, 3.0]))))
-    names = tuple(name for name, _ in tree)
-    made = tuple(draw(queues(f"q{number}", names, flavors, resources)) for number in range(draw(st.integers(1, 4))))
-    arriving = []
-    number = 0
-    for _ in range(waves):
-        wave = []
-        for _ in range(draw(st.integers(1, 4))):
-            wave.append(draw(workloads(number, draw(st.sampled_from(made)), flavors, single)))
-            number += 1
-        arriving.append((draw(st.integers(0, 2)), tuple(wave)))
-    is_fair = draw(st.booleans()) if fair is None else fair
-    return Cluster(draw(nodes()), flavors, tuple(cohorts), made, tuple(arriving), is_fair)
+def _nodes(draw: st.DrawFn, pools: list[str]) -> tuple[Node, ...]:
+    made = []
+    for number in range(draw(st.sampled_from([2, 4, 6]))):
+        name = f"n{number}"
+        block, rack = draw(st.sampled_from(["x1", "x2", "y1"]))
+        labels = {BLOCK: block, RACK: f"{block}{rack}", HOSTNAME: name, "pool": pools[number % len(pools)]}
+        gpus, places = draw(st.sampled_from([(2, 9), (4, 9), (3, 9), (4, 2)]))
+        made.append(Node(name, labels, {GPU: gpus, MEM: 5, "pods": places}))
+    return tuple(made)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..model.event import Event
 from ..model.workload import Admission, Workload
 from ..queue.wake import Why
 from .plan import Plan
@@ -20,9 +21,13 @@ from .victims import Cause
 
 @dataclass(frozen=True, slots=True)
 class Admit:
+    """`after` is the workload as it will be, `events` what users are told, once it is known."""
+
     workload: Workload
     admission: Admission
     plan: Plan
+    after: Workload | None = None
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ def fair(search: Search) -> list[Victim]:
             return []
         world.tree.remove(search.queue.name, search.requests)
         kept = needed(search, [victim.holding for victim in tried.victims])
+        search.when_found()
         return [victim for victim in tried.victims if victim.holding.key in kept]
     finally:
         world.rollback(mark)

@@ -78,8 +78,6 @@ def _plan(
     nomination = Nomination(plan, [], wanted)
     if plan.preempts:
         nomination.victims = _victims(query, entry, plan, wanted, gone)
-        if nomination.victims and wanted:
-            _settle(plan, _placed_without(world, nomination.victims, wanted))
     return nomination
 
 
@@ -138,21 +136,19 @@ def _settle(plan: Plan, placed: Placed) -> None:
             one.topology = placed.assignments[one.name]
 
 
-def _placed_without(world: World, victims: list[Victim], wanted: list[Ask]) -> Placed:
-    mark = world.checkpoint()
-    for victim in victims:
-        world.take_away(victim.holding)
-    placed = place_all(world, wanted)
-    world.rollback(mark)
-    return placed
-
-
 # Victims
 
 
 def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: frozenset[str]) -> list[Victim]:
-    has_room, contested = room_test(query.world, wanted), frozenset(plan.contested())
-    return _find(Search(query.world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone))
+    """Who has to go; the plan gets the places that are there without them."""
+    world, contested = query.world, frozenset(plan.contested())
+
+    def settle() -> None:
+        if wanted:
+            _settle(plan, place_all(world, wanted))
+
+    has_room = room_test(world, wanted)
+    return _find(Search(world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone, settle))
 
 
 def _find(search: Search) -> list[Victim]:

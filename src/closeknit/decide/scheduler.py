@@ -7,6 +7,7 @@ writes what was decided, and reports back: `observed` when a write was seen, `fa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..model.cluster_queue import ClusterQueue, LocalQueue
 from ..model.gates import Gates
@@ -102,10 +103,7 @@ class Scheduler:
         self.number += 1
         heads = [*self._due(now), *self.lines.heads(self.world.is_active)]
         self.last = run(self.world, heads, self.number, self._is_preemptor)
-        decisions = list(self.last.decisions)
-        for decision in self.last.decisions:
-            if isinstance(decision, Admit):
-                self._assume(decision, now)
+        decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
         return decisions
@@ -122,12 +120,13 @@ class Scheduler:
     def _is_preemptor(self, entry: Entry) -> bool:
         return self.lines.lines[entry.queue].preemptor == entry.workload.key
 
-    def _assume(self, decision: Admit, now: float) -> None:
-        workload, _ = carried_out(self.world, decision, now)[0]
+    def _assumed(self, decision: Admit, now: float) -> Admit:
+        workload, events = carried_out(self.world, decision, now)[0]
         self.world.release(workload.key)
         self.world.assume(self.world.holding_of(workload, now))
         self.lines.drop(workload.key)
         self.second_pass.pop(workload.key, None)
+        return replace(decision, after=workload, events=tuple(events))
 
     def _settle(self, entry: Entry, now: float) -> list[Decision]:
         """Send an entry that was not served where it belongs."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..model.cluster_queue import ClusterQueue
 from ..model.event import Event
-from ..model.workload import LONG_AGO, Status, Workload
+from ..model.workload import LONG_AGO, Conditions, Status, Workload
 from ..queue.waiting import effective_priority
 from ..quota.demand import demands
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
@@ -28,7 +28,8 @@ def carried_out(world: World, decision: Decision, now: float) -> list[Changed]:
     """The workloads that a decision changes, with their new status, and the events to tell."""
     match decision:
         case Admit():
-            return [_admitted(world, decision, now)]
+            after = decision.after
+            return [(after, list(decision.events)) if after is not None else _admitted(world, decision, now)]
         case Preempt():
             return _preempted(world, decision, now)
         case Evict():
@@ -48,29 +49,25 @@ def carried_out(world: World, decision: Decision, now: float) -> list[Changed]:
 def _admitted(world: World, decision: Admit, now: float) -> Changed:
     workload, queue = decision.workload, world.cluster_queues[decision.admission.queue]
     status = replace(workload.status, admission=decision.admission, unhealthy=())
+    changes: Conditions = {}
     events = []
     since = _since(workload)
     if not workload.reserved:
         message = f"Quota reserved in ClusterQueue {queue.name}"
-        status = status.condition("QuotaReserved", True, "QuotaReserved", message, now, workload.generation)
-        status = _reset(status, ("Evicted", "Preempted"), now, workload.generation)
+        changes["QuotaReserved"] = (True, "QuotaReserved", message)
+        changes.update(_reset(status, ("Evicted", "Preempted")))
         waited = f"{message}, wait time since queued was {_seconds(now, since)}s{_considered(decision.plan)}"
         events.append(Event(workload.key, "Normal", "QuotaReserved", waited))
     was_admitted = workload.admitted
     if is_ready(queue, status):
-        status = status.condition("Admitted", True, "Admitted", "The workload is admitted", now, workload.generation)
+        changes["Admitted"] = (True, "Admitted", "The workload is admitted")
         if not was_admitted:
-            reserved = status.conditions["QuotaReserved"].since
+            reserved = status.conditions["QuotaReserved"].since if workload.reserved else now
             waited = f"wait time since reservation was {_seconds(now, reserved)}s"
             events.append(Event(workload.key, "Normal", "Admitted", f"Admitted by ClusterQueue {queue.name}, {waited}"))
     elif not was_admitted:
-        status = _not_yet(status, now, workload.generation)
-    return replace(workload, status=status), events
-
-
-def _not_yet(status: Status, now: float, generation: int) -> Status:
-    reason, message = "UnsatisfiedAdmissionChecks", "The workload has not all checks ready"
-    return status.condition("Admitted", False, reason, message, now, generation)
+        changes["Admitted"] = (False, "UnsatisfiedAdmissionChecks", "The workload has not all checks ready")
+    return replace(workload, status=status.changed(changes, now, workload.generation)), events
 
 
 def is_ready(queue: ClusterQueue, status: Status) -> bool:
@@ -91,13 +88,13 @@ def required_checks(queue: ClusterQueue, status: Status) -> list[str]:
     return [rule.name for rule in queue.checks if not rule.flavors or flavors & set(rule.flavors)]
 
 
-def _reset(status: Status, kinds: Iterable[str], now: float, generation: int) -> Status:
+def _reset(status: Status, kinds: Iterable[str]) -> Conditions:
     """What was said about an earlier eviction is over."""
-    for kind in kinds:
-        old = status.conditions.get(kind)
-        if old is not None and old.holds:
-            status = status.condition(kind, False, "QuotaReserved", f"Previously: {old.message}", now, generation)
-    return status
+    return {
+        kind: (False, "QuotaReserved", f"Previously: {old.message}")
+        for kind in kinds
+        if (old := status.conditions.get(kind)) is not None and old.holds
+    }
 
 
 def _since(workload: Workload) -> float:
@@ -186,12 +183,12 @@ def _waiting(world: World, decision: Wait, now: float) -> Changed:
     workload = decision.workload
     generation = workload.generation
     reason = decision.reason if "UnadmittedWorkloadsObservability" in world.gates else "Pending"
-    status = workload.status.condition("QuotaReserved", False, reason, decision.message, now, generation)
+    changes: Conditions = {"QuotaReserved": (False, reason, decision.message)}
     if decision.gated:
-        kind = "BlockedOnPreemptionGates"
-        status = status.condition(kind, True, "PreemptionGated", decision.message, now, generation)
-    status = status.condition("Admitted", False, "NoReservation", "The workload has no reservation", now, generation)
+        changes["BlockedOnPreemptionGates"] = (True, "PreemptionGated", decision.message)
+    changes["Admitted"] = (False, "NoReservation", "The workload has no reservation")
     asked = demands(workload, world.settings, "ReclaimablePods" in world.gates)
-    status = replace(status, admission=None, requests=tuple((one.name, one.total) for one in asked))
+    status = replace(workload.status, admission=None, requests=tuple((one.name, one.total) for one in asked))
+    status = status.changed(changes, now, generation)
     event = Event(workload.key, "Warning", reason, decision.message)
     return replace(workload, status=status), [event]

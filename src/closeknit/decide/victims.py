@@ -60,6 +60,8 @@ class Search:
     contested: frozenset[FlavorResource]
     has_room: Callable[[], bool]
     gone: frozenset[str] = frozenset()
+    when_found: Callable[[], None] = lambda: None
+    """Called once, while the victims are away."""
     short: list[tuple[FlavorResource, int]] = field(init=False)
     """What there is not enough quota for at the start."""
     borrowed: list[tuple[FlavorResource, int]] = field(init=False)
@@ -170,6 +172,7 @@ def _run(search: Search, candidates: list[Candidate], borrow: bool) -> list[Vict
         taken.append(one)
         if search.fits(borrow):
             kept = needed(search, [each.holding for each in taken], borrow)
+            search.when_found()
             for each in taken:
                 if each.holding.key in kept:
                     search.put_back(each.holding)

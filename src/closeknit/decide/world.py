@@ -8,6 +8,7 @@ what a cycle tries shows only in the flavor concerned, while the ledger counts f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -203,7 +204,15 @@ class World:
 
     def confirm(self, workload: Workload) -> None:
         """What the cluster shows of a workload that holds quota."""
-        self._discharge(self.ledger.get(workload.key))
+        known = self.ledger.get(workload.key)
+        if (
+            known is not None
+            and known.workload.status.admission == workload.status.admission
+            and _alike(known, workload)
+        ):
+            self.ledger.confirm(replace(known, workload=workload))
+            return
+        self._discharge(known)
         self.ledger.release(workload.key)
         holding = self.holding_of(workload)
         self._charge(holding)
@@ -293,6 +302,12 @@ class World:
         leaves, counts = at
         if snapshot is not None and len(leaves):
             snapshot.admit(leaves, sign * counts, place.shape.charge)
+
+
+def _alike(holding: Holding, workload: Workload) -> bool:
+    """Whether the workload holds what the holding says: it asks for the same, and gave nothing back since."""
+    before = holding.workload
+    return before.parts is workload.parts and before.status.reclaimable == workload.status.reclaimable
 
 
 def _keyed(holding: Holding) -> Iterable[tuple[str, Usage]]:

@@ -65,7 +65,7 @@ def find(problem: Problem) -> Spread | Reason:
     return chosen if isinstance(chosen, Reason) else descend(problem, chosen)
 
 
-def holds(problem: Problem) -> bool:
+def holds_somewhere(problem: Problem) -> bool:
     """Whether `find` would find leaves. Counts alone decide, unless a leader or affinity has a say.
 
     Domains hold what their children hold, so if any level has one domain for everything, or all of them together

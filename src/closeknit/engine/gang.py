@@ -12,8 +12,8 @@ from ..model.request import Constraint, PodSet
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .balanced import balance
-from .find import Problem, Spread, find
-from .fit import fit_of
+from .find import Problem, Spread, find, holds_somewhere
+from .fit import Fit, fit_of
 from .policy import Policy
 from .slicing import Search, search
 from .tally import Tally, tally_of
@@ -29,9 +29,10 @@ def place_gang(
     inside: IntArray | None = None,
 ) -> Spread | Reason:
     """Leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
-    problem = stated(snapshot, workers, leader, policy, count, constraint, inside)
-    if isinstance(problem, Reason):
-        return problem
+    found = stated(snapshot, workers, leader, policy, count, constraint)
+    if isinstance(found, Reason):
+        return found
+    problem = counted(*found, count, inside)
     if problem.search.balanced and problem.slices:
         balanced = balance(problem)
         if balanced is not None:
@@ -46,9 +47,8 @@ def stated(
     policy: Policy,
     count: int,
     constraint: Constraint | None,
-    inside: IntArray | None = None,
-) -> Problem | Reason:
-    """What is to be found, with counts up to date, or why it cannot even be looked for."""
+) -> tuple[Search, Fit] | Reason:
+    """What is to be looked for, and how many pods each leaf holds; or why there is nothing to look for."""
     wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason):
         return wanted
@@ -59,9 +59,23 @@ def stated(
         return reason(Why.NO_DOMAINS, level=snapshot.topology.levels[wanted.level])
     if wanted.balanced and leader is None and count < wanted.slicing.size:
         return reason(Why.LESS_THAN_A_SLICE, count=count, size=wanted.slicing.size)
-    fit = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
-    tally = tally_of(fit, wanted.slicing) if inside is None else Tally(snapshot.tree, wanted.slicing, fit, inside)
-    return Problem(tally, wanted, count, 0 if leader is None else 1)
+    return wanted, fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+
+
+def counted(wanted: Search, fit: Fit, count: int, inside: IntArray | None = None) -> Problem:
+    """The problem with counts for every level."""
+    tree = fit.snapshot.tree
+    tally = tally_of(fit, wanted.slicing) if inside is None else Tally(tree, wanted.slicing, fit, inside)
+    return Problem(tally, wanted, count, 0 if fit.leader_charge is None else 1)
+
+
+def holds(wanted: Search, fit: Fit, count: int) -> bool:
+    """Whether there is a place for `count` pods; where sums prove the answer, no level is looked at."""
+    if int(fit.pods.sum()) < count // wanted.slicing.size * wanted.slicing.size:
+        return False
+    if fit.leader_charge is None and fit.score is None and wanted.slicing.size == 1 and not wanted.bound:
+        return True
+    return holds_somewhere(counted(wanted, fit, count))
 
 
 def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:

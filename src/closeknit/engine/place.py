@@ -14,8 +14,7 @@ from ..model.reason import Reason, Why, reason
 from ..model.request import Group, PodSet, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
-from .find import holds
-from .gang import assume, leader_assignment, place_gang, stated, worker_assignment
+from .gang import assume, holds, leader_assignment, place_gang, stated, worker_assignment
 from .policy import Policy
 
 
@@ -77,10 +76,11 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
         return None
     workers, leader = found
-    problem = stated(snapshot, workers, leader, policy, workers.count, workers.constraint)
-    if isinstance(problem, Reason):
+    asked = stated(snapshot, workers, leader, policy, workers.count, workers.constraint)
+    if isinstance(asked, Reason):
         return False
-    return None if problem.search.balanced else holds(problem)
+    wanted, fit = asked
+    return None if wanted.balanced else holds(wanted, fit, workers.count)
 
 
 def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:

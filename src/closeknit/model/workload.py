@@ -19,6 +19,9 @@ from .shape import Toleration
 LONG_AGO = float("-inf")
 """When an object was made that does not say."""
 
+Conditions = dict[str, tuple[bool, str, str]]
+"""Changes to conditions, by kind: whether it holds, reason, message."""
+
 Delay = Literal["Pending", "Ready"]
 CheckState = Literal["Pending", "Ready", "Retry", "Rejected"]
 
@@ -120,11 +123,16 @@ class Status:
         return condition is not None and condition.holds
 
     def condition(self, kind: str, holds: bool, reason: str, message: str, now: float, generation: int = 0) -> Status:
-        """With a condition as given; `since` moves only when it changes sides."""
-        old = self.conditions.get(kind)
-        since = old.since if old is not None and old.holds == holds else now
-        new = Condition(holds, reason, message, since, generation)
-        return replace(self, conditions={**self.conditions, kind: new})
+        return self.changed({kind: (holds, reason, message)}, now, generation)
+
+    def changed(self, changes: Conditions, now: float, generation: int = 0) -> Status:
+        """With conditions as given; `since` moves only when one changes sides."""
+        conditions = dict(self.conditions)
+        for kind, (holds, reason, message) in changes.items():
+            old = conditions.get(kind)
+            since = old.since if old is not None and old.holds == holds else now
+            conditions[kind] = Condition(holds, reason, message, since, generation)
+        return replace(self, conditions=conditions)
 
 
 @dataclass(frozen=True, slots=True)

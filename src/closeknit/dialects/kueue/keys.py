@@ -20,6 +20,12 @@ TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
 """A pod with any of these was placed by topology."""
 
 QUEUE = PREFIX + "queue-name"
+PRIORITY_CLASS = PREFIX + "priority-class"
+MAX_SECONDS = PREFIX + "max-exec-time-seconds"
+PREBUILT = PREFIX + "prebuilt-workload-name"
+GATED_BY = PREFIX + "admission-gated-by"
+WORKLOAD = PREFIX + "workload"
+JOB_UID = PREFIX + "job-uid"
 ROLE_HASH = PREFIX + "role-hash"
 FAST_ADMISSION = PREFIX + "pod-group-fast-admission"
 MIN_PARALLELISM = PREFIX + "job-min-parallelism"

@@ -64,6 +64,14 @@ def pod_group(pods: Sequence[Identity], gates: Gates) -> list[PodSet]:
     return sets
 
 
+def group_templates(pods: Sequence[Identity]) -> dict[str, Field]:
+    """The pod that speaks for each role, sorted as pod sets are."""
+    first: dict[str, Field] = {}
+    for pod in pods:
+        first.setdefault(_role(pod.field), pod.field)
+    return dict(sorted(first.items()))
+
+
 def _role(pod: Field) -> str:
     """What makes pods one pod set: a hash that someone wrote down, or one of their shape."""
     shape = read_shape(pod.at("spec"))

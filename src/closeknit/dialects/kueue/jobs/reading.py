@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....model.gates import Gates
@@ -15,9 +15,10 @@ from ..validation import elastic_mistakes, is_elastic
 from .identity import Identity
 from .kinds import KINDS, NOT_PLACED, Kind
 from .names import workload_name
-from .pods import group_name, is_waiting, lone_pod, pod_group
-from .roles import Rules, pod_sets
+from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
+from .roles import MAIN, Rules, pod_sets
 from .spelling import check_fields, check_job, check_pod, check_template
+from .standing import UNKNOWN, Standing, of_job, of_workload
 from .workload import workload
 
 MAX_COPIES = 10_000
@@ -37,7 +38,8 @@ class Job:
     A Deployment or LeaderWorkerSet is several of them, numbered. `workload` hashes the uid of the object: for one
     that was not created yet, it is the name as far as it can be known. `unranked` names pod sets whose pods have no
     rank among the processes of the job: the launcher of an MPIJob, the submitter of a RayJob. `order` names the pod
-    sets as the object has them, which is not always the order in which the request, group by group, does.
+    sets as the object has them, which is not always the order in which the request, group by group, does. `templates`
+    are their pod templates as they were written, by name.
     """
 
     where: str
@@ -48,6 +50,8 @@ class Job:
     workload: str
     unranked: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
+    standing: Standing = UNKNOWN
+    templates: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +122,16 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Re
     jobs = []
     if key == POD and is_waiting(first):
         check_pod(first.field)
-        jobs = [_job(first, lone_pod(first, gates), workload_name("Pod", "", first.name, first.uid))]
+        name = workload_name("Pod", "", first.name, first.uid)
+        standing = of_job(first.field, first.field, [first.field])
+        jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: _spec_only(first.field)})]
     elif key == WORKLOAD:
         check_fields(first.field, first.kind)
-        jobs = [_job(first, workload(first.field, gates), first.name)]
+        sets = workload(first.field, gates)
+        templates = {
+            one.at("name").text() or MAIN: one.at("template").value for one in first.field.at("spec", "podSets").items()
+        }
+        jobs = [_job(first, sets, first.name, of_workload(first.field), templates)]
     elif key in checks:
         checks[key](first.field)
     elif key in NOT_PLACED or (keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners):
@@ -137,7 +147,18 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
     for pod in pods if waiting else ():
         check_pod(pod.field)
     sets = pod_group(pods, gates) if waiting else []
-    job = Job(pods[0].field.report.where, "Pod group", pods[0].namespace, name, Request.of(sets, name), name)
+    first = pods[0].field
+    job = Job(
+        first.report.where,
+        "Pod group",
+        pods[0].namespace,
+        name,
+        Request.of(sets, name),
+        name,
+        order=tuple(one.name for one in sets),
+        standing=of_job(first, first, [first]),
+        templates={role: _spec_only(pod) for role, pod in group_templates(pods).items()} if waiting else {},
+    )
     return _reading(pods, [job] if waiting else [], f"Pod group {name}")
 
 
@@ -161,13 +182,18 @@ def _read_job(identity: Identity, kind: Kind, gates: Gates) -> list[Job]:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
     sets = pod_sets(roles, kind.rules, gates, report)
     names = _names(identity, kind, body)
+    standing = of_job(body, identity.field, [role.template for role in roles])
     if report or not sets:
         return []
     owner, group = kind.owner or (identity.kind, identity.group)
     uid = "" if kind.owner else identity.uid
     extra = _generation(body) if kind.elastic and is_elastic(annotations, gates) else ""
     unranked = frozenset(role.name for role in roles if not role.ranked)
-    return [_job(identity, sets, workload_name(owner, group, name, uid, extra), name, unranked) for name in names]
+    templates = {role.name: role.template.value for role in roles}
+    return [
+        _job(identity, sets, workload_name(owner, group, name, uid, extra), standing, templates, name, unranked)
+        for name in names
+    ]
 
 
 def _names(identity: Identity, kind: Kind, body: Field) -> list[str]:
@@ -190,13 +216,21 @@ def _job(
     identity: Identity,
     sets: Sequence[PodSet],
     workload: str,
+    standing: Standing,
+    templates: Mapping[str, Any],
     name: str = "",
     unranked: frozenset[str] = frozenset(),
 ) -> Job:
     name = name or identity.name
     where = identity.field.report.where
     order = tuple(one.name for one in sets)
-    return Job(where, identity.kind, identity.namespace, name, Request.of(sets, name), workload, unranked, order)
+    request = Request.of(sets, name)
+    return Job(where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates)
+
+
+def _spec_only(pod: Field) -> dict[str, Any]:
+    """A pod as a template: what is written about this one pod says nothing about others like it."""
+    return {"spec": pod.at("spec").value}
 
 
 def _key(identity: Identity) -> tuple[str, str]:

@@ -1,0 +1,126 @@
+"""What a job says of its place in line: its queue, its priority, with how few pods it may start, how long it may run.
+
+Nothing is looked up here. A priority class is only a name until somebody knows the classes of the cluster, and a job
+without a queue may still belong to the default queue of its namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ....model.label_names import is_subdomain
+from ....model.shape import whole_number
+from ... import timestamps
+from ...field import INT32_MAX, Field, shown
+from .. import keys
+from .roles import MAIN
+
+NAME = "use lower-case letters, digits, dashes and dots"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`workload_class` names a WorkloadPriorityClass, `pod_class` a PriorityClass; `priority` is a plain number.
+
+    `least` has the smallest number of pods for each pod set that may start with fewer. `prebuilt` names a Workload
+    that somebody has made for the job.
+    """
+
+    queue: str = ""
+    workload_class: str = ""
+    pod_class: str = ""
+    priority: int | None = None
+    max_seconds: int | None = None
+    least: Mapping[str, int] = field(default_factory=dict)
+    prebuilt: str = ""
+    gated_by: str = ""
+    uid: str = ""
+    created: str = ""
+
+
+UNKNOWN = Standing()
+
+
+def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> Standing:
+    """`body` is the part that looks like a job, `owner` the object that it stands in; often they are the same."""
+    labels, annotations = body.at("metadata", "labels"), body.at("metadata", "annotations")
+    prebuilt = annotations.at(keys.PREBUILT)
+    return Standing(
+        _name(labels.at(keys.QUEUE)),
+        labels.at(keys.PRIORITY_CLASS).text(),
+        _pod_class(body, templates),
+        None,
+        _seconds(labels.at(keys.MAX_SECONDS)),
+        _least(annotations.at(keys.MIN_PARALLELISM)) if _is_job(owner) else {},
+        _name(prebuilt if prebuilt.given else labels.at(keys.PREBUILT)),
+        annotations.at(keys.GATED_BY).text(),
+        owner.at("metadata", "uid").text(),
+        _created(owner),
+    )
+
+
+def of_workload(workload: Field) -> Standing:
+    """Whoever wrote a Workload has looked the priority up already."""
+    spec, priority = workload.at("spec"), workload.at("spec", "priority")
+    sets = spec.at("podSets").items()
+    return Standing(
+        _name(spec.at("queueName")),
+        priority=priority.count(least=-INT32_MAX - 1) if priority.given else 0,
+        max_seconds=spec.at("maximumExecutionTimeSeconds").count(least=1)
+        if spec.at("maximumExecutionTimeSeconds").given
+        else None,
+        least={
+            one.at("name").text() or MAIN: one.at("minCount").count(least=1) for one in sets if one.at("minCount").given
+        },
+        gated_by=workload.at("metadata", "annotations", keys.GATED_BY).text(),
+        uid=workload.at("metadata", "uid").text(),
+        created=_created(workload),
+    )
+
+
+def _pod_class(body: Field, templates: Sequence[Field]) -> str:
+    """Training jobs name one for all of their pods, or take the first that a template names; others go by the first."""
+    names = [template.at("spec", "priorityClassName").text() for template in templates]
+    policy = body.at("spec", "runPolicy")
+    if policy.given or any("ReplicaSpecs" in template.path for template in templates):
+        names = [policy.at("schedulingPolicy", "priorityClass").text(), *names]
+        return next(filter(None, names), "")
+    return names[0] if names else ""
+
+
+def _name(label: Field) -> str:
+    name = label.text()
+    if name and not is_subdomain(name):
+        label.wrong(f"is {shown(name)}, not the name of an object", NAME)
+    return name
+
+
+def _seconds(label: Field) -> int | None:
+    if not label.given:
+        return None
+    seconds = whole_number(label.text())
+    if seconds is None or not 0 < seconds <= INT32_MAX:
+        label.wrong(f"is {shown(label.value)}", "give a whole number of seconds, in quotes, above 0")
+        return None
+    return seconds
+
+
+def _is_job(owner: Field) -> bool:
+    return owner.at("apiVersion").text().startswith("batch/")
+
+
+def _least(annotation: Field) -> dict[str, int]:
+    """Whether the number makes sense is judged where the pods of the job are counted."""
+    number = whole_number(annotation.text()) if annotation.given else None
+    return {} if number is None else {MAIN: number}
+
+
+def _created(owner: Field) -> str:
+    moment = owner.at("metadata", "creationTimestamp")
+    text = moment.text()
+    try:
+        timestamps.parse(text) if text else None
+    except ValueError:
+        moment.wrong(f"is {shown(text)}, not a time", "write one such as 2026-01-31T12:00:00Z, or remove it")
+    return text

@@ -1,0 +1,365 @@
+"""A whole cluster from manifests: every object that scheduling goes by, read once and sorted by kind.
+
+Nodes and pods are many, so they are read straight into what is kept of them; everything else is kept as it was
+written, in the words of v1beta2. A folder is a picture of something that exists: what is wrong with one object is a
+warning, and the rest is used. Only text that cannot be read at all is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..cluster.files import Pieces, decoded, files, identity, not_kubernetes, opened, shown, unquoted_labels
+from ..cluster.mistakes import Mistakes
+from ..cluster.typed import EVERY, Tick, explain
+from ..dialects import core, timestamps
+from ..dialects.kueue import keys
+from ..dialects.kueue.jobs.kinds import KINDS
+from ..dialects.kueue.objects import to_v1beta2
+from ..dialects.kueue.objects.versions import V1BETA1
+from ..dialects.kueue.objects.wire import GROUP
+from ..model.mistake import InputError, Mistake
+from ..model.node import Node
+from ..model.resources import ABSURD, Resources
+from ..model.topology import HOSTNAME
+from ..state.mirror import OtherPod
+from .nodes import name_some
+from .pods import FilePodSpec, Owner
+from .pool_form import is_pool, read_pool
+from .pool_nodes import nodes_of_pool, pods_of_pool
+from .quantities import bad_quantities
+
+Raw = dict[str, Any]
+Key = tuple[str, str]
+"""API group and kind."""
+
+
+class Found(NamedTuple):
+    """One object, and the file that it is from."""
+
+    where: str
+    raw: Raw
+
+
+class PodOwner(Owner):
+    uid: str | None = None
+
+
+class PodMeta(core.Struct):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    creation_timestamp: str | None = None
+    labels: core.Labels | None = None
+    annotations: core.Labels | None = None
+    owner_references: list[PodOwner] | None = None
+
+
+class FilePod(core.Struct):
+    """What is kept in mind of a pod while it is looked at; its resources stay text until they are needed."""
+
+    metadata: PodMeta | None = None
+    spec: FilePodSpec | None = None
+    status: core.PodStatus | None = None
+
+
+class Told(core.Condition):
+    last_transition_time: str | None = None
+    last_heartbeat_time: str | None = None
+
+
+class NodeMeta(core.Meta):
+    creation_timestamp: str | None = None
+
+
+class NodeStatus(core.NodeStatus):
+    conditions: list[Told] | None = None  # type: ignore[assignment]
+
+
+class FileNode(core.WireNode):
+    given_metadata: NodeMeta | None = msgspec.field(default=None, name="metadata")
+    given_status: NodeStatus | None = msgspec.field(default=None, name="status")
+
+
+class _Head(core.Struct):
+    kind: str | None = None
+    api_version: str | None = None
+
+
+class BoundPod(NamedTuple):
+    """A pod that takes room on a node. `workload` is the name of its Workload, if it says so.
+
+    `by_topology`: it carries an annotation that says how close together its pods belong.
+    """
+
+    key: str
+    pod: OtherPod
+    workload: str
+    owners: tuple[str, ...]
+    by_topology: bool
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+
+@dataclass(slots=True)
+class Manifests:
+    """`objects` by API group and kind, jobs among them; `newest` is the latest time that any object mentions."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    pods: list[BoundPod] = field(default_factory=list)
+    objects: dict[Key, list[Found]] = field(default_factory=dict)
+    newest: float | None = None
+    old_versions: Counter[str] = field(default_factory=Counter)
+    warnings: list[Mistake] = field(default_factory=list)
+
+    def of(self, kind: str, group: str = GROUP) -> list[Found]:
+        return self.objects.get((group, kind), [])
+
+    @property
+    def jobs(self) -> Iterator[Found]:
+        """Everything that may have a Workload, or is waiting for one."""
+        return (found for key in JOBS for found in self.objects.get(key, ()))
+
+
+POD, NODE = ("", "Pod"), ("", "Node")
+JOBS = (*(key for key, kind in KINDS.items() if kind.owner is None), POD)
+"""Kinds that a Workload is made for. Deployments and CronJobs are not: their pods and Jobs are."""
+
+_KUEUE = (
+    "ResourceFlavor",
+    "Topology",
+    "ClusterQueue",
+    "LocalQueue",
+    "Cohort",
+    "AdmissionCheck",
+    "ProvisioningRequestConfig",
+    "WorkloadPriorityClass",
+    "Workload",
+)
+KEPT = frozenset(
+    [
+        *((GROUP, kind) for kind in _KUEUE),
+        ("", "Namespace"),
+        ("", "LimitRange"),
+        ("node.k8s.io", "RuntimeClass"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        *JOBS,
+    ]
+)
+"""Everything else in a folder is passed over."""
+
+_OF_KIND = {key[1]: key for key in KEPT}
+"""For the items of a list that leave it to the list to say what they are."""
+
+
+def read_manifests(paths: Sequence[str], tick: Tick | None = None) -> Manifests:
+    reader = _Reader()
+    for path in paths:
+        for file in files(path):
+            reader.read(file, tick)
+    return reader.finished()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found = Manifests()
+        self._head = msgspec.json.Decoder(_Head)
+        self._node = msgspec.json.Decoder(FileNode)
+        self._pod = msgspec.json.Decoder(FilePod)
+        self._full_pod = msgspec.json.Decoder(core.WirePod)
+        self._requests: dict[tuple[bytes, ...], Resources] = {}
+        self._names: set[tuple[str, ...]] = set()
+        self._repeated: list[str] = []
+        self._hosts: dict[str, str] = {}
+        self._pools: list[tuple[str, Raw]] = []
+
+    def read(self, file: str, tick: Tick | None) -> None:
+        with opened(file) as pieces:
+            for number, data in enumerate(pieces):
+                if tick is not None and number % EVERY == 0:
+                    tick(shown(file), number, pieces.size, pieces.form)
+                self._piece(file, pieces, data)
+
+    def _piece(self, file: str, pieces: Pieces, data: bytes) -> None:
+        try:
+            head = self._head.decode(data)
+        except msgspec.DecodeError:
+            self._whole(file, pieces, decoded(file, pieces, data))
+            return
+        group, slash, _ = (head.api_version or "").partition("/")
+        kind = head.kind or pieces.kind or ""
+        key = (group if slash else "", kind) if head.api_version else _OF_KIND.get(kind, ("", kind))
+        if key == NODE:
+            self._look_at_node(shown(file), data)
+        elif key == POD:
+            self._look_at_pod(shown(file), data)
+        elif key in KEPT:
+            self._keep(key, shown(file), {"kind": kind, **decoded(file, pieces, data)})
+        elif not key[1] or key[1].endswith("List"):
+            self._whole(file, pieces, decoded(file, pieces, data))
+
+    def _whole(self, file: str, pieces: Pieces, raw: Any) -> None:
+        """Something that is not one object of a known kind: a list inside a list, or pools in the compact form."""
+        if isinstance(raw, dict) and str(raw.get("kind")).endswith("List") and "items" in raw:
+            for item in raw["items"] or ():
+                self._piece(file, pieces, msgspec.json.encode(item))
+        elif is_pool(raw):
+            self._pools.append((shown(file), raw))
+        else:
+            raise InputError([not_kubernetes(file, pieces, raw)])
+
+    # One object
+
+    def _is_new(self, what: str, *key: str) -> bool:
+        if key in self._names:
+            self._repeated.append(what)
+            return False
+        self._names.add(key)
+        return True
+
+    def _keep(self, key: Key, where: str, raw: Raw) -> None:
+        wrong = list(unquoted_labels(raw, where))
+        meta = raw.get("metadata")
+        if wrong or not isinstance(meta, dict):
+            self.found.warnings += wrong or [Mistake("is missing", "give it a name", where, identity(raw), "metadata")]
+            return
+        if not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), str(meta.get("name"))):
+            return
+        self._note_times(raw)
+        if raw.get("apiVersion") == V1BETA1:
+            self.found.old_versions[key[1]] += 1
+            try:
+                raw = to_v1beta2(raw)
+            except ValueError as error:
+                self.found.warnings.append(Mistake(str(error), "write it as the API has it", where, identity(raw)))
+                return
+        self.found.objects.setdefault(key, []).append(Found(where, raw))
+
+    def _look_at_node(self, where: str, data: bytes) -> None:
+        try:
+            wire = self._node.decode(data)
+        except msgspec.ValidationError as error:
+            raw = {"kind": "Node", **msgspec.json.decode(data)}
+            self.found.warnings.append(explain(raw, error, where))
+            return
+        name = wire.metadata.name or ""
+        what = f"Node {name}"
+        wrong = list(bad_quantities(wire.status.allocatable, "status.allocatable", what, where))
+        if wrong or not name or not self._is_new(what, *NODE, name):
+            self.found.warnings += wrong
+            return
+        self._note_node_times(wire)
+        self._put_node(core.node(wire), where)
+
+    def _put_node(self, node: Node, where: str) -> None:
+        assert all(0 <= value <= ABSURD for value in node.allocatable.values())
+        host = node.labels.get(HOSTNAME)
+        other = self._hosts.setdefault(host, node.name) if host else node.name
+        if other != node.name:
+            text = f'has the value "{host}" of Node {other} too'
+            remedy = "give every node its own hostname"
+            what = f"Node {node.name}"
+            self.found.warnings.append(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
+        self.found.nodes[node.name] = node
+
+    def _look_at_pod(self, where: str, data: bytes) -> None:
+        try:
+            wire = self._pod.decode(data)
+        except msgspec.ValidationError as error:
+            raw = {"kind": "Pod", **msgspec.json.decode(data)}
+            self.found.warnings.append(explain(raw, error, where))
+            return
+        meta, spec = wire.metadata or PodMeta(), wire.spec or FilePodSpec()
+        namespace, name = meta.namespace or "default", meta.name or ""
+        if not self._is_new(f"Pod {namespace}/{name}", *POD, namespace, name):
+            return
+        self._note(meta.creation_timestamp)
+        labels, annotations = meta.labels or {}, meta.annotations or {}
+        ended = wire.status is not None and wire.status.phase in ("Succeeded", "Failed")
+        group = labels.get(keys.POD_GROUP) or annotations.get(keys.POD_GROUP) or ""
+        owners = tuple(one.uid for one in meta.owner_references or () if one.uid)
+        if spec.node_name and not ended:
+            by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
+            requests = {} if by_topology else self._asks(spec, data, f"Pod {namespace}/{name}", where)
+            workload = annotations.get(keys.WORKLOAD) or group
+            pod = OtherPod(spec.node_name, requests)
+            own = (*owners, meta.uid) if meta.uid else owners
+            self.found.pods.append(BoundPod(f"{namespace}/{name}", pod, workload, own, by_topology))
+        if group or (not spec.node_name and not ended and not owners and keys.QUEUE in labels):
+            raw = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(data)}
+            self.found.objects.setdefault(POD, []).append(Found(where, raw))
+
+    def _asks(self, spec: FilePodSpec, data: bytes, what: str, where: str) -> Resources:
+        """What a pod takes; pods that ask in the same words are worked out once."""
+        known = self._requests.get(spec.key)
+        if known is None:
+            try:
+                known = core.requests(self._full_pod.decode(data).spec)
+            except ValueError as error:
+                text = f"what it asks for cannot be read: {error}"
+                self.found.warnings.append(Mistake(text, "it counts as a pod that asks for nothing", where, what))
+                known = {}
+            self._requests[spec.key] = known
+        return known
+
+    # Times
+
+    def _note(self, text: str | None) -> None:
+        """Kubernetes writes all times in UTC, so the later text is the later time."""
+        if text and (self._latest is None or text > self._latest):
+            try:
+                self.found.newest = timestamps.parse(text)
+            except ValueError:
+                return
+            self._latest = text
+
+    _latest: str | None = None
+
+    def _note_node_times(self, wire: FileNode) -> None:
+        self._note(wire.given_metadata.creation_timestamp if wire.given_metadata else None)
+        for one in (wire.given_status.conditions if wire.given_status else None) or ():
+            self._note(one.last_heartbeat_time)
+            self._note(one.last_transition_time)
+
+    def _note_times(self, raw: Raw) -> None:
+        self._note(_text(raw["metadata"].get("creationTimestamp")))
+        status = raw.get("status")
+        conditions = status.get("conditions") if isinstance(status, dict) else None
+        for one in conditions if isinstance(conditions, list) else ():
+            if isinstance(one, dict):
+                self._note(_text(one.get("lastTransitionTime")))
+
+    # The end
+
+    def finished(self) -> Manifests:
+        self._read_pools()
+        if self._repeated:
+            number = len(self._repeated)
+            text = f"objects that are there more than once: {number} ({name_some(self._repeated)})"
+            self.found.warnings.append(Mistake(text, "the first of each counts"))
+        return self.found
+
+    def _read_pools(self) -> None:
+        """What people wrote by hand is refused if it is wrong, as everywhere."""
+        mistakes = Mistakes()
+        for where, raw in self._pools:
+            pool = read_pool(raw, where, mistakes)
+            if pool is None:
+                continue
+            for node in nodes_of_pool(pool):
+                if self._is_new(f"Node {node.name}", *NODE, node.name):
+                    self._put_node(node, where)
+            for key, pod in pods_of_pool(pool):
+                self.found.pods.append(BoundPod(key, pod, "", (), by_topology=False))
+        mistakes.check()
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

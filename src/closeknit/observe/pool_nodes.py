@@ -1,0 +1,34 @@
+"""Pools of the compact form as nodes and pods one by one, for those who go by objects and not by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model.node import Node
+from ..model.resources import PODS
+from ..state.mirror import OtherPod
+from .pool_form import Pool
+from .pools import pool_table, pool_usage
+
+NAMESPACE = "closeknit-pool"
+"""Where the pods are that a pool says are running."""
+
+
+def nodes_of_pool(pool: Pool) -> Iterator[Node]:
+    table = pool_table(pool)
+    columns = {key: [column.values[code] for code in column.codes.tolist()] for key, column in table.labels.items()}
+    for row, name in enumerate(table.names):
+        labels = {key: values[row] for key, values in columns.items()}
+        yield Node(name, labels, pool.allocatable, pool.taints)
+
+
+def pods_of_pool(pool: Pool) -> Iterator[tuple[str, OtherPod]]:
+    """Pods that take what the pool says is used, each with its key."""
+    used = pool_usage(pool)
+    if not used:
+        return
+    counts = used[PODS].tolist()
+    for row, name in enumerate(pool_table(pool).names):
+        for number in range(counts[row]):
+            share = {resource: int(column[row]) // counts[row] for resource, column in used.items() if resource != PODS}
+            yield f"{NAMESPACE}/{name}-{number}", OtherPod(name, share)
