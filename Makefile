@@ -44,6 +44,7 @@ test: lint
 
 bench: setup
 	@$(BIN)/python -m bench.placement
+	@$(BIN)/python -m bench.scheduling
 
 bench-peers: setup
 	@$(BIN)/python -m bench.peers

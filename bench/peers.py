@@ -1,9 +1,10 @@
-"""Kueue's own placement benchmark beside ours, on the same problem, in one go: `make bench-peers`.
+"""Kueue's own benchmarks beside ours, on the same problems, in one go: `make bench-peers`.
 
 Kueue is taken from the Go module proxy and built in a cache folder outside the work tree; the first run takes
 several minutes, later ones start at once. Its `BenchmarkTASFlavorAssignment` places, with balanced placement on,
 nine pods of 8 CPU per node of one block (preferred rack) on an empty cluster of racks of 16 and blocks of 256
-nodes. The same problem is put to our engine right after, and the ratio of the two is what is printed last.
+nodes. Its `BenchmarkSchedulerTAS` runs one cycle on a full cluster of 1,000 nodes, where a job of 200 pods needs
+others to go. The same problems are put to us right after, and the ratio of the two is what is printed last.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
@@ -27,11 +29,23 @@ from closeknit.state.snapshot import Snapshot
 
 from .cluster import BLOCK_SIZE, GIB, RACK, TOPOLOGY, table
 from .placement import best
+from .scheduling import cycle_of
+from .shapes import full_cluster
 
 MODULE, VERSION = "sigs.k8s.io/kueue", "v0.19.2"
-PACKAGE = f"{MODULE}/pkg/cache/scheduler"
-BENCHMARK = "BenchmarkTASFlavorAssignment"
-LINE = re.compile(rf"^{BENCHMARK}/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", re.MULTILINE)
+LINE = re.compile(r"^Benchmark\w+?(?:/(\S+?))?(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", re.MULTILINE)
+
+
+class Benchmark(NamedTuple):
+    """One of Kueue's benchmarks: its package, its name, and the file that its binary is built into."""
+
+    package: str
+    name: str
+    binary: str
+
+
+PLACEMENT = Benchmark(f"{MODULE}/pkg/cache/scheduler", "BenchmarkTASFlavorAssignment", "scheduler.test")
+CYCLE = Benchmark(f"{MODULE}/pkg/scheduler", "BenchmarkSchedulerTAS", "cycle.test")
 
 
 def cache() -> Path:
@@ -63,9 +77,9 @@ def step(text: str, command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def build(folder: Path) -> Path:
-    """Kueue's test binary, built once."""
-    binary = folder / "scheduler.test"
+def build(folder: Path, which: Benchmark) -> Path:
+    """A test binary of Kueue's, built once."""
+    binary = folder / which.binary
     if binary.exists():
         return binary
     tool = go()
@@ -78,8 +92,8 @@ def build(folder: Path) -> Path:
     shutil.copyfile(source / "go.sum", folder / "go.sum")
     (folder / "go.sum").chmod(0o644)
     step("resolve", [tool, "mod", "download", f"{MODULE}@{VERSION}"], folder)
-    half = folder / "scheduler.test.part"
-    step("compile", [tool, "test", "-mod=mod", "-c", "-o", str(half), PACKAGE], folder)
+    half = folder / f"{which.binary}.part"
+    step("compile", [tool, "test", "-mod=mod", "-c", "-o", str(half), which.package], folder)
     half.rename(binary)
     return binary
 
@@ -91,10 +105,10 @@ def module_file(source: Path) -> str:
     return f"{text}\nrequire {MODULE} {VERSION}\n"
 
 
-def theirs(binary: Path) -> dict[str, float]:
+def theirs(binary: Path, which: Benchmark) -> dict[str, float]:
     """Milliseconds per decision by case, as Kueue's benchmark reports them."""
-    command = [str(binary), "-test.run", "^$", "-test.bench", f"^{BENCHMARK}$", "-test.benchtime", "2s"]
-    output = step("run Kueue's benchmark", command, binary.parent)
+    command = [str(binary), "-test.run", "^$", "-test.bench", f"^{which.name}$", "-test.benchtime", "2s"]
+    output = step(f"run Kueue's {which.name}", command, binary.parent)
     return {name: float(ns) / 1e6 for name, ns in LINE.findall(output)}
 
 
@@ -117,8 +131,9 @@ def ours(nodes: int, leader: bool) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
-    measured = theirs(build(cache()))
-    if not measured:
+    measured = theirs(build(cache(), PLACEMENT), PLACEMENT)
+    cycle = theirs(build(cache(), CYCLE), CYCLE)
+    if not measured or not cycle:
         sys.exit("error: Kueue's benchmark printed no result")
     print(f"\n{'case':<44}{'Kueue ms':>10}{'ours ms':>10}{'ratio':>8}")
     for name, milliseconds in measured.items():
@@ -126,6 +141,10 @@ def main() -> None:
         leader = "leader" in name.lower() and "workers-only" not in name.lower()
         mine = ours(int(size.group(1)) if size else 2500, leader)
         print(f"{name:<44}{milliseconds:>10.2f}{mine:>10.2f}{milliseconds / mine:>7.0f}x")
+    first, best_cycle, _ = cycle_of(*full_cluster())
+    for name, milliseconds in cycle.items():
+        print(f"{'one cycle ' + name:<44}{milliseconds:>10.2f}{best_cycle:>10.2f}{milliseconds / best_cycle:>7.0f}x")
+        print(f"{'  our first one, nothing seen before':<44}{'':>10}{first:>10.2f}{milliseconds / first:>7.0f}x")
 
 
 if __name__ == "__main__":

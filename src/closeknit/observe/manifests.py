@@ -227,10 +227,12 @@ class _Reader:
     def _keep(self, key: Key, where: str, raw: Raw) -> None:
         wrong = list(unquoted_labels(raw, where))
         meta = raw.get("metadata")
-        if wrong or not isinstance(meta, dict):
-            self.found.warnings += wrong or [Mistake("is missing", "give it a name", where, identity(raw), "metadata")]
+        name = meta.get("name") if isinstance(meta, dict) else None
+        if wrong or not isinstance(meta, dict) or not isinstance(name, str) or not name:
+            lacks = Mistake("is missing", "give it a name", where, identity(raw), "metadata.name")
+            self.found.warnings += wrong or [lacks]
             return
-        if not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), str(meta.get("name"))):
+        if not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), name):
             return
         self._note_times(raw)
         if raw.get("apiVersion") == V1BETA1:

@@ -1,0 +1,144 @@
+"""Jobs as the Workloads that Kueue would make of them: a queue, a priority, and what quota counts for each pod.
+
+A job only names things: a queue, a priority class. Here the names are looked up in a cluster, and what a cluster adds
+to pods before they run, defaults of a namespace and the overhead of a runtime class, is added to their templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..dialects.kueue import keys
+from ..dialects.kueue import objects as kueue
+from ..dialects.kueue.jobs import Job
+from ..dialects.kueue.jobs.standing import Standing
+from ..dialects.kueue.objects.versions import V1BETA2
+from ..dialects.limits import adjusted
+from ..model.gates import Gates
+from ..model.limit_range import LimitRange
+from ..model.mistake import Mistake
+from ..model.nearest import did_you_mean
+from ..model.resources import Resources
+from ..model.workload import Workload
+from .nodes import name_some
+
+Raw = dict[str, Any]
+
+DEFAULT = "default"
+"""The queue of a namespace, and the WorkloadPriorityClass, of jobs that name none."""
+
+BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Priority classes that every cluster has."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a cluster knows that jobs only name. `classes` of Kueue and of Kubernetes give values by name.
+
+    `default_priority` is that of the PriorityClass for pods that name none.
+    """
+
+    workload_classes: dict[str, int] = field(default_factory=dict)
+    pod_classes: dict[str, int] = field(default_factory=lambda: dict(BUILT_IN))
+    default_priority: int | None = None
+    local_queues: dict[str, list[str]] = field(default_factory=dict)
+    limit_ranges: Mapping[str, Sequence[LimitRange]] = field(default_factory=dict)
+    runtime_classes: dict[str, Resources] = field(default_factory=dict)
+
+    def template(self, namespace: str, template: Raw) -> Raw:
+        """A pod template with what the cluster fills in; the very same one if that is nothing."""
+        ranges = self.limit_ranges.get(namespace, ())
+        spec = template.get("spec")
+        overhead = isinstance(spec, dict) and spec.get("runtimeClassName") in self.runtime_classes
+        return adjusted(template, ranges, self.runtime_classes) if ranges or overhead else template
+
+
+def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) -> Workload | list[Mistake]:
+    """The Workload of a job, or why none can be made."""
+    queue, priority = _queue(job, around), _priority(job.standing, around)
+    if isinstance(queue, Mistake) or isinstance(priority, Mistake):
+        what = f"{job.kind} {job.namespace}/{job.name}"
+        return [replace(one, where=job.where, what=what) for one in (queue, priority) if isinstance(one, Mistake)]
+    made = kueue.workload(kueue.with_defaults(_raw(job, around, queue), gates))
+    sets = {one.name: one for one in job.request.pod_sets}
+    parts = tuple(
+        replace(
+            part,
+            pod_set=replace(
+                part.pod_set,
+                constraint=sets[part.name].constraint,
+                group=sets[part.name].group,
+                ranks=sets[part.name].ranks,
+            ),
+        )
+        for part in made.parts
+    )
+    return replace(made, parts=parts, priority=priority, created=created)
+
+
+def _raw(job: Job, around: Surroundings, queue: str) -> Raw:
+    sets = {one.name: one for one in job.request.pod_sets}
+    pod_sets = [
+        {
+            "name": name,
+            "count": sets[name].count,
+            "minCount": job.standing.least.get(name),
+            "template": around.template(job.namespace, job.templates[name]),
+        }
+        for name in job.order
+    ]
+    return {
+        "apiVersion": V1BETA2,
+        "kind": "Workload",
+        "metadata": {
+            "name": job.workload,
+            "namespace": job.namespace,
+            "labels": {keys.JOB_UID: job.standing.uid},
+            "annotations": {keys.GATED_BY: job.standing.gated_by},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod"}] if job.kind == "Pod" else [],
+        },
+        "spec": {
+            "podSets": pod_sets,
+            "queueName": queue,
+            "maximumExecutionTimeSeconds": job.standing.max_seconds,
+        },
+    }
+
+
+def _queue(job: Job, around: Surroundings) -> str | Mistake:
+    """The queue that a job names, or the default one of its namespace."""
+    known = around.local_queues.get(job.namespace, [])
+    if job.standing.queue or DEFAULT in known:
+        return job.standing.queue or DEFAULT
+    remedy = f"namespace {job.namespace} has no LocalQueue: create one, and name it here"
+    if known:
+        remedy = f"give one of the LocalQueues of namespace {job.namespace}: {', '.join(known)}"
+    place = "spec.queueName" if job.kind == "Workload" else f"metadata.labels[{keys.QUEUE}]"
+    text = f"is missing, and namespace {job.namespace} has no LocalQueue called {DEFAULT}"
+    return Mistake(text, remedy, field=place)
+
+
+def _priority(standing: Standing, around: Surroundings) -> int | Mistake:
+    """By a class of Kueue, else by a class of its pods, else what the cluster gives to all."""
+    if standing.priority is not None:
+        return standing.priority
+    if standing.workload_class:
+        return _value(standing.workload_class, around.workload_classes, "WorkloadPriorityClass", _LABEL)
+    if DEFAULT in around.workload_classes:
+        return around.workload_classes[DEFAULT]
+    if standing.pod_class:
+        return _value(standing.pod_class, around.pod_classes, "PriorityClass", "priorityClassName")
+    return around.default_priority or 0
+
+
+_LABEL = f"metadata.labels[{keys.PRIORITY_CLASS}]"
+
+
+def _value(name: str, classes: Mapping[str, int], kind: str, place: str) -> int | Mistake:
+    if name in classes:
+        return classes[name]
+    own: Collection[str] = [one for one in classes if one not in BUILT_IN]
+    others = f"use one of: {name_some(sorted(own))}" if own else f"the cluster has no {kind}: create it"
+    return Mistake(f'is "{name}", but there is no such {kind}', did_you_mean(name, own) + others, field=place)
