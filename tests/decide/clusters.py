@@ -115,7 +115,7 @@ PARTS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cluster:
     """Objects, and workloads in waves: how many of those known finish first, and who arrives."""
 
@@ -126,6 +126,19 @@ class Cluster:
     waves: tuple[tuple[int, tuple[Workload, ...]], ...]
     fair: bool = False
     gates: Gates = field(default_factory=Gates.profile)
+
+    def __repr__(self) -> str:
+        """Short enough to read when a property fails."""
+        lines = [f"fair={self.fair}"]
+        lines += [f"node {one.name} {dict(one.labels)} {dict(one.allocatable)}" for one in self.nodes]
+        lines += [f"{one.name} < {one.parent or '-'} {_quotas(one.groups)} weight {one.weight}" for one in self.cohorts]
+        for each in self.queues:
+            rules = f"{each.strategy} {tuple(each.preemption)} {tuple(each.fungibility)} weight {each.weight}"
+            lines.append(f"{each.name} < {each.cohort or '-'} {_quotas(each.groups)} {rules}")
+        for leaving, arriving in self.waves:
+            lines.append(f"wave: {leaving} finish")
+            lines += [f"  {_workload(one)}" for one in arriving]
+        return "\n".join(["", *lines])
 
     @cached_property
     def reference(self) -> Reference:
@@ -153,6 +166,23 @@ class Cluster:
 
     def topology(self, flavor: str) -> Topology | None:
         return TOPOLOGIES.get(next(one.topology for one in self.flavors if one.name == flavor))
+
+
+def _quotas(groups: tuple[ResourceGroup, ...]) -> str:
+    return ", ".join(
+        f"{flavor.flavor} {name} {tuple(quota)}"
+        for group in groups
+        for flavor in group.flavors
+        for name, quota in flavor.resources.items()
+    )
+
+
+def _workload(one: Workload) -> str:
+    parts = "; ".join(
+        f"{part.name} {part.pod_set.count} (least {part.min_count}) x {dict(part.requests)} {part.pod_set.constraint}"
+        for part in one.parts
+    )
+    return f"{one.name} in {one.queue}, uid {one.uid}, priority {one.priority}, made {one.created}: {parts}"
 
 
 class Story(Play):
@@ -183,14 +213,19 @@ class Story(Play):
 
 @st.composite
 def clusters(
-    draw: st.DrawFn, overlap: bool = False, fair: bool | None = None, waves: int = 3, single: bool = False
+    draw: st.DrawFn,
+    overlap: bool = False,
+    fair: bool | None = None,
+    waves: int = 3,
+    single: bool = False,
+    one_tree: bool = False,
 ) -> Cluster:
-    """`single`: no workload has two pod sets by themselves."""
+    """`single`: no workload has two pod sets by themselves; `one_tree`: every queue is under one root."""
     used = draw(st.sampled_from(OVERLAPPING if overlap else USED))
     resources = draw(st.sampled_from([(GPU,), (GPU,), (GPU, MEM)]))
-    tree = draw(st.sampled_from(TREES))
+    tree = draw(st.sampled_from(TREES[:-1] if one_tree else TREES))
     cohorts = tuple(draw(_cohorts(name, parent, used, resources)) for name, parent in tree)
-    names = [*(name for name, _ in tree)] * 3 + [""]
+    names = [*(name for name, _ in tree)] * 3 + ([] if one_tree else [""])
     size = draw(st.sampled_from([2, 3, 4, 1]))
     queues = tuple(draw(_queues(f"q{number}", names, used, resources)) for number in range(size))
     arriving: list[tuple[int, tuple[Workload, ...]]] = []

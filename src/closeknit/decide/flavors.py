@@ -88,13 +88,25 @@ def _assign_group(query: Query, plan: Plan, members: list[Demand]) -> bool:
             break
         chosen.update(found)
     for member in members:
-        asked = {*member.total, *([PODS] if PODS in chosen else [])}
-        mine = {r: Choice(c.flavor, c.mode, c.borrow, c.tried) for r, c in chosen.items() if r in asked} if ok else {}
+        mine = _choices(query, member, members, chosen) if ok else {}
         one = PodSetPlan(member, mine, list(walk.reasons), walk.severity, tuple(walk.attempts), failed=not ok)
         plan.pod_sets.append(one)
         if ok:
             plan.charge(one)
-    return ok
+    plan.cut_short = ok and bool(requests) and not chosen and "VerifyBeforeAdmit" not in query.world.gates
+    return ok and not plan.cut_short
+
+
+def _choices(query: Query, member: Demand, members: list[Demand], chosen: Mapping[str, Choice]) -> dict[str, Choice]:
+    """A pod set gets what it asks for; one that asks for nothing shares the places of its group."""
+    asked = {*member.total, *([PODS] if PODS in chosen else [])}
+    if not asked and len(members) > 1:
+        asked = {resource for resource, choice in chosen.items() if choice.flavor in query.world.mirrors}
+    return {
+        resource: Choice(one.flavor, one.mode, one.borrow, one.tried)
+        for resource, one in chosen.items()
+        if resource in asked
+    }
 
 
 class Walk:

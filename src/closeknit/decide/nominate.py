@@ -68,7 +68,7 @@ def _plan(
 ) -> Nomination:
     query = _query(world, entry, pins, gone, goes_on)
     plan = assign(query, demands)
-    if plan.mode is Mode.NO_FIT:
+    if plan.mode is Mode.NO_FIT or plan.cut_short:
         return Nomination(plan)
     wanted = asks(query, entry.workload, plan)
     if isinstance(wanted, Placed):

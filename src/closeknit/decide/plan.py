@@ -107,6 +107,8 @@ class Plan:
 
     pod_sets: list[PodSetPlan]
     usage: dict[FlavorResource, int] = field(default_factory=dict)
+    cut_short: bool = False
+    """Kueue stops at a pod set that asks for nothing it covers: later ones are forgotten, and nothing is placed."""
 
     @property
     def mode(self) -> Mode:
@@ -119,6 +121,10 @@ class Plan:
     @property
     def preempts(self) -> bool:
         return self.mode.preempts
+
+    @property
+    def has_error(self) -> bool:
+        return any(one.error for one in self.pod_sets)
 
     @property
     def borrowing(self) -> int:
@@ -142,11 +148,7 @@ class Plan:
 
     def tried(self) -> dict[str, dict[str, int]]:
         """By pod set and resource, which flavor was tried last."""
-        return {
-            one.name: {resource: choice.tried for resource, choice in one.flavors.items()}
-            for one in self.pod_sets
-            if not one.failed
-        }
+        return {one.name: {resource: choice.tried for resource, choice in one.flavors.items()} for one in self.pod_sets}
 
     def charge(self, one: PodSetPlan) -> None:
         """Count a pod set that found its flavors, for those that come after it."""
@@ -156,7 +158,7 @@ class Plan:
 
     def asked(self) -> dict[FlavorResource, int]:
         """What has to fit when others make room; quota for `pods` themselves is not looked at then."""
-        return {key: amount for key, amount in self.usage.items() if key.resource != PODS}
+        return {key: amount for key, amount in self.usage.items() if amount and key.resource != PODS}
 
     def contested(self) -> set[FlavorResource]:
         """For which flavors and resources somebody would have to go."""

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from ..engine.gang import assume
-from ..engine.place import has_room, place
+from ..engine.place import Result, has_room, place
 from ..engine.policy import Policy
 from ..engine.replace import Broken
 from ..engine.replace import replace as replace_node
+from ..engine.several import replace_several
 from ..model.assignment import Assignment
 from ..model.cluster_queue import ClusterQueue
 from ..model.flavor import Flavor
@@ -22,6 +23,7 @@ from ..model.request import PodSet, Request
 from ..model.shape import Shape, Toleration
 from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
 from ..state.mirror import Usage
+from ..state.snapshot import Snapshot
 from .activity import MULTIKUEUE, PROVISIONING
 from .flavors import Query, topology_only
 from .plan import Plan, PodSetPlan
@@ -206,15 +208,20 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
     for flavor in sorted(by_flavor):
         snapshot = world.snapshot(flavor)
         assert snapshot is not None
-        broken = by_flavor[flavor]
-        result = replace_node(
-            snapshot, broken, workload.status.unhealthy[0], Policy(world.gates), workload.owned_by_pod
-        )
+        result = _replaced(world, snapshot, workload, by_flavor[flavor])
         for outcome in result.outcomes:
             if outcome.reason is not None or outcome.assignment is None:
                 return Placed({}, outcome.pod_set.name, str(outcome.reason))
             assignments[outcome.pod_set.name] = outcome.assignment
     return Placed(assignments)
+
+
+def _replaced(world: World, snapshot: Snapshot, workload: Workload, broken: list[Broken]) -> Result:
+    """All failed nodes at once, or in Kueue's way the first of them."""
+    policy, nodes = Policy(world.gates), workload.status.unhealthy
+    if "ReplaceSeveralNodes" in world.gates and not workload.owned_by_pod:
+        return replace_several(snapshot, broken, nodes, policy)
+    return replace_node(snapshot, broken, nodes[0], policy, workload.owned_by_pod)
 
 
 def _uses(given: PodSetAssignment, lost: set[str]) -> bool:

@@ -1,0 +1,309 @@
+"""What would happen: cycles one after another until nothing changes, in a world where nothing takes time.
+
+          ┌──────────────────────────── back in line ◀───────────────────────────┐
+          ▼                                                                       │
+    in line ─▶ cycle ─▶ admitted ─▶ its checks turn ready ─▶ runs ─▶ preempted, stops at once
+                 │                  (or hold it up for good)         nothing else ever ends
+                 └─▶ waits
+
+The same scheduler runs here as anywhere; only its surroundings are simple. That some preemption would go back and
+forth for ever is possible, so nobody is preempted twice: who would do that is taken out of its line instead. So this
+ends, for there are only so many to admit and to preempt, and cycles that neither do that nor try anything new stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ..model.workload import Check, Workload
+from ..queue.wake import Event
+from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
+from .entry import Entry, Fate
+from .scheduler import FIRST_DELAY, Scheduler, needs_second_pass
+from .status import carried_out, evicted, is_ready, required_checks
+from .world import World
+
+QUEUED_AGAIN = ("Preempted", "NodeFailures")
+"""After an eviction for one of these a workload is in line again at once."""
+
+CUT = "it would be preempted a second time, and this may go on for ever: cut here"
+
+
+class Kind(Enum):
+    """What happened to a workload."""
+
+    ADMITTED = "Admitted"
+    RESERVED = "QuotaReserved"
+    """It has its quota, but checks or places are still missing."""
+    MOVED = "Moved"
+    """Its pods on a failed node got another."""
+    PREEMPTED = "Preempted"
+    EVICTED = "Evicted"
+    REPLACED = "Replaced"
+    """A later slice of the same job took its place."""
+    CUT = "Cut"
+    """It would be preempted again, and is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened; `workload` is as it stood afterwards, `by` is whom it made room for."""
+
+    kind: Kind
+    cycle: int
+    workload: Workload
+    queue: str
+    by: Workload | None = None
+    by_queue: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`pods_of` names other pods, by workload, that go when it stops."""
+
+    checks_ready: bool = True
+    pods_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+PLAIN = Options()
+
+
+@dataclass(slots=True)
+class Story:
+    """`workloads` as they stand at the end; `waits` and `retries` have what was said last of those not admitted.
+
+    `cut` has, by preemptor, the step at which it was taken out of its line.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    waits: dict[str, Wait] = field(default_factory=dict)
+    retries: dict[str, Retry] = field(default_factory=dict)
+    cut: dict[str, Step] = field(default_factory=dict)
+    cycles: int = 0
+
+
+def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, options: Options = PLAIN) -> Story:
+    """Put these workloads before a scheduler that knows everything else, and run it until nothing changes."""
+    player = _Player(scheduler, now, options)
+    player.start(list(workloads))
+    while player.goes_on():
+        player.cycle()
+    return player.story
+
+
+class _Player:
+    """`seen` is what was looked at in vain since something last changed."""
+
+    def __init__(self, scheduler: Scheduler, now: float, options: Options) -> None:
+        self.scheduler, self.now, self.options = scheduler, now, options
+        self.world = scheduler.world
+        self.story = Story()
+        self.seen: set[Hashable] = set()
+        self.was_preempted: set[str] = set()
+        self.idle = False
+
+    # The beginning
+
+    def start(self, workloads: list[Workload]) -> None:
+        for one in workloads:
+            self._observe(self._with_checks(one))
+        for one in [each for each in self.story.workloads.values() if each.reserved]:
+            found = _ending(self.scheduler, one)
+            if found is not None:
+                reason, message = found
+                if not one.evicted:
+                    one, _ = evicted(one, reason, message, self.now)
+                self._tell(Kind.EVICTED, one, self._queue_of(one), reason=reason, message=message)
+                self._stop([one])
+        for key, one in self.story.workloads.items():
+            if one.admitted and not workloads_admitted(workloads, key):
+                self._tell(Kind.ADMITTED, one, self._queue_of(one))
+
+    # Cycles
+
+    def goes_on(self) -> bool:
+        due = any(at <= self.now for at, _ in self.scheduler.second_pass.values())
+        return not self.idle and (due or self.scheduler.is_ready)
+
+    def cycle(self) -> None:
+        self.story.cycles += 1
+        decisions = self.scheduler.cycle(self.now)
+        cut = self._cut(decisions)
+        stopping: dict[str, Workload] = {}
+        changed = bool(cut)
+        for decision in decisions:
+            match decision:
+                case Admit():
+                    self._admit(decision)
+                    changed = True
+                case Preempt() if decision.by.key not in cut:
+                    stopping[decision.victim.key] = self._preempt(decision)
+                case Evict():
+                    stopping[decision.workload.key] = self._evict(decision)
+                case Replace():
+                    self._replace(decision)
+                    changed = True
+                case Wait():
+                    self.story.waits[decision.workload.key] = decision
+                case Retry():
+                    self.story.retries[decision.workload.key] = decision
+        self._stop(stopping.values())
+        self._judge(changed or bool(stopping))
+
+    def _judge(self, changed: bool) -> None:
+        """Idle is a cycle that changed nothing and looked only at what was looked at before."""
+        if changed:
+            self.seen.clear()
+            return
+        looked_at = {_mark(entry) for entry in self.scheduler.last.entries if entry.fate is not Fate.ADMITTED}
+        self.idle = looked_at <= self.seen
+        self.seen |= looked_at
+
+    def _admit(self, decision: Admit) -> None:
+        before = decision.workload
+        one = self._with_checks(carried_out(self.world, decision, self.now)[0][0])
+        self.story.waits.pop(one.key, None)
+        self.story.retries.pop(one.key, None)
+        self._observe(one)
+        if before.admitted:
+            self._tell(Kind.MOVED, one, decision.admission.queue)
+        else:
+            self._tell(Kind.ADMITTED if one.admitted else Kind.RESERVED, one, decision.admission.queue)
+
+    def _preempt(self, decision: Preempt) -> Workload:
+        victim, _ = carried_out(self.world, decision, self.now)[0]
+        self.was_preempted.add(victim.key)
+        reason = decision.cause.value
+        by = decision.by, decision.by_queue
+        self._tell(Kind.PREEMPTED, victim, decision.queue, *by, reason=reason, message=decision.message)
+        return victim
+
+    def _evict(self, decision: Evict) -> Workload:
+        one, _ = carried_out(self.world, decision, self.now)[0]
+        message = f"{decision.message}: {decision.found}" if decision.found else decision.message
+        self._tell(Kind.EVICTED, one, self._queue_of(one), reason="NodeFailures", message=message)
+        return one
+
+    def _replace(self, decision: Replace) -> None:
+        old, _ = carried_out(self.world, decision, self.now)[0]
+        queue = self._queue_of(old)
+        self._observe(old)
+        self._tell(Kind.REPLACED, old, queue, decision.by, queue)
+
+    def _cut(self, decisions: Sequence[Decision]) -> set[str]:
+        """Who would preempt somebody a second time; out of the line with it."""
+        again = [one for one in decisions if isinstance(one, Preempt) and one.victim.key in self.was_preempted]
+        for one in again:
+            if one.by.key not in self.story.cut:
+                step = Step(Kind.CUT, self.story.cycles, one.victim, one.queue, one.by, one.by_queue, "", CUT)
+                self.story.steps.append(step)
+                self.story.cut[one.by.key] = step
+                self.scheduler.lines.drop(one.by.key)
+        return {one.by.key for one in again}
+
+    # What follows from a decision
+
+    def _stop(self, stopping: Iterable[Workload]) -> None:
+        """They are gone at once: quota and places are free, and all who might use them are told."""
+        queues: dict[str, None] = {}
+        for one in stopping:
+            queues[self._queue_of(one)] = None
+            for pod in self.options.pods_of.get(one.key, ()):
+                self.world.drop_pod(pod)
+            self._observe(_stopped(one, self.now))
+        for queue in queues:
+            self.scheduler.wake(Event.WORKLOAD_EVICTED, queue, self.now)
+        if queues:
+            self.scheduler.wake_queues(Event.OTHER_POD_GONE, (), self.now)
+            for key, (_, delay) in self.scheduler.second_pass.items():
+                self.scheduler.second_pass[key] = (self.now, delay)
+
+    def _observe(self, one: Workload) -> None:
+        self.story.workloads[one.key] = one
+        self.scheduler.put(one, self.now)
+        if needs_second_pass(one) and one.reserved:
+            self.scheduler.second_pass[one.key] = (self.now, FIRST_DELAY)
+
+    def _with_checks(self, one: Workload) -> Workload:
+        """With the checks that its flavors call for, ready if they are to be, and admitted if that was all."""
+        status = one.status
+        queue = None if status.admission is None else self.world.cluster_queues.get(status.admission.queue)
+        if queue is None or not one.reserved or one.finished or one.evicted:
+            return one
+        known = {check.name: check for check in status.checks}
+        listed = [known.get(name, Check(name, since=self.now)) for name in sorted(required_checks(queue, status))]
+        if self.options.checks_ready:
+            listed = [each._replace(state="Ready") if each.state == "Pending" else each for each in listed]
+        status = replace(status, checks=tuple(listed))
+        if not one.admitted and is_ready(queue, status):
+            status = status.condition(
+                "Admitted", True, "Admitted", "The workload is admitted", self.now, one.generation
+            )
+        return replace(one, status=status)
+
+    def _queue_of(self, one: Workload) -> str:
+        return "" if one.status.admission is None else one.status.admission.queue
+
+    def _tell(
+        self,
+        kind: Kind,
+        one: Workload,
+        queue: str,
+        by: Workload | None = None,
+        by_queue: str = "",
+        reason: str = "",
+        message: str = "",
+    ) -> None:
+        self.story.steps.append(Step(kind, self.story.cycles, one, queue, by, by_queue, reason, message))
+
+
+def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
+    """Why a workload that holds quota has to give it back, if it has to."""
+    status = one.status
+    if one.evicted:
+        condition = status.conditions["Evicted"]
+        return condition.reason, condition.message
+    if not one.active:
+        return "Deactivated", "The workload is deactivated"
+    queue = None if status.admission is None else scheduler.world.cluster_queues.get(status.admission.queue)
+    local = scheduler.lines.local_queues.get(one.local_queue)
+    stops = (("ClusterQueue", "None" if queue is None else queue.stop), ("LocalQueue", local.stop if local else "None"))
+    for kind, stop in stops:
+        if stop == "HoldAndDrain" or (stop == "Hold" and not one.admitted):
+            return f"{kind}Stopped", f"The {kind} is stopped"
+    return None
+
+
+def _stopped(one: Workload, now: float) -> Workload:
+    """An eviction that is complete. The workload of a lone pod is not in line again: its pod is gone."""
+    condition = one.status.conditions["Evicted"]
+    again = condition.reason in QUEUED_AGAIN and not one.owned_by_pod
+    status = one.status.changed(
+        {
+            "Requeued": (again, condition.reason, condition.message),
+            "QuotaReserved": (False, "PendingEvaluation", condition.message),
+            "Admitted": (False, "NoReservation", "The workload has no reservation"),
+        },
+        now,
+        one.generation,
+    )
+    return replace(one, status=replace(status, admission=None))
+
+
+def _mark(entry: Entry) -> Hashable:
+    """What an entry was looked at for: the workload, how it went, and which flavors were tried."""
+    progress = entry.waiting.progress
+    tried = () if progress is None else tuple((name, *sorted(each.items())) for name, each in progress.tried.items())
+    return entry.workload.key, entry.why, tried
+
+
+def workloads_admitted(workloads: Iterable[Workload], key: str) -> bool:
+    return any(one.key == key and one.admitted for one in workloads)
+
+
+__all__ = ["CUT", "PLAIN", "Kind", "Options", "Step", "Story", "World", "play"]

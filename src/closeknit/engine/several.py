@@ -1,0 +1,150 @@
+"""Replacing several failed nodes in one decision, near the survivors: ours, behind the gate ReplaceSeveralNodes.
+
+Pods that are left stay. Slices that lost pods are completed where they are, finest first; what was lost whole goes as
+near as it can: into the domains that hold survivors, lowest level first, then further up, never beyond the level that
+is required. The failed nodes themselves are out, even if they look well again.
+
+    rack 1: h1 ✗ h2 ■■ h3 ▢▢     h1 lost two pods; h3 is in the survivors' rack and has room,
+    rack 2: h4 ▢▢ h5 ▢▢          so they go there although h4 is as empty
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace as changed
+
+import numpy as np
+
+from ..model.assignment import Assignment
+from ..model.reason import Reason, Why, reason
+from ..model.request import AUTO, Constraint, Layer, PodSet
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .find import Spread
+from .gang import leaves_of, merged, place_gang, summed
+from .place import Outcome, Result
+from .policy import Policy
+from .replace import Broken
+
+Part = tuple[IntArray, IntArray]
+"""Leaves and the pods that go there."""
+
+
+def replace_several(snapshot: Snapshot, broken: list[Broken], nodes: Sequence[str], policy: Policy) -> Result:
+    """New assignments for pod sets that lost any of these nodes, given by hostname; all of them or none."""
+    checkpoint = snapshot.checkpoint()
+    outcomes: list[Outcome] = []
+    try:
+        for one in broken:
+            outcome = _Repair(snapshot, one.pod_set, one.existing, nodes, changed(policy, empty=False)).run()
+            outcomes.append(outcome)
+            if outcome.reason is not None:
+                break
+    finally:
+        snapshot.rollback(checkpoint)
+    return Result(tuple(outcomes))
+
+
+class _Repair:
+    """One pod set: what it keeps, what it lost, and what it has been given so far."""
+
+    def __init__(
+        self, snapshot: Snapshot, pod_set: PodSet, existing: Assignment, nodes: Sequence[str], policy: Policy
+    ) -> None:
+        self.snapshot, self.pod_set, self.policy = snapshot, pod_set, policy
+        failed = set(nodes)
+        self.nodes = nodes
+        self.lost = sum(count for path, count in existing.domains if path[-1] in failed)
+        self.kept = Assignment.of(
+            existing.levels, ((path, n) for path, n in existing.domains if path[-1] not in failed)
+        )
+        self.usable = np.ones(snapshot.tree.leaves, dtype=np.int64)
+        for path in existing.values:
+            leaf = snapshot.tree.leaf_of.get(path)
+            if leaf is not None and path[-1] in failed:
+                self.usable[leaf] = 0
+        self.parts: list[Part] = []
+
+    def run(self) -> Outcome:
+        stale = np.flatnonzero(self.snapshot.leaves(self.kept.values) < 0)
+        if len(stale):
+            return self._failed(reason(Why.STALE_ASSIGNMENT, domain=self.kept.values[int(stale[0])][-1]))
+        constraint = self.pod_set.constraint or Constraint(unconstrained=True)
+        whole = self._complete(constraint.slices)
+        if isinstance(whole, Reason):
+            return self._failed(whole)
+        if whole:
+            placed = self._near(constraint, whole)
+            if isinstance(placed, Reason):
+                return self._failed(placed)
+            self._take(placed)
+        if sum(int(pods.sum()) for _, pods in self.parts) < self.lost:
+            return self._failed(reason(Why.NO_REPLACEMENT, node=",".join(self.nodes)))
+        return Outcome(self.pod_set, merged(self.snapshot, [leaves_of(self.snapshot, self.kept), *self.parts]))
+
+    def _failed(self, why: Reason) -> Outcome:
+        return Outcome(self.pod_set, reason=why)
+
+    def _take(self, placed: Spread) -> None:
+        self.parts.append((placed.at, placed.pods))
+        self.snapshot.assume(placed.at, placed.pods, self.pod_set.shape.charge)
+
+    # Broken slices
+
+    def _complete(self, layers: tuple[Layer, ...]) -> int | Reason:
+        """Fill up broken slices where they are, finest layer first; how many pods are left for whole slices."""
+        left = self.lost
+        for number in range(len(layers) - 1, -1, -1):
+            layer = layers[number]
+            level = self.snapshot.topology.level(layer.level)
+            if level is None or not layer.size:
+                continue
+            domains, held = summed(self.snapshot.tree.ancestors(self._leaves(), level), self._counts())
+            for domain, count in zip(domains.tolist(), held.tolist(), strict=True):
+                missing = min(-count % layer.size, left)
+                if missing:
+                    placed = self._inside(level, domain, missing, layers[number + 1 :])
+                    if isinstance(placed, Reason):
+                        return placed
+                    self._take(placed)
+                    left -= missing
+        return left
+
+    def _inside(self, level: int, domain: int, count: int, layers: tuple[Layer, ...]) -> Spread | Reason:
+        """Pods of a broken slice go into the domain of that slice, in whole slices of the finer layers."""
+        low, high = self.snapshot.tree.leaf_range(level, domain)
+        inside = np.zeros_like(self.usable)
+        inside[low:high] = self.usable[low:high]
+        return self._place(Constraint(unconstrained=True, slices=layers), count, inside)
+
+    # Whole ones
+
+    def _near(self, constraint: Constraint, count: int) -> Spread | Reason:
+        """As near to the survivors as there is room; within the required domain, if one is required."""
+        tree, leaves = self.snapshot.tree, self._leaves()
+        if not len(leaves):
+            return self._place(constraint, count, self.usable)
+        bounded = constraint.required is not None
+        loose = Constraint(unconstrained=True, slices=constraint.slices)
+        top = 0
+        if constraint.required is not None and constraint.required != AUTO:
+            top = self.snapshot.topology.level(constraint.required) or 0
+        placed: Spread | Reason = reason(Why.NO_REPLACEMENT, node=",".join(self.nodes))
+        for level in range(self.snapshot.topology.lowest, top - 1, -1):
+            inside = np.zeros_like(self.usable)
+            for domain in np.unique(tree.ancestors(leaves, level)).tolist():
+                low, high = tree.leaf_range(level, domain)
+                inside[low:high] = self.usable[low:high]
+            placed = self._place(loose, count, inside)
+            if not isinstance(placed, Reason):
+                return placed
+        return placed if bounded else self._place(constraint, count, self.usable)
+
+    def _place(self, constraint: Constraint, count: int, inside: IntArray) -> Spread | Reason:
+        return place_gang(self.snapshot, self.pod_set, None, self.policy, count, constraint, inside)
+
+    def _leaves(self) -> IntArray:
+        return np.concatenate([leaves_of(self.snapshot, self.kept)[0], *(leaves for leaves, _ in self.parts)])
+
+    def _counts(self) -> IntArray:
+        return np.concatenate([leaves_of(self.snapshot, self.kept)[1], *(counts for _, counts in self.parts)])

@@ -1,0 +1,123 @@
+"""A scheduler is what its objects make it: neither the order in which they came nor a restart shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from closeknit.decide.scheduler import Scheduler
+from closeknit.model.cluster_queue import LocalQueue
+from closeknit.model.settings import FAIR, Settings
+from closeknit.queue.wake import Event
+from engine.clusters import columns
+
+from .clusters import TOPOLOGIES, Cluster, Story, clusters
+from .objects import DEFAULT
+from .play import Play
+
+EXAMPLES = settings(max_examples=50)
+victims_may_stay = pytest.mark.parametrize("victims_stop", [True, False], ids=["victims-stop", "victims-stay"])
+
+
+def shuffled(cluster: Cluster, random: Random, victims_stop: bool) -> Play:
+    """All objects and all workloads, in any order."""
+    play = Play(Scheduler(cluster.gates, Settings(FAIR if cluster.fair else ())), victims_stop)
+    built, world = play.scheduler, play.scheduler.world
+    world.namespaces[DEFAULT] = {}
+    steps: list[Callable[[], object]] = []
+    steps += [lambda one=one: world.put_topology(one) for one in TOPOLOGIES.values()]  # type: ignore[misc]
+    steps += [lambda one=one: world.put_flavor(one) for one in cluster.flavors]  # type: ignore[misc]
+    steps += [lambda one=one: world.put_node(one) for one in cluster.nodes]  # type: ignore[misc]
+    steps += [lambda one=one: world.put_cohort(one) for one in cluster.cohorts]  # type: ignore[misc]
+    steps += [lambda one=one: built.put_cluster_queue(one) for one in cluster.queues]  # type: ignore[misc]
+    for queue in cluster.queues:
+        local = LocalQueue(DEFAULT, queue.name, queue.name)
+        steps.append(lambda one=local: built.put_local_queue(one))  # type: ignore[misc]
+    for _, arriving in cluster.waves:
+        steps += [lambda one=one: play.put(one) for one in arriving]  # type: ignore[misc]
+    random.shuffle(steps)
+    for step in steps:
+        step()
+    return play
+
+
+@victims_may_stay
+@EXAMPLES
+@given(cluster=clusters(fair=False, waves=2), seeds=st.tuples(st.integers(0, 999), st.integers(0, 999)))
+def test_the_order_in_which_things_arrive_before_the_first_cycle_does_not_show(
+    victims_stop: bool, cluster: Cluster, seeds: tuple[int, int]
+) -> None:
+    one, other = (shuffled(cluster, Random(seed), victims_stop) for seed in seeds)
+    for at in range(8):
+        one.cycle(float(at))
+        other.cycle(float(at))
+        assert one.known == other.known
+
+
+@victims_may_stay
+@EXAMPLES
+@given(cluster=clusters(fair=True, waves=2, one_tree=True), seeds=st.tuples(st.integers(0, 999), st.integers(0, 999)))
+def test_the_order_of_arrival_does_not_show_under_fair_sharing_either(
+    victims_stop: bool, cluster: Cluster, seeds: tuple[int, int]
+) -> None:
+    one, other = (shuffled(cluster, Random(seed), victims_stop) for seed in seeds)
+    for at in range(8):
+        one.cycle(float(at))
+        other.cycle(float(at))
+        assert one.known == other.known
+
+
+def in_line(scheduler: Scheduler) -> dict[str, list[tuple[object, ...]]]:
+    """Who stands in each line or beside it, in the order in which they would be taken."""
+    return {
+        name: sorted((*one.order, one.key, one.likeness) for one in [*line.ready(), *line.set_aside()])
+        for name, line in scheduler.lines.lines.items()
+    }
+
+
+def room(scheduler: Scheduler) -> dict[str, object]:
+    return {name: columns(mirror.snapshot) for name, mirror in scheduler.world.mirrors.items()}
+
+
+def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:
+    tree = scheduler.world.tree
+    return {
+        repr(node): {fr: amount for fr, amount in node.usage.items() if amount}
+        for node in [*tree.queues.values(), *tree.cohorts.values()]
+    }
+
+
+@victims_may_stay
+@EXAMPLES
+@given(cluster=clusters(), cycles=st.integers(1, 12))
+def test_a_scheduler_that_is_built_anew_from_the_objects_is_the_running_one(
+    victims_stop: bool, cluster: Cluster, cycles: int
+) -> None:
+    story = Story(cluster, victims_stop)
+    for _ in range(cycles):
+        story.step()
+    running, anew = story.scheduler, cluster.scheduler()
+    for one in story.known.values():
+        anew.put(one, story.at)
+    assert usage(anew) == usage(running)
+    assert room(anew) == room(running)
+    assert in_line(anew) == in_line(running)
+    assert {key: dict(one.usage) for key, one in anew.world.ledger.holdings.items()} == {
+        key: dict(one.usage) for key, one in running.world.ledger.holdings.items()
+    }
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_waking_everybody_leaves_nobody_aside_and_loses_nobody(cluster: Cluster) -> None:
+    story = Story(cluster, victims_stop=True)
+    while story.step() is not None:
+        pass
+    story.scheduler.wake(Event.FLAVOR_CHANGED, cluster.queues[0].name, story.at)
+    waiting = {one.key for one in story.known.values() if not one.reserved}
+    ready = {one.key for line in story.scheduler.lines.lines.values() for one in line.ready()}
+    assert ready == waiting
