@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..model.cluster_queue import ClusterQueue, LocalQueue
+from ..model.workload import Condition
+
 if TYPE_CHECKING:
     from .world import World
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+
+MISTAKE = "Misconfigured"
 
 
 class Inactive(NamedTuple):
@@ -57,6 +62,26 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
             )
     if name in world.tree.cyclic:
         yield "CohortCycle", f"cohort {queue.cohort} is its own ancestor", "change a Cohort's spec.parentName"
+    yield from _mistakes(world, queue)
+
+
+def _mistakes(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str]]:
+    """What an API server would have refused."""
+    if queue.weight < 0:
+        yield MISTAKE, f"spec.fairSharing.weight is {queue.weight:g}", "give a weight of 0 or more"
+    for cohort in world.tree.queues[queue.name].ancestors:
+        if cohort.weight < 0:
+            remedy = f"give Cohort {cohort.name} a weight of 0 or more"
+            yield MISTAKE, f"Cohort {cohort.name} has spec.fairSharing.weight {cohort.weight:g}", remedy
+    for group in queue.groups:
+        for flavor in group.flavors:
+            for resource in sorted(flavor.resources.keys() ^ set(group.covered)):
+                if resource in flavor.resources:
+                    text = f"flavor {flavor.flavor} has quota for {resource}, which is not in coveredResources"
+                    yield MISTAKE, text, f"add {resource} to coveredResources, or take its quota away"
+                else:
+                    text = f"flavor {flavor.flavor} has no quota for {resource}, which is in coveredResources"
+                    yield MISTAKE, text, f"give flavor {flavor.flavor} a nominalQuota for {resource}, if only 0"
 
 
 def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
@@ -80,3 +105,26 @@ def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
     if multi and any(world.checks[rule.name].controller == PROVISIONING for rule in known):
         text = "MultiKueue and ProvisioningRequest checks can't be used together"
         yield "MultiKueueWithProvisioningRequest", text, "keep one kind of them"
+
+
+def inactive_local_queue(world: World, queue: LocalQueue) -> Inactive | None:
+    """Why nothing can be submitted to a LocalQueue; None if it can."""
+    if queue.stop != "None":
+        return Inactive("Stopped", "LocalQueue is stopped", f"set spec.stopPolicy of LocalQueue {queue.key} to None")
+    found = world.inactive(queue.cluster_queue)
+    if found is None:
+        return None
+    exists = queue.cluster_queue in world.cluster_queues
+    reason = "ClusterQueueIsInactive" if exists else "ClusterQueueDoesNotExist"
+    return Inactive(reason, "Can't submit new workloads to clusterQueue", found.remedy)
+
+
+def active_condition(found: Inactive | None, ready: str, now: float) -> Condition:
+    """The condition Active of a queue; what to do about it comes after Kueue's text."""
+    if found is None:
+        return Condition(True, "Ready", ready, now)
+    return Condition(False, found.reason, f"{found.message.rstrip('.')}: {found.remedy}", now)
+
+
+QUEUE_READY = "Can admit new workloads"
+LOCAL_QUEUE_READY = "Can submit new workloads to localQueue"

@@ -51,7 +51,8 @@ def assign(query: Query, demands: Sequence[Demand]) -> Plan:
     """A plan for these pod sets as far as quota goes."""
     plan = Plan([])
     for members in groups(demands):
-        if not _assign_group(query, plan, members):
+        place = next(at for at, demand in enumerate(demands) if demand is members[0])
+        if not _assign_group(query, plan, members, place):
             break
     return plan
 
@@ -65,12 +66,12 @@ def groups(demands: Sequence[Demand]) -> list[list[Demand]]:
     return list(found.values())
 
 
-def _assign_group(query: Query, plan: Plan, members: list[Demand]) -> bool:
+def _assign_group(query: Query, plan: Plan, members: list[Demand], place: int) -> bool:
     requests = sum_requests(members)
     if query.queue.group_of(PODS) is not None:
         requests[PODS] = sum(member.count for member in members)
     chosen: dict[str, Choice] = {}
-    walk = Walk(query, plan, members, requests)
+    walk = Walk(query, plan, members, requests, place)
     ok = True
     for resource in sorted(requests, key=_fnv):
         if resource in chosen:
@@ -93,7 +94,7 @@ def _assign_group(query: Query, plan: Plan, members: list[Demand]) -> bool:
         plan.pod_sets.append(one)
         if ok:
             plan.charge(one)
-    plan.cut_short = ok and bool(requests) and not chosen and "VerifyBeforeAdmit" not in query.world.gates
+        plan.cut_short |= ok and bool(member.total) and not mine and "VerifyBeforeAdmit" not in query.world.gates
     return ok and not plan.cut_short
 
 
@@ -112,8 +113,11 @@ def _choices(query: Query, member: Demand, members: list[Demand], chosen: Mappin
 class Walk:
     """One group of pod sets on its way through the flavors; what went wrong adds up in `reasons`."""
 
-    def __init__(self, query: Query, plan: Plan, members: list[Demand], requests: Mapping[str, int]) -> None:
+    def __init__(
+        self, query: Query, plan: Plan, members: list[Demand], requests: Mapping[str, int], place: int
+    ) -> None:
         self.query, self.plan, self.members, self.requests = query, plan, members, requests
+        self.place = place
         self.reasons: list[str] = []
         self.attempts: list[Attempt] = []
         self.severity: Severity | None = None
@@ -126,7 +130,7 @@ class Walk:
         """A choice for every requested resource of the group; empty if no flavor will do."""
         wanted = {name: self.requests[name] for name in group.covered if name in self.requests}
         progress = self.query.progress
-        start = 0 if progress is None else progress.start(self.members[0].name, resource)
+        start = 0 if progress is None else progress.start(self.place, resource)
         best: dict[str, Choice] = {}
         best_mode = (Mode.NO_FIT, 0)
         stopped = -1

@@ -14,9 +14,11 @@ from ..model.quota import FlavorResource
 from ..queue.waiting import Waiting
 from ..quota.demand import Demand
 from ..state.ledger import Holding
+from .domain_victims import by_domain
 from .fair_victims import fair
 from .flavors import Pins, Query, assign
 from .plan import Choice, Mode, Plan, PodSetPlan, Severity
+from .tighter import waits_for_tighter
 from .topology import Ask, Placed, asks, place_all, replace_all, room_test
 from .victims import Search, Victim, classical
 from .world import World
@@ -74,7 +76,7 @@ def _plan(
     if isinstance(wanted, Placed):
         _fail(plan.pod_set(wanted.failed), wanted.reason)
         return Nomination(plan)
-    _place(world, plan, wanted)
+    _place(world, entry, plan, wanted)
     nomination = Nomination(plan, [], wanted)
     if plan.preempts:
         nomination.victims = _victims(query, entry, plan, wanted, gone)
@@ -107,12 +109,17 @@ def _fail(one: PodSetPlan, error: str) -> None:
     one.failed, one.error, one.severity = True, error, Severity.FLAVOR
 
 
-def _place(world: World, plan: Plan, wanted: list[Ask]) -> None:
+def _place(world: World, entry: Waiting, plan: Plan, wanted: list[Ask]) -> None:
     """Places where quota fits; else, and where there are none, whether they would do in an empty cluster."""
     if not wanted:
         return
     if plan.fits:
         placed = place_all(world, wanted)
+        waits = waits_for_tighter(world, entry, wanted, placed) if placed.fits else None
+        if waits is not None:
+            plan.waits_for_tighter = True
+            _refuse(plan, waits)
+            return
         if placed.fits:
             _settle(plan, placed)
             return
@@ -124,10 +131,14 @@ def _place(world: World, plan: Plan, wanted: list[Ask]) -> None:
         _settle(plan, placed)
         plan.lower([one.pod_set.name for one in wanted], Mode.PREEMPT)
     else:
-        failed = plan.pod_set(placed.failed)
-        failed.reasons.append(placed.reason)
-        failed.severity = Severity.TOPOLOGY
-        plan.lower([failed.name], Mode.NO_FIT)
+        _refuse(plan, placed)
+
+
+def _refuse(plan: Plan, placed: Placed) -> None:
+    failed = plan.pod_set(placed.failed)
+    failed.reasons.append(placed.reason)
+    failed.severity = Severity.TOPOLOGY
+    plan.lower([failed.name], Mode.NO_FIT)
 
 
 def _settle(plan: Plan, placed: Placed) -> None:
@@ -148,7 +159,10 @@ def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: 
             _settle(plan, place_all(world, wanted))
 
     has_room = room_test(world, wanted)
-    return _find(Search(world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone, settle))
+    search = Search(world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone, settle)
+    if "VictimsByDomain" in world.gates and wanted and not world.settings.fair_sharing:
+        return by_domain(search, wanted)
+    return _find(search)
 
 
 def _find(search: Search) -> list[Victim]:

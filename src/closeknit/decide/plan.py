@@ -88,8 +88,11 @@ class PodSetPlan:
 
     @property
     def mode(self) -> Mode:
+        """As good as its worst resource; but where nothing was held against it, it fits."""
         if self.failed:
             return Mode.NO_FIT
+        if not self.reasons:
+            return Mode.FIT
         return min((self.limit, *(choice.mode for choice in self.flavors.values())))
 
     @property
@@ -107,6 +110,8 @@ class Plan:
 
     pod_sets: list[PodSetPlan]
     usage: dict[FlavorResource, int] = field(default_factory=dict)
+    waits_for_tighter: bool = False
+    """It could be placed, but waits a while for a tighter placement."""
     cut_short: bool = False
     """Kueue stops at a pod set that asks for nothing it covers: later ones are forgotten, and nothing is placed."""
 
@@ -146,9 +151,9 @@ class Plan:
     def severity(self) -> Severity:
         return max((one.severity for one in self.pod_sets if one.severity is not None), default=Severity.QUOTA)
 
-    def tried(self) -> dict[str, dict[str, int]]:
-        """By pod set and resource, which flavor was tried last."""
-        return {one.name: {resource: choice.tried for resource, choice in one.flavors.items()} for one in self.pod_sets}
+    def tried(self) -> tuple[dict[str, int], ...]:
+        """For each pod set, in the order of the plan: by resource, which flavor was tried last."""
+        return tuple({resource: choice.tried for resource, choice in one.flavors.items()} for one in self.pod_sets)
 
     def charge(self, one: PodSetPlan) -> None:
         """Count a pod set that found its flavors, for those that come after it."""

@@ -91,6 +91,17 @@ class Scheduler:
         labels = self.world.namespaces.get(entry.workload.namespace)
         return queue is not None and queue.selector is not None and queue.selector.matches(labels or {})
 
+    @property
+    def next_timer(self) -> float | None:
+        """When to call `tick` next; None if nobody waits for a time."""
+        due = [at for at, _ in self.second_pass.values()]
+        timers = [*due, *([] if self.lines.next_timer is None else [self.lines.next_timer])]
+        return min(timers, default=None)
+
+    def tick(self, now: float) -> int:
+        """Whose time has come is back in line: backoff is over, or the wait for a tighter placement."""
+        return self.lines.tick(now)
+
     # Cycles
 
     @property
@@ -101,6 +112,7 @@ class Scheduler:
     def cycle(self, now: float) -> list[Decision]:
         """Run one cycle. What it admits is assumed from here on; who waits is back in line or set aside."""
         self.number += 1
+        self.world.now = now
         heads = [*self._due(now), *self.lines.heads(self.world.is_active)]
         self.last = run(self.world, heads, self.number, self._is_preemptor)
         decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]

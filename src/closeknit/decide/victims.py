@@ -44,6 +44,10 @@ class Victim:
     cause: Cause
 
 
+def nothing() -> None:
+    """What is done when nothing is asked for."""
+
+
 @dataclass(slots=True)
 class Search:
     """Who asks, for how much of what; `contested` is what others would have to give up.
@@ -60,7 +64,7 @@ class Search:
     contested: frozenset[FlavorResource]
     has_room: Callable[[], bool]
     gone: frozenset[str] = frozenset()
-    when_found: Callable[[], None] = lambda: None
+    when_found: Callable[[], None] = nothing
     """Called once, while the victims are away."""
     short: list[tuple[FlavorResource, int]] = field(init=False)
     """What there is not enough quota for at the start."""
@@ -137,17 +141,17 @@ def allowed(
 
 def classical(search: Search) -> list[Victim]:
     """The victims that make room, or none."""
-    candidates = _candidates(search)
+    candidates = candidates_of(search)
     if not candidates:
         return []
-    for borrow in _attempts(search, candidates):
-        found = _run(search, candidates, borrow)
+    for borrow in attempts(search, candidates):
+        found = run(search, candidates, borrow, search.when_found)
         if found:
             return found
     return []
 
 
-def _attempts(search: Search, candidates: list[Candidate]) -> tuple[bool, ...]:
+def attempts(search: Search, candidates: list[Candidate]) -> tuple[bool, ...]:
     """With borrowing, without, or both in some order."""
     foreign = any(one.top is not None for one in candidates)
     may_borrow = search.queue.preemption.borrow.allowed
@@ -161,18 +165,21 @@ def _under_nominal(search: Search) -> bool:
     return all(search.node.usage.get(fr, 0) < search.node.nominal(fr) for fr in search.contested)
 
 
-def _run(search: Search, candidates: list[Candidate], borrow: bool) -> list[Victim]:
+def run(
+    search: Search, candidates: list[Candidate], borrow: bool, when_found: Callable[[], None] = nothing
+) -> list[Victim]:
+    """Take candidates in order until it fits, then spare who can stay."""
     search.counts_quota = bool(search.short) or not borrow or any(one.top is not None for one in candidates)
     mark = search.world.checkpoint()
     taken: list[Candidate] = []
     for one in candidates:
-        if one.top is not None and ((borrow and one.only_without_borrowing) or _spared(search, one)):
+        if one.top is not None and ((borrow and one.only_without_borrowing) or spared(search, one)):
             continue
         search.take_away(one.holding)
         taken.append(one)
         if search.fits(borrow):
             kept = needed(search, [each.holding for each in taken], borrow)
-            search.when_found()
+            when_found()
             for each in taken:
                 if each.holding.key in kept:
                     search.put_back(each.holding)
@@ -194,7 +201,7 @@ def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str
     return keys
 
 
-def _spared(search: Search, one: Candidate) -> bool:
+def spared(search: Search, one: Candidate) -> bool:
     """Its queue, or a cohort on the way up, has given back all that it had borrowed."""
     node: QuotaNode | None = search.world.node_of(one.holding.queue)
     while node is not None and node is not one.top:
@@ -207,7 +214,7 @@ def _spared(search: Search, one: Candidate) -> bool:
 # Who comes into question
 
 
-def _candidates(search: Search) -> list[Candidate]:
+def candidates_of(search: Search) -> list[Candidate]:
     """In order: on their way out first; then those with advantage, those by priority, the own queue."""
     buckets: dict[tuple[bool, int], list[Candidate]] = {}
     for one in [*_foreign(search), *_own(search)]:

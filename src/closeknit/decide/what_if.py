@@ -23,7 +23,6 @@ from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .scheduler import FIRST_DELAY, Scheduler, needs_second_pass
 from .status import carried_out, evicted, is_ready, required_checks
-from .world import World
 
 QUEUED_AGAIN = ("Preempted", "NodeFailures")
 """After an eviction for one of these a workload is in line again at once."""
@@ -106,29 +105,39 @@ class _Player:
         self.seen: set[Hashable] = set()
         self.was_preempted: set[str] = set()
         self.idle = False
+        self.released = False
 
     # The beginning
 
     def start(self, workloads: list[Workload]) -> None:
+        """Everybody takes their place; whoever holds quota that it has to give back does."""
         for one in workloads:
-            self._observe(self._with_checks(one))
+            ready = self._with_checks(one)
+            self._observe(ready)
+            if ready.admitted and not one.admitted:
+                self._tell(Kind.ADMITTED, ready, self._queue_of(ready))
         for one in [each for each in self.story.workloads.values() if each.reserved]:
             found = _ending(self.scheduler, one)
             if found is not None:
                 reason, message = found
-                if not one.evicted:
-                    one, _ = evicted(one, reason, message, self.now)
-                self._tell(Kind.EVICTED, one, self._queue_of(one), reason=reason, message=message)
-                self._stop([one])
-        for key, one in self.story.workloads.items():
-            if one.admitted and not workloads_admitted(workloads, key):
-                self._tell(Kind.ADMITTED, one, self._queue_of(one))
+                leaving = one if one.evicted else evicted(one, reason, message, self.now)[0]
+                self._tell(Kind.EVICTED, leaving, self._queue_of(one), reason=reason, message=message)
+                self._stop([leaving])
 
     # Cycles
 
     def goes_on(self) -> bool:
+        """Whether another cycle may change something. Room that came free is room for queues elsewhere, too."""
+        if self.released and (self.idle or not self._is_ready):
+            self.released = self.idle = False
+            self.seen.clear()
+            self.scheduler.wake_queues(Event.NODE_CHANGED, (), self.now)
+        return not self.idle and self._is_ready
+
+    @property
+    def _is_ready(self) -> bool:
         due = any(at <= self.now for at, _ in self.scheduler.second_pass.values())
-        return not self.idle and (due or self.scheduler.is_ready)
+        return due or self.scheduler.is_ready
 
     def cycle(self) -> None:
         self.story.cycles += 1
@@ -219,7 +228,7 @@ class _Player:
         for queue in queues:
             self.scheduler.wake(Event.WORKLOAD_EVICTED, queue, self.now)
         if queues:
-            self.scheduler.wake_queues(Event.OTHER_POD_GONE, (), self.now)
+            self.released = True
             for key, (_, delay) in self.scheduler.second_pass.items():
                 self.scheduler.second_pass[key] = (self.now, delay)
 
@@ -298,12 +307,5 @@ def _stopped(one: Workload, now: float) -> Workload:
 def _mark(entry: Entry) -> Hashable:
     """What an entry was looked at for: the workload, how it went, and which flavors were tried."""
     progress = entry.waiting.progress
-    tried = () if progress is None else tuple((name, *sorted(each.items())) for name, each in progress.tried.items())
+    tried = () if progress is None else tuple(tuple(sorted(each.items())) for each in progress.tried)
     return entry.workload.key, entry.why, tried
-
-
-def workloads_admitted(workloads: Iterable[Workload], key: str) -> bool:
-    return any(one.key == key and one.admitted for one in workloads)
-
-
-__all__ = ["CUT", "PLAIN", "Kind", "Options", "Step", "Story", "World", "play"]

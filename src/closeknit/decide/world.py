@@ -43,6 +43,8 @@ class World:
 
     def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
         self.gates, self.settings = gates, settings or Settings()
+        self.now = 0.0
+        """The time of the cycle at hand."""
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.cohorts: dict[str, Cohort] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -278,13 +280,16 @@ class World:
 
     def charge_places(self, holding: Holding, sign: int) -> None:
         for at, place in enumerate(holding.places):
-            snapshot = self.snapshot(place.flavor)
-            if snapshot is None:
-                continue
-            known = holding.leaves.get(at)
-            if known is None or known[0] is not snapshot:
-                known = holding.leaves[at] = (snapshot, self._leaves(place))
-            self._charge_place(place, known[1], sign)
+            self._charge_place(place, self.leaves_of(holding, at), sign)
+
+    def leaves_of(self, holding: Holding, at: int) -> tuple[IntArray, IntArray]:
+        """The leaves of one of its places, and the pods on each; worked out once."""
+        place = holding.places[at]
+        snapshot = self.snapshot(place.flavor)
+        known = holding.leaves.get(at)
+        if known is None or known[0] is not snapshot:
+            known = holding.leaves[at] = (snapshot, self._leaves(place))
+        return known[1]
 
     def _leaves(self, place: Usage) -> tuple[IntArray, IntArray]:
         """The leaves of a place that are in the tree, each once, and the pods on each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import heappop, heappush
 
 from ..model.cluster_queue import ClusterQueue, LocalQueue
 from ..model.gates import Gates
@@ -25,6 +26,7 @@ class Lines:
         self.line_of: dict[str, str] = {}
         self.homeless: dict[str, Workload] = {}
         """Workloads whose LocalQueue or ClusterQueue is missing or stopped."""
+        self._timers: list[tuple[float, str]] = []
 
     # Queues
 
@@ -102,7 +104,7 @@ class Lines:
             line.parked[entry.key] = entry
             entry.parked_for = old.parked_for
         elif (old is None or entry.key in line.parked) and backing_off(entry.workload.status, now):
-            line.park(entry, Stage.UNKNOWN.value)
+            self._park_for_now(line, entry)
         else:
             line.push(entry)
 
@@ -134,14 +136,39 @@ class Lines:
         strict = line.strategy == "StrictFIFO"
         again = why in RETRIES_AT_ONCE or (strict and why is not Why.NAMESPACE)
         again = again or line.woken or (entry.progress is not None and entry.progress.pending)
-        if backing_off(entry.workload.status, now):
-            line.park(entry, Stage.UNKNOWN.value)
+        if backing_off(entry.workload.status, now) or (entry.waits_until is not None and not strict):
+            self._park_for_now(line, entry)
         elif again:
             line.push(entry)
         elif why in PARKS_ITS_LIKES and not strict and "SchedulingEquivalenceHashing" in self.gates:
             line.park_class(entry, stage.value)
         else:
             line.park(entry, stage.value)
+
+    def _park_for_now(self, line: Line, entry: Waiting) -> None:
+        """Aside until its time has come, if it has one."""
+        line.park(entry, Stage.UNKNOWN.value)
+        until = entry.waits_until if entry.waits_until is not None else entry.workload.status.requeue_at
+        entry.waits_until = None
+        if until is not None:
+            heappush(self._timers, (until, entry.key))
+
+    @property
+    def next_timer(self) -> float | None:
+        """When somebody's time has come."""
+        return self._timers[0][0] if self._timers else None
+
+    def tick(self, now: float) -> int:
+        """Back into line whose time has come."""
+        count = 0
+        while self._timers and self._timers[0][0] <= now:
+            _, key = heappop(self._timers)
+            line = self.lines.get(self.line_of.get(key, ""))
+            entry = None if line is None else line.parked.get(key)
+            if line is not None and entry is not None and not backing_off(entry.workload.status, now):
+                line.push(entry)
+                count += 1
+        return count
 
     def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float) -> int:
         """Tell lines that something happened; how many workloads it brought back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..model.gates import Gates
@@ -10,8 +10,12 @@ from ..model.settings import Settings
 from ..model.workload import Workload
 from ..quota.demand import Demand, demands
 
-Tried = Mapping[str, Mapping[str, int]]
-"""By pod set and resource: the index of the last flavor tried, -1 if there is none after it."""
+Tried = Sequence[Mapping[str, int]]
+"""For each pod set, by resource: the index of the last flavor tried, -1 if there is none after it.
+
+Pod sets come in the order of the plan but are looked up by their place in the workload, as Kueue does it; the two
+differ where the members of a group are not neighbours.
+"""
 
 MILLISECOND = 0.001
 
@@ -28,10 +32,11 @@ class Progress:
     @property
     def pending(self) -> bool:
         """Some flavor was not tried yet."""
-        return any(index != -1 for of_set in self.tried.values() for index in of_set.values())
+        return any(index != -1 for of_set in self.tried for index in of_set.values())
 
-    def start(self, pod_set: str, resource: str) -> int:
-        return self.tried.get(pod_set, {}).get(resource, -1) + 1
+    def start(self, at: int, resource: str) -> int:
+        """Where to go on for the pod set at this place in the workload."""
+        return self.tried[at].get(resource, -1) + 1 if at < len(self.tried) else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +52,8 @@ class Waiting:
     progress: Progress | None = None
     parked_for: str = ""
     waits_since: float | None = None
+    """Since when it waits for a tighter placement, though it could have a looser one."""
+    waits_until: float | None = None
     order: tuple[int, float, str] = field(init=False)
 
     def __post_init__(self) -> None:

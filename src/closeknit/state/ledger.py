@@ -32,7 +32,7 @@ class Holding:
     places: tuple[Usage, ...] = ()
     stage: Stage = Stage.CONFIRMED
     since: float = 0.0
-    leaves: dict[int, tuple[Snapshot, tuple[IntArray, IntArray]]] = field(default_factory=dict)
+    leaves: dict[int, tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
     """Where its places lie in a snapshot, by their number: worked out once."""
 
     @property

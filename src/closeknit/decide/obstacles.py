@@ -1,0 +1,247 @@
+"""Why a workload waits, and what would help: one reason, one message, one remedy for everybody who is not admitted.
+
+Reasons and messages are those that Kueue writes into the workload's condition QuotaReserved. What stands in the way
+may be the workload itself, the way to its queue, the queue, or everybody else; that is also the order here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator
+from heapq import nsmallest
+from typing import NamedTuple
+
+from ..engine.explain import Explanation, explain
+from ..engine.policy import Policy
+from ..model.cluster_queue import ClusterQueue
+from ..model.nearest import did_you_mean
+from ..model.request import PodSet, Request
+from ..model.workload import Workload
+from ..queue.line import Line
+from ..queue.lines import backing_off
+from ..queue.wake import Why
+from .decision import Wait
+from .scheduler import Scheduler
+from .topology import ask
+from .what_if import Story
+
+BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
+FEW = 3
+"""So many remedies of the engine are passed on."""
+
+HINTS = (
+    (
+        "unavailable in ClusterQueue",
+        "add the resource to spec.resourceGroups of ClusterQueue {queue}, or do not ask it",
+    ),
+    ("does not contain the requested level", "ask for a level of the flavor's Topology: {levels}"),
+    ("does not support TopologyAwareScheduling", "set spec.topologyName of the flavor, or ask for no topology"),
+    ("supports only TopologyAwareScheduling", "ask for a topology, if only podset-unconstrained-topology"),
+    ("information missing in TAS cache", "create the Topology that the flavor names"),
+    ("untolerated taint", "tolerate the taint, in the job or in the flavor's spec.tolerations"),
+    ("doesn't match node affinity", "change the node selector or affinity of the pods"),
+    ("not found", "create the flavor"),
+    ("TAS flavor assigned", "give ClusterQueue {queue} one flavor with a topology for all resources of the pods"),
+)
+"""By a part of the message: what helps where no flavor suits the pods."""
+
+
+class Obstacle(NamedTuple):
+    reason: str
+    message: str
+    remedy: str = ""
+
+
+class Obstacles:
+    """What keeps the workloads of a story from being admitted, as a scheduler stands at its end.
+
+    `left_out` names objects that were not used because they break a rule.
+    """
+
+    def __init__(self, scheduler: Scheduler, story: Story, now: float, left_out: Collection[str] = ()) -> None:
+        self.scheduler, self.story, self.now, self.left_out = scheduler, story, now, left_out
+        self.world, self.lines = scheduler.world, scheduler.lines
+        self._first: dict[str, list[str]] = {}
+        self._like: dict[tuple[str, Hashable], Wait | None] = {}
+
+    def of(self, one: Workload, tries: bool = False) -> Obstacle:
+        """Of one workload; with `tries` the engine looks for remedies where its pods have no place."""
+        if one.key in self.story.cut:
+            victim = self.story.cut[one.key].workload.key
+            message = f"Workload {victim} would have to be preempted a second time"
+            remedy = "give the two different priorities, or change spec.preemption of their ClusterQueues"
+            return Obstacle("WaitingForPreemptedWorkloads", message, remedy)
+        found = self._held_up(one) or self._itself(one) or self._way(one)
+        if found is not None:
+            return found
+        wait = self.story.waits.get(one.key)
+        return self._in_line(one) if wait is None else self._said(one, wait, tries)
+
+    # The workload itself
+
+    def _held_up(self, one: Workload) -> Obstacle | None:
+        """It has its quota, but not everything that has to come after it."""
+        if not one.reserved:
+            return None
+        retry = self.story.retries.get(one.key)
+        if retry is not None:
+            return Obstacle("PendingDelayedTopologyRequests", retry.message, "wait for nodes, or add some")
+        waiting = [check for check in one.status.checks if check.state != "Ready"]
+        names = ", ".join(f"{check.name} ({check.message or check.state})" for check in waiting)
+        message = f"The workload has not all checks ready: {names}"
+        return Obstacle("UnsatisfiedAdmissionChecks", message, "it holds its quota until their controllers are done")
+
+    def _itself(self, one: Workload) -> Obstacle | None:
+        if self.scheduler.is_admissible(one):
+            return None
+        if not one.active:
+            remedy = f"set spec.active of Workload {one.key} to true"
+            return Obstacle("Deactivated", "The workload is deactivated", remedy)
+        reserved = one.status.conditions.get("QuotaReserved")
+        if reserved is not None and reserved.reason == "OnHold":
+            return Obstacle("OnHold", reserved.message or "The workload is on hold", "see to its job")
+        if one.gated_by:
+            return Obstacle("AdmissionGated", f"The admission is gated by: {one.gated_by}", "remove the gate")
+        return Obstacle("WaitingForReplacementPods", "The workload lacks pods of its group", "create the pods again")
+
+    # The way to its queue
+
+    def _way(self, one: Workload) -> Obstacle | None:
+        local = self.lines.local_queues.get(one.local_queue)
+        if local is None:
+            remedy = self._to_mend(f"LocalQueue {one.local_queue}") or self._other_queues(one)
+            return Obstacle("Misconfigured", f"LocalQueue {one.queue} doesn't exist", remedy)
+        if local.stop != "None":
+            remedy = f"set spec.stopPolicy of LocalQueue {local.key} to None"
+            return Obstacle("Suspended", f"LocalQueue {local.name} is inactive: it is stopped", remedy)
+        name = local.cluster_queue
+        if name not in self.world.cluster_queues:
+            remedy = self._to_mend(f"ClusterQueue {name}")
+            if not remedy:
+                near = did_you_mean(name, self.world.cluster_queues)
+                remedy = f"{near}create it, or make a LocalQueue {local.name} that leads to another"
+            return Obstacle("Misconfigured", f"ClusterQueue {name} doesn't exist", remedy)
+        why = self.world.inactive(name)
+        if why is None:
+            return None
+        return Obstacle("Suspended", f"ClusterQueue {name} is inactive: {why.message}", why.remedy)
+
+    def _to_mend(self, what: str) -> str:
+        return f"mend {what}: it was left out for its mistakes" if what in self.left_out else ""
+
+    def _other_queues(self, one: Workload) -> str:
+        names = [each.name for each in self.lines.local_queues.values() if each.namespace == one.namespace]
+        if not names:
+            return f"create it: namespace {one.namespace} has no LocalQueue"
+        return f"{did_you_mean(one.queue, names)}namespace {one.namespace} has: {', '.join(names)}"
+
+    # Its place in line
+
+    def _in_line(self, one: Workload) -> Obstacle:
+        """It was not looked at: it waits for a time, or is like somebody who failed, or stands behind somebody."""
+        if backing_off(one.status, self.now):
+            requeued = one.status.conditions.get("Requeued")
+            if requeued is not None and not requeued.holds:
+                message = f"Evicted: {requeued.message or requeued.reason}"
+                return Obstacle("PendingEvaluation", message, "it is not queued again by itself: see to its job")
+            return Obstacle(
+                "PendingEvaluation", "Evicted, and not to be queued again yet", "wait, or give a later time"
+            )
+        line = self.lines.lines[self.lines.queue_of(one)]
+        like = self._failed_like(line, one)
+        if like is not None:
+            return self._said(one, like, tries=False)._replace(
+                message=f"{BYPASSED}: {like.workload.key}: {like.message}"
+            )
+        before = next((key for key in self._front(line) if key != one.key), None)
+        if before is None:
+            return Obstacle("PendingEvaluation", "")
+        message = f"ClusterQueue {line.name} is {line.strategy}, and {before} is before it in line"
+        return Obstacle("PendingEvaluation", message, "let that one in first, or use the strategy BestEffortFIFO")
+
+    def _front(self, line: Line) -> list[str]:
+        """The first two of a line."""
+        if line.name not in self._first:
+            found = nsmallest(2, line.ready(), key=lambda entry: entry.order)
+            self._first[line.name] = [entry.key for entry in found]
+        return self._first[line.name]
+
+    def _failed_like(self, line: Line, one: Workload) -> Wait | None:
+        """What was said of the workload that stands for all that are like this one."""
+        entry = line.get(one.key)
+        likes = None if entry is None else line.classes.get(entry.likeness)
+        if entry is None or likes is None or not likes.parked:
+            return None
+        key = (line.name, entry.likeness)
+        if key not in self._like:
+            waits = (self.story.waits.get(each.key) for each in likes.members.values())
+            self._like[key] = next((wait for wait in waits if wait is not None), None)
+        return self._like[key]
+
+    # Everybody else
+
+    def _said(self, one: Workload, wait: Wait, tries: bool) -> Obstacle:
+        queue = self.world.cluster_queues[self.lines.queue_of(one)]
+        return Obstacle(wait.reason, wait.message, self._remedy(one, queue, wait, tries))
+
+    def _remedy(self, one: Workload, queue: ClusterQueue, wait: Wait, tries: bool) -> str:
+        match wait.reason:
+            case "Misconfigured":
+                return self._of_namespace(one, queue, wait)
+            case "NoMatchingFlavor":
+                return self._of_flavors(queue, wait)
+            case "ExceedsMaxQuota":
+                borrows = ", or let it borrow more" if queue.cohort else ""
+                return f"ask for less, or raise the quota of ClusterQueue {queue.name}{borrows}"
+            case "TopologyPlacementFailed":
+                found = ", or ".join(self._of_engine(one, wait)) if tries else ""
+                return found or "ask for fewer pods, or for a coarser level"
+            case "WaitingForQuota":
+                return _of_quota(queue, wait)
+            case "PendingEvaluation":
+                return "see to its admission checks"
+        return ""
+
+    def _of_namespace(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:
+        if wait.why is Why.NAMESPACE and queue.selector is None:
+            return f"give ClusterQueue {queue.name} a spec.namespaceSelector: without one it serves no namespace"
+        if wait.why is Why.NAMESPACE and queue.selector is not None:
+            rules = (f"{one.key} {one.operator} {','.join(one.values)}".strip() for one in queue.selector.requirements)
+            return f"label namespace {one.namespace} as ClusterQueue {queue.name} wants it: {', '.join(rules)}"
+        if one.namespace not in self.world.namespaces:
+            return f"create namespace {one.namespace}"
+        return f"change what the pods ask for, or the LimitRanges of namespace {one.namespace}"
+
+    def _of_flavors(self, queue: ClusterQueue, wait: Wait) -> str:
+        flavors = [self.world.flavors[name] for name in queue.flavors if name in self.world.flavors]
+        topologies = [self.world.topologies[one.topology] for one in flavors if one.topology in self.world.topologies]
+        levels = ", ".join(dict.fromkeys(level for topology in topologies for level in topology.levels))
+        hints = [hint for part, hint in HINTS if part in wait.message]
+        return "; or ".join(hints).format(queue=queue.name, levels=levels)
+
+    def _of_engine(self, one: Workload, wait: Wait) -> Iterator[str]:
+        """What would make its pods fit; each was tried by the engine on the nodes as they are used now."""
+        by_flavor: dict[str, list[PodSet]] = {}
+        for planned in () if wait.plan is None else wait.plan.pod_sets:
+            flavor = next((each.flavor for each in planned.flavors.values() if each.flavor in self.world.mirrors), None)
+            part = one.part(planned.name)
+            if flavor is not None and part is not None:
+                asked = ask(self.world, one, part.pod_set, part.pod_set.count, flavor)
+                by_flavor.setdefault(flavor, []).append(asked.pod_set)
+        for flavor, sets in by_flavor.items():
+            snapshot = self.world.snapshot(flavor)
+            assert snapshot is not None
+            found = explain(snapshot, Request.of(sets), Policy(self.world.gates))
+            if isinstance(found, Explanation):
+                yield from map(str, found.remedies[:FEW])
+
+
+def _of_quota(queue: ClusterQueue, wait: Wait) -> str:
+    if wait.why is Why.LOST_ITS_PLACE:
+        return "wait until others end"
+    ways = ["wait until others end", f"raise the quota of ClusterQueue {queue.name}"]
+    rule = queue.preemption
+    if rule.within_queue == "Never" and rule.reclaim in ("Never", ""):
+        ways.append("let it preempt (spec.preemption)")
+    elif wait.why is Why.NO_CANDIDATES:
+        ways.append("give the job a higher priority: nobody may be preempted for it now")
+    return ", or ".join(ways)
