@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -139,6 +140,9 @@ class Cluster:
             lines.append(f"wave: {leaving} finish")
             lines += [f"  {_workload(one)}" for one in arriving]
         return "\n".join(["", *lines])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
     @cached_property
     def reference(self) -> Reference:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from closeknit.decide.cycle import run
 from closeknit.decide.nominate import nominate
 from closeknit.decide.scheduler import Scheduler
+from closeknit.model.gates import Gates
 from closeknit.queue.waiting import Waiting, waiting
 
 from .clusters import Cluster, Story, clusters
@@ -101,7 +103,7 @@ def test_taking_everybody_away_empties_queues_and_nodes_and_putting_back_fills_t
 @settings(max_examples=20)
 @given(cluster=clusters(overlap=True), cycles=st.integers(1, 6))
 def test_flavors_over_the_same_hosts_leave_no_trace_in_each_other(name: str, cluster: Cluster, cycles: int) -> None:
-    story, scheduler = played(Cluster(**{**vars(cluster)}), cycles)
+    story, scheduler = played(replace(cluster, gates=Gates.profile(name)), cycles)
     before = frozen(scheduler.world)
     run(scheduler.world, list({one.queue: one for one in pending(story)}.values()), 99, lambda _: False)
     assert frozen(scheduler.world) == before

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..model.quota import FlavorResource, minus, plus
+from ..model.quota import FlavorResource, Usage, minus, plus
 from ..model.workload import Workload
 from ..queue.waiting import Progress, Waiting
 from ..queue.wake import Why
 from ..state.ledger import Holding
+from ..state.mirror import Usage as Place
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .namespaces import mismatch
@@ -32,6 +33,7 @@ from .world import World
 
 NO_LONGER_FITS = "Workload no longer fits after processing another workload"
 OVERLAPS = "Workload has overlapping preemption targets with another workload"
+AFTER_VICTIMS = "Workload will fit after the preemptions of other workloads complete"
 WILL_FIT = OVERLAPS + ", but will fit after these preemptions complete"
 GATED = "Workload requires preemption, but it's gated"
 WAITING_FOR_QUOTA = "WaitingForQuota"
@@ -90,6 +92,7 @@ class _Turns:
         self.world, self.number = world, number
         self.victims: dict[str, Holding] = {}
         self.decisions: list[Decision] = []
+        self.promised: list[tuple[str, Usage, list[Place]]] = []
 
     def take(self, entry: Entry) -> None:
         verdict = Verdict.FITS
@@ -108,7 +111,7 @@ class _Turns:
             self._reserve(entry)
             self._wait(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA, entry.plan.message)
         elif deferred:
-            self._use(entry)
+            self._promise(entry)
             self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, WILL_FIT)
             entry.waiting.progress = None
         elif self._overlaps(entry):
@@ -117,8 +120,12 @@ class _Turns:
             self._skip(entry, NO_LONGER_FITS)
         elif entry.victims:
             self._preempt(entry)
-        else:
+        elif self._fits_now(entry):
             self._admit(entry)
+        else:
+            self._promise(entry)
+            self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, AFTER_VICTIMS)
+            entry.waiting.progress = None
 
     # Does it still hold?
 
@@ -134,9 +141,18 @@ class _Turns:
             _note_progress(self.world, entry, self.number)
             if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
-        if verdict is Verdict.FITS and entry.plan.fits and self.victims and "VerifyBeforeAdmit" in gates:
-            return verdict, recheck(self.world, entry, ()) is not Verdict.FITS
         return verdict, False
+
+    def _fits_now(self, entry: Entry) -> bool:
+        """Whether there is room today: victims hold what they hold, and who waits for them holds nothing yet."""
+        if not self.victims or "VerifyBeforeAdmit" not in self.world.gates:
+            return True
+        mark = self.world.checkpoint()
+        for queue, usage, taken in self.promised:
+            self.world.subtract(queue, usage, taken)
+        verdict = recheck(self.world, entry, ())
+        self.world.rollback(mark)
+        return verdict is Verdict.FITS
 
     def _recompute_without_victims(self, entry: Entry) -> bool:
         """Plan anew as if the victims so far were gone; True if it then fits."""
@@ -177,7 +193,7 @@ class _Turns:
             self.victims[victim.holding.key] = victim.holding
             if not victim.holding.workload.evicted:
                 self.decisions.append(self._order_out(victim, entry))
-        self._use(entry)
+        self._promise(entry)
         entry.waiting.progress = None
         message = f"{entry.plan.message}. Pending the preemption of {len(entry.victims)} workload(s)"
         self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, message)
@@ -224,13 +240,20 @@ class _Turns:
             self.world.tree.remove(old.queue, old.usage)
         self.world.add(entry.queue, entry.usage, places(self.world, entry.plan))
 
+    def _promise(self, entry: Entry) -> None:
+        """What somebody gets once victims are gone; later turns see it, but it is not taken yet."""
+        self._use(entry)
+        self.promised.append((entry.queue, entry.usage, places(self.world, entry.plan)))
+
     def _reserve(self, entry: Entry) -> None:
         """Who may not reclaim its own later on keeps others from taking it now."""
         queue = self.world.cluster_queues[entry.queue]
         if queue.preemption.reclaim == "Any":
             return
         kept = {fr: amount for fr, amount in self._reserved(entry).items() if amount > 0}
-        self.world.add(entry.queue, kept, places(self.world, entry.plan))
+        taken = places(self.world, entry.plan)
+        self.world.add(entry.queue, kept, taken)
+        self.promised.append((entry.queue, kept, taken))
 
     def _reserved(self, entry: Entry) -> dict[FlavorResource, int]:
         node = self.world.node_of(entry.queue)

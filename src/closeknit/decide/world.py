@@ -278,6 +278,12 @@ class World:
         for place in places:
             self._charge_place(place, self._leaves(place), 1)
 
+    def subtract(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
+        """As if this were not in use."""
+        self.tree.remove(queue, usage)
+        for place in places:
+            self._charge_place(place, self._leaves(place), -1)
+
     def charge_places(self, holding: Holding, sign: int) -> None:
         for at, place in enumerate(holding.places):
             self._charge_place(place, self.leaves_of(holding, at), sign)
