@@ -46,9 +46,13 @@ HINTS = (
 
 
 class Obstacle(NamedTuple):
+    """`like` is a workload that this one cannot be told from, and which failed for them both: `cause` says why."""
+
     reason: str
     message: str
     remedy: str = ""
+    like: str = ""
+    cause: str = ""
 
 
 class Obstacles:
@@ -149,9 +153,8 @@ class Obstacles:
         line = self.lines.lines[self.lines.queue_of(one)]
         like = self._failed_like(line, one)
         if like is not None:
-            return self._said(one, like, tries=False)._replace(
-                message=f"{BYPASSED}: {like.workload.key}: {like.message}"
-            )
+            said = self._said(one, like, tries=False)
+            return said._replace(message=BYPASSED, like=like.workload.key, cause=like.message)
         before = next((key for key in self._front(line) if key != one.key), None)
         if before is None:
             return Obstacle("PendingEvaluation", "")

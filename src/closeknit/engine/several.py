@@ -1,8 +1,8 @@
 """Replacing several failed nodes in one decision, near the survivors: ours, behind the gate ReplaceSeveralNodes.
 
-Pods that are left stay. Slices that lost pods are completed where they are, finest first; what was lost whole goes as
-near as it can: into the domains that hold survivors, lowest level first, then further up, never beyond the level that
-is required. The failed nodes themselves are out, even if they look well again.
+Pods that are left stay. Slices that lost pods are completed where they are, finest first; the others go as near as
+they can: as many as fit into the domains that hold survivors, lowest level first, the rest further up, never beyond the
+level that is required. The failed nodes themselves are out, even if they look well again.
 
     rack 1: h1 ✗ h2 ■■ h3 ▢▢     h1 lost two pods; h3 is in the survivors' rack and has room,
     rack 2: h4 ▢▢ h5 ▢▢          so they go there although h4 is as empty
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why, reason
-from ..model.request import AUTO, Constraint, Layer, PodSet
+from ..model.request import Constraint, Layer, PodSet
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
@@ -73,11 +73,9 @@ class _Repair:
         whole = self._complete(constraint.slices)
         if isinstance(whole, Reason):
             return self._failed(whole)
-        if whole:
-            placed = self._near(constraint, whole)
-            if isinstance(placed, Reason):
-                return self._failed(placed)
-            self._take(placed)
+        why = self._near(constraint, whole) if whole else None
+        if why is not None:
+            return self._failed(why)
         if sum(int(pods.sum()) for _, pods in self.parts) < self.lost:
             return self._failed(reason(Why.NO_REPLACEMENT, node=",".join(self.nodes)))
         return Outcome(self.pod_set, merged(self.snapshot, [leaves_of(self.snapshot, self.kept), *self.parts]))
@@ -119,26 +117,37 @@ class _Repair:
 
     # Whole ones
 
-    def _near(self, constraint: Constraint, count: int) -> Spread | Reason:
-        """As near to the survivors as there is room; within the required domain, if one is required."""
+    def _near(self, constraint: Constraint, count: int) -> Reason | None:
+        """As many as there is room for beside the survivors, the rest further up; None when all have a place."""
         tree, leaves = self.snapshot.tree, self._leaves()
         if not len(leaves):
-            return self._place(constraint, count, self.usable)
-        bounded = constraint.required is not None
+            return self._fill(constraint, count, self.usable)[1]
         loose = Constraint(unconstrained=True, slices=constraint.slices)
-        top = 0
-        if constraint.required is not None and constraint.required != AUTO:
-            top = self.snapshot.topology.level(constraint.required) or 0
-        placed: Spread | Reason = reason(Why.NO_REPLACEMENT, node=",".join(self.nodes))
-        for level in range(self.snapshot.topology.lowest, top - 1, -1):
+        level = self.snapshot.topology.level(constraint.required or "")
+        why: Reason | None = None
+        for number in range(self.snapshot.topology.lowest, (level or 0) - 1, -1):
             inside = np.zeros_like(self.usable)
-            for domain in np.unique(tree.ancestors(leaves, level)).tolist():
-                low, high = tree.leaf_range(level, domain)
+            for domain in np.unique(tree.ancestors(leaves, number)).tolist():
+                low, high = tree.leaf_range(number, domain)
                 inside[low:high] = self.usable[low:high]
-            placed = self._place(loose, count, inside)
-            if not isinstance(placed, Reason):
-                return placed
-        return placed if bounded else self._place(constraint, count, self.usable)
+            count, why = self._fill(loose, count, inside)
+            if not count:
+                return None
+        return why if constraint.required is not None else self._fill(constraint, count, self.usable)[1]
+
+    def _fill(self, constraint: Constraint, count: int, inside: IntArray) -> tuple[int, Reason | None]:
+        """Place all, or as many as there is room for; how many are left, and why."""
+        placed = self._place(constraint, count, inside)
+        if not isinstance(placed, Reason):
+            self._take(placed)
+            return 0, None
+        size = constraint.slices[0].size or 1 if constraint.slices else 1
+        some = int(placed.values.get("fits", 0)) * size
+        part = self._place(constraint, some, inside) if 0 < some < count else placed
+        if isinstance(part, Reason):
+            return count, placed
+        self._take(part)
+        return count - some, placed
 
     def _place(self, constraint: Constraint, count: int, inside: IntArray) -> Spread | Reason:
         return place_gang(self.snapshot, self.pod_set, None, self.policy, count, constraint, inside)

@@ -26,6 +26,7 @@ from ..dialects.kueue.objects.rules import CREATE_CHECKS
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake
+from ..model.name import Name
 from ..model.resources import Resources
 from ..model.settings import Settings
 from ..model.workload import LONG_AGO, Workload
@@ -47,17 +48,6 @@ STEP = 1e-6
 """Between the times at which jobs of one request are taken to be made."""
 
 T = TypeVar("T")
-
-
-class Name(NamedTuple):
-    """What people call a workload: the object that it was made for."""
-
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 class Asked(NamedTuple):

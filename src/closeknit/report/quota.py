@@ -1,0 +1,265 @@
+"""Quota as a tree with bars: cohorts, the ClusterQueues in them, and what each uses of every flavor and resource.
+
+A bar shows what is used of a queue's own quota, what is borrowed beyond it, and what is free:
+
+    ▒▒▒▒▒▒▒▒████████  16 of 8 used, 8 borrowed        ▒▒▒▒▒▒░░░░░░░░░░  3 of 8 used, 2 lent
+
+Lent is what a queue has not used itself and could not use now, because others of its tree do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..decide.scheduler import Scheduler
+from ..model.cluster_queue import LocalQueue
+from ..model.quantity import INT64_MAX
+from ..model.quota import UNLIMITED, FlavorResource
+from ..model.resources import rough
+from ..model.workload import Workload
+from ..quota.share import share_of
+from ..quota.tree import QuotaNode
+from .bars import FREE, OURS, USED, bar
+
+NO_QUOTA = "no quota"
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Of one node, flavor and resource. `nominal` is its own quota, `whole` with what its members add."""
+
+    nominal: int
+    whole: int
+    used: int
+    borrowed: int
+    lent: int
+    borrowing_limit: int | None
+    lending_limit: int | None
+
+
+@dataclass(slots=True)
+class Headcount:
+    """Workloads by queue, and by LocalQueue."""
+
+    admitted: Counter[str] = field(default_factory=Counter)
+    reserving: Counter[str] = field(default_factory=Counter)
+    pending: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload]) -> Headcount:
+        count = cls()
+        for one in workloads:
+            if one.finished:
+                continue
+            admission = one.status.admission
+            if one.reserved and admission is not None:
+                column = count.admitted if one.admitted else count.reserving
+                column[admission.queue] += 1
+                column[f"{one.local_queue} of {admission.queue}"] += 1
+            else:
+                local = scheduler.lines.local_queues.get(one.local_queue)
+                name = "" if local is None else local.cluster_queue
+                count.pending[name] += 1
+                count.pending[f"{one.local_queue} of {name}"] += 1
+        return count
+
+    def text(self, name: str) -> str:
+        parts = [f"{self.admitted[name]} admitted", f"{self.pending[name]} pending"]
+        if self.reserving[name]:
+            parts.insert(1, f"{self.reserving[name]} waiting for checks")
+        return ", ".join(parts)
+
+    def data(self, name: str) -> dict[str, int]:
+        return {
+            "pending": self.pending[name],
+            "reserving": self.reserving[name] + self.admitted[name],
+            "admitted": self.admitted[name],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What there is to show."""
+
+    scheduler: Scheduler
+    count: Headcount
+    local_queues: Mapping[str, list[LocalQueue]]
+
+    @classmethod
+    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload]) -> Ledger:
+        local_queues: dict[str, list[LocalQueue]] = {}
+        for local in scheduler.lines.local_queues.values():
+            local_queues.setdefault(local.cluster_queue, []).append(local)
+        return cls(scheduler, Headcount.of(scheduler, workloads), local_queues)
+
+    @property
+    def roots(self) -> list[QuotaNode]:
+        """Cohorts first, each kind by name."""
+        return sorted(self.scheduler.world.tree.roots(), key=_order)
+
+
+def amounts(node: QuotaNode) -> dict[FlavorResource, Amounts]:
+    """Every flavor and resource that a node has quota for, or uses."""
+    found = {}
+    for fr in dict.fromkeys((*node.quotas, *node.subtree, *node.usage)):
+        own, whole, used = node.quotas.get(fr), node.subtree.get(fr, 0), node.usage.get(fr, 0)
+        borrowed = max(0, used - whole) if node.parent is not None else 0
+        lent = max(0, whole - used - max(0, node.available(fr))) if node.parent is not None else 0
+        limits = (None, None) if own is None else (own.borrowing, own.lending)
+        found[fr] = Amounts(0 if own is None else own.nominal, whole, used, borrowed, lent, *limits)
+    return found
+
+
+def _order(node: QuotaNode) -> tuple[bool, str]:
+    return node.is_queue, node.name
+
+
+# For people
+
+
+def tree(ledger: Ledger, wide: bool = False) -> Iterator[str]:
+    """The whole tree, line by line."""
+    rows = [row for root in ledger.roots for row in _node(ledger, root, "", "", wide)]
+    width = max((len(left) for left, _ in rows), default=0)
+    for left, right in rows:
+        yield f"{left:<{width}}  {right}".rstrip() if right else left
+    lost = ledger.count.pending[""]
+    if lost:
+        yield f"{lost} workload{'' if lost == 1 else 's'} in no LocalQueue that exists"
+
+
+Row = tuple[str, str]
+"""What is aligned on the left, and the rest; a row without a rest may be as long as it likes."""
+
+
+def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool) -> Iterator[Row]:
+    kind = "ClusterQueue" if node.is_queue else "Cohort"
+    yield f"{branch}{kind} {node.name}", _facts(ledger, node)
+    children = sorted(node.children, key=_order)
+    bare = f"{indent}{'│' if children else ' '}  "
+    if node.is_queue:
+        why = ledger.scheduler.world.inactive(node.name)
+        if why is not None:
+            yield f"{bare}{why.reason}: {why.message} Would help: {why.remedy}", ""
+    yield from _quotas(node, bare)
+    if node.is_queue and wide:
+        yield from _local_queues(ledger, node.name, bare)
+    for child in children:
+        last = child is children[-1]
+        below = indent + ("   " if last else "│  ")
+        yield from _node(ledger, child, f"{indent}{'└─ ' if last else '├─ '}", below, wide)
+
+
+def _facts(ledger: Ledger, node: QuotaNode) -> str:
+    parts = [ledger.count.text(node.name)] if node.is_queue else []
+    if node.parent is not None:
+        parts.append(f"share {_share(node)}" + ("" if node.weight == 1 else f" (weight {node.weight:g})"))
+    if node.is_queue:
+        active = ledger.scheduler.world.is_active(node.name)
+        parts.append("active" if active else "admits nothing")
+    return ", ".join(parts)
+
+
+def _share(node: QuotaNode) -> str:
+    share = share_of(node).rounded
+    return "∞" if share == INT64_MAX else str(share)
+
+
+def _quotas(node: QuotaNode, indent: str) -> Iterator[Row]:
+    found = amounts(node)
+    flavor = ""
+    width = max((len(fr.flavor) for fr in found), default=0)
+    for fr, one in found.items():
+        shown = fr.flavor if fr.flavor != flavor else ""
+        flavor = fr.flavor
+        yield f"{indent}{shown:<{width}}  {fr.resource}", f"{_bar(one)}  {_numbers(fr.resource, one)}"
+
+
+def _bar(one: Amounts) -> str:
+    if one.whole == UNLIMITED:
+        return bar([(FREE, 1)])
+    return bar([(USED, min(one.used, one.whole)), (OURS, max(0, one.used - one.whole)), (FREE, one.whole - one.used)])
+
+
+def _numbers(resource: str, one: Amounts) -> str:
+    def amount(value: int) -> str:
+        return "unlimited" if value == UNLIMITED else rough(resource, value)
+
+    text = f"{amount(one.used):>6} of {amount(one.whole)} used" if one.whole or one.used else f"{NO_QUOTA:>6}"
+    if one.borrowed:
+        text += f", {amount(one.borrowed)} borrowed"
+    if one.lent:
+        text += f", {amount(one.lent)} lent"
+    limits = [("borrows", one.borrowing_limit), ("lends", one.lending_limit)]
+    for what, limit in limits:
+        text += "" if limit is None else f", {what} at most {amount(limit)}"
+    return text
+
+
+def _local_queues(ledger: Ledger, queue: str, indent: str) -> Iterator[Row]:
+    for local in ledger.local_queues.get(queue, ()):
+        stopped = "" if local.stop == "None" else f", stopped ({local.stop})"
+        yield f"{indent}LocalQueue {local.key}", ledger.count.text(f"{local.key} of {queue}") + stopped
+
+
+# For machines
+
+
+def as_data(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "cohorts": [_data(ledger, node) for node in ledger.roots if not node.is_queue],
+        "clusterQueues": [_data(ledger, node) for node in ledger.roots if node.is_queue],
+    }
+
+
+def _data(ledger: Ledger, node: QuotaNode) -> dict[str, Any]:
+    share = share_of(node)
+    value: dict[str, Any] = {
+        "name": node.name,
+        "weight": node.weight,
+        "weightedShare": share.rounded,
+        "quota": [_quota(fr, one) for fr, one in amounts(node).items()],
+    }
+    if node.is_queue:
+        return {**value, **_queue(ledger, node.name)}
+    children = sorted(node.children, key=_order)
+    value["cohorts"] = [_data(ledger, child) for child in children if not child.is_queue]
+    value["clusterQueues"] = [_data(ledger, child) for child in children if child.is_queue]
+    return value
+
+
+def _queue(ledger: Ledger, name: str) -> dict[str, Any]:
+    scheduler, count = ledger.scheduler, ledger.count
+    why = scheduler.world.inactive(name)
+    return {
+        "active": why is None,
+        **({} if why is None else {"reason": why.reason, "message": why.message, "remedy": why.remedy}),
+        "strategy": scheduler.world.cluster_queues[name].strategy,
+        "workloads": count.data(name),
+        "localQueues": [
+            {
+                "namespace": local.namespace,
+                "name": local.name,
+                "stopPolicy": local.stop,
+                "workloads": count.data(f"{local.key} of {name}"),
+            }
+            for local in ledger.local_queues.get(name, ())
+        ],
+    }
+
+
+def _quota(fr: FlavorResource, one: Amounts) -> dict[str, Any]:
+    return {
+        "flavor": fr.flavor,
+        "resource": fr.resource,
+        "nominal": one.nominal,
+        "total": one.whole,
+        "used": one.used,
+        "borrowed": one.borrowed,
+        "lent": one.lent,
+        "borrowingLimit": one.borrowing_limit,
+        "lendingLimit": one.lending_limit,
+    }

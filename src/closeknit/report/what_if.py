@@ -1,0 +1,349 @@
+"""A story for people, who preempts whom and who waits for what, and the same as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..decide.obstacles import Obstacle, Obstacles
+from ..decide.victims import Cause
+from ..decide.what_if import Kind, Step, Story
+from ..decide.world import World
+from ..model.assignment import Assignment
+from ..model.encoding import encode
+from ..model.name import Name
+from ..model.workload import PodSetAssignment, Workload
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from .plan import common_level
+
+MOST_STEPS = 40
+MOST_WAITING = 20
+NAMED = 3
+
+
+@dataclass(slots=True)
+class Answer:
+    """`asked` are the keys of the workloads of given jobs, `files` where each of those jobs was written."""
+
+    world: World
+    story: Story
+    obstacles: Obstacles
+    asked: Sequence[str]
+    files: Sequence[str]
+    name_of: Callable[[str], Name]
+    now: str
+    keys: dict[str, None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.keys = dict.fromkeys(self.asked)
+
+    def workload(self, key: str) -> Workload:
+        return self.story.workloads[key]
+
+    @property
+    def all_admitted(self) -> bool:
+        return all(self.workload(key).admitted for key in self.asked)
+
+    @property
+    def waiting(self) -> list[Workload]:
+        """Those asked about first, then the others as they were read."""
+        waits = {key: one for key, one in self.story.workloads.items() if not one.admitted and not one.finished}
+        first = [waits.pop(key) for key in self.keys if key in waits]
+        return [*first, *waits.values()]
+
+    def obstacle(self, one: Workload) -> Obstacle:
+        return self.obstacles.of(one, tries=one.key in self.keys)
+
+
+# For people
+
+
+def narrative(answer: Answer, wide: bool = False) -> Iterator[str]:
+    """Line by line: what happens in order, who waits, and what came of the jobs that were asked about."""
+    yield from _happenings(answer, wide)
+    yield from _standing(answer)
+    yield from _waiting(answer, wide)
+    yield from _inactive(answer)
+    yield _summary(answer)
+
+
+def _happenings(answer: Answer, wide: bool) -> Iterator[str]:
+    steps = list(enumerate(answer.story.steps, start=1))
+    if not steps:
+        yield "nothing happens"
+        return
+    yield "what happens:"
+    shown = [pair for pair in steps if wide or pair[0] <= MOST_STEPS or _concerns(pair[1], answer.keys)]
+    width = len(str(shown[-1][0]))
+    for number, step in shown:
+        yield f"  {number:>{width}}  {_sentence(answer, step)}"
+        if wide and step.kind in (Kind.ADMITTED, Kind.MOVED):
+            yield from _domains(step.workload, " " * (width + 6))
+    if len(shown) < len(steps):
+        yield f"  … and {len(steps) - len(shown)} more steps; -o wide shows them all"
+
+
+def _concerns(step: Step, asked: Container[str]) -> bool:
+    return step.workload.key in asked or (step.by is not None and step.by.key in asked)
+
+
+def _sentence(answer: Answer, step: Step) -> str:
+    name = answer.name_of(step.workload.key)
+    by = "" if step.by is None else str(answer.name_of(step.by.key))
+    match step.kind:
+        case Kind.ADMITTED:
+            return f"{name} is admitted to {step.queue}: {where(answer.world, step.workload)}"
+        case Kind.RESERVED:
+            return f"{name} gets its quota in {step.queue}, and waits for {_missing(step.workload)}"
+        case Kind.MOVED:
+            return f"{name} moves off a failed node: {where(answer.world, step.workload)}"
+        case Kind.PREEMPTED:
+            return f"{name} in {step.queue} is preempted by {by}: {Cause(step.reason).words}"
+        case Kind.EVICTED:
+            return f"{name} in {step.queue} is evicted: {step.message}"
+        case Kind.REPLACED:
+            return f"{name} gives way to {by}, the same job with other numbers of pods"
+        case Kind.CUT:
+            return f"{by} would preempt {name} again; {step.message}"
+
+
+def _missing(one: Workload) -> str:
+    checks = [check.name for check in one.status.checks if check.state != "Ready"]
+    return f"its checks: {', '.join(checks)}" if checks else "places"
+
+
+def where(world: World, one: Workload) -> str:
+    """Flavors and places in short: `8 pods of h100 on 2 hosts, all in b01/b01-r02`."""
+    admission = one.status.admission
+    if admission is None:
+        return "nothing"
+    parts = [_pod_set(world, given, one) for given in admission.pod_sets]
+    if len(parts) == 1:
+        return parts[0]
+    return "; ".join(f"{given.name} {text}" for given, text in zip(admission.pod_sets, parts, strict=True))
+
+
+def _pod_set(world: World, given: PodSetAssignment, one: Workload) -> str:
+    part = one.part(given.name)
+    asked = given.count if part is None else part.pod_set.count
+    number = f"{given.count} of {asked} pods" if given.count < asked else _pods(given.count)
+    text = f"{number}{_flavors(given)}"
+    if given.topology is None:
+        return text
+    snapshot = next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
+    what = "host" if given.topology.by_host else "domain"
+    count = len(given.topology.values)
+    text += f" on {count} {what}{'' if count == 1 else 's'}"
+    return text if snapshot is None else text + _together(snapshot, given.topology)
+
+
+def _flavors(given: PodSetAssignment) -> str:
+    names = list(dict.fromkeys(given.flavors.values()))
+    if len(names) <= 1:
+        return f" of {names[0]}" if names else ""
+    return f" of {', '.join(f'{flavor} ({resource})' for resource, flavor in given.flavors.items())}"
+
+
+def _together(snapshot: Snapshot, given: Assignment) -> str:
+    leaves = _leaves(snapshot, given)
+    if not len(leaves):
+        return ""
+    if len(given.values) == 1:
+        return f": {'/'.join(snapshot.tree.path(snapshot.topology.lowest, int(leaves[0])))}"
+    level = common_level(snapshot, leaves)
+    if level < 0:
+        return ", spread over several top-level domains"
+    return f", all in {'/'.join(snapshot.tree.path(level, snapshot.tree.ancestor(int(leaves[0]), level)))}"
+
+
+def _leaves(snapshot: Snapshot, given: Assignment) -> IntArray:
+    """Leaves of an assignment that are in the tree: a node may have gone since."""
+    found = (snapshot.tree.leaf_of.get(path) for path in given.values)
+    return np.array([leaf for leaf in found if leaf is not None], dtype=np.int64)
+
+
+def _domains(one: Workload, indent: str) -> Iterator[str]:
+    for given in () if one.status.admission is None else one.status.admission.pod_sets:
+        for path, count in () if given.topology is None else given.topology.domains:
+            yield f"{indent}{'/'.join(path)}  {_pods(count)}"
+
+
+def _standing(answer: Answer) -> Iterator[str]:
+    """Jobs that were asked about and had been admitted before."""
+    moved = {step.workload.key for step in answer.story.steps}
+    for key in answer.keys:
+        one = answer.workload(key)
+        if one.admitted and key not in moved and one.status.admission is not None:
+            place = where(answer.world, one)
+            yield f"{answer.name_of(key)} is admitted already, to {one.status.admission.queue}: {place}"
+
+
+def _waiting(answer: Answer, wide: bool) -> Iterator[str]:
+    """Those asked about one by one; others together where the same is said of them."""
+    waiting = answer.waiting
+    if not waiting:
+        return
+    yield "who waits:"
+    groups: dict[tuple[str, str, str], list[tuple[Workload, Obstacle]]] = {}
+    for one in waiting:
+        said = answer.obstacle(one)
+        if one.key in answer.keys or wide:
+            yield from _obstacle(answer, str(answer.name_of(one.key)), one, said)
+        else:
+            groups.setdefault((one.local_queue, said.reason, said.cause or said.message), []).append((one, said))
+    yield from _grouped(answer, list(groups.values()))
+
+
+def _grouped(answer: Answer, groups: list[list[tuple[Workload, Obstacle]]]) -> Iterator[str]:
+    for members in groups[:MOST_WAITING]:
+        names = [str(answer.name_of(one.key)) for one, _ in members[:NAMED]]
+        more = f" and {len(members) - NAMED} more" if len(members) > NAMED else ""
+        one, said = next((pair for pair in members if not pair[1].like), members[0])
+        yield from _obstacle(answer, ", ".join(names) + more, one, said)
+    if len(groups) > MOST_WAITING:
+        yield f"  … and {sum(map(len, groups[MOST_WAITING:]))} more; -o wide shows them all"
+
+
+def _obstacle(answer: Answer, names: str, one: Workload, said: Obstacle) -> Iterator[str]:
+    yield f"  {names} in LocalQueue {one.local_queue}: {said.reason}"
+    if said.message:
+        yield f"    {said.message}" + (f": {answer.name_of(said.like)}: {said.cause}" if said.like else "")
+    if said.remedy:
+        yield f"    would help: {said.remedy}"
+
+
+def _inactive(answer: Answer) -> Iterator[str]:
+    found = list(_inactive_queues(answer))
+    if found:
+        yield "ClusterQueues that admit nothing:"
+    for name, reason, message, remedy in found:
+        yield f"  {name}: {reason}: {message} Would help: {remedy}"
+
+
+def _inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
+    for name in answer.world.cluster_queues:
+        why = answer.world.inactive(name)
+        if why is not None:
+            yield name, why.reason, why.message, why.remedy
+
+
+def _summary(answer: Answer) -> str:
+    keys = list(answer.keys)
+    admitted = sum(answer.workload(key).admitted for key in keys)
+    if len(keys) == 1:
+        said = "is admitted" if admitted else "waits"
+        text = f"{answer.name_of(keys[0])} {said}"
+    elif admitted in (0, len(keys)):
+        text = f"all {len(keys)} jobs that were asked about {'are admitted' if admitted else 'wait'}"
+    else:
+        text = f"{admitted} of {len(keys)} jobs that were asked about {'is' if admitted == 1 else 'are'} admitted"
+    preempted = sum(step.kind is Kind.PREEMPTED for step in answer.story.steps)
+    others = [one for key, one in answer.story.workloads.items() if key not in answer.keys and not one.finished]
+    running = sum(one.admitted for one in others)
+    if preempted:
+        text += f"; {preempted} {'workload is' if preempted == 1 else 'workloads are'} preempted"
+    return f"{text}; of {len(others)} others, {running} run and {len(others) - running} wait"
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+# For machines
+
+
+def as_data(answer: Answer) -> dict[str, Any]:
+    return {
+        "now": answer.now or None,
+        "admitted": answer.all_admitted,
+        "cycles": answer.story.cycles,
+        "jobs": [_job(answer, key, file) for key, file in zip(answer.asked, answer.files, strict=True)],
+        "steps": [_step(answer, number, step) for number, step in enumerate(answer.story.steps, start=1)],
+        "waiting": [_waits(answer, one) for one in answer.waiting],
+        "inactive": [
+            {"clusterQueue": name, "reason": reason, "message": message, "remedy": remedy}
+            for name, reason, message, remedy in _inactive_queues(answer)
+        ],
+        "cut": bool(answer.story.cut),
+    }
+
+
+def _identity(answer: Answer, key: str) -> dict[str, Any]:
+    name = answer.name_of(key)
+    return {
+        "workload": key,
+        "job": {"kind": name.kind, "namespace": name.namespace, "name": name.name},
+    }
+
+
+def _job(answer: Answer, key: str, file: str) -> dict[str, Any]:
+    one = answer.workload(key)
+    value = _identity(answer, key)
+    value["job"]["file"] = file
+    value["state"] = "Admitted" if one.admitted else "QuotaReserved" if one.reserved else "Waiting"
+    value |= {"localQueue": one.local_queue, **_admission(answer, one)}
+    if not one.admitted:
+        value |= _said(answer, one)
+    return value
+
+
+def _waits(answer: Answer, one: Workload) -> dict[str, Any]:
+    return {
+        **_identity(answer, one.key),
+        "localQueue": one.local_queue,
+        "priority": one.priority,
+        "holdsQuota": one.reserved,
+        **_said(answer, one),
+    }
+
+
+def _said(answer: Answer, one: Workload) -> dict[str, Any]:
+    said = answer.obstacle(one)
+    value = {"reason": said.reason, "message": said.message, "remedy": said.remedy}
+    return {**value, "like": {"workload": said.like, "message": said.cause}} if said.like else value
+
+
+def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
+    value = {"step": number, "cycle": step.cycle, "kind": step.kind.value, **_identity(answer, step.workload.key)}
+    if step.kind in (Kind.ADMITTED, Kind.RESERVED, Kind.MOVED):
+        return {**value, **_admission(answer, step.workload)}
+    value["clusterQueue"] = step.queue
+    if step.by is not None:
+        value["by"] = {**_identity(answer, step.by.key), "clusterQueue": step.by_queue}
+    return {**value, "reason": step.reason, "message": step.message}
+
+
+def _admission(answer: Answer, one: Workload) -> dict[str, Any]:
+    admission = one.status.admission
+    if admission is None:
+        return {"clusterQueue": None, "podSets": []}
+    return {
+        "clusterQueue": admission.queue,
+        "podSets": [_pod_set_data(answer.world, given) for given in admission.pod_sets],
+    }
+
+
+def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "name": given.name,
+        "count": given.count,
+        "flavors": dict(given.flavors),
+        "resources": dict(given.usage),
+        "level": None,
+        "assignment": None,
+        "domains": [],
+    }
+    if given.topology is None:
+        return value
+    by_prefix = "TASAssignmentsEncodingByHostnamePrefix" in world.gates
+    value["assignment"] = encode(given.topology, by_prefix)
+    value["domains"] = [{"path": list(path), "pods": pods} for path, pods in given.topology.domains]
+    snapshot = next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
+    if snapshot is not None:
+        level = common_level(snapshot, _leaves(snapshot, given.topology))
+        value["level"] = snapshot.topology.levels[level] if level >= 0 else None
+    return value

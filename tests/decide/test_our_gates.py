@@ -1,0 +1,184 @@
+"""What goes beyond Kueue, each with its gate on and off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from closeknit.decide.decision import Admit, Evict, Preempt, Wait
+from closeknit.decide.scheduler import Scheduler
+from closeknit.model.assignment import Assignment
+from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Preemption, Selector
+from closeknit.model.flavor import Flavor
+from closeknit.model.gates import Gates
+from closeknit.model.node import Node
+from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
+from closeknit.model.request import Constraint, PodSet
+from closeknit.model.settings import Settings
+from closeknit.model.shape import Shape
+from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
+from closeknit.queue.wake import Event
+
+RACK = "rack"
+TOPOLOGY = Topology("t", (RACK, HOSTNAME))
+
+
+def cluster(
+    racks: int, hosts: int, gpus: int = 4, gates: dict[str, bool] | None = None, quota: int = 1000
+) -> Scheduler:
+    built = Scheduler(Gates.profile("closeknit", gates or {}), Settings(wait_for_tighter=60.0))
+    built.world.namespaces["ns"] = {}
+    for rack in range(racks):
+        for host in range(hosts):
+            name = f"r{rack}h{host}"
+            built.world.put_node(Node(name, {RACK: f"r{rack}", HOSTNAME: name}, {"gpu": gpus, "pods": 110}))
+    built.world.put_topology(TOPOLOGY)
+    built.world.put_flavor(Flavor("gpu", topology="t"))
+    group = ResourceGroup(("gpu",), (FlavorQuotas("gpu", {"gpu": Quota(quota)}),))
+    policy = Preemption(within_queue="LowerPriority")
+    built.put_cluster_queue(ClusterQueue("cq", (group,), selector=Selector(), preemption=policy))
+    built.put_local_queue(LocalQueue("ns", "lq", "cq"))
+    return built
+
+
+def job(name: str, pods: int, constraint: Constraint | None = None, priority: int = 0, gpus: int = 1) -> Workload:
+    part = Part(PodSet("main", pods, Shape.of({"gpu": gpus}), constraint), {"gpu": gpus})
+    return Workload("ns", name, (part,), "lq", f"uid-{name}", priority, float(priority))
+
+
+def running(one: Workload, at: float = 0.0, **hosts: int) -> Workload:
+    places = Assignment.of((HOSTNAME,), (((host,), count) for host, count in hosts.items()))
+    usage = {"gpu": places.pods * dict(one.parts[0].requests)["gpu"]}
+    given = PodSetAssignment("main", {"gpu": "gpu"}, usage, places.pods, places)
+    status = Status(admission=Admission("cq", (given,))).condition("QuotaReserved", True, "QuotaReserved", "", at)
+    return replace(one, status=status.condition("Admitted", True, "Admitted", "", at))
+
+
+def victims(built: Scheduler, now: float = 100.0) -> list[str]:
+    return sorted(one.victim.name for one in built.cycle(now) if isinstance(one, Preempt))
+
+
+class TestVictimsByDomain:
+    """Rack 0 holds one large job, rack 1 two small ones that are more important; a job wants a whole rack."""
+
+    def fill(self, on: bool) -> Scheduler:
+        built = cluster(racks=2, hosts=2, gates={"VictimsByDomain": on})
+        built.put(running(job("low-a", 1, priority=1), r0h0=1), 0.0)
+        built.put(running(job("low-b", 1, priority=1), r1h0=1), 0.0)
+        built.put(running(job("big", 6, priority=2), r0h0=3, r0h1=3), 0.0)
+        built.put(running(job("small", 1, priority=3), r1h1=1), 0.0)
+        built.put(job("incoming", 8, Constraint(required=RACK), priority=9), 0.0)
+        return built
+
+    def test_on_one_rack_is_freed_at_least_cost(self) -> None:
+        assert victims(self.fill(on=True)) == ["low-b", "small"]
+
+    def test_off_victims_go_in_list_order(self) -> None:
+        assert victims(self.fill(on=False)) == ["big", "low-a"]
+
+    def test_nobody_goes_whom_the_policy_protects(self) -> None:
+        built = self.fill(on=True)
+        built.put(running(job("small", 1, priority=99), r1h1=1), 0.0)
+        assert victims(built) == ["big", "low-a"]
+
+
+class TestWaitForTighter:
+    """Rack 0 and rack 1 have half their room left; a job that prefers one rack would be spread over both."""
+
+    def fill(self, on: bool) -> Scheduler:
+        built = cluster(racks=2, hosts=2, gates={"WaitForTighter": on})
+        built.put(running(job("a", 4, priority=5), r0h0=4), 0.0)
+        built.put(running(job("b", 4, priority=5), r1h0=4), 0.0)
+        built.put(job("incoming", 8, Constraint(preferred=RACK)), 0.0)
+        return built
+
+    def test_off_the_looser_placement_is_taken(self) -> None:
+        (decision,) = self.fill(on=False).cycle(10.0)
+        assert isinstance(decision, Admit)
+
+    def test_on_it_waits_and_says_for_how_long(self) -> None:
+        built = self.fill(on=True)
+        (decision,) = built.cycle(10.0)
+        assert isinstance(decision, Wait)
+        assert decision.message.endswith(
+            "placed now, its pods would be spread over 2 domains of rack; it waits up to 60 s for one"
+        )
+        assert not built.is_ready
+        assert built.next_timer == 70.0
+
+    def test_once_the_time_is_over_it_takes_what_there_is(self) -> None:
+        built = self.fill(on=True)
+        built.cycle(10.0)
+        assert built.tick(69.0) == 0
+        assert built.tick(70.0) == 1
+        (decision,) = built.cycle(70.0)
+        assert isinstance(decision, Admit)
+
+    def test_when_a_rack_comes_free_in_time_it_is_taken_whole(self) -> None:
+        built = self.fill(on=True)
+        built.cycle(10.0)
+        built.drop("ns/a")
+        built.wake(Event.WORKLOAD_FINISHED, "cq", 20.0)
+        (decision,) = built.cycle(20.0)
+        assert isinstance(decision, Admit)
+        places = decision.admission.pod_sets[0].topology
+        assert places is not None
+        assert {path[0][:2] for path in places.values} == {"r0"}
+
+    def test_a_job_that_fits_no_rack_at_all_does_not_wait(self) -> None:
+        built = cluster(racks=2, hosts=2, gates={"WaitForTighter": True})
+        built.put(job("huge", 12, Constraint(preferred=RACK)), 0.0)
+        (decision,) = built.cycle(10.0)
+        assert isinstance(decision, Admit)
+
+
+class TestReplaceSeveralNodes:
+    def fill(self, on: bool) -> Scheduler:
+        built = cluster(racks=2, hosts=4, gates={"ReplaceSeveralNodes": on})
+        one = running(job("train", 12, Constraint(preferred=RACK)), r0h0=4, r0h1=4, r0h2=4)
+        for name in ("r0h0", "r0h1"):
+            built.world.drop_node(name)
+        built.put(replace(one, status=replace(one.status, unhealthy=("r0h0", "r0h1"))), 0.0)
+        built.second_pass["ns/train"] = (0.0, 1.0)
+        return built
+
+    def test_on_all_failed_nodes_are_replaced_in_one_decision(self) -> None:
+        (decision,) = self.fill(on=True).cycle(10.0)
+        assert isinstance(decision, Admit)
+        places = decision.admission.pod_sets[0].topology
+        assert places is not None
+        assert dict(places.domains) == {("r0h2",): 4, ("r0h3",): 4, ("r1h0",): 4}
+
+    def test_off_the_second_failed_node_stands_in_the_way(self) -> None:
+        (decision,) = self.fill(on=False).cycle(10.0)
+        assert isinstance(decision, Evict)
+        assert decision.message == "Workload was evicted as there was no replacement for unhealthy node(s): r0h0,r0h1"
+
+
+class TestVerifyBeforeAdmit:
+    """A preemptor's victim still holds what another workload, later in the cycle, would fit into once it is gone."""
+
+    def fill(self, on: bool) -> Scheduler:
+        built = cluster(racks=1, hosts=2, gates={"VerifyBeforeAdmit": on})
+        group = ResourceGroup(("gpu",), (FlavorQuotas("gpu", {"gpu": Quota(1000)}),))
+        built.put_cluster_queue(ClusterQueue("other", (group,), selector=Selector()))
+        built.put_local_queue(LocalQueue("ns", "other", "other"))
+        built.put(running(job("victim", 8, priority=1), r0h0=4, r0h1=4), 0.0)
+        built.put(job("preemptor", 4, Constraint(required=HOSTNAME), priority=9), 0.0)
+        return built
+
+    def test_on_it_waits_until_the_victim_is_gone(self) -> None:
+        built = self.fill(on=True)
+        built.put(replace(job("late", 1), queue="other"), 0.0)
+        fates = {one.workload.name: one for one in built.cycle(10.0) if isinstance(one, Wait)}
+        assert set(fates) == {"preemptor", "late"}
+
+    def test_pod_sets_of_one_workload_on_one_node_are_summed(self) -> None:
+        built = cluster(racks=1, hosts=1, gates={"VerifyBeforeAdmit": True})
+        two = tuple(
+            Part(PodSet(name, 1, Shape.of({"gpu": 3}), Constraint(required=HOSTNAME)), {"gpu": 3})
+            for name in ("a", "b")
+        )
+        built.put(Workload("ns", "pair", two, "lq", "uid"), 0.0)
+        (decision,) = built.cycle(10.0)
+        assert isinstance(decision, Wait)
