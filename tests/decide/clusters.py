@@ -190,11 +190,12 @@ def _workload(one: Workload) -> str:
 
 
 class Story(Play):
-    """A cluster played wave by wave; `step` runs the next cycle, until there is none."""
+    """A cluster played wave by wave; `before` is what queues held when the last cycle began."""
 
     def __init__(self, cluster: Cluster, victims_stop: bool, scheduler: Scheduler | None = None, cycles: int = 6) -> None:
         super().__init__(scheduler or cluster.scheduler(), victims_stop)
         self.cluster, self.at = cluster, 100.0
+        self.before = self.used()
         self._left = list(cluster.waves)
         self._most, self._ran = cycles, cycles
 
@@ -205,6 +206,7 @@ class Story(Play):
                 return None
             self._next_wave()
         self._ran += 1
+        self.before = self.used()
         return self.cycle(self.at)
 
     def _next_wave(self) -> None:

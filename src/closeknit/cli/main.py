@@ -22,6 +22,8 @@ from ..model.mistake import InputError
 COMMANDS = {
     "place": "Where the pods of a job would go.",
     "explain": "Why a job does not fit, and what would make it fit.",
+    "what-if": "Who would be admitted, preempted or kept waiting if these jobs were submitted.",
+    "queue": "Quota, borrowing and shares of a cluster's queues.",
     "tree": "The data centre with free and used room per domain.",
     "topology": "Work with topologies: propose one from node labels.",
     "check": "Validate manifests without placing anything.",
@@ -43,7 +45,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"closeknit.cli.{cmd_name}")
+        module = importlib.import_module(f"closeknit.cli.{cmd_name.replace('-', '_')}")
         command = module.command
         assert isinstance(command, click.Command)
         return command

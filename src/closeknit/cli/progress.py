@@ -1,4 +1,4 @@
-"""What is said on stderr while big files are read: nothing for two seconds, then how far it is.
+"""What is said on stderr while something takes long, most often big files: nothing for two seconds, then how far it is.
 
 A terminal gets one line that changes, anything else a line every few seconds.
 """
@@ -42,11 +42,15 @@ class Progress:
             self._hinted.add(where)
             self._clear()
             click.echo(f"hint: {where} is YAML and large; `-o json` loads faster", err=True)
+        self.tell(lambda: f"reading {where}: {count:,} {self._what}, {size / 1e6:,.0f} MB")
+
+    def tell(self, say: Callable[[], str]) -> None:
+        """Say how far it is, if it is time to say something."""
         now = self._clock()
         if now < self._next:
             return
         self._next = now + (0.2 if self._live else 3.0)
-        line = f"reading {where}: {count:,} {self._what}, {size / 1e6:,.0f} MB"
+        line = say()
         self._stream.write(f"{_CLEAR}{line}" if self._live else f"{line}\n")
         self._stream.flush()
         self._shown = self._live

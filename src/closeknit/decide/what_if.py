@@ -13,7 +13,7 @@ ends, for there are only so many to admit and to preempt, and cycles that neithe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -62,10 +62,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`pods_of` names other pods, by workload, that go when it stops."""
+    """`pods_of` names other pods, by workload, that go when it stops; `watch` is shown the story after every cycle."""
 
     checks_ready: bool = True
     pods_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    watch: Callable[[Story], None] | None = None
 
 
 PLAIN = Options()
@@ -92,6 +93,8 @@ def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, option
     player.start(list(workloads))
     while player.goes_on():
         player.cycle()
+        if options.watch is not None:
+            options.watch(player.story)
     return player.story
 
 
