@@ -104,8 +104,7 @@ class _Turns:
         elif entry.is_second_pass and not entry.plan.fits:
             self._retry(entry)
         elif entry.plan.mode is Mode.NO_FIT:
-            alone = entry.plan.has_error or entry.plan.waits_for_tighter
-            why = Why.OTHER if alone else Why.NO_FIT
+            why = Why.OTHER if entry.plan.waits_for_tighter else Why.NO_FIT
             self._wait(entry, why, entry.plan.severity.reason, entry.plan.message)
         elif entry.plan.preempts and not entry.victims:
             self._reserve(entry)

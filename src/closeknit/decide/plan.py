@@ -128,10 +128,6 @@ class Plan:
         return self.mode.preempts
 
     @property
-    def has_error(self) -> bool:
-        return any(one.error for one in self.pod_sets)
-
-    @property
     def borrowing(self) -> int:
         return max((choice.borrow for one in self.pod_sets for choice in one.flavors.values()), default=0)
 
