@@ -53,9 +53,9 @@ TREES: list[tuple[tuple[str, str], ...]] = [
 ]
 """Cohorts with their parents."""
 
-ALONE = [Quota(nominal) for nominal in (4, 6, 8, 3, 0)]
+ALONE = [Quota(nominal) for nominal in (4, 3, 6, 2, 0)]
 MEMBER = [
-    *ALONE,
+    *ALONE * 2,
     *(Quota(*three) for three in [(4, 4, None), (4, None, 2), (4, 0, None), (4, None, 0), (2, 3, 1), (3, 3, 1)]),
     *(Quota(*three) for three in [(6, 0, 3), (0, 4, None), (0, None, 0), (5, 2, 5)]),
 ]
@@ -88,7 +88,7 @@ CONSTRAINTS = [
     Constraint(preferred=BLOCK),
     Constraint(required=BLOCK, slices=(Layer(RACK, 2),)),
 ]
-COUNTS: list[tuple[int, int | None]] = [(1, None), (2, None), (3, None), (4, 2)]
+COUNTS: list[tuple[int, int | None]] = [(1, None), (1, None), (2, None), (3, None), (4, 2)]
 """How many pods, and how few will do."""
 
 
@@ -192,8 +192,8 @@ def _workload(one: Workload) -> str:
 class Story(Play):
     """A cluster played wave by wave; `before` is what queues held when the last cycle began."""
 
-    def __init__(self, cluster: Cluster, victims_stop: bool, scheduler: Scheduler | None = None, cycles: int = 6) -> None:
-        super().__init__(scheduler or cluster.scheduler(), victims_stop)
+    def __init__(self, cluster: Cluster, victims_stop: bool, cycles: int = 8) -> None:
+        super().__init__(cluster.scheduler(), victims_stop)
         self.cluster, self.at = cluster, 100.0
         self.before = self.used()
         self._left = list(cluster.waves)
@@ -238,8 +238,9 @@ def clusters(
     number = 0
     for wave in range(waves):
         new = []
-        for _ in range(draw(st.sampled_from([3, 4, 5, 1]))):
-            new.append(draw(_workloads(number, wave, queues, single)))
+        busiest = draw(st.sampled_from(queues))
+        for _ in range(draw(st.sampled_from([3, 4, 5, 6]))):
+            new.append(draw(_workloads(number, wave, [busiest, *queues], single)))
             number += 1
         arriving.append((draw(st.integers(0, 2)) if wave else 0, tuple(new)))
     is_fair = draw(st.booleans()) if fair is None else fair
@@ -276,13 +277,13 @@ def _queues(draw: st.DrawFn, name: str, cohorts: list[str], used: tuple[Flavor, 
 
 
 @st.composite
-def _workloads(draw: st.DrawFn, number: int, wave: int, queues: tuple[ClusterQueue, ...], single: bool) -> Workload:
+def _workloads(draw: st.DrawFn, number: int, wave: int, queues: list[ClusterQueue], single: bool) -> Workload:
     queue = draw(st.sampled_from(queues))
     placed = queue.flavors != [PLAIN.name] and (PLAIN.name not in queue.flavors or draw(st.booleans()))
     choices = PARTS[placed, queue.groups[0].covered]
     chosen = draw(st.sampled_from([one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]))
-    priority = draw(st.sampled_from([wave, 0, 1, 2]))
-    uid, created = f"{number * 7 % 17:02d}", float(number * 5 % 17)
+    priority = draw(st.sampled_from([wave, wave, 0, 2]))
+    uid, created = f"{number * 7 % 19:02d}", float(number * 5 % 19)
     return Workload(DEFAULT, f"w{number:02d}", chosen, queue.name, uid, priority, created)
 
 

@@ -62,7 +62,7 @@ def command(
     """Validate manifests without placing anything.
 
     FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
-    `closeknit place` takes are checked, and so are Topologies, ResourceFlavors, Nodes and pools; other kinds are
+    `closeknit place` takes are checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
     skipped. What jobs ask for is held against the Topology given, or against the one among the files if there is
     exactly one. The exit code is 2 if anything is wrong.
 

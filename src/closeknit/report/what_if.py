@@ -15,6 +15,7 @@ from ..decide.world import World
 from ..model.assignment import Assignment
 from ..model.encoding import encode
 from ..model.name import Name
+from ..model.topology import Path
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -134,7 +135,7 @@ def _pod_set(world: World, given: PodSetAssignment, one: Workload) -> str:
     text = f"{number}{_flavors(given)}"
     if given.topology is None:
         return text
-    snapshot = next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
+    snapshot = _snapshot(world, given)
     what = "host" if given.topology.by_host else "domain"
     count = len(given.topology.values)
     text += f" on {count} {what}{'' if count == 1 else 's'}"
@@ -158,6 +159,11 @@ def _together(snapshot: Snapshot, given: Assignment) -> str:
     if level < 0:
         return ", spread over several top-level domains"
     return f", all in {'/'.join(snapshot.tree.path(level, snapshot.tree.ancestor(int(leaves[0]), level)))}"
+
+
+def _snapshot(world: World, given: PodSetAssignment) -> Snapshot | None:
+    """Of the flavor that it was placed in."""
+    return next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
 
 
 def _leaves(snapshot: Snapshot, given: Assignment) -> IntArray:
@@ -332,7 +338,7 @@ def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
         "name": given.name,
         "count": given.count,
         "flavors": dict(given.flavors),
-        "resources": dict(given.usage),
+        "resources": dict(sorted(given.usage.items())),
         "level": None,
         "assignment": None,
         "domains": [],
@@ -341,9 +347,15 @@ def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
         return value
     by_prefix = "TASAssignmentsEncodingByHostnamePrefix" in world.gates
     value["assignment"] = encode(given.topology, by_prefix)
-    value["domains"] = [{"path": list(path), "pods": pods} for path, pods in given.topology.domains]
-    snapshot = next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
+    snapshot = _snapshot(world, given)
+    value["domains"] = [{"path": _path(snapshot, path), "pods": pods} for path, pods in given.topology.domains]
     if snapshot is not None:
         level = common_level(snapshot, _leaves(snapshot, given.topology))
         value["level"] = snapshot.topology.levels[level] if level >= 0 else None
     return value
+
+
+def _path(snapshot: Snapshot | None, path: Path) -> list[str]:
+    """With all levels, where the node is still there to say so."""
+    leaf = None if snapshot is None else snapshot.tree.leaf_of.get(path)
+    return list(path if snapshot is None or leaf is None else snapshot.tree.path(snapshot.topology.lowest, leaf))

@@ -127,6 +127,8 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Re
         jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: _spec_only(first.field)})]
     elif key == WORKLOAD:
         check_fields(first.field, first.kind)
+        if key in checks:
+            checks[key](first.field)
         sets = workload(first.field, gates)
         templates = {
             one.at("name").text() or MAIN: one.at("template").value for one in first.field.at("spec", "podSets").items()

@@ -1,0 +1,95 @@
+"""A story always ends, and ends where nothing more would happen."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+
+from closeknit.decide.obstacles import Obstacles
+from closeknit.decide.what_if import Kind, Story, play
+from closeknit.model.workload import Workload, usage_of
+
+from .clusters import Cluster, clusters
+
+EXAMPLES = settings(max_examples=150)
+NOW = 100.0
+
+
+def everybody(cluster: Cluster) -> list[Workload]:
+    return [one for _, arriving in cluster.waves for one in arriving]
+
+
+def told(cluster: Cluster) -> Story:
+    return play(cluster.scheduler(), everybody(cluster), NOW)
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_nobody_is_preempted_twice(cluster: Cluster) -> None:
+    times = Counter(step.workload.key for step in told(cluster).steps if step.kind is Kind.PREEMPTED)
+    assert max(times.values(), default=0) <= 1
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_everybody_is_admitted_or_told_why_not(cluster: Cluster) -> None:
+    scheduler = cluster.scheduler()
+    story = play(scheduler, everybody(cluster), NOW)
+    obstacles = Obstacles(scheduler, story, NOW)
+    assert set(story.workloads) == {one.key for one in everybody(cluster)}
+    for one in story.workloads.values():
+        assert one.admitted == (one.key in scheduler.world.ledger)
+        assert one.admitted or obstacles.of(one).reason, one.key
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_steps_add_up_to_how_everybody_stands_at_the_end(cluster: Cluster) -> None:
+    story = told(cluster)
+    running: dict[str, Workload] = {}
+    for step in story.steps:
+        if step.kind is Kind.ADMITTED:
+            assert step.workload.key not in running
+            running[step.workload.key] = step.workload
+        elif step.kind is Kind.PREEMPTED:
+            del running[step.workload.key]
+    assert running == {key: one for key, one in story.workloads.items() if one.admitted}
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_what_is_held_at_the_end_is_within_quota(cluster: Cluster) -> None:
+    """No root of a tree gives out more than its queues and cohorts have together."""
+    scheduler = cluster.scheduler()
+    story = play(scheduler, everybody(cluster), NOW)
+    used: Counter[tuple[str, str, str]] = Counter()
+    for one in story.workloads.values():
+        if one.status.admission is not None:
+            root = scheduler.world.node_of(one.status.admission.queue).root.name
+            for (flavor, resource), amount in usage_of(one.status.admission).items():
+                used[root, flavor, resource] += amount
+    given_out: Counter[tuple[str, str, str]] = Counter()
+    for queue in cluster.queues:
+        root = scheduler.world.node_of(queue.name).root.name
+        for group in queue.groups:
+            for flavor in group.flavors:
+                for resource, quota in flavor.resources.items():
+                    given_out[root, flavor.flavor, resource] += quota.nominal
+    for cohort in cluster.cohorts:
+        root = scheduler.world.tree.cohorts[cohort.name].root.name
+        for group in cohort.groups:
+            for flavor in group.flavors:
+                for resource, quota in flavor.resources.items():
+                    given_out[root, flavor.flavor, resource] += quota.nominal
+    assert all(amount <= given_out[key] for key, amount in used.items())
+
+
+@EXAMPLES
+@given(cluster=clusters())
+def test_told_again_from_its_end_nothing_happens(cluster: Cluster) -> None:
+    story = told(cluster)
+    if story.cut:
+        return
+    again = play(cluster.scheduler(), story.workloads.values(), NOW)
+    assert again.steps == []
