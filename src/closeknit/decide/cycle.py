@@ -23,7 +23,7 @@ from ..state.mirror import Usage as Place
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .namespaces import mismatch
-from .nominate import Nomination, nominate, old_slice
+from .nominate import nominate, old_slice
 from .ordering import in_order
 from .plan import Mode, Plan
 from .recheck import Verdict, recheck
@@ -277,6 +277,3 @@ def waits(entry: Entry) -> Wait:
     plan = None if entry.nomination is None else entry.plan
     victims = tuple(victim.holding.workload for victim in entry.victims)
     return Wait(entry.workload, entry.why, entry.reason, entry.message, plan, entry.gated, victims)
-
-
-__all__ = ["Nomination", "Outcome", "run", "waits"]

@@ -161,6 +161,13 @@ class Scheduler:
         if self.is_admissible(workload):
             self.lines.put(workload, now)
 
+    def expire(self, before: float) -> list[str]:
+        """Forget what was assumed before that time and never seen; whoever is named has to be put in again."""
+        keys = [holding.key for holding in self.world.ledger.assumed_before(before)]
+        for key in keys:
+            self.world.expire(key)
+        return keys
+
     def not_evicted(self, decision: Evict, now: float) -> Retry:
         """The write of an eviction failed: it is tried again later."""
         self.second_pass[decision.workload.key] = (now + FIRST_DELAY, FIRST_DELAY)

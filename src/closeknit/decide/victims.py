@@ -14,7 +14,7 @@ from enum import Enum
 from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource, Usage, minus
 from ..model.workload import Workload
-from ..queue.waiting import Waiting, effective_priority
+from ..queue.waiting import Waiting, effective_priority, queue_time
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
 from .world import World
@@ -287,6 +287,5 @@ def _reclaimable(search: Search, queue: QuotaNode, top: QuotaNode, advantage: bo
 
 
 def queue_times(world: World) -> Callable[[Workload], float]:
-    from ..queue.waiting import queue_time
-
+    """When each workload got in line, as far as that decides who is newer."""
     return lambda workload: queue_time(workload, world.settings, world.gates)

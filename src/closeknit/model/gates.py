@@ -60,7 +60,7 @@ KUEUE_GATES = (
         "A resized pod set keeps its places; only the difference is placed.",
         (*_TAS, "ElasticJobsViaWorkloadSlices"),
     ),
-    Gate("SchedulerLibraryIntegration", False, "Upstream's filter library; not available here.", _TAS),
+    Gate("SchedulerLibraryIntegration", False, "Upstream's filter library; its rules for nodes are ours anyway.", _TAS),
     Gate("RecomputeAssignmentUponPreemptionTargetsOverlap", True, "Overlapping victims are recomputed."),
     Gate("FlavorFungibilityPreserveScanProgress", True, "The next cycle goes on at the next flavor."),
     Gate("UnadmittedWorkloadsObservability", True, "Conditions say which stage a workload waits in."),
