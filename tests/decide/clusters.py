@@ -232,7 +232,7 @@ def clusters(
     tree = draw(st.sampled_from(TREES[:-1] if one_tree else TREES))
     cohorts = tuple(draw(_cohorts(name, parent, used, resources)) for name, parent in tree)
     names = [*(name for name, _ in tree)] * 3 + ([] if one_tree else [""])
-    size = draw(st.sampled_from([2, 3, 4, 1]))
+    size = draw(st.sampled_from([2, 3, 4, 3, 1]))
     queues = tuple(draw(_queues(f"q{number}", names, used, resources)) for number in range(size))
     arriving: list[tuple[int, tuple[Workload, ...]]] = []
     number = 0
@@ -281,6 +281,8 @@ def _workloads(draw: st.DrawFn, number: int, wave: int, queues: list[ClusterQueu
     queue = draw(st.sampled_from(queues))
     placed = queue.flavors != [PLAIN.name] and (PLAIN.name not in queue.flavors or draw(st.booleans()))
     choices = PARTS[placed, queue.groups[0].covered]
+    few = 2 if wave == 0 else 9
+    choices = [one for one in choices if sum(each.pod_set.count for each in one) <= few]
     chosen = draw(st.sampled_from([one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]))
     priority = draw(st.sampled_from([wave, wave, 0, 2]))
     uid, created = f"{number * 7 % 19:02d}", float(number * 5 % 19)

@@ -137,7 +137,7 @@ class Walk:
         reasons: list[str] = []
         tried: list[Attempt] = []
         for index in range(start, len(group.flavors)):
-            attempt, choices = self._try(group.flavors[index].flavor, wanted)
+            attempt, choices = self._try(group.flavors[index].flavor, wanted, resource)
             tried.append(attempt)
             reasons += attempt.reasons
             here = (attempt.mode, attempt.borrow)
@@ -157,8 +157,8 @@ class Walk:
             self.severity = severity if self.severity is None else max(self.severity, severity)
         return best
 
-    def _try(self, name: str, wanted: Mapping[str, int]) -> tuple[Attempt, dict[str, Choice]]:
-        obstacle = self._obstacle(name, wanted)
+    def _try(self, name: str, wanted: Mapping[str, int], looked_up: str) -> tuple[Attempt, dict[str, Choice]]:
+        obstacle = self._obstacle(name, wanted, looked_up)
         if obstacle is not None:
             return Attempt(name, Mode.NO_FIT, 0, (obstacle,), Severity.FLAVOR), {}
         worst = (Mode.FIT, 0)
@@ -178,15 +178,11 @@ class Walk:
             choices[resource] = Choice(name, mode, borrow)
         return Attempt(name, *worst, tuple(reasons), severity), choices
 
-    def _obstacle(self, name: str, wanted: Mapping[str, int]) -> str | None:
+    def _obstacle(self, name: str, wanted: Mapping[str, int], resource: str) -> str | None:
         """Why these pods cannot use a flavor, whatever its quota."""
-        for member in self.members:
-            for resource in wanted:
-                pin = None if self.query.pins is None else self.query.pins.get((member.name, resource), "")
-                if pin is not None and pin != name and resource in member.total:
-                    return (
-                        f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
-                    )
+        pins = self.query.pins
+        if pins is not None and not any(pins.get((member.name, resource)) == name for member in self.members):
+            return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
         flavor = self.query.world.flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"

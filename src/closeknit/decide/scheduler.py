@@ -19,6 +19,8 @@ from ..queue.wake import Event, Stage, Why
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
+from .flavors import groups
+from .plan import Severity
 from .status import carried_out
 from .world import World
 
@@ -175,13 +177,23 @@ class Scheduler:
 
 
 def _stage(entry: Entry) -> Stage:
-    """What would have to change; only sure when every flavor was looked at and no smaller size was allowed."""
+    """What would have to change. Where that is not sure, anything that happens is a reason to look again.
+
+    It is sure for a workload of one group that cannot do with fewer pods, when every flavor was looked at; and that its
+    pods have no place is sure only if no other flavor could have taken them.
+    """
     if entry.why is Why.NAMESPACE:
         return Stage.NAMESPACE
-    shrinks = any(one.part.min_count is not None for one in entry.waiting.demands)
-    if entry.nomination is None or entry.why is not Why.NO_FIT or shrinks or entry.resumed:
-        return Stage.QUOTA if entry.why is Why.NO_CANDIDATES else Stage.UNKNOWN
-    return Stage(entry.plan.severity.reason)
+    if entry.why is Why.NO_CANDIDATES:
+        return Stage.QUOTA
+    if entry.why is not Why.NO_FIT or entry.resumed or entry.nomination is None:
+        return Stage.UNKNOWN
+    demands, plan = entry.waiting.demands, entry.plan
+    if len(groups(demands)) > 1 or any(one.part.min_count is not None for one in demands):
+        return Stage.UNKNOWN
+    if plan.severity is Severity.TOPOLOGY and any(len(one.attempts) > 1 for one in plan.pod_sets):
+        return Stage.UNKNOWN
+    return Stage(plan.severity.reason)
 
 
 def needs_second_pass(workload: Workload) -> bool:
