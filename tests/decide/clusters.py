@@ -192,7 +192,7 @@ def _workload(one: Workload) -> str:
 class Story(Play):
     """A cluster played wave by wave; `before` is what queues held when the last cycle began."""
 
-    def __init__(self, cluster: Cluster, victims_stop: bool, cycles: int = 8) -> None:
+    def __init__(self, cluster: Cluster, victims_stop: bool, cycles: int = 6) -> None:
         super().__init__(cluster.scheduler(), victims_stop)
         self.cluster, self.at = cluster, 100.0
         self.before = self.used()

@@ -12,7 +12,7 @@ from closeknit.model.workload import Workload, usage_of
 
 from .clusters import Cluster, clusters
 
-EXAMPLES = settings(max_examples=2500)
+EXAMPLES = settings(max_examples=1500)
 NOW = 100.0
 
 
