@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -62,15 +62,13 @@ MEMBER = [
 OF_COHORT = [*MEMBER, Quota(0, 3, 4), Quota(2, None, 5)]
 """Only a cohort may lend more than is its own."""
 
+WITHIN: list[Literal["LowerPriority", "LowerOrNewerEqualPriority", "Never"]]
+WITHIN = ["LowerPriority", "LowerOrNewerEqualPriority", "Never"]
+RECLAIM: list[Literal["Any", "LowerPriority"]] = ["Any", "LowerPriority"]
+BORROW = [BorrowWithinCohort(), BorrowWithinCohort("LowerPriority"), BorrowWithinCohort("LowerPriority", 1)]
 PREEMPTIONS = [
-    Preemption(within, reclaim, borrow)
-    for within, reclaim in product(
-        ("LowerPriority", "LowerOrNewerEqualPriority", "Never"), ("Any", "LowerPriority", "Never")
-    )
-    for borrow in (
-        BorrowWithinCohort(),
-        *(BorrowWithinCohort("LowerPriority", bound) for bound in (None, 1) if reclaim != "Never"),
-    )
+    *(Preemption(within, reclaim, borrow) for within, reclaim, borrow in product(WITHIN, RECLAIM, BORROW)),
+    *(Preemption(within, "Never") for within in WITHIN),
 ]
 FUNGIBILITIES = [
     Fungibility(),
@@ -248,27 +246,33 @@ def clusters(
     return Cluster(draw(_nodes(pools)), used, cohorts, queues, tuple(arriving), is_fair)
 
 
-def _groups(draw: st.DrawFn, flavors: tuple[Flavor, ...], resources: tuple[str, ...], choices: list[Quota]) -> tuple[ResourceGroup, ...]:
+def _groups(
+    draw: st.DrawFn, flavors: tuple[Flavor, ...], resources: tuple[str, ...], choices: list[Quota]
+) -> tuple[ResourceGroup, ...]:
     quotas = (FlavorQuotas(one.name, {name: draw(st.sampled_from(choices)) for name in resources}) for one in flavors)
     return (ResourceGroup(resources, tuple(quotas)),)
 
 
 @st.composite
-def _cohorts(draw: st.DrawFn, name: str, parent: str, flavors: tuple[Flavor, ...], resources: tuple[str, ...]) -> Cohort:
+def _cohorts(
+    draw: st.DrawFn, name: str, parent: str, flavors: tuple[Flavor, ...], resources: tuple[str, ...]
+) -> Cohort:
     choices = OF_COHORT if parent else ALONE
     given = _groups(draw, flavors, resources, choices) if draw(st.booleans()) else ()
     return Cohort(name, parent, given, draw(st.sampled_from([1.0, 3.0])))
 
 
 @st.composite
-def _queues(draw: st.DrawFn, name: str, cohorts: list[str], used: tuple[Flavor, ...], resources: tuple[str, ...]) -> ClusterQueue:
+def _queues(
+    draw: st.DrawFn, name: str, cohorts: list[str], used: tuple[Flavor, ...], resources: tuple[str, ...]
+) -> ClusterQueue:
     cohort = draw(st.sampled_from(cohorts))
     flavors = draw(st.sampled_from([used, used[::-1], used[:1]]))
     return ClusterQueue(
         name,
         _groups(draw, flavors, resources, MEMBER if cohort else ALONE),
         cohort,
-        draw(st.sampled_from(["BestEffortFIFO"] * 4 + ["StrictFIFO"])),  # type: ignore[arg-type]
+        draw(st.sampled_from(["BestEffortFIFO"] * 4 + ["StrictFIFO"])),
         ANYWHERE,
         draw(st.sampled_from(FUNGIBILITIES)),
         draw(st.sampled_from(PREEMPTIONS)),
@@ -294,7 +298,7 @@ def _nodes(draw: st.DrawFn, pools: list[str]) -> tuple[Node, ...]:
     made = []
     for number in range(draw(st.sampled_from([2, 4, 6]))):
         name = f"n{number}"
-        block, rack = draw(st.sampled_from(["x1", "x2", "y1"]))
+        block, rack = draw(st.sampled_from([("x", "1"), ("x", "2"), ("y", "1")]))
         labels = {BLOCK: block, RACK: f"{block}{rack}", HOSTNAME: name, "pool": pools[number % len(pools)]}
         gpus, places = draw(st.sampled_from([(2, 9), (4, 9), (3, 9), (4, 2)]))
         made.append(Node(name, labels, {GPU: gpus, MEM: 5, "pods": places}))

@@ -79,7 +79,9 @@ def workload(
     name: str, queue: str = "a", count: int = 1, requests: Resources | int = 1, *parts: Part, **more: Any
 ) -> Workload:
     """One pod set `main`, unless parts are given; its uid is its name, it was made at 0."""
-    given = parts or (part("main", count, requests, more.pop("constraint", None), min_count=more.pop("min_count", None)),)
+    given = parts or (
+        part("main", count, requests, more.pop("constraint", None), min_count=more.pop("min_count", None)),
+    )
     return Workload(DEFAULT, name, given, queue, **{"uid": name, "created": 0.0, **more})
 
 

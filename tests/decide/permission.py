@@ -40,7 +40,9 @@ class Court:
         above = set(self.reference.path(f"q:{one.by_queue}"))
         path = [node for node in self.reference.path(f"q:{one.queue}") if node not in above]
         for node in path[:1] if self.cluster.fair else path:
-            if not any(self.reference.used(node, fr, self.held) > self.reference.subtree(node, fr) for fr in self.asked):
+            if not any(
+                self.reference.used(node, fr, self.held) > self.reference.subtree(node, fr) for fr in self.asked
+            ):
                 return f"{node} does not borrow"
         return None
 

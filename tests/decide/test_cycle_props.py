@@ -23,7 +23,7 @@ def after_every_cycle(cluster: Cluster, victims_stop: bool) -> Iterator[Story]:
 
 def given_sets(one: Workload) -> dict[str, PodSetAssignment]:
     assert one.status.admission is not None
-    return {given.name: given for given in one.status.admission.pod_sets}
+    return {each.name: each for each in one.status.admission.pod_sets}
 
 
 @victims_may_stay
@@ -52,10 +52,10 @@ def pods_by_leaf(cluster: Cluster, story: Story) -> dict[tuple[str, ...], dict[s
     """What admitted workloads take of every host, or of every rack where places are racks."""
     taken: dict[tuple[str, ...], dict[str, int]] = {}
     for one in story.holding:
-        for name, given in given_sets(one).items():
+        for name, mine in given_sets(one).items():
             part = one.part(name)
             assert part is not None
-            for path, count in given.topology.domains if given.topology is not None else ():
+            for path, count in mine.topology.domains if mine.topology is not None else ():
                 leaf = taken.setdefault(path, {})
                 for resource, amount in {**dict(part.pod_set.shape.requests), "pods": 1}.items():
                     leaf[resource] = leaf.get(resource, 0) + amount * count
@@ -97,10 +97,10 @@ def test_no_node_is_promised_more_than_it_has(victims_stop: bool, cluster: Clust
 def test_a_workload_is_admitted_whole_or_not_at_all(victims_stop: bool, cluster: Cluster) -> None:
     for story in after_every_cycle(cluster, victims_stop):
         for one in story.holding:
-            given = given_sets(one)
-            assert list(given) == [part.name for part in one.parts]
+            sets = given_sets(one)
+            assert list(sets) == [part.name for part in one.parts]
             for part in one.parts:
-                mine = given[part.name]
+                mine = sets[part.name]
                 least = part.pod_set.count if part.min_count is None else part.min_count
                 assert least <= mine.count <= part.pod_set.count
                 assert dict(mine.usage) == {name: amount * mine.count for name, amount in part.requests.items()}
@@ -110,13 +110,13 @@ def test_a_workload_is_admitted_whole_or_not_at_all(victims_stop: bool, cluster:
                     assert mine.topology.pods == mine.count
 
 
-def ancestors(cluster: Cluster, given: PodSetAssignment, level: str) -> dict[str, int]:
+def ancestors(cluster: Cluster, mine: PodSetAssignment, level: str) -> dict[str, int]:
     """Pods by domain of a level."""
-    assert given.topology is not None
-    labels = {(node.name,): node.labels for node in cluster.nodes}
+    assert mine.topology is not None
+    labels = {node.name: node.labels for node in cluster.nodes}
     found: dict[str, int] = {}
-    for path, count in given.topology.domains:
-        at = labels[path][level] if given.topology.by_host else path[given.topology.levels.index(level)]
+    for path, count in mine.topology.domains:
+        at = labels[path[0]][level] if mine.topology.by_host else path[mine.topology.levels.index(level)]
         found[at] = found.get(at, 0) + count
     return found
 
@@ -127,9 +127,9 @@ def ancestors(cluster: Cluster, given: PodSetAssignment, level: str) -> dict[str
 def test_required_levels_and_slices_are_kept(victims_stop: bool, cluster: Cluster) -> None:
     for story in after_every_cycle(cluster, victims_stop):
         for one in story.holding:
-            given, groups = given_sets(one), dict[str, set[str]]()
+            sets, groups = given_sets(one), dict[str, set[str]]()
             for part in one.parts:
-                constraint, mine = part.pod_set.constraint, given[part.name]
+                constraint, mine = part.pod_set.constraint, sets[part.name]
                 if constraint is None:
                     continue
                 if constraint.required:

@@ -68,9 +68,9 @@ def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Itera
 def admitted_usage(one: Preempt) -> dict[FlavorResource, int]:
     assert one.victim.status.admission is not None
     total: dict[FlavorResource, int] = {}
-    for given in one.victim.status.admission.pod_sets:
-        for resource, amount in given.usage.items():
-            fr = FlavorResource(given.flavors[resource], resource)
+    for each in one.victim.status.admission.pod_sets:
+        for resource, amount in each.usage.items():
+            fr = FlavorResource(each.flavors[resource], resource)
             total[fr] = total.get(fr, 0) + amount
     return total
 

@@ -70,9 +70,9 @@ def _plan(
 ) -> Nomination:
     query = _query(world, entry, pins, gone, goes_on)
     plan = assign(query, demands)
-    if plan.mode is Mode.NO_FIT or plan.cut_short:
+    if plan.mode is Mode.NO_FIT:
         return Nomination(plan)
-    wanted = asks(query, entry.workload, plan)
+    wanted = [] if plan.cut_short else asks(query, entry.workload, plan)
     if isinstance(wanted, Placed):
         _fail(plan.pod_set(wanted.failed), wanted.reason)
         return Nomination(plan)

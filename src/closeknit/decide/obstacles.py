@@ -71,7 +71,7 @@ class Obstacles:
         """Of one workload; with `tries` the engine looks for remedies where its pods have no place."""
         if one.key in self.story.cut:
             victim = self.story.cut[one.key].workload.key
-            message = f"Workload {victim} would have to be preempted a second time"
+            message = f"Workload {victim} would have to be preempted again and again"
             remedy = "give the two different priorities, or change spec.preemption of their ClusterQueues"
             return Obstacle("WaitingForPreemptedWorkloads", message, remedy)
         found = self._held_up(one) or self._itself(one) or self._way(one)

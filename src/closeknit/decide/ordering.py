@@ -68,7 +68,7 @@ def _stand(world: World, entry: Entry, queue: QuotaNode, is_preemptor: IsPreempt
     world.tree.add(entry.queue, entry.usage)
     node: QuotaNode | None = queue
     while node is not None:
-        borrows = lends_first and any(node.is_borrowing(fr) for fr in entry.usage)
+        borrows = lends_first and any(amount and node.is_borrowing(fr) for fr, amount in entry.usage.items())
         share = share_of(node)
         standing[entry.queue, node] = (not first, borrows, share, -entry.waiting.priority, entry.waiting.time)
         node = node.parent

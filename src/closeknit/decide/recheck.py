@@ -59,6 +59,8 @@ def _verdict(world: World, entry: Entry) -> Verdict:
 def _has_room(world: World, workload: Workload, place: Usage) -> bool:
     """Whether each domain has room for the pods that this place adds to it, places among pods not counted."""
     snapshot = world.snapshot(place.flavor)
+    if not place.assignment.values:
+        return True
     if snapshot is None or not place.shape.requests:
         return False
     added = _added(workload, place)

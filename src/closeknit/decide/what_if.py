@@ -6,13 +6,15 @@
                  │                  (or hold it up for good)         nothing else ever ends
                  └─▶ waits
 
-The same scheduler runs here as anywhere; only its surroundings are simple. That some preemption would go back and
-forth for ever is possible, so nobody is preempted twice: who would do that is taken out of its line instead. So this
-ends, for there are only so many to admit and to preempt, and cycles that neither do that nor try anything new stop.
+The same scheduler runs here as anywhere; only its surroundings are simple. Some preemptions would go back and forth for
+ever, so nobody is preempted twice by the same workload, nor more than a few times in all: who would do that is taken
+out of its line instead. So this ends: there are only so many to admit and to preempt, and a cycle that does neither
+and tries nothing new is the last.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -27,7 +29,10 @@ from .status import carried_out, evicted, is_ready, required_checks
 QUEUED_AGAIN = ("Preempted", "NodeFailures")
 """After an eviction for one of these a workload is in line again at once."""
 
-CUT = "it would be preempted a second time, and this may go on for ever: cut here"
+MOST_TIMES = 5
+"""Who was preempted so often is not preempted again, whoever asks."""
+
+CUT = "this may go on for ever, and is cut here"
 
 
 class Kind(Enum):
@@ -106,7 +111,8 @@ class _Player:
         self.world = scheduler.world
         self.story = Story()
         self.seen: set[Hashable] = set()
-        self.was_preempted: set[str] = set()
+        self.preempted: Counter[str] = Counter()
+        self.pairs: set[tuple[str, str]] = set()
         self.idle = False
         self.released = False
 
@@ -114,18 +120,19 @@ class _Player:
 
     def start(self, workloads: list[Workload]) -> None:
         """Everybody takes their place; whoever holds quota that it has to give back does."""
+        leaving: list[tuple[Workload, str, str]] = []
         for one in workloads:
-            ready = self._with_checks(one)
+            ending = _ending(self.scheduler, one) if one.reserved else None
+            ready = one if ending else self._with_checks(one)
             self._observe(ready)
-            if ready.admitted and not one.admitted:
+            if ending:
+                leaving.append((one, *ending))
+            elif ready.admitted and not one.admitted:
                 self._tell(Kind.ADMITTED, ready, self._queue_of(ready))
-        for one in [each for each in self.story.workloads.values() if each.reserved]:
-            found = _ending(self.scheduler, one)
-            if found is not None:
-                reason, message = found
-                leaving = one if one.evicted else evicted(one, reason, message, self.now)[0]
-                self._tell(Kind.EVICTED, leaving, self._queue_of(one), reason=reason, message=message)
-                self._stop([leaving])
+        for one, reason, message in leaving:
+            last = one if one.evicted else evicted(one, reason, message, self.now)[0]
+            self._tell(Kind.EVICTED, last, self._queue_of(one), reason=reason, message=message)
+            self._stop([last])
 
     # Cycles
 
@@ -189,7 +196,8 @@ class _Player:
 
     def _preempt(self, decision: Preempt) -> Workload:
         victim, _ = carried_out(self.world, decision, self.now)[0]
-        self.was_preempted.add(victim.key)
+        self.preempted[victim.key] += 1
+        self.pairs.add((victim.key, decision.by.key))
         reason = decision.cause.value
         by = decision.by, decision.by_queue
         self._tell(Kind.PREEMPTED, victim, decision.queue, *by, reason=reason, message=decision.message)
@@ -208,8 +216,8 @@ class _Player:
         self._tell(Kind.REPLACED, old, queue, decision.by, queue)
 
     def _cut(self, decisions: Sequence[Decision]) -> set[str]:
-        """Who would preempt somebody a second time; out of the line with it."""
-        again = [one for one in decisions if isinstance(one, Preempt) and one.victim.key in self.was_preempted]
+        """Who would preempt the same workload again; out of the line with it."""
+        again = [one for one in decisions if isinstance(one, Preempt) and self._is_repeated(one)]
         for one in again:
             if one.by.key not in self.story.cut:
                 step = Step(Kind.CUT, self.story.cycles, one.victim, one.queue, one.by, one.by_queue, "", CUT)
@@ -217,6 +225,10 @@ class _Player:
                 self.story.cut[one.by.key] = step
                 self.scheduler.lines.drop(one.by.key)
         return {one.by.key for one in again}
+
+    def _is_repeated(self, one: Preempt) -> bool:
+        victim = one.victim.key
+        return (victim, one.by.key) in self.pairs or self.preempted[victim] == MOST_TIMES
 
     # What follows from a decision
 
