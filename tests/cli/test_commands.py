@@ -205,7 +205,8 @@ def test_completion_scripts_are_printed(run: Run, shell: str) -> None:
 def test_the_demo_runs_every_step_and_says_how_to_go_on(run: Run) -> None:
     ran = run("demo", "--no-pause")
     assert ran.code == 0
-    assert "[8/8]" in ran.out
+    assert "[10/10]" in ran.out
+    assert "Job team-a/urgent is admitted" in ran.out
     assert "kubectl get nodes -o json > nodes.json" in ran.out
 
 
@@ -297,5 +298,5 @@ def test_a_reader_that_stops_reading_is_not_an_error() -> None:
 def test_the_demo_ends_when_it_is_told_to() -> None:
     ran = closeknit("demo", "--pause", input=b"q\n")
     assert ran.returncode == 0
-    assert b"[1/8]" in ran.stdout
-    assert b"[2/8]" not in ran.stdout
+    assert b"[1/10]" in ran.stdout
+    assert b"[2/10]" not in ran.stdout

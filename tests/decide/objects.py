@@ -7,9 +7,11 @@ units, unless an example says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from closeknit.decide.scheduler import Scheduler
+from closeknit.model.assignment import Assignment
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Selector
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
@@ -18,8 +20,8 @@ from closeknit.model.request import Constraint, PodSet
 from closeknit.model.resources import Resources
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape, Term, Toleration
-from closeknit.model.topology import Topology
-from closeknit.model.workload import Part, Workload
+from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.model.workload import Admission, Part, PodSetAssignment, Workload
 
 GPU = "gpu"
 DEFAULT = "default"
@@ -46,9 +48,9 @@ def queue(name: str, quotas: Quotas | int = 10, cohort: str = "", **more: Any) -
     return ClusterQueue(name, groups(given), cohort, **{"selector": ANYWHERE, **more})
 
 
-def limited(nominal: int, borrowing: int | None = None, lending: int | None = None) -> Quotas:
+def limited(nominal: int | None, borrowing: int | None = None, lending: int | None = None) -> Quotas:
     """Quota in the flavor `default` with limits."""
-    return {DEFAULT: Quota(nominal, borrowing, lending)}
+    return {DEFAULT: Quota(nominal or 0, borrowing, lending)}
 
 
 def cohort(name: str, parent: str = "", quotas: Quotas | int = 0, weight: float = 1.0) -> Cohort:
@@ -83,6 +85,26 @@ def workload(
         part("main", count, requests, more.pop("constraint", None), min_count=more.pop("min_count", None)),
     )
     return Workload(DEFAULT, name, given, queue, **{"uid": name, "created": 0.0, **more})
+
+
+def running(
+    one: Workload, flavor: str = DEFAULT, at: float = 0.0, hosts: Mapping[str, int] | None = None
+) -> Workload:
+    """Admitted at a time, all of it in one flavor, its pods on these hosts."""
+    places = None if hosts is None else Assignment.of((HOSTNAME,), (((name,), pods) for name, pods in hosts.items()))
+    given = tuple(
+        PodSetAssignment(
+            each.name,
+            dict.fromkeys(each.requests, flavor),
+            {name: amount * each.pod_set.count for name, amount in each.requests.items()},
+            each.pod_set.count,
+            places,
+        )
+        for each in one.parts
+    )
+    status = replace(one.status, admission=Admission(one.queue, given))
+    status = status.condition("QuotaReserved", True, "QuotaReserved", "", at)
+    return replace(one, status=status.condition("Admitted", True, "Admitted", "", at))
 
 
 def scheduler(

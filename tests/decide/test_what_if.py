@@ -20,7 +20,7 @@ from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Admission, Check, Condition, PodSetAssignment, Status, Workload
 from closeknit.state.mirror import OtherPod
 
-from .objects import DEFAULT, GPU, queue, scheduler, workload
+from .objects import DEFAULT, GPU, Quotas, queue, scheduler, workload
 
 NOW = 1000.0
 BY_PRIORITY = Preemption(within_queue="LowerPriority")
@@ -275,7 +275,7 @@ def back_and_forth() -> tuple[Scheduler, Workload, Workload]:
     flavors = [Flavor("hosts", {"pool": "hosts"}, topology="dc"), Flavor("small", {"pool": "small"}, topology="dc")]
     both = Preemption("LowerPriority", "Any")
     quotas = {"small": {GPU: 4, "mem": 4}, "hosts": {GPU: 4, "mem": 4}}
-    borrower = {"hosts": {GPU: 4, "mem": Quota(0, 4)}, "small": {GPU: 4, "mem": 4}}
+    borrower: Quotas = {"hosts": {GPU: 4, "mem": Quota(0, 4)}, "small": {GPU: 4, "mem": 4}}
     queues = [queue("a", quotas, "r", preemption=both), queue("b", borrower, "r", preemption=both)]
     built = scheduler(queues, (), flavors, [dc])
     for name, pool, size in (("n0", "hosts", 4), ("n1", "small", 2)):

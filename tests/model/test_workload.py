@@ -24,7 +24,7 @@ def test_a_change_makes_a_new_status_and_leaves_the_old_one() -> None:
 
 def test_a_condition_that_was_never_set_does_not_hold() -> None:
     one = Workload("ns", "w", ())
-    assert not (one.reserved or one.admitted or one.evicted or one.finished)
+    assert [one.reserved, one.admitted, one.evicted, one.finished] == [False] * 4
 
 
 def test_a_workload_and_its_queue_go_by_namespace_and_name() -> None:

@@ -33,6 +33,11 @@ STEPS = (
     ("48 pods in one rack are too many.", "place pretrain.yaml --nodes datacentre.yaml {levels}"),
     ("Why, and what would help?", "explain pretrain.yaml --nodes datacentre.yaml {levels}"),
     ("Manifests can be checked before anything is placed.", "check train.yaml sliced.yaml pretrain.yaml"),
+    ("A cluster with queues: who uses what, and who has borrowed from whom?", "queue --cluster cluster"),
+    (
+        "An urgent job of 16 pods for one rack. Who would be admitted where, and who would have to go?",
+        "what-if --cluster cluster urgent.yaml",
+    ),
 )
 LEVELS = "--levels cloud.provider.com/topology-block,cloud.provider.com/topology-rack,kubernetes.io/hostname"
 
@@ -61,7 +66,7 @@ def command(pause: bool | None, step: int | None, feature_gates: str, profile: s
 def _show(number: int, text: str, line: str, folder: Path, gates: list[str]) -> None:
     click.secho(f"\n[{number}/{len(STEPS)}] {text}", bold=True)
     click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", fg="cyan")
-    words = [str(folder / word) if word.endswith(".yaml") else word for word in shlex.split(line)]
+    words = [str(folder / word) if (folder / word).exists() else word for word in shlex.split(line)]
     cli.main([*words, *gates], prog_name="closeknit", standalone_mode=False)
 
 

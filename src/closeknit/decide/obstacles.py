@@ -29,10 +29,7 @@ FEW = 3
 """So many remedies of the engine are passed on."""
 
 HINTS = (
-    (
-        "unavailable in ClusterQueue",
-        "add the resource to spec.resourceGroups of ClusterQueue {queue}, or do not ask it",
-    ),
+    ("unavailable in ClusterQueue", "add the resource to the groups of ClusterQueue {queue}, or do not ask for it"),
     ("does not contain the requested level", "ask for a level of the flavor's Topology: {levels}"),
     ("does not support TopologyAwareScheduling", "set spec.topologyName of the flavor, or ask for no topology"),
     ("supports only TopologyAwareScheduling", "ask for a topology, if only podset-unconstrained-topology"),

@@ -110,9 +110,9 @@ def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked
     asked: list[Asked] = []
     mistakes: list[Mistake] = []
     copies: dict[str, int] = {}
-    for number, job in enumerate(jobs):
+    there = [_present(state, job) for job in jobs]
+    for number, (job, present) in enumerate(zip(jobs, there, strict=True)):
         name = Name(job.kind, job.namespace, job.name)
-        present = _present(state, job)
         if present is not None:
             state.notes.append(
                 f"{name} is in the cluster already, and its Workload {present} is shown; "

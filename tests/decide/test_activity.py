@@ -1,0 +1,158 @@
+"""Queues that admit nothing: why, what to do about it, and that all others go on meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit.decide.activity import MULTIKUEUE, PROVISIONING
+from closeknit.decide.scheduler import Scheduler
+from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, ClusterQueue
+from closeknit.model.flavor import Flavor
+from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
+from closeknit.model.topology import Topology
+from closeknit.queue.wake import Event
+
+from .objects import DEFAULT, cohort, queue, running, scheduler, workload
+from .play import Play
+
+FLAVORS = (Flavor(DEFAULT), Flavor("placed", topology="halls"))
+CHECKS = (
+    AdmissionCheck("ready", "example.com/x", True),
+    AdmissionCheck("idle", "example.com/x", False),
+    AdmissionCheck("unsaid", "example.com/x"),
+    AdmissionCheck("multi", MULTIKUEUE, True),
+    AdmissionCheck("multi-2", MULTIKUEUE, True),
+    AdmissionCheck("provision", PROVISIONING, True),
+)
+
+
+def checked(*names: str, flavors: tuple[str, ...] = ()) -> ClusterQueue:
+    return queue("a", checks=tuple(CheckRule(name, flavors) for name in names))
+
+
+def uncovered() -> ClusterQueue:
+    group = ResourceGroup(("gpu", "cpu"), (FlavorQuotas(DEFAULT, {"gpu": Quota(10)}),))
+    return replace(queue("a"), groups=(group,))
+
+
+BROKEN: list[tuple[str, str, ClusterQueue]] = [
+    ("Terminating", "clusterQueue is terminating", queue("a", terminating=True)),
+    ("Stopped", "is stopped", queue("a", stop="Hold")),
+    ("Stopped", "is stopped", queue("a", stop="HoldAndDrain")),
+    ("FlavorNotFound", "references missing ResourceFlavor(s): x,y", queue("a", {DEFAULT: 1, "x": 1, "y": 1})),
+    ("AdmissionCheckNotFound", "references missing AdmissionCheck(s): gone", checked("ready", "gone")),
+    ("AdmissionCheckInactive", "references inactive AdmissionCheck(s): idle", checked("ready", "idle")),
+    ("MultipleMultiKueueAdmissionChecks", "multi,multi-2", checked("multi", "multi-2")),
+    ("MultiKueueAdmissionCheckAppliedPerFlavor", "per flavor", checked("multi", flavors=(DEFAULT,))),
+    ("MultiKueueWithProvisioningRequest", "can't be used together", checked("multi", "provision")),
+    ("TopologyNotFound", "there is no Topology halls for TAS flavor", queue("a", {"placed": 10})),
+    ("CohortCycle", "cohort m is its own ancestor", queue("a", 10, "m")),
+    ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
+    ("Misconfigured", "no quota for cpu", uncovered()),
+]
+IDS = [f"{reason} {number}" for number, (reason, _, _) in enumerate(BROKEN)]
+each_way = pytest.mark.parametrize(("reason", "text", "broken"), BROKEN, ids=IDS)
+
+
+def cluster(broken: ClusterQueue) -> Scheduler:
+    """`a` is broken, `b` is not; cohorts m and n are each other's parent."""
+    built = scheduler([broken, queue("b")], [cohort("m", "n"), cohort("n", "m")], FLAVORS)
+    for check in CHECKS:
+        built.world.put_check(check)
+    return built
+
+
+@each_way
+def test_a_queue_that_admits_nothing_says_why_and_what_to_do(reason: str, text: str, broken: ClusterQueue) -> None:
+    found = cluster(broken).world.inactive("a")
+    assert found is not None
+    assert found.reason == reason
+    assert text in found.message
+    assert found.message.startswith("Can't admit new workloads")
+    assert found.remedy
+
+
+@each_way
+def test_everybody_else_keeps_being_scheduled(reason: str, text: str, broken: ClusterQueue) -> None:
+    play = Play(cluster(broken))
+    play.put(workload("in-a", "a"), workload("in-b", "b"))
+    play.cycles(5)
+    assert play.admitted == {"in-b"}
+
+
+@each_way
+def test_once_it_is_mended_its_workloads_are_admitted(reason: str, text: str, broken: ClusterQueue) -> None:
+    built = cluster(broken)
+    play = Play(built)
+    play.put(workload("in-a", "a"), workload("in-b", "b"))
+    play.cycles(5)
+    built.put_cluster_queue(queue("a"))
+    built.wake(Event.QUEUE_CHANGED, "a", 0.0)
+    play.cycles(5)
+    assert play.admitted == {"in-a", "in-b"}
+
+
+MENDED: list[tuple[ClusterQueue, Callable[[Scheduler], Any]]] = [
+    (queue("a", {"x": 10}), lambda built: built.world.put_flavor(Flavor("x"))),
+    (checked("gone"), lambda built: built.world.put_check(AdmissionCheck("gone", "example.com/x", True))),
+    (checked("idle"), lambda built: built.world.put_check(AdmissionCheck("idle", "example.com/x", True))),
+    (queue("a", {"placed": 10}), lambda built: built.world.put_topology(Topology("halls", ("rack",)))),
+    (queue("a", 10, "m"), lambda built: built.world.put_cohort(cohort("n", "root"))),
+]
+
+
+@pytest.mark.parametrize(
+    ("broken", "mend"), MENDED, ids=["flavor", "missing check", "idle check", "topology", "cohort"]
+)
+def test_the_missing_object_makes_it_active(broken: ClusterQueue, mend: Callable[[Scheduler], Any]) -> None:
+    built = cluster(broken)
+    assert not built.world.is_active("a")
+    mend(built)
+    assert built.world.is_active("a")
+
+
+def test_a_queue_that_is_not_there_is_not_active() -> None:
+    found = cluster(queue("a")).world.inactive("nowhere")
+    assert found is not None
+    assert (found.reason, found.remedy != "") == ("NotFound", True)
+
+
+@pytest.mark.parametrize("names", [("ready",), ("unsaid",), ("multi",), ("provision",)])
+def test_checks_that_are_there_and_not_inactive_are_no_obstacle(names: tuple[str, ...]) -> None:
+    assert cluster(checked(*names)).world.is_active("a")
+
+
+def test_the_first_reason_wins_and_all_are_told() -> None:
+    found = cluster(queue("a", {"x": 1}, checks=(CheckRule("gone"),), stop="Hold")).world.inactive("a")
+    assert found is not None
+    assert found.reason == "Stopped"
+    assert found.message == (
+        "Can't admit new workloads: is stopped, references missing ResourceFlavor(s): x, "
+        "references missing AdmissionCheck(s): gone."
+    )
+
+
+def test_a_stopped_queue_still_lends_its_quota() -> None:
+    play = Play(scheduler([queue("a", 10, "r", stop="Hold"), queue("b", 0, "r")]))
+    play.put(workload("w", "b", count=7))
+    play.cycles(3)
+    assert play.admitted == {"w"}
+
+
+def test_what_a_stopped_queue_holds_still_counts() -> None:
+    play = Play(scheduler([queue("a", 10, "r", stop="Hold"), queue("b", 0, "r")]))
+    play.put(running(workload("old", "a", count=7)), workload("w", "b", count=4))
+    play.cycles(3)
+    assert play.admitted == {"old"}
+
+
+def test_a_workload_whose_head_was_taken_before_its_queue_stopped_is_told_so() -> None:
+    built = scheduler([queue("a")])
+    built.put(workload("w"), 0.0)
+    built.put_cluster_queue(queue("a", stop="Hold"))
+    assert not built.is_ready
+    assert built.cycle(0.0) == []

@@ -1,0 +1,250 @@
+"""Why somebody waits: every obstacle on the way to a queue and in it, with what would help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit.decide.obstacles import BYPASSED, Obstacle, Obstacles
+from closeknit.decide.scheduler import Scheduler
+from closeknit.decide.what_if import Options, play
+from closeknit.model.cluster_queue import LocalQueue, Preemption, Selector
+from closeknit.model.flavor import Flavor
+from closeknit.model.limit_range import LimitRange
+from closeknit.model.node import Node
+from closeknit.model.request import Constraint
+from closeknit.model.shape import Requirement, Taint
+from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.model.workload import Condition, Container, Status, Workload
+
+from .objects import DEFAULT, GPU, part, queue, scheduler, workload
+from .test_what_if import RACK, back_and_forth, checked, running
+
+NOW = 1000.0
+
+
+def stands(built: Scheduler, one: Workload, *others: Workload, left_out: tuple[str, ...] = (), **how: Any) -> Obstacle:
+    """What is said of the first when all is over."""
+    tries = how.pop("tries", False)
+    story = play(built, [one, *others], NOW, Options(**how))
+    found = story.workloads[one.key]
+    assert not found.admitted
+    return Obstacles(built, story, NOW, left_out).of(found, tries)
+
+
+# The workload itself
+
+
+def test_it_is_switched_off() -> None:
+    found = stands(scheduler([queue("a")]), workload("one", active=False))
+    assert found[:2] == ("Deactivated", "The workload is deactivated")
+    assert found.remedy == "set spec.active of Workload default/one to true"
+
+
+def test_it_is_gated() -> None:
+    found = stands(scheduler([queue("a")]), workload("one", gated_by="example.com/clerk"))
+    assert found.reason == "AdmissionGated"
+    assert "example.com/clerk" in found.message
+
+
+def test_it_is_on_hold() -> None:
+    status = Status({"QuotaReserved": Condition(False, "OnHold", "scaled to zero")})
+    assert stands(scheduler([queue("a")]), workload("one", status=status))[:2] == ("OnHold", "scaled to zero")
+
+
+def test_its_group_lacks_pods() -> None:
+    status = Status({"WaitingForReplacementPods": Condition(True, "PodsFailed")})
+    assert stands(scheduler([queue("a")]), workload("one", status=status)).reason == "WaitingForReplacementPods"
+
+
+def test_it_waits_for_checks_while_it_holds_quota() -> None:
+    found = stands(checked(), workload("one"), checks_ready=False)
+    assert found.reason == "UnsatisfiedAdmissionChecks"
+    assert found.message == "The workload has not all checks ready: paperwork (Pending)"
+
+
+def test_its_pod_is_gone() -> None:
+    built = scheduler([queue("a", 10, preemption=Preemption("LowerPriority"))])
+    found = stands(built, running("low", 6, owned_by_pod=True), workload("high", count=8, priority=5))
+    assert found.message.startswith("Evicted: Preempted to accommodate a workload")
+    assert found.remedy == "it is not queued again by itself: see to its job"
+
+
+def test_its_time_has_not_come() -> None:
+    found = stands(scheduler([queue("a")]), workload("one", status=Status(requeue_at=NOW + 60)))
+    assert found.message == "Evicted, and not to be queued again yet"
+
+
+# The way to its queue
+
+
+def test_there_is_no_such_local_queue_but_one_with_nearly_its_name() -> None:
+    found = stands(scheduler([queue("research")]), workload("one", "reserch"))
+    assert found == (
+        "Misconfigured",
+        "LocalQueue reserch doesn't exist",
+        "did you mean research? namespace default has: research",
+        "",
+        "",
+    )
+
+
+def test_there_is_no_local_queue_at_all() -> None:
+    found = stands(scheduler([]), workload("one", "a"))
+    assert found.remedy == "create it: namespace default has no LocalQueue"
+
+
+def test_a_queue_that_was_left_out_is_to_be_mended() -> None:
+    found = stands(scheduler([]), workload("one", "a"), left_out=("LocalQueue default/a",))
+    assert found.remedy == "mend LocalQueue default/a: it was left out for its mistakes"
+    built = scheduler([])
+    built.put_local_queue(LocalQueue(DEFAULT, "a", "gone"))
+    found = stands(built, workload("one", "a"), left_out=("ClusterQueue gone",))
+    assert found.remedy == "mend ClusterQueue gone: it was left out for its mistakes"
+
+
+def test_its_local_queue_is_stopped() -> None:
+    built = scheduler([queue("a")])
+    built.put_local_queue(LocalQueue(DEFAULT, "a", "a", "Hold"))
+    found = stands(built, workload("one"))
+    assert found.reason == "Suspended"
+    assert found.remedy == "set spec.stopPolicy of LocalQueue default/a to None"
+
+
+def test_its_cluster_queue_does_not_exist() -> None:
+    built = scheduler([queue("batch")])
+    built.put_local_queue(LocalQueue(DEFAULT, "a", "bach"))
+    found = stands(built, workload("one"))
+    assert found.message == "ClusterQueue bach doesn't exist"
+    assert found.remedy == "did you mean batch? create it, or make a LocalQueue a that leads to another"
+
+
+def test_its_cluster_queue_is_inactive_for_a_reason_that_is_said() -> None:
+    found = stands(scheduler([queue("a", {"missing": 4})]), workload("one"))
+    assert found.reason == "Suspended"
+    assert found.message == (
+        "ClusterQueue a is inactive: Can't admit new workloads: references missing ResourceFlavor(s): missing."
+    )
+    assert found.remedy == "create the flavors named"
+
+
+# Its namespace
+
+
+def test_no_namespace_may_use_the_queue() -> None:
+    found = stands(scheduler([queue("a", selector=None)]), workload("one"))
+    assert found.message == "workload namespace doesn't match ClusterQueue selector"
+    assert "without one it serves no namespace" in found.remedy
+
+
+def test_its_namespace_lacks_a_label() -> None:
+    wants = Selector((Requirement("team", "In", ("a", "b")), Requirement("paid", "Exists")))
+    found = stands(scheduler([queue("a", selector=wants)]), workload("one"))
+    assert found.remedy == "label namespace default as ClusterQueue a wants it: team In a,b, paid Exists"
+
+
+def test_its_namespace_does_not_exist() -> None:
+    built = scheduler([queue("a")])
+    built.world.namespaces.clear()
+    assert stands(built, workload("one"))[1:3] == (
+        "Could not obtain workload namespace default",
+        "create namespace default",
+    )
+
+
+def test_its_pods_ask_for_more_than_a_limit_range_allows() -> None:
+    built = scheduler([queue("a")])
+    built.world.limit_ranges[DEFAULT] = (LimitRange("Container", max={GPU: 1}),)
+    one = replace(part(requests=2), containers=(Container({GPU: 2}, path="containers[0]"),))
+    found = stands(built, workload("one", "a", 1, 2, one))
+    assert found.message.endswith('["gpu"]: requests must not be above the limitRange max')
+    assert found.remedy == "change what the pods ask for, or the LimitRanges of namespace default"
+
+
+# Quota
+
+
+def test_it_asks_for_more_than_there_could_ever_be() -> None:
+    alone = stands(scheduler([queue("a", 4)]), workload("one", count=5))
+    assert (alone.reason, alone.remedy) == ("ExceedsMaxQuota", "ask for less, or raise the quota of ClusterQueue a")
+    member = stands(scheduler([queue("a", 4, "r"), queue("b", 0, "r")]), workload("one", count=5))
+    assert member.remedy.endswith("or let it borrow more")
+
+
+def test_others_hold_what_it_needs() -> None:
+    found = stands(scheduler([queue("a", 4)]), workload("one", count=3), running("other", 2))
+    assert found.reason == "WaitingForQuota"
+    assert found.remedy == (
+        "wait until others end, or raise the quota of ClusterQueue a, or let it preempt (spec.preemption)"
+    )
+
+
+def test_nobody_may_be_preempted_for_it() -> None:
+    built = scheduler([queue("a", 4, preemption=Preemption("LowerPriority"))])
+    found = stands(built, workload("one", count=3), running("other", 2))
+    assert found.remedy.endswith("give the job a higher priority: nobody may be preempted for it now")
+
+
+def test_it_would_preempt_the_same_again_and_again() -> None:
+    built, preemptor, victim = back_and_forth()
+    found = stands(built, preemptor, victim)
+    assert found.reason == "WaitingForPreemptedWorkloads"
+    assert found.message == "Workload default/victim would have to be preempted again and again"
+
+
+# Flavors
+
+
+@pytest.mark.parametrize(
+    ("flavor", "asked", "remedy"),
+    [
+        (Flavor(DEFAULT), part(requests={"tpu": 1}), "add the resource to the groups of ClusterQueue a"),
+        (Flavor(DEFAULT), part(constraint=Constraint(required=RACK)), "set spec.topologyName of the flavor"),
+        (Flavor(DEFAULT, taints=(Taint("k", "v", "NoSchedule"),)), part(), "tolerate the taint"),
+        (Flavor(DEFAULT, {"disk": "ssd"}), part(selector={"disk": "hdd"}), "change the node selector"),
+        (
+            Flavor(DEFAULT, {"pool": "gpu"}, topology="dc"),
+            part(constraint=Constraint(required="example.com/row")),
+            f"ask for a level of the flavor's Topology: {RACK}, {HOSTNAME}",
+        ),
+    ],
+    ids=["resource", "no-topology", "taint", "affinity", "level"],
+)
+def test_no_flavor_suits_its_pods(flavor: Flavor, asked: Any, remedy: str) -> None:
+    built = scheduler([queue("a", 9)], (), [flavor], [Topology("dc", (RACK, HOSTNAME))])
+    found = stands(built, workload("one", "a", 1, 1, asked))
+    assert found.reason == "NoMatchingFlavor"
+    assert remedy in found.remedy
+
+
+def test_its_pods_find_no_place_and_the_engine_tries_what_would_help() -> None:
+    flavor = Flavor(DEFAULT, {"pool": "gpu"}, topology="dc")
+    built = scheduler([queue("a", 20)], (), [flavor], [Topology("dc", (RACK, HOSTNAME))])
+    for name in ("n1", "n2"):
+        built.world.put_node(Node(name, {HOSTNAME: name, RACK: f"r-{name}", "pool": "gpu"}, {GPU: 4, "pods": 10}))
+    big = workload("big", count=6, constraint=Constraint(required=RACK))
+    found = stands(built, big, tries=True)
+    assert found.reason == "TopologyPlacementFailed"
+    assert found.remedy == (
+        f'relax to preferred "{RACK}", or ask for 4 pods instead of 6, or add 1 node like n1 in r-n1'
+    )
+
+
+# Its place in line
+
+
+def test_it_stands_behind_somebody() -> None:
+    built = scheduler([queue("a", 4, strategy="StrictFIFO")])
+    found = stands(built, workload("small", created=2.0), workload("big", count=9, created=1.0))
+    assert found[:2] == ("PendingEvaluation", "ClusterQueue a is StrictFIFO, and default/big is before it in line")
+
+
+def test_what_failed_for_one_holds_for_all_that_are_like_it() -> None:
+    built = scheduler([queue("a", 4)])
+    others = [workload(f"like-{number}", count=3, created=float(number)) for number in range(3)]
+    found = stands(built, others[2], running("other", 2), *others[:2])
+    assert (found.reason, found.message, found.like) == ("WaitingForQuota", BYPASSED, "default/like-0")
+    assert found.cause.endswith("1 more needed")
+    assert found.remedy

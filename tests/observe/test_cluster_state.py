@@ -1,0 +1,374 @@
+"""Where a cluster stood: who holds what, who is in line, what was left out and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from closeknit.dialects.kueue.jobs import requests
+from closeknit.model.gates import Gates
+from closeknit.model.mistake import InputError
+from closeknit.model.quota import FlavorResource
+from closeknit.model.settings import Settings
+from closeknit.observe.cluster_state import Asked, ClusterState, add_jobs, cluster_state
+from closeknit.observe.manifests import read_manifests
+
+from .written import (
+    GPU,
+    QUEUE,
+    RACK,
+    cluster_queue,
+    flavor,
+    folder,
+    job,
+    kueue,
+    local_queue,
+    namespace,
+    node,
+    placing_cluster,
+    pod,
+    small_cluster,
+    topology,
+    workload,
+)
+
+GATES = Gates.profile()
+NOW = 1_800_000_000.0
+
+
+def state_of(path: Path, *objects: dict[str, Any]) -> ClusterState:
+    return cluster_state(read_manifests([folder(path, *objects)]), GATES, Settings())
+
+
+def said(state: ClusterState) -> list[str]:
+    return [str(warning) for warning in state.warnings]
+
+
+def asked(state: ClusterState, *jobs: dict[str, Any]) -> list[Asked]:
+    return add_jobs(state, requests((("job.yaml", one) for one in jobs), GATES).jobs, NOW)
+
+
+# Queues
+
+
+def test_everything_that_a_cycle_needs_is_there(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster())
+    world = state.scheduler.world
+    assert (list(world.cluster_queues), list(world.flavors), list(world.topologies)) == (["cq"], ["gpu"], ["dc"])
+    assert len(world.nodes) == 4
+    assert world.is_active("cq")
+    assert world.snapshot("gpu") is not None
+    assert said(state) == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "warning"),
+    [
+        (
+            cluster_queue("bad", fairSharing={"weight": "-1"}),
+            "ClusterQueue bad: spec.fairSharing.weight: is -1; give a quantity that is not negative",
+        ),
+        (
+            cluster_queue("bad", {"nominalQuota": 1, "borrowingLimit": 1}),
+            "borrowingLimit: stands without a cohort; remove it, or give a cohort",
+        ),
+        (local_queue("bad", ""), "LocalQueue default/bad: spec.clusterQueue: is missing; give the name of a ClusterQueue"),
+        (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is missing; give at least one level"),
+        (kueue("Cohort", "bad", {"parentName": "Not_A_Name"}), "Cohort bad: spec.parentName: is"),
+        (kueue("WorkloadPriorityClass", "bad"), "WorkloadPriorityClass bad: value: is missing"),
+        (kueue("AdmissionCheck", "bad", {}), "AdmissionCheck bad: spec.controllerName: is missing"),
+    ],
+    ids=["weight", "limit", "local-queue", "topology", "cohort", "priority-class", "check"],
+)
+def test_an_object_that_breaks_a_rule_is_left_out_and_the_rest_is_used(
+    tmp_path: Path, broken: dict[str, Any], warning: str
+) -> None:
+    state = state_of(tmp_path, *small_cluster(), broken)
+    assert any(warning in one for one in said(state)), said(state)
+    assert len(state.left_out) == 1
+    assert state.scheduler.world.is_active("cq")
+
+
+def test_a_cycle_of_cohorts_makes_the_queues_below_it_inactive(tmp_path: Path) -> None:
+    cohorts = [kueue("Cohort", name, {"parentName": other}) for name, other in (("a", "b"), ("b", "a"))]
+    state = state_of(tmp_path, *small_cluster(), *cohorts, cluster_queue("lost", cohort="a"))
+    why = state.scheduler.world.inactive("lost")
+    assert why is not None
+    assert why.reason == "CohortCycle"
+    assert state.scheduler.world.is_active("cq")
+
+
+def test_a_missing_flavor_or_topology_makes_a_queue_inactive(tmp_path: Path) -> None:
+    state = state_of(
+        tmp_path,
+        namespace("default"),
+        flavor("placed", topology="nowhere"),
+        cluster_queue("one", flavor="missing"),
+        cluster_queue("two", flavor="placed"),
+    )
+    reasons = [why.reason for name in ("one", "two") if (why := state.scheduler.world.inactive(name)) is not None]
+    assert reasons == ["FlavorNotFound", "TopologyNotFound"]
+
+
+def test_a_check_whose_provisioning_config_is_missing_is_warned_of(tmp_path: Path) -> None:
+    spec = {
+        "controllerName": "kueue.x-k8s.io/provisioning-request",
+        "parameters": {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "big"},
+    }
+    state = state_of(tmp_path, *small_cluster(), kueue("AdmissionCheck", "nodes", spec))
+    assert said(state) == [
+        "AdmissionCheck nodes: spec.parameters: names ProvisioningRequestConfig big, which is not there; create it"
+    ]
+
+
+# Namespaces
+
+
+def test_without_any_namespace_all_are_taken_to_exist_with_a_warning(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster()[1:], workload("w", namespace="elsewhere"))
+    assert state.scheduler.world.namespaces == {
+        name: {"kubernetes.io/metadata.name": name} for name in ("default", "elsewhere")
+    }
+    assert said(state)[0].startswith("there are no Namespaces: all are taken to exist")
+
+
+def test_namespaces_that_are_there_have_their_labels_and_their_name(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), namespace("team", paid="yes"))
+    assert state.scheduler.world.namespaces["team"] == {"kubernetes.io/metadata.name": "team", "paid": "yes"}
+    assert state.scheduler.world.namespaces.keys() == {"default", "team"}
+
+
+# Workloads
+
+
+def test_workloads_are_known_by_their_owners(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"), workload("plain"))
+    assert [str(name) for name in state.names.values()] == ["Job default/train", "Workload default/plain"]
+    assert state.by_uid == {"uid-of-train": "default/job-train-abcde"}
+
+
+def test_finished_workloads_are_passed_over(tmp_path: Path) -> None:
+    done = workload("done")
+    done["status"] = {"conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}]}
+    assert state_of(tmp_path, *small_cluster(), done).workloads == {}
+
+
+def test_a_workload_that_contradicts_itself_is_left_out(tmp_path: Path) -> None:
+    odd = workload("odd", 3, holds="cq")
+    odd["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {GPU: 4}
+    state = state_of(tmp_path, *small_cluster(), odd)
+    assert state.workloads == {}
+    assert "which 3 pods cannot share evenly" in said(state)[0]
+    assert state.left_out == {"Workload default/odd"}
+
+
+def test_defaults_of_its_namespace_and_the_overhead_of_its_runtime_are_added_to_pods(tmp_path: Path) -> None:
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "default"},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "2"}}]},
+    }
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "vm"},
+        "overhead": {"podFixed": {"cpu": "500m"}},
+    }
+    one = workload("w")
+    one["spec"]["podSets"][0]["template"]["spec"]["runtimeClassName"] = "vm"
+    state = state_of(tmp_path, *small_cluster(), limits, runtime, one)
+    (part,) = state.workloads["default/w"].parts
+    assert part.requests == {"cpu": 2500, GPU: 1}
+
+
+# Jobs in the folder
+
+
+def test_a_job_without_a_workload_gets_one_and_a_job_with_one_counts_once(tmp_path: Path) -> None:
+    state = state_of(
+        tmp_path,
+        *small_cluster(),
+        job("train", uid="uid-of-train"),
+        workload("job-train-abcde", owner="train"),
+        job("new", 3, uid="uid-of-new", gpus=2),
+    )
+    assert len(state.workloads) == 2
+    (made,) = (one for key, one in state.workloads.items() if key != "default/job-train-abcde")
+    assert made.name.startswith("job-new-")
+    assert (made.local_queue, made.parts[0].pod_set.count, made.job_uid) == ("default/main", 3, "uid-of-new")
+
+
+@pytest.mark.parametrize(
+    "passed_over",
+    [
+        job("unmanaged", queue=None),
+        job("over", status={"conditions": [{"type": "Complete", "status": "True"}]}),
+        job("child", ownerReferences=[{"kind": "JobSet", "name": "set", "uid": "s"}]),
+        job("prebuilt", labels={"kueue.x-k8s.io/prebuilt-workload-name": "ready-made"}),
+    ],
+    ids=["without-queue", "over", "owned", "prebuilt"],
+)
+def test_jobs_that_kueue_makes_no_workload_for_are_passed_over(tmp_path: Path, passed_over: dict[str, Any]) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("ready-made"), passed_over)
+    assert list(state.workloads) == ["default/ready-made"]
+    assert said(state) == []
+
+
+def test_a_job_without_a_queue_belongs_to_the_default_queue_of_its_namespace(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), local_queue("default", "cq"), job("train", queue=None))
+    (made,) = state.workloads.values()
+    assert made.local_queue == "default/default"
+
+
+def test_a_job_in_the_folder_that_is_wrong_is_left_out(tmp_path: Path) -> None:
+    bad = job("bad", labels={"kueue.x-k8s.io/priority-class": "urgent"})
+    worse = job("worse", gpus=-1)
+    state = state_of(tmp_path, *small_cluster(), bad, worse)
+    assert state.workloads == {}
+    assert state.left_out == {"Job default/bad", "Job worse"}
+
+
+def members(total: int, size: int, prefix: str = "m") -> list[dict[str, Any]]:
+    labels = {QUEUE: "main", "kueue.x-k8s.io/pod-group-name": "gang"}
+    notes = {"kueue.x-k8s.io/pod-group-total-count": str(total)}
+    return [pod(f"{prefix}-{number}", labels=labels, annotations=notes) for number in range(size)]
+
+
+def test_a_group_of_pods_is_one_workload(tmp_path: Path) -> None:
+    (made,) = state_of(tmp_path, *small_cluster(), *members(3, 3)).workloads.values()
+    assert (made.key, made.parts[0].pod_set.count) == ("default/gang", 3)
+
+
+def test_a_group_of_pods_whose_workload_is_there_counts_once(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("gang", 3), *members(3, 2))
+    assert list(state.workloads) == ["default/gang"]
+    assert said(state) == [], "that one of its pods is missing is not our affair then"
+
+
+# Pods
+
+
+def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
+    notes = {"kueue.x-k8s.io/podset-required-topology": RACK, **meta.pop("annotations", {})}
+    return pod(name, host, annotations=notes, **meta)
+
+
+def free(state: ClusterState, host: str) -> int:
+    """Gpus that are left on a node once everybody holds what it holds."""
+    for one in state.workloads.values():
+        state.scheduler.put(one, NOW)
+    snapshot = state.scheduler.world.snapshot("gpu")
+    assert snapshot is not None
+    return int(snapshot.remaining[snapshot.index[GPU], snapshot.tree.leaf_of[(host,)]])
+
+
+def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path: Path) -> None:
+    state = state_of(
+        tmp_path,
+        *placing_cluster(),
+        workload("w", 2, holds="cq", hosts={"n1": 2}),
+        placed_pod("w-0", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
+        placed_pod("w-1", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
+        pod("daemon", "n1", 1),
+    )
+    assert free(state, "n1") == 8 - 2 - 1
+    assert said(state) == []
+
+
+def test_one_whose_workload_is_not_there_is_not_counted_but_warned_of(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
+    assert free(state, "n1") == 8
+    assert said(state)[0].startswith(
+        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); they are not counted"
+    )
+
+
+def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_workload(tmp_path: Path) -> None:
+    """Through an annotation, through the uid of a job, and through the JobSet that owns the job."""
+    job_owner = [{"kind": "Job", "name": "train", "uid": "uid-of-train"}]
+    child = job("child", uid="c", queue=None, ownerReferences=[{"kind": "JobSet", "name": "s", "uid": "uid-of-set"}])
+    state = state_of(
+        tmp_path,
+        *placing_cluster(),
+        workload("job-train-abcde", 2, holds="cq", owner="train"),
+        workload("jobset-set-abcde", 1, holds="cq", owner="set"),
+        workload("waiting", 1),
+        child,
+        pod("a", "n1", annotations={"kueue.x-k8s.io/workload": "job-train-abcde"}),
+        pod("b", "n1", ownerReferences=job_owner),
+        pod("c", "n1", ownerReferences=[{"kind": "Job", "name": "child", "uid": "c"}]),
+        pod("d", "n1", annotations={"kueue.x-k8s.io/workload": "waiting"}),
+        pod("e", "n1"),
+    )
+    assert state.pods_of == {
+        "default/job-train-abcde": ["default/a", "default/b"],
+        "default/jobset-set-abcde": ["default/c"],
+    }
+    assert free(state, "n1") == 8 - 5
+
+
+def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), pod("lost", "n9"))
+    assert said(state) == ["pods run on nodes that were not given: n9; give all nodes"]
+
+
+def test_a_topology_without_nodes_is_warned_of(tmp_path: Path) -> None:
+    state = state_of(tmp_path, namespace("default"), topology(), flavor(topology="dc"), cluster_queue("cq"))
+    assert said(state) == ["there are no Nodes, so no flavor with a topology has room; give them too"]
+
+
+# Jobs that are asked about
+
+
+def test_given_jobs_come_after_all_others_the_first_of_them_oldest(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("old"))
+    first, second = asked(state, job("first"), job("second"))
+    times = [state.workloads[key].created for key in ("default/old", first.key, second.key)]
+    assert times == sorted(times)
+    assert len(set(times)) == 3
+    assert (str(first.name), first.where) == ("Job default/first", "job.yaml")
+
+
+def test_the_same_job_twice_is_two_jobs(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster())
+    found = asked(state, job("train"), job("train"))
+    assert [str(one.name) for one in found] == ["Job default/train", "Job default/train (2)"]
+    assert len(state.workloads) == 2
+
+
+@pytest.mark.parametrize("uid", ["", "uid-of-train"])
+def test_a_given_job_that_is_in_the_cluster_is_not_counted_twice(tmp_path: Path, uid: str) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"))
+    given = job("train", **({"uid": uid} if uid else {}))
+    assert [one.key for one in asked(state, given)] == ["default/job-train-abcde"]
+    assert len(state.workloads) == 1
+    assert "is in the cluster already" in state.notes[0]
+
+
+def test_a_job_of_the_same_name_in_another_namespace_is_another_job(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"))
+    asked(state, job("train", namespace="team"))
+    assert len(state.workloads) == 2
+
+
+def test_mistakes_of_given_jobs_are_raised_together(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(), local_queue("other", "cq"))
+    high = {"kueue.x-k8s.io/priority-class": "high"}
+    with pytest.raises(InputError) as raised:
+        asked(state, job("one", queue=None), job("two", labels=high))
+    assert [str(mistake) for mistake in raised.value.mistakes] == [
+        "job.yaml: Job default/one: metadata.labels[kueue.x-k8s.io/queue-name]: is missing, and namespace default has "
+        "no LocalQueue called default; give one of the LocalQueues of namespace default: main, other",
+        'job.yaml: Job default/two: metadata.labels[kueue.x-k8s.io/priority-class]: is "high", but there is no such '
+        "WorkloadPriorityClass; the cluster has no WorkloadPriorityClass: create it",
+    ]
+
+
+def test_quota_in_use_is_what_workloads_hold(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *small_cluster(8), workload("w", 3, holds="cq"), node("n1"))
+    for one in state.workloads.values():
+        state.scheduler.put(one, NOW)
+    assert state.scheduler.world.node_of("cq").usage == {FlavorResource("gpu", GPU): 3}

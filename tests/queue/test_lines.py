@@ -1,0 +1,379 @@
+"""All lines together: who finds which line, who goes back into it or aside, and who comes back when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit.model.cluster_queue import LocalQueue, Strategy
+from closeknit.model.gates import Gates
+from closeknit.model.settings import Settings
+from closeknit.model.workload import Status, Workload
+from closeknit.queue.lines import Lines, backing_off
+from closeknit.queue.waiting import Progress, Waiting
+from closeknit.queue.wake import Event, Stage, Why
+from decide.objects import DEFAULT, queue, workload
+
+NOW = 100.0
+
+
+def lines(strategy: Strategy = "BestEffortFIFO", gates: dict[str, bool] | None = None, *names: str) -> Lines:
+    made = Lines(Settings(), Gates.profile("closeknit", gates or {}))
+    for name in names or ("a",):
+        made.put_queue(queue(name, strategy=strategy))
+        made.put_local_queue(LocalQueue(DEFAULT, name, name))
+    return made
+
+
+def head(made: Lines) -> Waiting:
+    (found,) = made.heads(lambda _: True)
+    return found
+
+
+def ready(made: Lines, name: str = "a") -> set[str]:
+    return {one.workload.name for one in made.lines[name].ready()}
+
+
+def aside(made: Lines, name: str = "a") -> set[str]:
+    return {one.workload.name for one in made.lines[name].set_aside()}
+
+
+def wake(made: Lines, event: Event = Event.QUEUE_CHANGED, now: float = NOW) -> int:
+    return made.wake(event, ["a"], lambda _: True, now)
+
+
+def status(**fields: Any) -> Status:
+    return replace(Status(), **fields)
+
+
+TABLE = [
+    (Why.LOST_ITS_PLACE, True, True),
+    (Why.PENDING_PREEMPTION, True, True),
+    (Why.PREEMPTION_FAILED, True, True),
+    (Why.NO_FIT, False, True),
+    (Why.NO_CANDIDATES, False, True),
+    (Why.GATED, False, True),
+    (Why.OTHER, False, True),
+    (Why.NAMESPACE, False, False),
+]
+"""By reason: whether it goes back into line, under either strategy."""
+
+
+class TestRequeue:
+    """Where a workload goes that was looked at and not admitted."""
+
+    def test_the_table_names_every_reason(self) -> None:
+        assert {why for why, _, _ in TABLE} == set(Why)
+
+    @pytest.mark.parametrize(("why", "best_effort", "strict"), TABLE, ids=[row[0].name for row in TABLE])
+    def test_back_into_line_or_aside_by_reason_and_strategy(self, why: Why, best_effort: bool, strict: bool) -> None:
+        strategies: tuple[tuple[Strategy, bool], ...] = (("BestEffortFIFO", best_effort), ("StrictFIFO", strict))
+        for strategy, returns in strategies:
+            made = lines(strategy)
+            made.put(workload("w"), NOW)
+            made.requeue(head(made), why, Stage.UNKNOWN, NOW)
+            assert (ready(made), aside(made)) == (({"w"}, set()) if returns else (set(), {"w"}))
+
+    @pytest.mark.parametrize("why", [Why.NO_FIT, Why.NO_CANDIDATES, Why.GATED, Why.OTHER, Why.NAMESPACE])
+    def test_flavors_that_were_not_tried_yet_are_a_reason_to_go_on(self, why: Why) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        one.progress = Progress([{"gpu": 0}], 1, 0, one.likeness)
+        made.requeue(one, why, Stage.UNKNOWN, NOW)
+        assert ready(made) == {"w"}
+
+    @pytest.mark.parametrize("why", [Why.NO_FIT, Why.NO_CANDIDATES, Why.OTHER, Why.NAMESPACE])
+    def test_so_is_anything_that_happened_since_it_was_taken(self, why: Why) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        wake(made)
+        made.requeue(one, why, Stage.UNKNOWN, NOW)
+        assert ready(made) == {"w"}
+
+    @pytest.mark.parametrize("why", list(Why))
+    @pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
+    def test_nobody_goes_back_into_line_while_backing_off(self, strategy: Strategy, why: Why) -> None:
+        made = lines(strategy)
+        made.put(workload("w"), NOW)
+        one = head(made)
+        one.workload = replace(one.workload, status=status(requeue_at=NOW + 1))
+        made.requeue(one, why, Stage.UNKNOWN, NOW)
+        assert (ready(made), aside(made)) == (set(), {"w"})
+
+    @pytest.mark.parametrize("why", [Why.NO_FIT, Why.NO_CANDIDATES])
+    def test_what_holds_for_one_holds_for_all_that_are_like_it(self, why: Why) -> None:
+        made = lines()
+        made.put(workload("a", created=1.0), NOW)
+        made.put(workload("b", created=2.0), NOW)
+        made.put(workload("c", requests=2, created=3.0), NOW)
+        made.requeue(head(made), why, Stage.QUOTA, NOW)
+        assert (ready(made), aside(made)) == ({"c"}, {"a", "b"})
+        made.put(workload("d"), NOW)
+        assert aside(made) == {"a", "b", "d"}
+
+    @pytest.mark.parametrize("why", [Why.GATED, Why.OTHER, Why.NAMESPACE])
+    def test_other_reasons_are_its_own(self, why: Why) -> None:
+        made = lines()
+        made.put(workload("a", created=1.0), NOW)
+        made.put(workload("b", created=2.0), NOW)
+        made.requeue(head(made), why, Stage.UNKNOWN, NOW)
+        assert (ready(made), aside(made)) == ({"b"}, {"a"})
+
+    def test_a_strict_line_parks_no_class(self) -> None:
+        made = lines("StrictFIFO")
+        made.put(workload("a", created=1.0), NOW)
+        made.put(workload("b", created=2.0), NOW)
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
+        assert ready(made) == {"a", "b"}
+
+    def test_nor_does_one_without_the_gate(self) -> None:
+        made = lines(gates={"SchedulingEquivalenceHashing": False})
+        made.put(workload("a", created=1.0), NOW)
+        made.put(workload("b", created=2.0), NOW)
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
+        assert (ready(made), aside(made)) == ({"b"}, {"a"})
+
+    def test_who_waits_for_its_victims_is_first_until_another_does(self) -> None:
+        made = lines()
+        for name, created in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
+            made.put(workload(name, requests=int(created), created=created), NOW)
+        one = made.lines["a"].get("default/b")
+        assert one is not None
+        made.lines["a"].drop(one.key)
+        made.lines["a"].in_hand = one
+        made.requeue(one, Why.PENDING_PREEMPTION, Stage.UNKNOWN, NOW)
+        first = head(made)
+        assert first.workload.name == "b"
+        made.requeue(first, Why.NO_FIT, Stage.QUOTA, NOW)
+        assert head(made).workload.name == "a"
+
+    def test_who_left_while_it_was_looked_at_does_not_come_back(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        made.drop("default/w")
+        made.requeue(one, Why.LOST_ITS_PLACE, Stage.UNKNOWN, NOW)
+        assert len(made.lines["a"]) == 0
+
+    def test_nor_does_one_whose_queue_is_gone(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        made.drop_queue("a")
+        made.requeue(one, Why.LOST_ITS_PLACE, Stage.UNKNOWN, NOW)
+        assert made.get("default/w") is None
+
+
+class TestBackoff:
+    @pytest.mark.parametrize(
+        ("given", "waits"),
+        [
+            (status(), False),
+            (status(requeue_at=NOW + 1), True),
+            (status(requeue_at=NOW), False),
+            (status().condition("Requeued", False, "PodsReadyTimeout", "", 0.0), True),
+            (status().condition("Requeued", True, "BackoffFinished", "", 0.0), False),
+        ],
+        ids=["nothing said", "later", "now", "not requeued", "requeued"],
+    )
+    def test_backing_off_is_a_time_to_come_or_a_word_to_wait_for(self, given: Status, waits: bool) -> None:
+        assert backing_off(given, NOW) is waits
+
+    def test_a_newcomer_that_backs_off_is_set_aside(self) -> None:
+        made = lines()
+        made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
+        assert aside(made) == {"w"}
+
+    def test_no_event_wakes_it_before_its_time(self) -> None:
+        made = lines()
+        made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
+        assert wake(made, now=NOW + 4) == 0
+        assert wake(made, now=NOW + 5) == 1
+        assert ready(made) == {"w"}
+
+    def test_its_time_alone_wakes_it(self) -> None:
+        made = lines()
+        made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
+        assert made.next_timer == NOW + 5
+        assert made.tick(NOW + 4) == 0
+        assert made.tick(NOW + 5) == 1
+        assert ready(made) == {"w"}
+        assert made.next_timer is None
+
+    def test_its_time_does_not_wake_who_has_to_wait_for_a_word(self) -> None:
+        made = lines()
+        given = status(requeue_at=NOW + 5).condition("Requeued", False, "PodsReadyTimeout", "", 0.0)
+        made.put(replace(workload("w"), status=given), NOW)
+        assert made.tick(NOW + 9) == 0
+        requeued = given.condition("Requeued", True, "BackoffFinished", "", NOW + 9)
+        made.put(replace(workload("w"), status=requeued), NOW + 9)
+        assert ready(made) == {"w"}
+
+    def test_one_that_left_in_the_meantime_is_not_woken(self) -> None:
+        made = lines()
+        made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
+        made.drop("default/w")
+        assert made.tick(NOW + 9) == 0
+
+
+class TestUpdates:
+    """What becomes of a workload that is set aside, alone, when its object changes."""
+
+    def parked(self) -> Lines:
+        made = lines()
+        made.put(workload("w", count=3), NOW)
+        made.requeue(head(made), Why.OTHER, Stage.UNKNOWN, NOW)
+        assert aside(made) == {"w"}
+        return made
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            workload("w", count=2),
+            workload("w", count=3, priority=1),
+            workload("w", count=3, generation=2),
+            workload("w", count=3, boost=1),
+            replace(workload("w", count=3), status=status(reclaimable={"main": 1})),
+            replace(workload("w", count=3), status=status(open_gates=frozenset({"g"}))),
+            replace(workload("w", count=3), status=status().condition("Evicted", True, "Preempted", "", 1.0)),
+            replace(workload("w", count=3), status=status().condition("Requeued", True, "Preempted", "", 1.0)),
+        ],
+        ids=["count", "priority", "generation", "boost", "reclaimable", "gates", "evicted", "requeued"],
+    )
+    def test_a_change_that_might_matter_brings_it_back(self, change: Workload) -> None:
+        made = self.parked()
+        made.put(change, NOW)
+        assert (ready(made), aside(made)) == ({"w"}, set())
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            workload("w", count=3),
+            replace(workload("w", count=3), status=status().condition("QuotaReserved", False, "Pending", "", 1.0)),
+            replace(workload("w", count=3), status=status(requests=(("main", {"gpu": 3}),))),
+        ],
+        ids=["nothing", "what we say about it", "its requests"],
+    )
+    def test_any_other_change_leaves_it_aside_as_it_is_now(self, change: Workload) -> None:
+        made = self.parked()
+        made.put(change, NOW)
+        assert (ready(made), aside(made)) == (set(), {"w"})
+        found = made.get("default/w")
+        assert found is not None
+        assert found.workload is change
+
+    def test_an_update_keeps_the_flavors_that_were_tried(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        one.progress = Progress([{"gpu": 0}], 1, 0, one.likeness)
+        made.requeue(one, Why.NO_FIT, Stage.UNKNOWN, NOW)
+        made.put(workload("w", generation=1), NOW)
+        found = made.get("default/w")
+        assert found is not None
+        assert found.progress is one.progress
+
+    def test_who_is_being_looked_at_is_left_alone(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        one = head(made)
+        made.put(workload("w", priority=5), NOW)
+        assert made.get("default/w") is one
+        assert len(made.lines["a"]) == 0
+
+    def test_a_changed_member_of_a_class_that_is_aside_stays_so_unless_it_is_unlike_now(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
+        made.put(workload("w", generation=1), NOW)
+        assert aside(made) == {"w"}
+        made.put(workload("w", priority=1), NOW)
+        assert ready(made) == {"w"}
+
+
+class TestHomes:
+    def test_a_workload_finds_its_line_through_its_local_queue(self) -> None:
+        made = lines()
+        made.put_local_queue(LocalQueue(DEFAULT, "door", "a"))
+        one = workload("w", "door")
+        made.put(one, NOW)
+        assert made.queue_of(one) == "a"
+        assert ready(made) == {"w"}
+
+    def test_without_a_way_it_waits_outside_until_there_is_one(self) -> None:
+        made = lines()
+        one = workload("w", "door")
+        made.put(one, NOW)
+        assert made.queue_of(one) == ""
+        assert list(made.homeless) == ["default/w"]
+        made.put_local_queue(LocalQueue(DEFAULT, "door", "b"))
+        assert list(made.homeless) == ["default/w"]
+        made.put_queue(queue("b"))
+        assert ready(made, "b") == {"w"}
+        assert not made.homeless
+
+    @pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])
+    def test_a_local_queue_that_is_stopped_sends_everybody_out_and_takes_them_back(self, policy: Any) -> None:
+        made = lines()
+        made.put(workload("v"), NOW)
+        made.requeue(head(made), Why.OTHER, Stage.UNKNOWN, NOW)
+        made.put(workload("w"), NOW)
+        made.put_local_queue(LocalQueue(DEFAULT, "a", "a", policy))
+        assert len(made.lines["a"]) == 0
+        assert set(made.homeless) == {"default/v", "default/w"}
+        made.put_local_queue(LocalQueue(DEFAULT, "a", "a"))
+        assert ready(made) == {"v", "w"}
+
+    def test_a_local_queue_that_leads_elsewhere_now_takes_its_workloads_along(self) -> None:
+        made = lines("BestEffortFIFO", None, "a", "b")
+        made.put(workload("w"), NOW)
+        made.put_local_queue(LocalQueue(DEFAULT, "a", "b"))
+        assert (ready(made, "a"), ready(made, "b")) == (set(), {"w"})
+
+    def test_a_queue_that_is_dropped_sends_everybody_out(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        made.drop_queue("a")
+        assert list(made.homeless) == ["default/w"]
+        made.put_queue(queue("a"))
+        assert ready(made) == {"w"}
+
+    def test_so_does_a_local_queue(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        made.drop_local_queue("default/a")
+        assert list(made.homeless) == ["default/w"]
+        assert len(made.lines["a"]) == 0
+
+    def test_a_workload_that_asks_for_another_queue_changes_lines(self) -> None:
+        made = lines("BestEffortFIFO", None, "a", "b")
+        made.put(workload("w", "a"), NOW)
+        made.put(workload("w", "b"), NOW)
+        assert (ready(made, "a"), ready(made, "b")) == (set(), {"w"})
+
+    def test_who_leaves_gives_up_its_place_as_preemptor(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        made.requeue(head(made), Why.PENDING_PREEMPTION, Stage.UNKNOWN, NOW)
+        made.drop("default/w")
+        assert made.lines["a"].preemptor is None
+
+    def test_heads_are_the_first_of_every_active_line(self) -> None:
+        made = lines("BestEffortFIFO", None, "a", "b", "c")
+        for name in "abc":
+            made.put(workload(f"{name}1", name, created=1.0), NOW)
+            made.put(workload(f"{name}2", name, created=2.0), NOW)
+        heads = made.heads(lambda name: name != "b")
+        assert {one.workload.name for one in heads} == {"a1", "c1"}
+        assert ready(made, "b") == {"b1", "b2"}
+
+    def test_a_changed_strategy_holds_from_then_on(self) -> None:
+        made = lines("BestEffortFIFO")
+        made.put_queue(queue("a", strategy="StrictFIFO"))
+        made.put(workload("w"), NOW)
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
+        assert ready(made) == {"w"}
