@@ -74,7 +74,10 @@ def test_everything_that_a_cycle_needs_is_there(tmp_path: Path) -> None:
             cluster_queue("bad", {"nominalQuota": 1, "borrowingLimit": 1}),
             "borrowingLimit: stands without a cohort; remove it, or give a cohort",
         ),
-        (local_queue("bad", ""), "LocalQueue default/bad: spec.clusterQueue: is missing; give the name of a ClusterQueue"),
+        (
+            local_queue("bad", ""),
+            "LocalQueue default/bad: spec.clusterQueue: is missing; give the name of a ClusterQueue",
+        ),
         (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is missing; give at least one level"),
         (kueue("Cohort", "bad", {"parentName": "Not_A_Name"}), "Cohort bad: spec.parentName: is"),
         (kueue("WorkloadPriorityClass", "bad"), "WorkloadPriorityClass bad: value: is missing"),
@@ -342,7 +345,7 @@ def test_the_same_job_twice_is_two_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("uid", ["", "uid-of-train"])
 def test_a_given_job_that_is_in_the_cluster_is_not_counted_twice(tmp_path: Path, uid: str) -> None:
     state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"))
-    given = job("train", **({"uid": uid} if uid else {}))
+    given = job("train", uid=uid)
     assert [one.key for one in asked(state, given)] == ["default/job-train-abcde"]
     assert len(state.workloads) == 1
     assert "is in the cluster already" in state.notes[0]

@@ -129,7 +129,9 @@ def test_a_node_that_cannot_be_read_is_left_out_with_a_warning(tmp_path: Path) -
 
 
 def test_nodes_that_share_a_hostname_are_warned_of(tmp_path: Path) -> None:
-    found = read(tmp_path, node("n1"), node("n2", **{"kubernetes.io/hostname": "n1"}))
+    sharing = node("n2")
+    sharing["metadata"]["labels"]["kubernetes.io/hostname"] = "n1"
+    found = read(tmp_path, node("n1"), sharing)
     assert 'has the value "n1" of Node n1 too' in said(found)[0]
 
 

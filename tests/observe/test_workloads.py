@@ -38,7 +38,12 @@ def wrong(raw: dict[str, Any], around: Surroundings) -> list[str]:
 
 def test_name_queue_time_and_pods_are_those_of_the_job() -> None:
     one = made(job("name", 3, uid="uid", gpus=2, level=RACK))
-    assert (one.key, one.local_queue, one.created, one.job_uid) == ("default/job-name-ef3a1", "default/main", 7.0, "uid")
+    assert (one.key, one.local_queue, one.created, one.job_uid) == (
+        "default/job-name-ef3a1",
+        "default/main",
+        7.0,
+        "uid",
+    )
     (part,) = one.parts
     assert (part.name, part.pod_set.count, part.requests) == ("main", 3, {GPU: 2})
     assert part.pod_set.constraint == Constraint(required=RACK)
@@ -139,7 +144,7 @@ def test_priority_is_looked_for_in_order(raw: dict[str, Any], around: dict[str, 
 def test_a_training_job_names_one_class_for_all_or_takes_the_first_of_its_templates() -> None:
     def training(policy: dict[str, Any], master: str, worker: str) -> dict[str, Any]:
         def replicas(name: str) -> dict[str, Any]:
-            return {"replicas": 1, "template": template(**({"priorityClassName": name} if name else {}))}
+            return {"replicas": 1, "template": template(priorityClassName=name)}
 
         spec = {"pytorchReplicaSpecs": {"Master": replicas(master), "Worker": replicas(worker)}, **policy}
         meta = {"name": "t", "labels": {QUEUE: "main"}}
@@ -153,8 +158,8 @@ def test_a_training_job_names_one_class_for_all_or_takes_the_first_of_its_templa
 
 def test_of_other_jobs_only_the_first_template_counts() -> None:
     inner = [
-        {"name": name, "template": {"spec": {"template": template(**spec)}}}
-        for name, spec in (("a", {}), ("b", {"priorityClassName": "pods"}))
+        {"name": name, "template": {"spec": {"template": template(priorityClassName=class_name)}}}
+        for name, class_name in (("a", ""), ("b", "pods"))
     ]
     raw = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",

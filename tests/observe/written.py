@@ -26,7 +26,7 @@ def namespace(name: str, **labels: str) -> Raw:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def node(name: str, rack: str = "r1", gpus: int = 8, **labels: str) -> Raw:
+def node(name: str, rack: str = "r1", gpus: int = 8, **labels: Any) -> Raw:
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -134,9 +134,8 @@ def small_cluster(gpus: int = 8) -> list[Raw]:
 def placing_cluster(gpus: int = 32) -> list[Raw]:
     """Two racks of two nodes with 8 gpus, a topology over them, one queue."""
     nodes = [node(f"n{number}", f"r{number // 3 + 1}") for number in (1, 2, 3, 4)]
-    return [namespace("default"), *nodes, topology(), flavor(topology="dc"), cluster_queue("cq", gpus)] + [
-        local_queue("main", "cq")
-    ]
+    queues = [cluster_queue("cq", gpus), local_queue("main", "cq")]
+    return [namespace("default"), *nodes, topology(), flavor(topology="dc"), *queues]
 
 
 def folder(path: Path, *objects: Raw, name: str = "cluster.json") -> str:

@@ -79,7 +79,9 @@ def _plan(
     _place(world, entry, plan, wanted)
     nomination = Nomination(plan, [], wanted)
     if plan.preempts:
-        nomination.victims = _victims(query, entry, plan, wanted, gone)
+        exact = "VerifyBeforeAdmit" in world.gates
+        asked = plan.asked() if exact else plan.asked_in_place(demands)
+        nomination.victims = _victims(query, entry, plan, asked, wanted, gone)
     return nomination
 
 
@@ -150,7 +152,14 @@ def _settle(plan: Plan, placed: Placed) -> None:
 # Victims
 
 
-def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: frozenset[str]) -> list[Victim]:
+def _victims(
+    query: Query,
+    entry: Waiting,
+    plan: Plan,
+    asked: dict[FlavorResource, int],
+    wanted: list[Ask],
+    gone: frozenset[str],
+) -> list[Victim]:
     """Who has to go; the plan gets the places that are there without them."""
     world, contested = query.world, frozenset(plan.contested())
 
@@ -159,7 +168,7 @@ def _victims(query: Query, entry: Waiting, plan: Plan, wanted: list[Ask], gone: 
             _settle(plan, place_all(world, wanted))
 
     has_room = room_test(world, wanted)
-    search = Search(world, entry, query.queue, query.node, plan.asked(), contested, has_room, gone, settle)
+    search = Search(world, entry, query.queue, query.node, asked, contested, has_room, gone, settle)
     if "VictimsByDomain" in world.gates and wanted and not world.settings.fair_sharing:
         return by_domain(search, wanted)
     return _find(search)

@@ -6,7 +6,7 @@ does not work out says what was tried, flavor by flavor, and what stood in the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -93,6 +93,8 @@ class PodSetPlan:
             return Mode.NO_FIT
         if not self.reasons:
             return Mode.FIT
+        if not self.flavors:
+            return Mode.NO_FIT
         return min((self.limit, *(choice.mode for choice in self.flavors.values())))
 
     @property
@@ -160,6 +162,21 @@ class Plan:
     def asked(self) -> dict[FlavorResource, int]:
         """What has to fit when others make room; quota for `pods` themselves is not looked at then."""
         return {key: amount for key, amount in self.usage.items() if amount and key.resource != PODS}
+
+    def asked_in_place(self, demands: Sequence[Demand]) -> dict[FlavorResource, int]:
+        """The same as Kueue counts it: each pod set of the workload with count and flavors of the one at its place.
+
+        Where the members of a group are not neighbours, those are different pod sets, and the sum is wrong.
+        """
+        if len(demands) != len(self.pod_sets):
+            return self.asked()
+        sums: dict[FlavorResource, int] = {}
+        for demand, one in zip(demands, self.pod_sets, strict=True):
+            for resource, amount in demand.of(one.demand.count).total.items():
+                if amount and resource in one.flavors:
+                    key = FlavorResource(one.flavors[resource].flavor, resource)
+                    sums[key] = plus(sums.get(key, 0), amount)
+        return sums
 
     def contested(self) -> set[FlavorResource]:
         """For which flavors and resources somebody would have to go."""

@@ -236,7 +236,7 @@ class _Filler:
 
     def fill_workloads(self) -> None:
         for found in self.found.of("Workload"):
-            one = self._readable(found, kueue.workload, self._with_defaults(found.raw))
+            one = self._readable(found, lambda raw: kueue.workload(self._with_defaults(raw)))
             if one is None or one.finished:
                 continue
             self.state.workloads[one.key] = one
@@ -288,7 +288,7 @@ class _Filler:
         uid, owners = str(meta.get("uid") or ""), _owners(meta)
         if uid:
             self.parents[uid] = owners
-        namespace, name = str(meta.get("namespace") or "default"), str(meta.get("name"))
+        namespace, name = str(meta.get("namespace") or "default"), str(meta.get("name") or "")
         labels = {**(meta.get("annotations") or {}), **(meta.get("labels") or {})}
         managed = keys.QUEUE in labels or "default" in self.state.around.local_queues.get(namespace, ())
         if owners or not managed or uid in self.state.by_uid or _has_ended(raw):
@@ -364,23 +364,23 @@ class _Filler:
     def _read(self, kind: str, reader: Callable[[Raw], T]) -> Iterator[T]:
         """The objects of a kind that break no rule."""
         for found in self.found.of(kind):
-            value = self._readable(found, reader, found.raw)
+            value = self._readable(found, reader)
             if value is not None:
                 yield value
 
-    def _readable(self, found: Found, reader: Callable[[Raw], T], raw: Raw) -> T | None:
+    def _readable(self, found: Found, reader: Callable[[Raw], T]) -> T | None:
         field = Field.root(found.raw, found.where, identity(found.raw))
         CREATE_CHECKS[found.raw["kind"]](field)
         self.state.warnings += field.report.warnings
         if field.report:
             self._leave_out(identity(found.raw), field.report.mistakes)
             return None
-        return self._tried(Found(found.where, raw), reader)
+        return self._tried(found, reader)
 
     def _tried(self, found: Found, reader: Callable[[Raw], T]) -> T | None:
         try:
             return reader(found.raw)
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
             what = identity(found.raw)
             text = str(error).removeprefix(f"{what}: ")
             self._leave_out(what, [Mistake(text, "write it as the Kubernetes API has it", found.where, what)])

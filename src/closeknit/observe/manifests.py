@@ -225,14 +225,15 @@ class _Reader:
         return True
 
     def _keep(self, key: Key, where: str, raw: Raw) -> None:
-        wrong = list(unquoted_labels(raw, where))
+        wrong = [*unquoted_labels(raw, where), *_misshapen(raw, where)]
         meta = raw.get("metadata")
         name = meta.get("name") if isinstance(meta, dict) else None
-        if wrong or not isinstance(meta, dict) or not isinstance(name, str) or not name:
+        to_be_named = key in JOBS and isinstance(meta, dict) and not name and bool(meta.get("generateName"))
+        if wrong or not isinstance(meta, dict) or not (to_be_named or (isinstance(name, str) and name)):
             lacks = Mistake("is missing", "give it a name", where, identity(raw), "metadata.name")
             self.found.warnings += wrong or [lacks]
             return
-        if not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), name):
+        if name and not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), str(name)):
             return
         self._note_times(raw)
         if raw.get("apiVersion") == V1BETA1:
@@ -361,6 +362,25 @@ class _Reader:
             for key, pod in pods_of_pool(pool):
                 self.found.pods.append(BoundPod(key, pod, "", (), by_topology=False))
         mistakes.check()
+
+
+def _misshapen(raw: Raw, where: str) -> Iterator[Mistake]:
+    """Parts of the metadata that are not of the type that everybody takes them to be of."""
+    meta = raw.get("metadata") or {}
+    for key, kind, name in _PARTS if isinstance(meta, dict) else ():
+        if meta.get(key) is not None and not isinstance(meta[key], kind):
+            yield Mistake(f"is not {name}", "write it as the API has it", where, identity(raw), f"metadata.{key}")
+
+
+_PARTS = (
+    ("name", str, "a text"),
+    ("generateName", str, "a text"),
+    ("namespace", str, "a text"),
+    ("uid", str, "a text"),
+    ("labels", dict, "a mapping"),
+    ("annotations", dict, "a mapping"),
+    ("ownerReferences", list, "a list"),
+)
 
 
 def _text(value: Any) -> str | None:

@@ -252,7 +252,7 @@ def _summary(answer: Answer) -> str:
     running = sum(one.admitted for one in others)
     if preempted:
         text += f"; {preempted} {'workload is' if preempted == 1 else 'workloads are'} preempted"
-    return f"{text}; of {len(others)} others, {running} run and {len(others) - running} wait"
+    return f"{text}; others: {running} run, {len(others) - running} wait" if others else text
 
 
 def _pods(count: int) -> str:
