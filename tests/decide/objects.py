@@ -87,9 +87,7 @@ def workload(
     return Workload(DEFAULT, name, given, queue, **{"uid": name, "created": 0.0, **more})
 
 
-def running(
-    one: Workload, flavor: str = DEFAULT, at: float = 0.0, hosts: Mapping[str, int] | None = None
-) -> Workload:
+def running(one: Workload, flavor: str = DEFAULT, at: float = 0.0, hosts: Mapping[str, int] | None = None) -> Workload:
     """Admitted at a time, all of it in one flavor, its pods on these hosts."""
     places = None if hosts is None else Assignment.of((HOSTNAME,), (((name,), pods) for name, pods in hosts.items()))
     given = tuple(

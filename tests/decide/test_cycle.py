@@ -297,7 +297,7 @@ class TestPlaces:
         wait = waits(built.cycle(0.0), "w")
         assert (wait.why, wait.reason) == (Why.NO_FIT, "TopologyPlacementFailed")
         assert wait.message == (
-            "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 4 out of 5 pod(s)"
+            'couldn\'t assign flavors to pod set main: topology "t" allows to fit only 4 out of 5 pod(s)'
         )
 
     def test_what_fits_once_others_are_gone_waits_for_quota(self) -> None:

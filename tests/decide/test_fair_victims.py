@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from closeknit.decide.decision import Preempt
 from closeknit.model.cluster_queue import ClusterQueue, Preemption
@@ -31,7 +32,7 @@ def victims(
     return {one.victim.name: one.cause.value for one in built.cycle(100.0) if isinstance(one, Preempt)}
 
 
-def old(name: str, queue: str, count: int, at: float = 0.0, **more: object) -> Workload:
+def old(name: str, queue: str, count: int, at: float = 0.0, **more: Any) -> Workload:
     return running(workload(name, queue, count, **more), at=at)
 
 

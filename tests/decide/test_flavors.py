@@ -113,9 +113,7 @@ class TestFungibility:
     def preempting(self, rule: Fungibility) -> tuple[list[str], set[str]]:
         """Who has to go, and who holds quota, when the first flavor is taken by somebody less important."""
         policy = Preemption("LowerPriority")
-        built = scheduler(
-            [queue("a", {"one": 4, "two": 4}, fungibility=rule, preemption=policy)], flavors=(ONE, TWO)
-        )
+        built = scheduler([queue("a", {"one": 4, "two": 4}, fungibility=rule, preemption=policy)], flavors=(ONE, TWO))
         play = Play(built, victims_stop=False)
         play.put(running(workload("old", count=4), "one"), workload("w", count=4, priority=1))
         decisions = play.cycle()

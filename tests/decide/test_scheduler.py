@@ -9,6 +9,7 @@ import pytest
 from closeknit.decide.activity import PROVISIONING
 from closeknit.decide.decision import Admit, Evict, Retry
 from closeknit.decide.scheduler import Scheduler, needs_second_pass
+from closeknit.decide.status import carried_out
 from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, LocalQueue
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
@@ -243,7 +244,8 @@ class TestSecondPass:
     def test_without_room_it_is_tried_again_ever_later(self) -> None:
         built = provisioned()
         reserved(built, workload("w", constraint=HERE), at=0.0)
-        tries, now = [], 0.0
+        tries: list[float] = []
+        now = 0.0
         while len(tries) < 8:
             at = built.next_timer
             assert at is not None
@@ -344,6 +346,8 @@ class TestFailedNodes:
         places = decision.admission.pod_sets[0].topology
         assert places is not None
         assert dict(places.domains) == {("h2",): 2}
+        ((after, _),) = carried_out(built.world, decision, 1.0)
+        assert after.status.unhealthy == ()
 
     def test_without_one_it_is_evicted_at_once(self) -> None:
         built, one = self.broken(hosts=0)

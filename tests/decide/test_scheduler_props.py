@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from closeknit.decide.nominate import nominate
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import LocalQueue
+from closeknit.model.gates import Gates
 from closeknit.model.settings import FAIR, Settings
+from closeknit.queue.waiting import waiting
 from closeknit.queue.wake import Event
 from engine.clusters import columns
 
@@ -109,6 +113,21 @@ def test_a_scheduler_that_is_built_anew_from_the_objects_is_the_running_one(
     assert {key: dict(one.usage) for key, one in anew.world.ledger.holdings.items()} == {
         key: dict(one.usage) for key, one in running.world.ledger.holdings.items()
     }
+
+
+@pytest.mark.parametrize("by_reason", [True, False], ids=["by-reason", "everybody"])
+@EXAMPLES
+@given(cluster=clusters())
+def test_when_all_is_quiet_nobody_who_was_set_aside_would_fit(by_reason: bool, cluster: Cluster) -> None:
+    """Nothing polls, so whoever could be admitted has to be woken by what made it possible."""
+    story = Story(replace(cluster, gates=Gates.profile("closeknit", {"WakeByReason": by_reason})), victims_stop=True)
+    while story.step() is not None:
+        pass
+    world = story.scheduler.world
+    for line in story.scheduler.lines.lines.values():
+        for one in line.set_aside() if not story.scheduler.is_ready else ():
+            fresh = waiting(one.workload, one.queue, world.settings, world.gates)
+            assert not nominate(world, fresh, 999).plan.fits, one.key
 
 
 @EXAMPLES

@@ -99,11 +99,6 @@ class TestAdmission:
         after, _ = admitted(workload("w"))
         assert "Evicted" not in after.status.conditions
 
-    def test_failed_nodes_are_forgotten(self) -> None:
-        one = workload("w")
-        after, _ = admitted(replace(one, status=replace(one.status, unhealthy=())))
-        assert after.status.unhealthy == ()
-
 
 class TestChecks:
     GIVEN = Status(admission=Admission("a", (PodSetAssignment("main", {"gpu": "spot"}, {"gpu": 1}, 1),)))
@@ -194,9 +189,7 @@ def test_a_preemption_tells_victim_and_preemptor() -> None:
     assert victim.status.conditions["Evicted"] == Condition(True, "Preempted", order.message, 9.0)
     assert victim.status.conditions["Preempted"] == Condition(True, "InClusterQueue", order.message, 9.0)
     assert victim.status.evictions == {("Preempted", ""): 1}
-    ranks = (
-        "preemptor effective priority: 3 (base: 3, boost: 0); preemptee effective priority: 0 (base: 0, boost: 0)"
-    )
+    ranks = "preemptor effective priority: 3 (base: 3, boost: 0); preemptee effective priority: 0 (base: 0, boost: 0)"
     assert told == [
         Event("default/old", "Normal", "EvictedDueToPreempted", order.message),
         Event("default/old", "Normal", "Preempted", f"{order.message}; {ranks}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,7 @@ ANY = Preemption("Never", "Any")
 RECLAIM_LOWER = Preemption("Never", "LowerPriority")
 
 
-def victims(
-    queues: Iterable[ClusterQueue], *workloads: Workload, cohorts: Iterable[Cohort] = ()
-) -> dict[str, str]:
+def victims(queues: Iterable[ClusterQueue], *workloads: Workload, cohorts: Iterable[Cohort] = ()) -> dict[str, str]:
     """By name of who has to go: the cause."""
     built = scheduler(queues, cohorts)
     for one in workloads:
@@ -30,7 +29,7 @@ def victims(
     return {one.victim.name: one.cause.value for one in built.cycle(100.0) if isinstance(one, Preempt)}
 
 
-def old(name: str, queue: str = "a", count: int = 4, at: float = 0.0, **more: object) -> Workload:
+def old(name: str, queue: str = "a", count: int = 4, at: float = 0.0, **more: Any) -> Workload:
     return running(workload(name, queue, count, **more), at=at)
 
 

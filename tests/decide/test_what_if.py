@@ -266,6 +266,13 @@ _AT_ONCE = Fungibility(when_can_preempt="MayStopSearch")
 _TWO = [Flavor(DEFAULT), Flavor("spot")]
 
 
+def test_a_larger_slice_of_an_elastic_job_takes_over_from_the_smaller() -> None:
+    """Together they would need 6 of 5; only what is more is asked for."""
+    story = told(scheduler([queue("a", 5)]), running("small", 2), workload("large", count=4, replaces="default/small"))
+    assert happened(story) == ["large admitted", "small replaced by large"]
+    assert story.workloads["default/small"].finished
+
+
 # For ever
 
 

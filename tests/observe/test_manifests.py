@@ -185,6 +185,23 @@ def test_an_object_without_a_name_is_a_warning(tmp_path: Path) -> None:
     assert "metadata.name: is missing; give it a name" in said(found)[0]
 
 
+def test_a_job_may_be_named_by_the_cluster(tmp_path: Path) -> None:
+    unnamed = job("x")
+    unnamed["metadata"] = {"generateName": "train-", "namespace": "default"}
+    found = read(tmp_path, unnamed, unnamed)
+    assert len(list(found.jobs)) == 2
+    assert said(found) == []
+
+
+@pytest.mark.parametrize(("key", "junk"), [("labels", [1]), ("annotations", "x"), ("ownerReferences", {}), ("uid", 7)])
+def test_metadata_that_has_not_the_form_of_the_api_is_a_warning(tmp_path: Path, key: str, junk: Any) -> None:
+    bad = cluster_queue("cq")
+    bad["metadata"][key] = junk
+    found = read(tmp_path, bad)
+    assert found.of("ClusterQueue") == []
+    assert f"ClusterQueue cq: metadata.{key}: is not a" in said(found)[0]
+
+
 def test_a_workload_of_v1beta1_that_contradicts_itself_is_a_warning(tmp_path: Path) -> None:
     old = workload("w", holds="cq")
     old["apiVersion"] = "kueue.x-k8s.io/v1beta1"

@@ -27,7 +27,7 @@ from .nominate import nominate, old_slice
 from .ordering import in_order
 from .plan import Mode, Plan
 from .recheck import Verdict, recheck
-from .topology import places
+from .topology import added_places
 from .victims import Victim
 from .world import World
 
@@ -63,14 +63,13 @@ def run(world: World, heads: list[Waiting], number: int, is_preemptor: Callable[
 
 def _nominated(world: World, head: Waiting, number: int) -> Entry:
     entry = Entry(head)
-    if not head.workload.reserved:
-        if head.key in world.ledger:
-            entry.fate = Fate.DROPPED
-            return entry
-        found = mismatch(world, head)
-        if found is not None:
-            entry.why, entry.reason, entry.message = found
-            return entry
+    if not head.workload.reserved and head.key in world.ledger:
+        entry.fate = Fate.DROPPED
+        return entry
+    found = mismatch(world, head)
+    if found is not None:
+        entry.why, entry.reason, entry.message = found
+        return entry
     entry.resumed = head.progress is not None and head.progress.pending
     entry.nomination = nominate(world, head, number)
     _note_progress(world, entry, number)
@@ -92,7 +91,7 @@ class _Turns:
         self.world, self.number = world, number
         self.victims: dict[str, Holding] = {}
         self.decisions: list[Decision] = []
-        self.promised: list[tuple[str, Usage, list[Place]]] = []
+        self.promised: list[tuple[str, Usage, list[Place], Holding | None]] = []
 
     def take(self, entry: Entry) -> None:
         verdict = Verdict.FITS
@@ -147,8 +146,10 @@ class _Turns:
         if not self.victims or "VerifyBeforeAdmit" not in self.world.gates:
             return True
         mark = self.world.checkpoint()
-        for queue, usage, taken in self.promised:
+        for queue, usage, taken, old in self.promised:
             self.world.subtract(queue, usage, taken)
+            if old is not None:
+                self.world.add(old.queue, old.usage)
         verdict = recheck(self.world, entry, ())
         self.world.rollback(mark)
         return verdict is Verdict.FITS
@@ -218,7 +219,7 @@ class _Turns:
         self.decisions.append(Evict(entry.workload, text, entry.plan.message))
 
     def _retry(self, entry: Entry) -> None:
-        entry.message = entry.plan.message
+        entry.message, entry.told = entry.plan.message, True
         self.decisions.append(Retry(entry.workload, entry.message))
 
     def _skip(self, entry: Entry, message: str) -> None:
@@ -237,12 +238,15 @@ class _Turns:
         old = old_slice(self.world, entry.waiting)
         if old is not None:
             self.world.tree.remove(old.queue, old.usage)
-        self.world.add(entry.queue, entry.usage, places(self.world, entry.plan))
+        self.world.add(entry.queue, entry.usage, self._places(entry))
+
+    def _places(self, entry: Entry) -> list[Place]:
+        return added_places(self.world, entry.plan, entry.workload)
 
     def _promise(self, entry: Entry) -> None:
         """What somebody gets once victims are gone; later turns see it, but it is not taken yet."""
         self._use(entry)
-        self.promised.append((entry.queue, entry.usage, places(self.world, entry.plan)))
+        self.promised.append((entry.queue, entry.usage, self._places(entry), old_slice(self.world, entry.waiting)))
 
     def _reserve(self, entry: Entry) -> None:
         """Who may not reclaim its own later on keeps others from taking it now."""
@@ -250,9 +254,9 @@ class _Turns:
         if queue.preemption.reclaim == "Any":
             return
         kept = {fr: amount for fr, amount in self._reserved(entry).items() if amount > 0}
-        taken = places(self.world, entry.plan)
+        taken = self._places(entry)
         self.world.add(entry.queue, kept, taken)
-        self.promised.append((entry.queue, kept, taken))
+        self.promised.append((entry.queue, kept, taken, None))
 
     def _reserved(self, entry: Entry) -> dict[FlavorResource, int]:
         node = self.world.node_of(entry.queue)

@@ -35,6 +35,8 @@ class Entry:
     recomputed: str = ""
     skipped_preemption: bool = False
     gated: bool = False
+    told: bool = False
+    """Its fate is among the decisions already."""
     resumed: bool = False
     """Not all flavors were looked at: the walk went on where it had stopped."""
 

@@ -20,6 +20,7 @@ from ..model.shape import HARD_EFFECTS, Requirement, Shape, Term
 from ..queue.waiting import Progress
 from ..quota.demand import Demand, sum_requests
 from ..quota.tree import QuotaNode
+from ..state.ledger import Holding
 from .plan import Attempt, Choice, Mode, Plan, PodSetPlan, Severity
 from .world import World
 
@@ -43,8 +44,13 @@ class Query:
     simulate: Simulate
     progress: Progress | None = None
     pins: Pins | None = None
-    spare: Mapping[FlavorResource, int] | None = None
-    """What an older slice of the workload holds: it may use that again."""
+    old: Holding | None = None
+    """An older slice of the workload: what it holds may be used again, and its flavors are kept."""
+
+    def kept_flavor(self, pod_set: str, resource: str) -> str | None:
+        admission = None if self.old is None else self.old.workload.status.admission
+        given = () if admission is None else admission.pod_sets
+        return next((one.flavors.get(resource) for one in given if one.name == pod_set), None)
 
 
 def assign(query: Query, demands: Sequence[Demand]) -> Plan:
@@ -183,6 +189,10 @@ class Walk:
         pins = self.query.pins
         if pins is not None and not any(pins.get((member.name, resource)) == name for member in self.members):
             return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+        for member in self.members:
+            kept = self.query.kept_flavor(member.name, resource)
+            if kept is not None and kept != name:
+                return f"could not assign {name} flavor since the original workload is assigned: {kept}"
         flavor = self.query.world.flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"
@@ -196,8 +206,8 @@ class Walk:
         node = self.query.node
         before = self.plan.usage.get(fr, 0)
         need = plus(before, amount)
-        if self.query.spare is not None:
-            need = max(0, minus(need, self.query.spare.get(fr, 0)))
+        if self.query.old is not None:
+            need = max(0, minus(need, self.query.old.usage.get(fr, 0)))
         most = node.potentially_available(fr)
         if need > most:
             return Mode.NO_FIT, 0, _beyond(fr, before, amount, most)

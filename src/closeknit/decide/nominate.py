@@ -46,7 +46,7 @@ def nominate(
     progress_holds = pins is None and _still_holds(world, entry, cycle)
     make = partial(_plan, world, entry, pins, gone, progress_holds)
     full = make(entry.demands)
-    if full.works or "PartialAdmission" not in world.gates:
+    if full.works or full.plan.waits_for_tighter or "PartialAdmission" not in world.gates:
         return full
     return _with_fewer(entry.demands, make) or full
 
@@ -81,6 +81,8 @@ def _plan(
     if plan.preempts:
         exact = "VerifyBeforeAdmit" in world.gates
         asked = plan.asked() if exact else plan.asked_in_place(demands)
+        if query.old is not None:
+            asked = {fr: max(0, amount - query.old.usage.get(fr, 0)) for fr, amount in asked.items()}
         nomination.victims = _victims(query, entry, plan, asked, wanted, gone)
     return nomination
 
@@ -88,23 +90,16 @@ def _plan(
 def _query(world: World, entry: Waiting, pins: Pins | None, gone: frozenset[str], goes_on: bool) -> Query:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     simulate = partial(_simulate, world, entry, gone)
-    spare = None
-    old = old_slice(world, entry)
-    if old is not None and old.workload.status.admission is not None:
-        spare = old.usage
-        pins = {
-            (one.name, resource): flavor
-            for one in old.workload.status.admission.pod_sets
-            for resource, flavor in one.flavors.items()
-        }
-    return Query(world, queue, node, simulate, entry.progress if goes_on else None, pins, spare)
+    progress = entry.progress if goes_on else None
+    return Query(world, queue, node, simulate, progress, pins, old_slice(world, entry))
 
 
 def old_slice(world: World, entry: Waiting) -> Holding | None:
     """The workload that this one takes over from, if it still holds anything."""
     if not entry.workload.replaces or "ElasticJobsViaWorkloadSlices" not in world.gates:
         return None
-    return world.ledger.get(entry.workload.replaces)
+    old = world.ledger.get(entry.workload.replaces)
+    return old if old is not None and old.queue == entry.queue else None
 
 
 def _fail(one: PodSetPlan, error: str) -> None:
@@ -230,11 +225,15 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
     admission = workload.status.admission
     assert admission is not None
     plan = Plan([])
+    demands = {one.name: one for one in entry.demands}
     for given in admission.pod_sets:
-        demand = next(one for one in entry.demands if one.name == given.name).of(given.count)
+        if given.name not in demands:
+            return _stranger(entry.demands[0], given.name)
         flavors = {resource: Choice(flavor, Mode.FIT) for resource, flavor in given.flavors.items()}
-        plan.pod_sets.append(PodSetPlan(demand, flavors, topology=given.topology, delayed=given.delayed))
-        plan.charge(plan.pod_sets[-1])
+        demand = demands[given.name].of(given.count)
+        one = PodSetPlan(demand, flavors, topology=given.topology, delayed=given.delayed, given=given)
+        plan.pod_sets.append(one)
+        plan.charge(one)
     if workload.status.unhealthy:
         placed = replace_all(world, workload, plan)
     else:
@@ -253,3 +252,9 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
         failed.reasons.append(placed.reason)
         plan.lower([failed.name], Mode.NO_FIT)
     return Nomination(plan)
+
+
+def _stranger(demand: Demand, name: str) -> Nomination:
+    """An admission that names a pod set which the workload has not: nothing can be done about it here."""
+    text = f"the admission names pod set {name}, which the workload does not have"
+    return Nomination(Plan([PodSetPlan(demand, failed=True, error=text)]))

@@ -7,7 +7,7 @@ does not work out says what was tried, flavor by flavor, and what stood in the w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from ..model.assignment import Assignment
@@ -81,6 +81,8 @@ class PodSetPlan:
     error: str = ""
     limit: Mode = Mode.FIT
     """What its topology allows."""
+    given: PodSetAssignment | None = None
+    """What it holds already; only its places may change."""
 
     @property
     def name(self) -> str:
@@ -96,6 +98,12 @@ class PodSetPlan:
         if not self.flavors:
             return Mode.NO_FIT
         return min((self.limit, *(choice.mode for choice in self.flavors.values())))
+
+    def assignment(self) -> PodSetAssignment:
+        if self.given is not None:
+            return replace(self.given, topology=self.topology, delayed=self.delayed)
+        flavors = {resource: choice.flavor for resource, choice in sorted(self.flavors.items())}
+        return PodSetAssignment(self.name, flavors, self.requests, self.demand.count, self.topology, self.delayed)
 
     @property
     def requests(self) -> dict[str, int]:
@@ -202,15 +210,5 @@ class Plan:
     def admission(self, queue: str) -> Admission:
         return Admission(
             queue,
-            tuple(
-                PodSetAssignment(
-                    one.name,
-                    {resource: choice.flavor for resource, choice in sorted(one.flavors.items())},
-                    one.requests,
-                    one.demand.count,
-                    one.topology,
-                    one.delayed,
-                )
-                for one in self.pod_sets
-            ),
+            tuple(one.assignment() for one in self.pod_sets),
         )

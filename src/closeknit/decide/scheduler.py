@@ -43,8 +43,16 @@ class Scheduler:
         self.world.put_cluster_queue(queue)
         self.lines.put_queue(queue)
 
+    def drop_cluster_queue(self, name: str) -> None:
+        """Whoever waits for it has no way any more; whoever holds quota of it keeps that until it is released."""
+        self.world.drop_cluster_queue(name)
+        self.lines.drop_queue(name)
+
     def put_local_queue(self, queue: LocalQueue) -> None:
         self.lines.put_local_queue(queue)
+
+    def drop_local_queue(self, key: str) -> None:
+        self.lines.drop_local_queue(key)
 
     # Workloads
 
@@ -52,6 +60,8 @@ class Scheduler:
         """A workload as the cluster shows it: in line, holding quota, or out of the game."""
         if workload.finished:
             self.drop(workload.key)
+        elif self.world.ledger.is_assumed(workload.key) and not self._is_assumption(workload):
+            return  # an older view of it: what was decided since is still on its way
         elif workload.reserved and workload.status.admission is not None:
             self.world.confirm(workload)
             self.lines.drop(workload.key)
@@ -67,13 +77,18 @@ class Scheduler:
             else:
                 self.lines.drop(workload.key)
 
+    def _is_assumption(self, workload: Workload) -> bool:
+        """Whether this is what was assumed of it."""
+        holding = self.world.ledger.get(workload.key)
+        return holding is not None and holding.workload.status.admission == workload.status.admission
+
     def is_admissible(self, workload: Workload) -> bool:
         """Whether it may stand in line at all."""
         reserved = workload.status.conditions.get("QuotaReserved")
         on_hold = reserved is not None and not reserved.holds and reserved.reason == "OnHold"
         gated = workload.gated_by and "AdmissionGatedBy" in self.world.gates
         lacks_pods = workload.status.holds("WaitingForReplacementPods")
-        return workload.active and not (workload.finished or on_hold or gated or lacks_pods)
+        return workload.active and not (workload.finished or workload.reserved or on_hold or gated or lacks_pods)
 
     def drop(self, key: str) -> None:
         """It finished or is gone: whatever it held or waited for."""
@@ -111,12 +126,21 @@ class Scheduler:
         """Whether some active line has somebody in it."""
         return any(self.world.is_active(line.name) for line in self.lines.ready())
 
+    def has_work(self, now: float) -> bool:
+        """Whether a cycle would have anything to look at: somebody in line, or due for a second look."""
+        return self.is_ready or any(at <= now for at, _ in self.second_pass.values())
+
     def cycle(self, now: float) -> list[Decision]:
         """Run one cycle. What it admits is assumed from here on; who waits is back in line or set aside."""
         self.number += 1
         self.world.now = now
-        heads = [*self._due(now), *self.lines.heads(self.world.is_active)]
-        self.last = run(self.world, heads, self.number, self._is_preemptor)
+        heads = self.lines.heads(self.world.is_active)
+        try:
+            self.last = run(self.world, [*self._due(now), *heads], self.number, self._is_preemptor)
+        except BaseException:
+            for head in heads:
+                self.lines.requeue(head, Why.LOST_ITS_PLACE, Stage.UNKNOWN, now)
+            raise
         decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
@@ -136,7 +160,6 @@ class Scheduler:
 
     def _assumed(self, decision: Admit, now: float) -> Admit:
         workload, events = carried_out(self.world, decision, now)[0]
-        self.world.release(workload.key)
         self.world.assume(self.world.holding_of(workload, now))
         self.lines.drop(workload.key)
         self.second_pass.pop(workload.key, None)
@@ -153,14 +176,16 @@ class Scheduler:
         if entry.is_second_pass:
             delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
             self.second_pass[key] = (now + delay, delay)
-            return []
+            return [] if entry.told else [Retry(entry.workload, entry.message)]
         self.lines.requeue(entry.waiting, entry.why, _stage(entry), now)
         return [waits(entry)]
 
     def failed(self, workload: Workload, now: float) -> None:
-        """The write of an admission failed: it never happened, and the workload is back in line."""
+        """The write of an admission failed: it never happened, and the workload is back where it was."""
         self.world.expire(workload.key)
-        if self.is_admissible(workload):
+        if workload.key in self.world.ledger:
+            self.second_pass[workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
+        elif self.is_admissible(workload):
             self.lines.put(workload, now)
 
     def expire(self, before: float) -> list[str]:
@@ -168,6 +193,8 @@ class Scheduler:
         keys = [holding.key for holding in self.world.ledger.assumed_before(before)]
         for key in keys:
             self.world.expire(key)
+            if key in self.world.ledger:
+                self.second_pass[key] = (before, FIRST_DELAY)
         return keys
 
     def not_evicted(self, decision: Evict, now: float) -> Retry:
@@ -186,7 +213,7 @@ def _stage(entry: Entry) -> Stage:
         return Stage.NAMESPACE
     if entry.why is Why.NO_CANDIDATES:
         return Stage.QUOTA
-    if entry.why is not Why.NO_FIT or entry.resumed or entry.nomination is None:
+    if entry.why is not Why.NO_FIT or entry.resumed or entry.nomination is None or entry.workload.replaces:
         return Stage.UNKNOWN
     demands, plan = entry.waiting.demands, entry.plan
     if len(groups(demands)) > 1 or any(one.part.min_count is not None for one in demands):

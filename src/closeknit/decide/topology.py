@@ -228,11 +228,29 @@ def _uses(given: PodSetAssignment, lost: set[str]) -> bool:
     return given.topology is not None and any(path[-1] in lost for path in given.topology.values)
 
 
-def places(world: World, plan: Plan) -> list[Usage]:
-    """What a plan would take of the nodes."""
+def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
+    """What a plan would take of the nodes, beyond what each pod set of the workload has there already."""
     return [
-        Usage(one.topology, one.demand.part.pod_set.shape, flavor)
+        Usage(added, one.demand.part.pod_set.shape, flavor)
         for one in plan.pod_sets
         if one.topology is not None
+        for added in [_beyond(one.topology, _given(workload, one.name))]
         for flavor in _flavors_of(world, plan, one)
     ]
+
+
+def _given(workload: Workload, name: str) -> Assignment | None:
+    """Where a pod set is now, if the workload holds its quota already."""
+    admission = workload.status.admission if workload.reserved else None
+    sets = () if admission is None else admission.pod_sets
+    return next((one.topology for one in sets if one.name == name), None)
+
+
+def _beyond(new: Assignment, old: Assignment | None) -> Assignment:
+    if old is None:
+        return new
+    has: dict[tuple[str, ...], int] = {}
+    for path, count in old.domains:
+        has[path] = has.get(path, 0) + count
+    more = ((path, count - has.get(path, 0)) for path, count in new.domains)
+    return Assignment.of(new.levels, ((path, count) for path, count in more if count > 0))

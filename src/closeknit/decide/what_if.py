@@ -114,7 +114,7 @@ class _Player:
         self.preempted: Counter[str] = Counter()
         self.pairs: set[tuple[str, str]] = set()
         self.idle = False
-        self.released = False
+        self.restless = False
 
     # The beginning
 
@@ -137,9 +137,13 @@ class _Player:
     # Cycles
 
     def goes_on(self) -> bool:
-        """Whether another cycle may change something. Room that came free is room for queues elsewhere, too."""
-        if self.released and (self.idle or not self._is_ready):
-            self.released = self.idle = False
+        """Whether another cycle may change something.
+
+        Where all is quiet after a change, everybody gets another look: room that came free may be room for queues
+        elsewhere, and whoever was admitted last may be one that others may preempt.
+        """
+        if self.restless and (self.idle or not self._is_ready):
+            self.restless = self.idle = False
             self.seen.clear()
             self.scheduler.wake_queues(Event.NODE_CHANGED, (), self.now)
         return not self.idle and self._is_ready
@@ -177,6 +181,7 @@ class _Player:
     def _judge(self, changed: bool) -> None:
         """Idle is a cycle that changed nothing and looked only at what was looked at before."""
         if changed:
+            self.restless = True
             self.seen.clear()
             return
         looked_at = {_mark(entry) for entry in self.scheduler.last.entries if entry.fate is not Fate.ADMITTED}
@@ -243,7 +248,7 @@ class _Player:
         for queue in queues:
             self.scheduler.wake(Event.WORKLOAD_EVICTED, queue, self.now)
         if queues:
-            self.released = True
+            self.restless = True
             for key, (_, delay) in self.scheduler.second_pass.items():
                 self.scheduler.second_pass[key] = (self.now, delay)
 

@@ -7,7 +7,7 @@ what a cycle tries shows only in the flavor concerned, while the ledger counts f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -62,44 +62,39 @@ class World:
     # Objects
 
     def put_cluster_queue(self, queue: ClusterQueue) -> None:
-        self.cluster_queues[queue.name] = queue
-        self._forget()
+        if self.cluster_queues.get(queue.name) != queue:
+            self._forget(lambda: self.cluster_queues.__setitem__(queue.name, queue))
 
     def drop_cluster_queue(self, name: str) -> None:
-        if self.cluster_queues.pop(name, None) is not None:
-            self._forget()
+        if name in self.cluster_queues:
+            self._forget(lambda: self.cluster_queues.__delitem__(name))
 
     def put_cohort(self, cohort: Cohort) -> None:
-        self.cohorts[cohort.name] = cohort
-        self._forget()
+        if self.cohorts.get(cohort.name) != cohort:
+            self._forget(lambda: self.cohorts.__setitem__(cohort.name, cohort))
 
     def drop_cohort(self, name: str) -> None:
-        if self.cohorts.pop(name, None) is not None:
-            self._forget()
+        if name in self.cohorts:
+            self._forget(lambda: self.cohorts.__delitem__(name))
 
     def put_flavor(self, flavor: Flavor) -> None:
-        self.flavors[flavor.name] = flavor
-        self._mirror(flavor)
-        self._inactive.clear()
+        if self.flavors.get(flavor.name) != flavor:
+            self.flavors[flavor.name] = flavor
+            self._mirror_anew([flavor])
 
     def drop_flavor(self, name: str) -> None:
-        if self.flavors.pop(name, None) is not None:
-            self.mirrors.pop(name, None)
-            self._inactive.clear()
+        flavor = self.flavors.pop(name, None)
+        if flavor is not None:
+            self._mirror_anew([flavor])
 
     def put_topology(self, topology: Topology) -> None:
-        self.topologies[topology.name] = topology
-        for flavor in self.flavors.values():
-            if flavor.topology == topology.name:
-                self._mirror(flavor)
-        self._inactive.clear()
+        if self.topologies.get(topology.name) != topology:
+            self.topologies[topology.name] = topology
+            self._mirror_anew([one for one in self.flavors.values() if one.topology == topology.name])
 
     def drop_topology(self, name: str) -> None:
         if self.topologies.pop(name, None) is not None:
-            for flavor in self.flavors.values():
-                if flavor.topology == name:
-                    self.mirrors.pop(flavor.name, None)
-            self._inactive.clear()
+            self._mirror_anew([one for one in self.flavors.values() if one.topology == name])
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
@@ -129,22 +124,31 @@ class World:
         for mirror in self.mirrors.values():
             mirror.drop_pod(key)
 
-    def _mirror(self, flavor: Flavor) -> None:
-        """A mirror for a flavor with a topology, filled with all that is known."""
-        self.mirrors.pop(flavor.name, None)
-        topology = self.topologies.get(flavor.topology)
-        if topology is None or "TopologyAwareScheduling" not in self.gates:
-            return
-        share = "TASHandleOverlappingFlavors" in self.gates
-        mirror = Mirror(topology, flavor.labels, flavor.name, share)
-        mirror.nodes = {}
+    def _mirror_anew(self, flavors: Iterable[Flavor]) -> None:
+        """These flavors have changed, come or gone: so have places that workloads hold in them."""
+        for flavor in flavors:
+            self.mirrors.pop(flavor.name, None)
+            topology = self.topologies.get(flavor.topology)
+            if topology is not None and flavor.name in self.flavors and "TopologyAwareScheduling" in self.gates:
+                self.mirrors[flavor.name] = self._filled(flavor, topology)
+        for holding in self.ledger.holdings.values():
+            places = self._places(holding.workload)
+            if places != holding.places:
+                self._release_places(holding)
+                holding.places = places
+                holding.leaves.clear()
+            for mirror in self.mirrors.values():
+                for key, usage in _keyed(holding):
+                    mirror.admit(key, usage)
+        self._inactive.clear()
+
+    def _filled(self, flavor: Flavor, topology: Topology) -> Mirror:
+        """A mirror with all nodes and pods that are known."""
+        mirror = Mirror(topology, flavor.labels, flavor.name, "TASHandleOverlappingFlavors" in self.gates)
         for node in self.nodes.values():
             mirror.put_node(node)
         mirror.pods = dict(self.other_pods)
-        for holding in self.ledger.holdings.values():
-            for key, usage in _keyed(holding):
-                mirror.admit(key, usage)
-        self.mirrors[flavor.name] = mirror
+        return mirror
 
     # What follows from them
 
@@ -174,11 +178,17 @@ class World:
         node = self.tree.queues.get(queue)
         return [queue] if node is None else [one.name for one in node.root.queues()]
 
-    def _forget(self) -> None:
+    def _forget(self, change: Callable[[], None]) -> None:
+        """Quota changes: the tree is built anew, and progress of those whose part of it differs is stale."""
+        before = None if self._tree is None else _reach(self._tree)
+        change()
         self._tree = None
         self._inactive.clear()
-        for name in self.cluster_queues:
-            self.ledger.generation[name] = self.ledger.generation.get(name, 0) + 1
+        if before is None:
+            return
+        for name, reach in _reach(self.tree).items():
+            if before.get(name) != reach:
+                self.ledger.generation[name] = self.ledger.generation.get(name, 0) + 1
 
     def snapshot(self, flavor: str) -> Snapshot | None:
         mirror = self.mirrors.get(flavor)
@@ -190,17 +200,26 @@ class World:
         """What an admitted workload holds."""
         admission = workload.status.admission
         assert admission is not None
-        usage = held(workload, admission, workload.status)
-        places = [
+        usage = held(workload, admission, workload.status, "ReclaimablePods" in self.gates)
+        return Holding(workload, admission.queue, usage, self._places(workload), since=since)
+
+    def _places(self, workload: Workload) -> tuple[Usage, ...]:
+        """Where its pods are, as far as flavors with a topology are concerned."""
+        admission = workload.status.admission
+        return tuple(
             Usage(one.topology, part.pod_set.shape, flavor)
-            for one in admission.pod_sets
+            for one in (() if admission is None else admission.pod_sets)
             if one.topology is not None and (part := workload.part(one.name)) is not None
             for flavor in dict.fromkeys(one.flavors.values())
             if flavor in self.mirrors
-        ]
-        return Holding(workload, admission.queue, usage, tuple(places), since=since)
+        )
 
     def assume(self, holding: Holding) -> None:
+        """From now on it counts; in place of what the workload held before, if it did."""
+        before = self.ledger.get(holding.key)
+        if before is not None:
+            self.release(holding.key)
+            holding.before = before if before.before is None else before.before
         self._charge(holding)
         self.ledger.assume(holding)
 
@@ -225,10 +244,15 @@ class World:
         return self.ledger.release(key)
 
     def expire(self, key: str) -> Holding | None:
-        if not self.ledger.is_assumed(key):
+        """An assumption comes to nothing; what the workload held before it holds again."""
+        holding = self.ledger.get(key)
+        if holding is None or not self.ledger.is_assumed(key):
             return None
-        self._discharge(self.ledger.get(key))
-        return self.ledger.expire(key)
+        self._discharge(holding)
+        self.ledger.expire(key)
+        if holding.before is not None:
+            self._charge(holding.before)
+        return holding
 
     def _charge(self, holding: Holding) -> None:
         self.tree.add(holding.queue, holding.usage)
@@ -242,6 +266,9 @@ class World:
             return
         self.tree.remove(holding.queue, holding.usage)
         self.tree.commit()
+        self._release_places(holding)
+
+    def _release_places(self, holding: Holding) -> None:
         for key, _ in _keyed(holding):
             for mirror in self.mirrors.values():
                 mirror.release(key)
@@ -313,6 +340,20 @@ class World:
         leaves, counts = at
         if snapshot is not None and len(leaves):
             snapshot.admit(leaves, sign * counts, place.shape.charge)
+
+
+def _reach(tree: QuotaTree) -> dict[str, int]:
+    """For each queue a fingerprint of all that its quota depends on: the quotas of every node of its tree."""
+    found: dict[str, int] = {}
+    for root in tree.roots():
+        found.update(dict.fromkeys((queue.name for queue in root.queues()), hash(tuple(_shape_of(root)))))
+    return found
+
+
+def _shape_of(node: QuotaNode) -> Iterator[tuple[object, ...]]:
+    yield node.name, node.is_queue, node.weight, tuple(sorted(node.quotas.items()))
+    for child in sorted(node.children, key=lambda one: (one.is_queue, one.name)):
+        yield from _shape_of(child)
 
 
 def _alike(holding: Holding, workload: Workload) -> bool:

@@ -67,7 +67,8 @@ class Waiting:
 def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) -> Waiting:
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
-    return Waiting(workload, queue, asked, _likeness(priority, asked), priority, queue_time(workload, settings, gates))
+    likeness = (_likeness(priority, asked), workload.replaces)
+    return Waiting(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
 
 
 def effective_priority(workload: Workload, gates: Gates) -> int:

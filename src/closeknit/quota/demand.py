@@ -80,14 +80,15 @@ def _outputs(rule: Transformation, value: int, requests: Resources) -> dict[str,
     return result
 
 
-def held(workload: Workload, admission: Admission, status: Status) -> dict[FlavorResource, int]:
+def held(workload: Workload, admission: Admission, status: Status, reclaim: bool = True) -> dict[FlavorResource, int]:
     """What an admitted workload holds of quota: its stored usage, less what pods that are done gave back."""
+    done = status.reclaimable if reclaim else {}
     usage: dict[FlavorResource, int] = {}
     for one in admission.pod_sets:
         part = workload.part(one.name)
         count = one.count
         if part is not None:
-            count = min(count, max(0, part.pod_set.count - status.reclaimable.get(one.name, 0)))
+            count = min(count, max(0, part.pod_set.count - done.get(one.name, 0)))
         for resource, amount in one.usage.items():
             flavor = one.flavors.get(resource)
             if flavor is not None:

@@ -32,6 +32,8 @@ class Holding:
     places: tuple[Usage, ...] = ()
     stage: Stage = Stage.CONFIRMED
     since: float = 0.0
+    before: Holding | None = None
+    """What it held, confirmed, before this was assumed; it holds that again if the assumption comes to nothing."""
     leaves: dict[int, tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
     """Where its places lie in a snapshot, by their number: worked out once."""
 
@@ -82,8 +84,13 @@ class Ledger:
         self._put(holding)
 
     def expire(self, key: str) -> Holding | None:
-        """Forget an assumption; what is confirmed stays."""
-        return self.release(key) if self.is_assumed(key) else None
+        """Forget an assumption; what is confirmed stays, and what was confirmed before it holds again."""
+        if not self.is_assumed(key):
+            return None
+        holding = self.release(key)
+        if holding is not None and holding.before is not None:
+            self._put(holding.before)
+        return holding
 
     def release(self, key: str) -> Holding | None:
         holding = self.holdings.pop(key, None)
