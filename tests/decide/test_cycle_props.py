@@ -11,7 +11,7 @@ from closeknit.model.workload import PodSetAssignment, Workload
 
 from .clusters import Cluster, Story, clusters
 
-EXAMPLES = settings(max_examples=60)
+EXAMPLES = settings(max_examples=40)
 victims_may_stay = pytest.mark.parametrize("victims_stop", [True, False], ids=["victims-stop", "victims-stay"])
 
 

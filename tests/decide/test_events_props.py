@@ -87,8 +87,8 @@ class Events(RuleBasedStateMachine):
         for each in self.queues.values():
             made.put_cluster_queue(each)
             made.put_local_queue(LocalQueue(DEFAULT, each.name, each.name))
-        for workload in self.known.values():
-            made.put(workload, self.now)
+        for known in self.known.values():
+            made.put(known, self.now)
         return made
 
     def put(self, one: Workload) -> None:
@@ -108,9 +108,7 @@ class Events(RuleBasedStateMachine):
             self.made += 1
             constraint = None if queue == "plain" else HERE
             uid, created = f"{self.made:04d}", float(self.made)
-            self.put(
-                workload(name, queue, count, constraint=constraint, priority=priority, uid=uid, created=created)
-            )
+            self.put(workload(name, queue, count, constraint=constraint, priority=priority, uid=uid, created=created))
 
     @rule(name=names)
     def finish(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """Whether a ClusterQueue admits anything, and if not, why and what would change that.
 
-The reasons and the first half of the texts are Kueue's; each ends in what to do.
+The reasons are Kueue's, and so is what its texts say; ours add what to do.
 """
 
 from __future__ import annotations
@@ -52,14 +52,11 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
         yield "FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}", "create the flavors named"
     yield from _checks(world, name)
     if "TopologyAwareScheduling" in world.gates:
-        used = (world.flavors[flavor].topology for flavor in queue.flavors if flavor in world.flavors)
-        unknown = list(dict.fromkeys(one for one in used if one and one not in world.topologies))
-        if unknown:
-            yield (
-                "TopologyNotFound",
-                f"there is no Topology {','.join(unknown)} for TAS flavor",
-                "create the topologies",
-            )
+        for flavor in queue.flavors:
+            topology = world.flavors[flavor].topology if flavor in world.flavors else ""
+            if topology and topology not in world.topologies:
+                text = f'there is no Topology "{topology}" for TAS flavor "{flavor}"'
+                yield "TopologyNotFound", text, f"create Topology {topology}, or name another in the flavor"
     if name in world.tree.cyclic:
         yield "CohortCycle", f"cohort {queue.cohort} is its own ancestor", "change a Cohort's spec.parentName"
     yield from _mistakes(world, queue)

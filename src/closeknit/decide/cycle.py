@@ -23,12 +23,12 @@ from ..state.mirror import Usage as Place
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .namespaces import mismatch
-from .nominate import nominate, old_slice
+from .nominate import Again, nominate, old_slice
 from .ordering import in_order
 from .plan import Mode, Plan
 from .recheck import Verdict, recheck
 from .topology import added_places
-from .victims import Victim
+from .victims import Borrowers, Victim
 from .world import World
 
 NO_LONGER_FITS = "Workload no longer fits after processing another workload"
@@ -135,7 +135,8 @@ class _Turns:
             return recheck(self.world, entry, self.victims.values()), deferred
         verdict = recheck(self.world, entry, self.victims.values())
         if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
-            entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan))
+            again = Again(_pins(entry.plan), borrowers=self._borrowers())
+            entry.nomination = nominate(self.world, entry.waiting, self.number, again)
             _note_progress(self.world, entry, self.number)
             if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
@@ -146,21 +147,37 @@ class _Turns:
         if not self.victims or "VerifyBeforeAdmit" not in self.world.gates:
             return True
         mark = self.world.checkpoint()
-        for queue, usage, taken, old in self.promised:
-            self.world.subtract(queue, usage, taken)
-            if old is not None:
-                self.world.add(old.queue, old.usage)
+        self._break_promises()
         verdict = recheck(self.world, entry, ())
         self.world.rollback(mark)
         return verdict is Verdict.FITS
 
+    def _break_promises(self) -> None:
+        """As if nobody had been promised anything yet."""
+        for queue, usage, taken, old in self.promised:
+            self.world.subtract(queue, usage, taken)
+            if old is not None:
+                self.world.add(old.queue, old.usage)
+
+    def _borrowers(self) -> Borrowers | None:
+        """Who borrows what by what it holds; None if promises count too, as in Kueue."""
+        if not self.promised or "VerifyBeforeAdmit" not in self.world.gates:
+            return None
+        mark = self.world.checkpoint()
+        self._break_promises()
+        queues = self.world.tree.queues.values()
+        found = {one.name: {fr for fr in one.usage if one.is_borrowing(fr)} for one in queues}
+        self.world.rollback(mark)
+        return found
+
     def _recompute_without_victims(self, entry: Entry) -> bool:
         """Plan anew as if the victims so far were gone; True if it then fits."""
+        borrowers = self._borrowers()
         mark = self.world.checkpoint()
         for holding in self.victims.values():
             self.world.take_away(holding)
-        gone = frozenset(self.victims)
-        entry.nomination = nominate(self.world, entry.waiting, self.number, _pins(entry.plan), gone)
+        again = Again(_pins(entry.plan), frozenset(self.victims), borrowers)
+        entry.nomination = nominate(self.world, entry.waiting, self.number, again)
         self.world.rollback(mark)
         _note_progress(self.world, entry, self.number)
         fits = entry.plan.fits

@@ -8,11 +8,15 @@ is among those compared, so this is never dearer. Who may be preempted at all st
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..state.ledger import Holding
+from ..state.table import IntArray
 from .topology import Ask
-from .victims import Candidate, Search, Victim, attempts, candidates_of, needed, run, spared
+from .victims import Candidate, Search, Victim, attempts, candidates_of, run, spared
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,12 +33,9 @@ def by_domain(search: Search, wanted: list[Ask]) -> list[Victim]:
     candidates = candidates_of(search)
     if not candidates:
         return []
+    inside = _by_domain(search, candidates, wanted)
     for borrow in attempts(search, candidates):
-        sets = [run(search, candidates, borrow)]
-        for domain in _domains(search, wanted):
-            in_front = _in_domain(search, candidates, wanted[0].flavor, domain)
-            if in_front:
-                sets.append(_freed(search, in_front, candidates, borrow))
+        sets = [run(search, candidates, borrow), *(_freed(search, found, candidates, borrow) for found in inside)]
         found = [one for one in sets if one]
         if found:
             chosen = min(found, key=lambda victims: cost(search, victims))
@@ -45,9 +46,14 @@ def by_domain(search: Search, wanted: list[Ask]) -> list[Victim]:
 
 def cost(search: Search, victims: list[Victim]) -> Cost:
     fresh = [victim.holding for victim in victims if not victim.holding.workload.evicted]
-    pods = [sum(place.assignment.pods for place in holding.places) for holding in fresh]
+    pods = [pods_of(holding) for holding in fresh]
     work = sum(count * max(0.0, search.world.now - _since(one)) for count, one in zip(pods, fresh, strict=True))
     return Cost(sum(pods), work, len(fresh))
+
+
+def pods_of(holding: Holding) -> int:
+    admission = holding.workload.status.admission
+    return 0 if admission is None else sum(one.count for one in admission.pod_sets)
 
 
 def _since(holding: Holding) -> float:
@@ -55,61 +61,66 @@ def _since(holding: Holding) -> float:
     return reserved.since if reserved is not None and reserved.holds else holding.since
 
 
-def _domains(search: Search, wanted: list[Ask]) -> list[tuple[int, int]]:
-    """The leaf ranges of the domains that the first constrained pod set could go to."""
+def _by_domain(search: Search, candidates: list[Candidate], wanted: list[Ask]) -> list[list[Candidate]]:
+    """For each domain of the level that the first constrained pod set asks for: who has pods in it, cheapest first."""
     for ask in wanted:
         constraint, snapshot = ask.pod_set.constraint, search.world.snapshot(ask.flavor)
         key = None if constraint is None else constraint.required or constraint.preferred
         level = None if key is None or snapshot is None else snapshot.topology.level(key)
         if level is not None and snapshot is not None:
-            count = len(snapshot.tree.first[level]) - 1 if level < snapshot.topology.lowest else snapshot.tree.leaves
-            return [snapshot.tree.leaf_range(level, domain) for domain in range(count)]
+            return _grouped(search, candidates, ask.flavor, partial(snapshot.tree.ancestors, level=level))
     return []
 
 
-def _in_domain(
-    search: Search, candidates: list[Candidate], flavor: str, domain: tuple[int, int]
-) -> list[tuple[float, int, Candidate]]:
-    """Candidates with pods in the domain: what each costs per pod there, and its place in the list."""
-    low, high = domain
-    found = []
+def _grouped(
+    search: Search, candidates: list[Candidate], flavor: str, domains_of: Callable[[IntArray], IntArray]
+) -> list[list[Candidate]]:
+    """By domain; what a candidate costs is its pods over those of them in the domain."""
+    found: dict[int, list[tuple[float, int]]] = {}
     for number, one in enumerate(candidates):
-        inside = 0
+        inside: Counter[int] = Counter()
         for at, place in enumerate(one.holding.places):
             if place.flavor == flavor:
                 leaves, counts = search.world.leaves_of(one.holding, at)
-                inside += int(counts[(leaves >= low) & (leaves < high)].sum())
-        if inside:
-            total = sum(place.assignment.pods for place in one.holding.places)
-            found.append((0.0 if one.holding.workload.evicted else total / inside, number, one))
-    return sorted(found, key=lambda each: each[:2])
+                for domain, count in zip(domains_of(leaves).tolist(), counts.tolist(), strict=True):
+                    inside[domain] += count
+        for domain, count in inside.items():
+            price = 0.0 if one.holding.workload.evicted else pods_of(one.holding) / count
+            found.setdefault(domain, []).append((price, number))
+    return [[candidates[number] for _, number in sorted(listed)] for _, listed in sorted(found.items())]
 
 
-def _freed(
-    search: Search, in_front: list[tuple[float, int, Candidate]], candidates: list[Candidate], borrow: bool
-) -> list[Victim]:
-    """Take candidates of the domain, cheapest first, then the others, until it fits; then spare who can stay."""
-    first = [one for _, _, one in in_front]
+def _freed(search: Search, first: list[Candidate], candidates: list[Candidate], borrow: bool) -> list[Victim]:
+    """Take candidates of the domain, and if quota is short the others too, until it fits; then spare who can stay."""
     keys = {one.holding.key for one in first}
-    ordered = first + [one for one in candidates if one.holding.key not in keys]
+    ordered = first + [one for one in candidates if search.short and one.holding.key not in keys]
     search.counts_quota = True
     mark = search.world.checkpoint()
     taken: list[Candidate] = []
     try:
         for one in ordered:
-            if len(taken) >= len(first) and not search.short:
-                return []
             if one.top is not None and ((borrow and one.only_without_borrowing) or spared(search, one)):
                 continue
             search.take_away(one.holding)
             taken.append(one)
             if search.fits(borrow):
-                dearest_last = sorted(taken, key=lambda each: sum(p.assignment.pods for p in each.holding.places))
-                kept = needed(search, [each.holding for each in dearest_last], borrow)
+                kept = _needed(search, taken, borrow)
                 return [Victim(each.holding, each.cause) for each in taken if each.holding.key in kept]
     finally:
         search.world.rollback(mark)
     return []
+
+
+def _needed(search: Search, taken: list[Candidate], borrow: bool) -> set[str]:
+    """Those who really have to go: the dearest is spared first, if it can be."""
+    keys = {one.holding.key for one in taken}
+    for one in sorted(taken, key=lambda each: -pods_of(each.holding)):
+        search.put_back(one.holding)
+        if search.fits(borrow):
+            keys.discard(one.holding.key)
+        else:
+            search.take_away(one.holding)
+    return keys
 
 
 def _settle(search: Search, chosen: list[Victim]) -> None:

@@ -69,7 +69,8 @@ def _candidates(search: Search) -> dict[str, list[Holding]]:
 
 
 def _borrows(search: Search, queue: QuotaNode) -> bool:
-    return search.world.is_active(queue.name) and any(queue.is_borrowing(fr) for fr in search.contested)
+    borrows = any(queue.is_borrowing(fr) for fr in search.contested)
+    return borrows and search.world.is_active(queue.name) and search.may_lose(queue.name)
 
 
 class _Trial:

@@ -20,7 +20,7 @@ from .flavors import Pins, Query, assign
 from .plan import Choice, Mode, Plan, PodSetPlan, Severity
 from .tighter import waits_for_tighter
 from .topology import Ask, Placed, asks, place_all, replace_all, room_test
-from .victims import Search, Victim, classical
+from .victims import Borrowers, Search, Victim, classical
 from .world import World
 
 
@@ -37,14 +37,21 @@ class Nomination:
         return self.plan.fits or (self.plan.preempts and bool(self.victims))
 
 
-def nominate(
-    world: World, entry: Waiting, cycle: int, pins: Pins | None = None, gone: frozenset[str] = frozenset()
-) -> Nomination:
-    """The plan for a workload; with pins it keeps to those flavors, and starts from the first."""
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A plan is made anew inside a cycle: with these flavors, without these workloads, at the cost of these queues."""
+
+    pins: Pins
+    gone: frozenset[str] = frozenset()
+    borrowers: Borrowers | None = None
+
+
+def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = None) -> Nomination:
+    """The plan for a workload; made anew it keeps to its flavors, and starts from the first."""
     if entry.workload.reserved:
         return _second_pass(world, entry)
-    progress_holds = pins is None and _still_holds(world, entry, cycle)
-    make = partial(_plan, world, entry, pins, gone, progress_holds)
+    progress_holds = again is None and _still_holds(world, entry, cycle)
+    make = partial(_plan, world, entry, again, progress_holds)
     full = make(entry.demands)
     if full.works or full.plan.waits_for_tighter or "PartialAdmission" not in world.gates:
         return full
@@ -60,15 +67,8 @@ def _still_holds(world: World, entry: Waiting, cycle: int) -> bool:
     return not (stale and world.ledger.generation.get(entry.queue, 0) > progress.generation)
 
 
-def _plan(
-    world: World,
-    entry: Waiting,
-    pins: Pins | None,
-    gone: frozenset[str],
-    goes_on: bool,
-    demands: Sequence[Demand],
-) -> Nomination:
-    query = _query(world, entry, pins, gone, goes_on)
+def _plan(world: World, entry: Waiting, again: Again | None, goes_on: bool, demands: Sequence[Demand]) -> Nomination:
+    query = _query(world, entry, again, goes_on)
     plan = assign(query, demands)
     if plan.mode is Mode.NO_FIT:
         return Nomination(plan)
@@ -83,14 +83,14 @@ def _plan(
         asked = plan.asked() if exact else plan.asked_in_place(demands)
         if query.old is not None:
             asked = {fr: max(0, amount - query.old.usage.get(fr, 0)) for fr, amount in asked.items()}
-        nomination.victims = _victims(query, entry, plan, asked, wanted, gone)
+        nomination.victims = _victims(query, entry, plan, asked, wanted, again)
     return nomination
 
 
-def _query(world: World, entry: Waiting, pins: Pins | None, gone: frozenset[str], goes_on: bool) -> Query:
+def _query(world: World, entry: Waiting, again: Again | None, goes_on: bool) -> Query:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
-    simulate = partial(_simulate, world, entry, gone)
-    progress = entry.progress if goes_on else None
+    simulate = partial(_simulate, world, entry, again)
+    progress, pins = entry.progress if goes_on else None, None if again is None else again.pins
     return Query(world, queue, node, simulate, progress, pins, old_slice(world, entry))
 
 
@@ -153,7 +153,7 @@ def _victims(
     plan: Plan,
     asked: dict[FlavorResource, int],
     wanted: list[Ask],
-    gone: frozenset[str],
+    again: Again | None,
 ) -> list[Victim]:
     """Who has to go; the plan gets the places that are there without them."""
     world, contested = query.world, frozenset(plan.contested())
@@ -163,7 +163,8 @@ def _victims(
             _settle(plan, place_all(world, wanted))
 
     has_room = room_test(world, wanted)
-    search = Search(world, entry, query.queue, query.node, asked, contested, has_room, gone, settle)
+    search = _search(world, entry, asked, contested, has_room, again)
+    search.when_found = settle
     if "VictimsByDomain" in world.gates and wanted and not world.settings.fair_sharing:
         return by_domain(search, wanted)
     return _find(search)
@@ -173,11 +174,23 @@ def _find(search: Search) -> list[Victim]:
     return fair(search) if search.world.settings.fair_sharing else classical(search)
 
 
-def _simulate(world: World, entry: Waiting, gone: frozenset[str], fr: FlavorResource, amount: int) -> tuple[Mode, int]:
-    """What it would take to get this much of one resource, quota alone."""
+def _search(
+    world: World,
+    entry: Waiting,
+    asked: dict[FlavorResource, int],
+    contested: frozenset[FlavorResource],
+    has_room: Callable[[], bool],
+    again: Again | None,
+) -> Search:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
-    search = Search(world, entry, queue, node, {fr: amount}, frozenset({fr}), lambda: True, gone)
-    victims = _find(search)
+    gone, borrowers = (frozenset[str](), None) if again is None else (again.gone, again.borrowers)
+    return Search(world, entry, queue, node, asked, contested, has_room, gone, borrowers)
+
+
+def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
+    """What it would take to get this much of one resource, quota alone."""
+    node = world.node_of(entry.queue)
+    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), lambda: True, again))
     if not victims:
         return Mode.NO_CANDIDATES, node.borrowing_height(fr, amount)[0]
     mark = world.tree.checkpoint()
@@ -237,7 +250,7 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
     if workload.status.unhealthy:
         placed = replace_all(world, workload, plan)
     else:
-        query = _query(world, entry, None, frozenset(), False)
+        query = _query(world, entry, None, False)
         wanted = asks(query, workload, plan)
         if isinstance(wanted, Placed):
             placed = wanted

@@ -38,22 +38,35 @@ def _fair(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iter
     for entry in entries:
         if left[entry.queue] is not entry:
             yield entry
+    standing: Standing = {}
     while left:
         first = next(iter(left.values()))
         root = world.node_of(first.queue).root
-        winner = _winner(world, root, left, is_preemptor)
+        winner = _winner(world, root, left, is_preemptor, standing)
         del left[winner.queue]
         yield winner
+        _forget_below(world.node_of(winner.queue), standing)
 
 
 Standing = dict[tuple[str, QuotaNode], tuple[bool, bool, Share, int, float]]
 
 
-def _winner(world: World, root: QuotaNode, left: dict[str, Entry], is_preemptor: IsPreemptor) -> Entry:
-    standing: Standing = {}
+def _forget_below(queue: QuotaNode, standing: Standing) -> None:
+    """What the winner took shows on its way to the root; who is nowhere on that way stands as before."""
+    branch = queue
+    while branch.parent is not None and branch.parent.parent is not None:
+        branch = branch.parent
+    touched = {one.name for one in branch.queues()}
+    for key in [key for key in standing if key[0] in touched]:
+        del standing[key]
+
+
+def _winner(
+    world: World, root: QuotaNode, left: dict[str, Entry], is_preemptor: IsPreemptor, standing: Standing
+) -> Entry:
     for queue in root.queues():
         entry = left.get(queue.name)
-        if entry is not None:
+        if entry is not None and (entry.queue, queue) not in standing:
             _stand(world, entry, queue, is_preemptor, standing)
     winner = _best(root, left, standing)
     assert winner is not None

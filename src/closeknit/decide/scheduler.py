@@ -15,7 +15,7 @@ from ..model.settings import Settings
 from ..model.workload import Workload
 from ..queue.lines import Lines
 from ..queue.waiting import Waiting, waiting
-from ..queue.wake import Event, Stage, Why
+from ..queue.wake import RULES, Event, Reach, Stage, Why
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
@@ -98,7 +98,8 @@ class Scheduler:
 
     def wake(self, event: Event, queue: str, now: float) -> int:
         """Tell whoever waits that something happened to a queue, or to a workload of it."""
-        return self.wake_queues(event, self.world.tree_of(queue), now)
+        queues = [queue] if RULES[event].reach is Reach.QUEUE else self.world.tree_of(queue)
+        return self.wake_queues(event, queues, now)
 
     def wake_queues(self, event: Event, queues: Iterable[str], now: float) -> int:
         return self.lines.wake(event, queues, self._matches, now)

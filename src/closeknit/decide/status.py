@@ -65,9 +65,18 @@ def _admitted(world: World, decision: Admit, now: float) -> Changed:
             reserved = status.conditions["QuotaReserved"].since if workload.reserved else now
             waited = f"wait time since reservation was {_seconds(now, reserved)}s"
             events.append(Event(workload.key, "Normal", "Admitted", f"Admitted by ClusterQueue {queue.name}, {waited}"))
-    elif not was_admitted:
-        changes["Admitted"] = (False, "UnsatisfiedAdmissionChecks", "The workload has not all checks ready")
+    elif not was_admitted and {check.name for check in status.checks} >= set(required_checks(queue, status)):
+        changes["Admitted"] = _not_yet(world, status)
     return replace(workload, status=status.changed(changes, now, workload.generation)), events
+
+
+def _not_yet(world: World, status: Status) -> tuple[bool, str, str]:
+    """What an admission still waits for."""
+    if all(check.state == "Ready" for check in status.checks):
+        return False, "PendingDelayedTopologyRequests", "There are pending delayed topology requests"
+    granular = "UnadmittedWorkloadsObservability" in world.gates
+    reason = "UnsatisfiedAdmissionChecks" if granular else "UnsatisfiedChecks"
+    return False, reason, "The workload has not all checks ready"
 
 
 def is_ready(queue: ClusterQueue, status: Status) -> bool:
@@ -186,7 +195,8 @@ def _waiting(world: World, decision: Wait, now: float) -> Changed:
     changes: Conditions = {"QuotaReserved": (False, reason, decision.message)}
     if decision.gated:
         changes["BlockedOnPreemptionGates"] = (True, "PreemptionGated", decision.message)
-    changes["Admitted"] = (False, "NoReservation", "The workload has no reservation")
+    if "UnadmittedWorkloadsObservability" in world.gates:
+        changes["Admitted"] = (False, "NoReservation", "The workload has no reservation")
     asked = demands(workload, world.settings, "ReclaimablePods" in world.gates)
     status = replace(workload.status, admission=None, requests=tuple((one.name, one.total) for one in asked))
     status = status.changed(changes, now, generation)

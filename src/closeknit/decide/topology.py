@@ -73,15 +73,32 @@ def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
         if is_delayed(world, query.queue, workload, name):
             one.delayed = "Pending"
             continue
+        conflict = _conflict(one.demand.part.pod_set, updates_of(workload, one.name))
+        if conflict is not None:
+            return Placed({}, one.name, f"invalid podSetUpdate for PodSet {one.name}, error: {conflict}")
         found.append(ask(world, workload, one.demand.part.pod_set, one.demand.count, name))
     return found
 
 
+def updates_of(workload: Workload, name: str) -> tuple[PodSetUpdate, ...]:
+    """What checks that are ready add to the pods of a pod set."""
+    ready = (check for check in workload.status.checks if check.state == "Ready")
+    return tuple(update for check in ready for update in check.updates if update.name == name)
+
+
+def _conflict(pod_set: PodSet, updates: tuple[PodSetUpdate, ...]) -> str | None:
+    """A node selector that two sides set differently."""
+    selector = dict(pod_set.shape.selector)
+    for update in updates:
+        for key, value in update.selector.items():
+            if selector.setdefault(key, value) != value:
+                return f"nodeSelector {key} is {selector[key]} and {value}"
+    return None
+
+
 def ask(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> Ask:
     """A pod set as it will be in this flavor: with its tolerations, and with what ready checks add."""
-    updates = [update for check in workload.status.checks if check.state == "Ready" for update in check.updates]
-    mine = tuple(update for update in updates if update.name == pod_set.name)
-    shape = shape_in(pod_set.shape, world.flavors[flavor], mine)
+    shape = shape_in(pod_set.shape, world.flavors[flavor], updates_of(workload, pod_set.name))
     if shape is not pod_set.shape or count != pod_set.count:
         return Ask(flavor, replace(pod_set, shape=shape, count=count), pod_set.shape)
     return Ask(flavor, pod_set, pod_set.shape)

@@ -7,7 +7,8 @@ who turns out not to be needed is spared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -44,6 +45,10 @@ class Victim:
     cause: Cause
 
 
+Borrowers = Mapping[str, AbstractSet[FlavorResource]]
+"""By queue: what it uses more of than is its own."""
+
+
 def nothing() -> None:
     """What is done when nothing is asked for."""
 
@@ -64,6 +69,8 @@ class Search:
     contested: frozenset[FlavorResource]
     has_room: Callable[[], bool]
     gone: frozenset[str] = frozenset()
+    borrowers: Borrowers | None = None
+    """If given, only these queues count as borrowing, and on what: others look so for what is promised to them."""
     when_found: Callable[[], None] = nothing
     """Called once, while the victims are away."""
     short: list[tuple[FlavorResource, int]] = field(init=False)
@@ -77,6 +84,10 @@ class Search:
         asked = self.requests.items()
         self.short = [(fr, amount) for fr, amount in asked if amount > max(0, self.node.available(fr))]
         self.borrowed = [(fr, amount) for fr, amount in asked if self.node.borrows_with(fr, amount)]
+
+    def may_lose(self, queue: str) -> bool:
+        """Whether a queue that looks as if it borrowed what is contested really does."""
+        return self.borrowers is None or not self.contested.isdisjoint(self.borrowers.get(queue, ()))
 
     def fits(self, borrow: bool = True) -> bool:
         if not borrow and any(self.node.borrows_with(fr, amount) for fr, amount in self.borrowed):
@@ -244,7 +255,7 @@ def _foreign(search: Search) -> Iterator[Candidate]:
     visited = search.node
     for ancestor in search.node.ancestors:
         for queue in _borrowers(ancestor, visited, search.contested):
-            if search.world.is_active(queue.name):
+            if search.world.is_active(queue.name) and search.may_lose(queue.name):
                 yield from _reclaimable(search, queue, ancestor, advantage)
         fits, remaining = _fits_in(ancestor, remaining)
         advantage = advantage or fits

@@ -59,10 +59,8 @@ class _Repair:
             existing.levels, ((path, n) for path, n in existing.domains if path[-1] not in failed)
         )
         self.usable = np.ones(snapshot.tree.leaves, dtype=np.int64)
-        for path in existing.values:
-            leaf = snapshot.tree.leaf_of.get(path)
-            if leaf is not None and path[-1] in failed:
-                self.usable[leaf] = 0
+        gone = [leaf for name in nodes if (leaf := snapshot.tree.leaf_of.get((name,))) is not None]
+        self.usable[gone] = 0
         self.parts: list[Part] = []
 
     def run(self) -> Outcome:

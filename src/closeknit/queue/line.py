@@ -32,8 +32,8 @@ class Likes:
 class Line:
     """Ready workloads by class, parked ones alone or by class, and at most one that is being looked at."""
 
-    def __init__(self, name: str, strategy: Strategy, by_class: bool = True) -> None:
-        self.name, self.strategy, self.by_class = name, strategy, by_class
+    def __init__(self, name: str, strategy: Strategy) -> None:
+        self.name, self.strategy = name, strategy
         self.classes: dict[Hashable, Likes] = {}
         self.parked: dict[str, Waiting] = {}
         self.in_hand: Waiting | None = None
@@ -54,6 +54,10 @@ class Line:
             return self.parked[key]
         ticket = self._tickets.get(key)
         return None if ticket is None else self.classes[self._where[key]].members[ticket]
+
+    def is_active(self, key: str) -> bool:
+        """In line, and not set aside."""
+        return key in self._tickets and not self.classes[self._where[key]].parked
 
     def ready(self) -> Iterator[Waiting]:
         for likes in self.classes.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from ..model.cluster_queue import ClusterQueue, LocalQueue
@@ -17,7 +17,7 @@ Matches = Callable[[Waiting], bool]
 
 
 class Lines:
-    """`stage` of a parked workload is kept as text in `parked_for`; `tree_of` names all queues under one root."""
+    """Every workload that waits is in the line of its ClusterQueue, or homeless if there is no way to one."""
 
     def __init__(self, settings: Settings, gates: Gates) -> None:
         self.settings, self.gates = settings, gates
@@ -26,6 +26,7 @@ class Lines:
         self.line_of: dict[str, str] = {}
         self.homeless: dict[str, Workload] = {}
         """Workloads whose LocalQueue or ClusterQueue is missing or stopped."""
+        self._looking_for: dict[str, set[str]] = {}
         self._timers: list[tuple[float, str]] = []
 
     # Queues
@@ -34,7 +35,7 @@ class Lines:
         line = self.lines.get(queue.name)
         if line is None:
             self.lines[queue.name] = Line(queue.name, queue.strategy)
-            self._house(self.homeless)
+            self._house(key for key, one in self.local_queues.items() if one.cluster_queue == queue.name)
         else:
             line.strategy = queue.strategy
 
@@ -49,7 +50,7 @@ class Lines:
         self.local_queues[queue.key] = queue
         if old is not None and (old.stop != queue.stop or old.cluster_queue != queue.cluster_queue):
             self._empty(queue.key)
-        self._house(self.homeless)
+        self._house([queue.key])
 
     def drop_local_queue(self, key: str) -> None:
         if self.local_queues.pop(key, None) is not None:
@@ -65,12 +66,15 @@ class Lines:
     def _leave(self, workload: Workload) -> None:
         self.line_of.pop(workload.key, None)
         self.homeless[workload.key] = workload
+        self._looking_for.setdefault(workload.local_queue, set()).add(workload.key)
 
-    def _house(self, workloads: Mapping[str, Workload]) -> None:
-        for workload in list(workloads.values()):
-            if self.queue_of(workload) in self.lines:
-                del self.homeless[workload.key]
-                self.put(workload)
+    def _house(self, local_queues: Iterable[str]) -> None:
+        """These queues may lead somewhere now: whoever looked for them may get in line."""
+        for local_queue in list(local_queues):
+            for key in sorted(self._looking_for.pop(local_queue, ())):
+                workload = self.homeless.pop(key, None)
+                if workload is not None and workload.local_queue == local_queue:
+                    self.put(workload)
 
     def queue_of(self, workload: Workload) -> str:
         """The ClusterQueue that a workload waits for; empty if there is no way to one."""
@@ -85,7 +89,7 @@ class Lines:
         line = self.lines.get(name)
         if line is None:
             self.drop(workload.key)
-            self.homeless[workload.key] = workload
+            self._leave(workload)
             return
         if line.in_hand is not None and line.in_hand.key == workload.key:
             return
@@ -100,11 +104,11 @@ class Lines:
         if old is not None:
             entry.progress, entry.waits_since = old.progress, old.waits_since
         self.line_of[entry.key] = line.name
-        if old is not None and entry.key in line.parked and not _changed(old, entry):
+        if not line.is_active(entry.key) and backing_off(entry.workload.status, now):
+            self._park_for_now(line, entry)
+        elif old is not None and entry.key in line.parked and not _changed(old, entry):
             line.parked[entry.key] = entry
             entry.parked_for = old.parked_for
-        elif (old is None or entry.key in line.parked) and backing_off(entry.workload.status, now):
-            self._park_for_now(line, entry)
         else:
             line.push(entry)
 
@@ -165,9 +169,14 @@ class Lines:
             _, key = heappop(self._timers)
             line = self.lines.get(self.line_of.get(key, ""))
             entry = None if line is None else line.parked.get(key)
-            if line is not None and entry is not None and not backing_off(entry.workload.status, now):
+            if line is None or entry is None:
+                continue
+            until = entry.workload.status.requeue_at
+            if not backing_off(entry.workload.status, now):
                 line.push(entry)
                 count += 1
+            elif until is not None and until > now:
+                heappush(self._timers, (until, key))
         return count
 
     def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float) -> int:

@@ -41,7 +41,7 @@ class Reach(Enum):
 
 
 class Stage(Enum):
-    """How far a workload that was set aside had got, coarsest obstacle first; see `stage_of`."""
+    """What keeps a workload that was set aside; the values are the reasons of its condition."""
 
     FLAVOR = "NoMatchingFlavor"
     MAXIMUM = "ExceedsMaxQuota"
@@ -76,6 +76,8 @@ class Event(Enum):
     COHORT_CHANGED = auto()
     CHECK_CHANGED = auto()
     NAMESPACE_CHANGED = auto()
+    LIMITS_CHANGED = auto()
+    """A LimitRange or a RuntimeClass."""
     FLAVOR_CHANGED = auto()
     TOPOLOGY_CHANGED = auto()
     NODE_CHANGED = auto()
@@ -94,6 +96,7 @@ RULES = {
     Event.COHORT_CHANGED: Rule(Reach.TREE, ALL),
     Event.CHECK_CHANGED: Rule(Reach.QUEUE, ALL),
     Event.NAMESPACE_CHANGED: Rule(Reach.EVERYWHERE, frozenset({Stage.NAMESPACE, Stage.UNKNOWN})),
+    Event.LIMITS_CHANGED: Rule(Reach.EVERYWHERE, ALL),
     Event.FLAVOR_CHANGED: Rule(Reach.EVERYWHERE, ALL),
     Event.TOPOLOGY_CHANGED: Rule(Reach.EVERYWHERE, ALL),
     Event.NODE_CHANGED: Rule(Reach.EVERYWHERE, CAPACITY),

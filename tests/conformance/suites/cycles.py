@@ -214,6 +214,8 @@ class _Play:
     def _cycle(self, at: float) -> None:
         changed: dict[str, Workload] = {}
         for decision in self.built.cycle(at):
+            if isinstance(decision, Preempt) and self.known[decision.victim.key].evicted:
+                continue
             if isinstance(decision, (Admit, Preempt, Wait)):
                 one, _ = carried_out(self.built.world, decision, at)[0]
                 changed[one.key] = one
@@ -222,7 +224,7 @@ class _Play:
         for key in sorted(changed):
             one = changed[key]
             if not self.observes:
-                if one.reserved:
+                if one.reserved and not one.evicted:
                     self.built.world.ledger.holdings[key].workload = one
             else:
                 self.built.put(one, at)

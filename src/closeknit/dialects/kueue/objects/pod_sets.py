@@ -97,7 +97,8 @@ def _container(wire: core.Container, path: str) -> Container:
 def likeness(spec: dict[str, Any]) -> str:
     """A digest of what tells pods apart for a scheduler and is not in their shape; "" if there is nothing of it.
 
-    What each container asks for is part of it only if there are several: with one, the shape says it.
+    What each container asks for is part of it only if there are several, or if the pod adds something to it: with one
+    and nothing else, the shape says it.
     """
     spec = without_nulls(spec)
     told = {key: spec[key] for key in _POD_FIELDS if spec.get(key)}
@@ -113,7 +114,7 @@ def likeness(spec: dict[str, Any]) -> str:
     containers = [spec.get("containers") or [], spec.get("initContainers") or []]
     if any(one.get("ports") for several in containers for one in several):
         told["ports"] = [[one.get("ports") or [] for one in several] for several in containers]
-    if containers[1] or len(containers[0]) > 1:
+    if containers[1] or len(containers[0]) > 1 or "overhead" in told or "resources" in told:
         told["containers"] = [[[_asks(one), one.get("restartPolicy")] for one in several] for several in containers]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16] if told else ""
 
