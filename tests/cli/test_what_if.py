@@ -391,8 +391,8 @@ def test_a_cycle_of_cohorts(ask: Run) -> None:
 @pytest.mark.parametrize(
     ("cluster", "reason", "remedy"),
     [
-        (small_cluster()[2:], "FlavorNotFound", "create the flavors named"),
-        ([*small_cluster()[2:], flavor(topology="dc")], "TopologyNotFound", "create the topologies"),
+        (small_cluster()[2:], "FlavorNotFound", "create"),
+        ([*small_cluster()[2:], flavor(topology="dc")], "TopologyNotFound", "create"),
     ],
     ids=["flavor", "topology"],
 )

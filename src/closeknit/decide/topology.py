@@ -76,8 +76,23 @@ def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
         conflict = _conflict(one.demand.part.pod_set, updates_of(workload, one.name))
         if conflict is not None:
             return Placed({}, one.name, f"invalid podSetUpdate for PodSet {one.name}, error: {conflict}")
-        found.append(ask(world, workload, one.demand.part.pod_set, one.demand.count, name))
+        pod_set = one.demand.part.pod_set
+        if query.old is not None and "ElasticJobsViaWorkloadSlicesWithTAS" in world.gates:
+            refused = _not_elastic(pod_set)
+            if refused is not None:
+                return Placed({}, one.name, refused)
+            pod_set = replace(pod_set, previous=_given(query.old.workload, one.name))
+        found.append(ask(world, workload, pod_set, one.demand.count, name))
     return found
+
+
+def _not_elastic(pod_set: PodSet) -> str | None:
+    """A pod set that grows keeps its places, so it cannot promise to stay within a level."""
+    constraint = pod_set.constraint
+    for kind in ("required", "preferred"):
+        if constraint is not None and getattr(constraint, kind) is not None:
+            return f"{kind} topology is not supported with ElasticJobsViaWorkloadSlices"
+    return None
 
 
 def updates_of(workload: Workload, name: str) -> tuple[PodSetUpdate, ...]:
