@@ -182,3 +182,80 @@ class TestVerifyBeforeAdmit:
         built.put(Workload("ns", "pair", two, "lq", "uid"), 0.0)
         (decision,) = built.cycle(10.0)
         assert isinstance(decision, Wait)
+
+
+class TestAssumptions:
+    """What was decided counts from then on, whatever older views still say."""
+
+    def decided(self) -> tuple[Scheduler, Workload, Workload]:
+        built = cluster(racks=1, hosts=1, quota=4)
+        pending = job("train", 4)
+        built.put(pending, 0.0)
+        (decision,) = built.cycle(1.0)
+        assert isinstance(decision, Admit)
+        assert decision.after is not None
+        return built, pending, decision.after
+
+    def test_an_older_view_does_not_take_it_back(self) -> None:
+        built, pending, _ = self.decided()
+        built.put(pending, 2.0)
+        assert built.world.ledger.is_assumed("ns/train")
+        assert not built.is_ready
+
+    def test_seen_it_is_confirmed(self) -> None:
+        built, _, after = self.decided()
+        built.put(after, 2.0)
+        assert "ns/train" in built.world.ledger
+        assert not built.world.ledger.is_assumed("ns/train")
+
+    def test_when_the_write_fails_it_is_in_line_again(self) -> None:
+        built, pending, _ = self.decided()
+        built.failed(pending, 2.0)
+        assert "ns/train" not in built.world.ledger
+        assert built.is_ready
+
+    def test_never_seen_it_expires(self) -> None:
+        built, _, _ = self.decided()
+        assert built.expire(0.5) == []
+        assert built.expire(2.0) == ["ns/train"]
+        assert "ns/train" not in built.world.ledger
+
+    def test_a_swap_that_failed_leaves_what_was_held(self) -> None:
+        built = cluster(racks=1, hosts=3, gates={"TASFailedNodeReplacementFailFast": False})
+        one = running(job("train", 8), r0h0=4, r0h1=4)
+        swapped = replace(one, status=replace(one.status, unhealthy=("r0h0",)))
+        built.put(swapped, 0.0)
+        (decision,) = built.cycle(1.0)
+        assert isinstance(decision, Admit)
+        built.failed(swapped, 2.0)
+        holding = built.world.ledger.get("ns/train")
+        assert holding is not None
+        assert dict(holding.places[0].assignment.domains) == {("r0h0",): 4, ("r0h1",): 4}
+        assert not built.is_ready
+        assert built.has_work(3.0)
+
+
+def test_a_new_slice_of_an_elastic_job_stays_where_the_old_one_is() -> None:
+    built = cluster(racks=2, hosts=2, gates={"ElasticJobsViaWorkloadSlicesWithTAS": True})
+    built.put(running(job("old", 2, Constraint(unconstrained=True)), r1h1=2), 0.0)
+    built.put(replace(job("new", 6, Constraint(unconstrained=True)), replaces="ns/old"), 0.0)
+    decision = built.cycle(1.0)[0]
+    assert isinstance(decision, Admit)
+    places = decision.admission.pod_sets[0].topology
+    assert places is not None
+    assert dict(places.domains)[("r1h1",)] >= 2
+
+
+def test_failed_nodes_of_other_pod_sets_are_out_too() -> None:
+    built = cluster(racks=1, hosts=3)
+    parts = tuple(Part(PodSet(name, 1, Shape.of({"gpu": 1})), {"gpu": 1}) for name in ("a", "b"))
+    given = tuple(
+        PodSetAssignment(name, {"gpu": "gpu"}, {"gpu": 1}, 1, Assignment.of((HOSTNAME,), [((host,), 1)]))
+        for name, host in (("a", "r0h0"), ("b", "r0h1"))
+    )
+    status = Status(admission=Admission("cq", given), unhealthy=("r0h0", "r0h1"))
+    status = status.condition("QuotaReserved", True, "", "", 0.0).condition("Admitted", True, "", "", 0.0)
+    built.put(Workload("ns", "pair", parts, "lq", "uid", status=status), 0.0)
+    (decision,) = built.cycle(10.0)
+    assert isinstance(decision, Admit)
+    assert {one.topology.values for one in decision.admission.pod_sets if one.topology} == {(("r0h2",),)}
