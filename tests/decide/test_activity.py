@@ -49,7 +49,7 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
     ("MultipleMultiKueueAdmissionChecks", "multi,multi-2", checked("multi", "multi-2")),
     ("MultiKueueAdmissionCheckAppliedPerFlavor", "per flavor", checked("multi", flavors=(DEFAULT,))),
     ("MultiKueueWithProvisioningRequest", "can't be used together", checked("multi", "provision")),
-    ("TopologyNotFound", "there is no Topology halls for TAS flavor", queue("a", {"placed": 10})),
+    ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
     ("CohortCycle", "cohort m is its own ancestor", queue("a", 10, "m")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
     ("Misconfigured", "no quota for cpu", uncovered()),

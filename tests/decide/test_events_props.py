@@ -53,6 +53,7 @@ class Events(RuleBasedStateMachine):
         super().__init__()
         self.cohorts: dict[str, Cohort] = {"r": cohort("r")}
         self.queues: dict[str, ClusterQueue] = {}
+        self.gone: dict[str, ClusterQueue] = {}
         self.nodes: dict[str, Node] = {}
         self.known: dict[str, Workload] = {}
         self.made, self.now = 0, 100.0
@@ -86,7 +87,8 @@ class Events(RuleBasedStateMachine):
             made.world.put_node(node)
         for each in self.queues.values():
             made.put_cluster_queue(each)
-            made.put_local_queue(LocalQueue(DEFAULT, each.name, each.name))
+        for name in (*self.queues, *self.gone):
+            made.put_local_queue(LocalQueue(DEFAULT, name, name))
         for known in self.known.values():
             made.put(known, self.now)
         return made
@@ -133,11 +135,41 @@ class Events(RuleBasedStateMachine):
 
     @rule(name=queues, quota=st.integers(0, 5), stop=policies)
     def change_queue(self, name: str, quota: int, stop: StopPolicy) -> None:
-        old = self.queues[name]
+        old = self.queues.get(name)
+        if old is None:
+            return
         new = queue(name, {old.flavors[0]: quota}, "r", preemption=ANY, checks=old.checks, stop=stop)
         self.queues[name] = new
         self.scheduler.put_cluster_queue(new)
         self.scheduler.wake(Event.QUEUE_CHANGED, name, self.now)
+
+    @rule(name=queues)
+    def drop_or_put_queue(self, name: str) -> None:
+        if name in self.queues:
+            self.gone[name] = self.queues.pop(name)
+            self.scheduler.drop_cluster_queue(name)
+        else:
+            self.queues[name] = self.gone.pop(name)
+            self.scheduler.put_cluster_queue(self.queues[name])
+        self.scheduler.wake(Event.QUEUE_CHANGED, name, self.now)
+        self.is_what_the_objects_make_it()
+        self.run(1)
+
+    @rule(topology=st.booleans())
+    def take_away_what_places_hang_on_and_bring_it_back(self, topology: bool) -> None:
+        world = self.scheduler.world
+        if topology:
+            world.drop_topology(BY_HOST.name)
+        else:
+            world.drop_flavor("placed")
+        self.run(1)
+        world.put_topology(BY_HOST)
+        world.put_flavor(FLAVORS[1])
+        self.scheduler.wake(Event.FLAVOR_CHANGED, "placed", self.now)
+
+    @rule()
+    def restart(self) -> None:
+        self.scheduler = self.built()
 
     @rule(quota=st.integers(0, 4))
     def change_cohort(self, quota: int) -> None:
@@ -183,14 +215,14 @@ class Events(RuleBasedStateMachine):
 
     @rule(cycles=st.integers(1, 3), fails=st.booleans(), seconds=st.integers(0, 40))
     def run(self, cycles: int, fails: bool = False, seconds: int = 2) -> None:
-        """Some cycles; if writes fail, the admission of newcomers does."""
+        """Some cycles; what is admitted is written, or the write fails."""
         for _ in range(cycles):
             self.now += seconds
             self.scheduler.tick(self.now)
             changed: dict[str, Workload] = {}
             for decision in self.scheduler.cycle(self.now):
                 assert not isinstance(decision, Replace)
-                if isinstance(decision, Admit) and fails and not decision.workload.reserved:
+                if isinstance(decision, Admit) and fails:
                     self.scheduler.failed(decision.workload, self.now)
                 elif isinstance(decision, Admit | Preempt | Wait | Evict):
                     one, _ = carried_out(self.scheduler.world, decision, self.now)[0]
@@ -202,8 +234,6 @@ class Events(RuleBasedStateMachine):
 
     @invariant()
     def is_what_the_objects_make_it(self) -> None:
-        if not self.queues:
-            return
         anew = self.built()
         assert usage(self.scheduler) == usage(anew)
         assert room(self.scheduler) == room(anew)
@@ -212,14 +242,13 @@ class Events(RuleBasedStateMachine):
 
     @invariant()
     def everybody_stands_where_they_belong(self) -> None:
-        for key, one in self.known.items() if self.queues else ():
-            assert (key in self.scheduler.world.ledger) == one.reserved
-            waits = self.scheduler.lines.get(key) is not None
-            assert waits == (one.active and not one.reserved)
-        if self.queues:
-            held = {key for key, one in self.known.items() if one.reserved}
-            assert set(self.scheduler.world.ledger.holdings) == held
-            assert not any(self.scheduler.world.ledger.is_assumed(key) for key in held)
+        held = {key for key, one in self.known.items() if one.reserved}
+        assert set(self.scheduler.world.ledger.holdings) == held
+        assert not any(self.scheduler.world.ledger.is_assumed(key) for key in held)
+        for key, one in self.known.items():
+            waits = one.active and not one.reserved
+            assert (self.scheduler.lines.get(key) is not None) == (waits and one.queue in self.queues)
+            assert (key in self.scheduler.lines.homeless) == (waits and one.queue in self.gone)
 
 
 def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:

@@ -294,13 +294,11 @@ class TestSecondPass:
             hosts.add(given.topology.values)
         assert hosts == {(("h1",),), (("h2",),)}
 
-    @pytest.mark.xfail(strict=True, reason="the re-check of a second pass leaves out places among a node's pods")
     def test_two_at_once_do_not_get_more_places_than_a_node_has(self) -> None:
         built = provisioned("h1", pods=1, queues="ab")
         play = reserved(built, workload("w", "a", constraint=HERE), workload("v", "b", constraint=HERE))
         assert len([one for one in play.cycle(9.0) if isinstance(one, Admit)]) == 1
 
-    @pytest.mark.xfail(strict=True, reason="a second pass whose write failed gives up the quota that it holds")
     def test_if_the_write_of_its_places_fails_it_still_holds_its_quota(self) -> None:
         built = provisioned("h1")
         play = reserved(built, workload("w", count=2, constraint=HERE))
@@ -310,7 +308,6 @@ class TestSecondPass:
         assert built.world.node_of("a").usage == {("placed", GPU): 2}
         assert in_line(built) == set()
 
-    @pytest.mark.xfail(strict=True, raises=KeyError, reason="a second pass looks up a ClusterQueue that is gone")
     def test_a_queue_that_is_gone_does_not_keep_others_from_being_scheduled(self) -> None:
         built = provisioned("h1")
         play = reserved(built, workload("w", count=2, constraint=HERE))

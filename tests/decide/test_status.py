@@ -75,8 +75,15 @@ class TestAdmission:
         _, events = admitted(workload("w", created=LONG_AGO))
         assert events[0].message.endswith("wait time since queued was 9223372037s")
 
+    def test_checks_that_are_not_listed_yet_leave_admitted_unsaid(self) -> None:
+        after, _ = admitted(workload("w"), checked("c"))
+        assert after.reserved
+        assert "Admitted" not in after.status.conditions
+
     def test_with_checks_to_come_quota_is_reserved_only(self) -> None:
-        after, events = admitted(workload("w"), checked("c"))
+        one = workload("w")
+        listed = replace(one, status=replace(one.status, checks=(Check("c", "Pending"),)))
+        after, events = admitted(listed, checked("c"))
         assert after.reserved
         assert after.status.conditions["Admitted"] == Condition(
             False, "UnsatisfiedAdmissionChecks", "The workload has not all checks ready", 60.0

@@ -79,11 +79,18 @@ def test_what_is_held_at_the_end_is_within_quota(cluster: Cluster) -> None:
     assert all(amount <= there[key] for key, amount in used.items())
 
 
+def preemptions(story: Story) -> set[tuple[str, str]]:
+    """Who was preempted by whom."""
+    return {(step.workload.key, step.by.key) for step in story.steps if step.kind is Kind.PREEMPTED and step.by}
+
+
 @EXAMPLES
 @given(cluster=clusters())
-def test_told_again_from_its_end_nothing_happens(cluster: Cluster) -> None:
+def test_told_again_from_its_end_nothing_new_happens(cluster: Cluster) -> None:
+    """Only a preemption that would go on for ever, depending on who is looked at together, may come again."""
     story = told(cluster)
     if story.cut:
         return
     again = play(cluster.scheduler(), story.workloads.values(), NOW)
-    assert again.steps == []
+    assert preemptions(again) <= preemptions(story)
+    assert preemptions(again) or not again.steps

@@ -157,7 +157,6 @@ class TestMirrors:
         made.put_flavor(PLACED)
         assert room(made) == 5
 
-    @pytest.mark.xfail(strict=True, reason="a holding keeps only places of flavors that were known when it was made")
     def test_a_flavor_that_comes_after_its_workloads_finds_their_places_in_use(self) -> None:
         made = world(placed=False)
         made.confirm(on_h1("w", 3))

@@ -7,18 +7,15 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs import requests
 from closeknit.model.gates import Gates
-from closeknit.model.mistake import InputError
 from closeknit.model.quota import FlavorResource
 from closeknit.model.settings import Settings
-from closeknit.observe.cluster_state import Asked, ClusterState, add_jobs, cluster_state
+from closeknit.observe.cluster_state import ClusterState, cluster_state
 from closeknit.observe.manifests import read_manifests
 
 from .written import (
     GPU,
     QUEUE,
-    RACK,
     cluster_queue,
     flavor,
     folder,
@@ -44,10 +41,6 @@ def state_of(path: Path, *objects: dict[str, Any]) -> ClusterState:
 
 def said(state: ClusterState) -> list[str]:
     return [str(warning) for warning in state.warnings]
-
-
-def asked(state: ClusterState, *jobs: dict[str, Any]) -> list[Asked]:
-    return add_jobs(state, requests((("job.yaml", one) for one in jobs), GATES).jobs, NOW)
 
 
 # Queues
@@ -251,123 +244,9 @@ def test_a_group_of_pods_whose_workload_is_there_counts_once(tmp_path: Path) -> 
     assert said(state) == [], "that one of its pods is missing is not our affair then"
 
 
-# Pods
-
-
-def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
-    notes = {"kueue.x-k8s.io/podset-required-topology": RACK, **meta.pop("annotations", {})}
-    return pod(name, host, annotations=notes, **meta)
-
-
-def free(state: ClusterState, host: str) -> int:
-    """Gpus that are left on a node once everybody holds what it holds."""
-    for one in state.workloads.values():
-        state.scheduler.put(one, NOW)
-    snapshot = state.scheduler.world.snapshot("gpu")
-    assert snapshot is not None
-    return int(snapshot.remaining[snapshot.index[GPU], snapshot.tree.leaf_of[(host,)]])
-
-
-def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path: Path) -> None:
-    state = state_of(
-        tmp_path,
-        *placing_cluster(),
-        workload("w", 2, holds="cq", hosts={"n1": 2}),
-        placed_pod("w-0", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
-        placed_pod("w-1", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
-        pod("daemon", "n1", 1),
-    )
-    assert free(state, "n1") == 8 - 2 - 1
-    assert said(state) == []
-
-
-def test_one_whose_workload_is_not_there_is_not_counted_but_warned_of(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
-    assert free(state, "n1") == 8
-    assert said(state)[0].startswith(
-        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); they are not counted"
-    )
-
-
-def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_workload(tmp_path: Path) -> None:
-    """Through an annotation, through the uid of a job, and through the JobSet that owns the job."""
-    job_owner = [{"kind": "Job", "name": "train", "uid": "uid-of-train"}]
-    child = job("child", uid="c", queue=None, ownerReferences=[{"kind": "JobSet", "name": "s", "uid": "uid-of-set"}])
-    state = state_of(
-        tmp_path,
-        *placing_cluster(),
-        workload("job-train-abcde", 2, holds="cq", owner="train"),
-        workload("jobset-set-abcde", 1, holds="cq", owner="set"),
-        workload("waiting", 1),
-        child,
-        pod("a", "n1", annotations={"kueue.x-k8s.io/workload": "job-train-abcde"}),
-        pod("b", "n1", ownerReferences=job_owner),
-        pod("c", "n1", ownerReferences=[{"kind": "Job", "name": "child", "uid": "c"}]),
-        pod("d", "n1", annotations={"kueue.x-k8s.io/workload": "waiting"}),
-        pod("e", "n1"),
-    )
-    assert state.pods_of == {
-        "default/job-train-abcde": ["default/a", "default/b"],
-        "default/jobset-set-abcde": ["default/c"],
-    }
-    assert free(state, "n1") == 8 - 5
-
-
-def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *placing_cluster(), pod("lost", "n9"))
-    assert said(state) == ["pods run on nodes that were not given: n9; give all nodes"]
-
-
 def test_a_topology_without_nodes_is_warned_of(tmp_path: Path) -> None:
     state = state_of(tmp_path, namespace("default"), topology(), flavor(topology="dc"), cluster_queue("cq"))
     assert said(state) == ["there are no Nodes, so no flavor with a topology has room; give them too"]
-
-
-# Jobs that are asked about
-
-
-def test_given_jobs_come_after_all_others_the_first_of_them_oldest(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *small_cluster(), workload("old"))
-    first, second = asked(state, job("first"), job("second"))
-    times = [state.workloads[key].created for key in ("default/old", first.key, second.key)]
-    assert times == sorted(times)
-    assert len(set(times)) == 3
-    assert (str(first.name), first.where) == ("Job default/first", "job.yaml")
-
-
-def test_the_same_job_twice_is_two_jobs(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *small_cluster())
-    found = asked(state, job("train"), job("train"))
-    assert [str(one.name) for one in found] == ["Job default/train", "Job default/train (2)"]
-    assert len(state.workloads) == 2
-
-
-@pytest.mark.parametrize("uid", ["", "uid-of-train"])
-def test_a_given_job_that_is_in_the_cluster_is_not_counted_twice(tmp_path: Path, uid: str) -> None:
-    state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"))
-    given = job("train", uid=uid)
-    assert [one.key for one in asked(state, given)] == ["default/job-train-abcde"]
-    assert len(state.workloads) == 1
-    assert "is in the cluster already" in state.notes[0]
-
-
-def test_a_job_of_the_same_name_in_another_namespace_is_another_job(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"))
-    asked(state, job("train", namespace="team"))
-    assert len(state.workloads) == 2
-
-
-def test_mistakes_of_given_jobs_are_raised_together(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *small_cluster(), local_queue("other", "cq"))
-    high = {"kueue.x-k8s.io/priority-class": "high"}
-    with pytest.raises(InputError) as raised:
-        asked(state, job("one", queue=None), job("two", labels=high))
-    assert [str(mistake) for mistake in raised.value.mistakes] == [
-        "job.yaml: Job default/one: metadata.labels[kueue.x-k8s.io/queue-name]: is missing, and namespace default has "
-        "no LocalQueue called default; give one of the LocalQueues of namespace default: main, other",
-        'job.yaml: Job default/two: metadata.labels[kueue.x-k8s.io/priority-class]: is "high", but there is no such '
-        "WorkloadPriorityClass; the cluster has no WorkloadPriorityClass: create it",
-    ]
 
 
 def test_quota_in_use_is_what_workloads_hold(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ FREED = {
     Event.PRIORITY_CHANGED,
 }
 CHANGED = {
+    Event.LIMITS_CHANGED,
     Event.QUEUE_CHANGED,
     Event.COHORT_CHANGED,
     Event.CHECK_CHANGED,
@@ -42,7 +43,10 @@ topologies may help anybody; whoever waits for what nobody knows is woken by eve
 
 REACH = {
     **dict.fromkeys(FREED | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
-    **dict.fromkeys(ROOM | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED}, Reach.EVERYWHERE),
+    **dict.fromkeys(
+        ROOM | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED, Event.LIMITS_CHANGED},
+        Reach.EVERYWHERE,
+    ),
     Event.CHECK_CHANGED: Reach.QUEUE,
 }
 

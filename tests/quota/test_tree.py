@@ -228,7 +228,6 @@ class TestUnlimited:
     def test_who_asks_for_what_is_unlimited_does_not_borrow(self) -> None:
         assert not two((UNLIMITED,), (1,)).queues["a"].borrows_with(FR, 10**18)
 
-    @pytest.mark.xfail(strict=True, reason="QuotaNode.available subtracts usage from unlimited local quota as a number")
     def test_what_an_unlimited_queue_keeps_for_itself_stays_unlimited_in_use(self) -> None:
         tree = used(two((UNLIMITED, None, 4), (1,)), a=7)
         assert tree.queues["a"].local_available(FR) == UNLIMITED

@@ -15,10 +15,9 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.name import Name
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.request import Constraint
-from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Workload
-from closeknit.report.what_if import MOST_STEPS, MOST_WAITING, Answer, as_data, narrative, where
-from decide.objects import DEFAULT, GPU, part, queue, scheduler, workload
+from closeknit.report.what_if import MOST_STEPS, MOST_WAITING, Answer, narrative, where
+from decide.objects import GPU, part, queue, scheduler, workload
 from decide.test_what_if import NOW, RACK, back_and_forth, checked, on, racks, running
 
 BY_PRIORITY = Preemption(within_queue="LowerPriority")
@@ -161,54 +160,3 @@ def test_many_steps_and_many_who_wait_are_cut_short_but_not_those_asked_about() 
     assert any("Job default/mine is admitted" in line for line in shown)
     assert "  … and 4 more steps; -o wide shows them all" in shown
     assert "  … and 3 more; -o wide shows them all" in shown
-
-
-# As data
-
-
-def test_data_of_an_admission_has_flavors_and_places() -> None:
-    found = as_data(answer(racks(), [workload("one", count=3, constraint=Constraint(required=RACK))]))
-    assert (found["now"], found["admitted"], found["cut"], found["waiting"]) == ("then", True, False, [])
-    (job,) = found["jobs"]
-    assert job["job"] == {"kind": "Job", "namespace": "default", "name": "one", "file": "j.yaml"}
-    assert (job["workload"], job["state"], job["clusterQueue"]) == ("default/one", "Admitted", "a")
-    (pod_set,) = job["podSets"]
-    assert (pod_set["flavors"], pod_set["resources"], pod_set["level"]) == ({GPU: DEFAULT}, {GPU: 3}, HOSTNAME)
-    assert pod_set["domains"] == [{"path": ["r-n1", "n1"], "pods": 3}]
-    assert pod_set["assignment"]["levels"] == [HOSTNAME]
-    (step,) = found["steps"]
-    assert (step["step"], step["kind"], step["podSets"]) == (1, "Admitted", job["podSets"])
-
-
-def test_data_of_a_preemption_has_the_exact_words() -> None:
-    built = scheduler([queue("a", 10, preemption=BY_PRIORITY)])
-    found = as_data(answer(built, [workload("high", count=8, priority=5)], running("low", 6)))
-    step = found["steps"][0]
-    assert (step["kind"], step["reason"], step["by"]["workload"]) == ("Preempted", "InClusterQueue", "default/high")
-    assert step["message"] == (
-        "Preempted to accommodate a workload (UID: high, JobUID: UNKNOWN) due to prioritization in the ClusterQueue; "
-        "preemptor path: /a; preemptee path: /a"
-    )
-    (waits,) = found["waiting"]
-    assert (waits["workload"], waits["reason"], waits["holdsQuota"]) == ("default/low", "WaitingForQuota", False)
-    assert waits["message"].endswith("4 more needed")
-    assert waits["remedy"]
-
-
-def test_data_of_one_who_holds_quota_and_waits() -> None:
-    found = as_data(answer(checked(), [workload("one")], checks_ready=False))
-    (job,) = found["jobs"]
-    assert (job["state"], job["reason"], found["admitted"]) == ("QuotaReserved", "UnsatisfiedAdmissionChecks", False)
-    assert found["waiting"][0]["holdsQuota"]
-
-
-def test_data_of_one_that_is_like_another_names_it() -> None:
-    alike = [workload(f"like-{number}", count=3, created=float(number)) for number in range(2)]
-    found = as_data(answer(scheduler([queue("a", 4)]), alike, running("old", 2)))
-    assert found["jobs"][1]["like"]["workload"] == "default/like-0"
-    assert found["jobs"][1]["like"]["message"] == found["jobs"][0]["message"]
-
-
-def test_data_names_queues_that_admit_nothing() -> None:
-    found = as_data(answer(scheduler([queue("a", 4, stop="Hold")]), [workload("one")]))
-    assert [(one["clusterQueue"], one["reason"]) for one in found["inactive"]] == [("a", "Stopped")]

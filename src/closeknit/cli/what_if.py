@@ -10,8 +10,9 @@ from ..decide.obstacles import Obstacles
 from ..decide.what_if import Options, Story, play
 from ..dialects import timestamps
 from ..model.mistake import refuse
-from ..observe.cluster_state import add_jobs
-from ..report.what_if import Answer, as_data, narrative
+from ..observe.given_jobs import add_jobs
+from ..report.what_if import Answer, narrative
+from ..report.what_if_data import as_data
 from .cluster import KUBECTL, check_stdin, cluster_options, load, tell
 from .jobs import read_jobs
 from .output import OUTPUT, emit, write

@@ -10,9 +10,9 @@ A job counts once: where its Workload is there too, the Workload speaks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ..cluster.files import identity
 from ..decide.activity import PROVISIONING
@@ -25,13 +25,13 @@ from ..dialects.kueue.jobs import Job, read, workload_name
 from ..dialects.kueue.objects.rules import CREATE_CHECKS
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.gates import Gates
-from ..model.mistake import InputError, Mistake
+from ..model.mistake import Mistake
 from ..model.name import Name
 from ..model.resources import Resources
 from ..model.settings import Settings
 from ..model.workload import LONG_AGO, Workload
-from .manifests import BoundPod, Found, Manifests, Raw
-from .nodes import name_some
+from .manifests import Found, Manifests, Raw
+from .pod_owners import PodOwners
 from .workloads import Surroundings, workload_of
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -41,21 +41,7 @@ GROUP_OF_PODS = "Pod group"
 ENDED = ("Complete", "Completed", "Succeeded", "Failed")
 """Conditions by which the kinds of jobs say that they are over."""
 
-GENERATIONS = 10
-"""How far up owners are followed."""
-
-STEP = 1e-6
-"""Between the times at which jobs of one request are taken to be made."""
-
 T = TypeVar("T")
-
-
-class Asked(NamedTuple):
-    """A job that was given: the key of its Workload, what it is called, and the file."""
-
-    key: str
-    name: Name
-    where: str
 
 
 @dataclass(slots=True)
@@ -100,58 +86,15 @@ def cluster_state(found: Manifests, gates: Gates, settings: Settings) -> Cluster
     filler.fill_queues()
     filler.fill_workloads()
     filler.fill_jobs()
-    filler.trace_pods()
+    owners = PodOwners(state.workloads, state.by_uid, filler.parents)
+    owners.trace(found)
+    state.pods_of = owners.others
+    state.warnings += owners.warnings
     filler.look_for_gaps()
     return state
 
 
-def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked]:
-    """Put given jobs in line, the first of them oldest; every mistake in them is raised together."""
-    asked: list[Asked] = []
-    mistakes: list[Mistake] = []
-    copies: dict[str, int] = {}
-    there = [_present(state, job) for job in jobs]
-    for number, (job, present) in enumerate(zip(jobs, there, strict=True)):
-        name = Name(job.kind, job.namespace, job.name)
-        if present is not None:
-            state.notes.append(
-                f"{name} is in the cluster already, and its Workload {present} is shown; "
-                "to ask about a second job like it, give it another name"
-            )
-            asked.append(Asked(present, name, job.where))
-            continue
-        state.ensure_namespace(job.namespace)
-        made = workload_of(job, state.around, state.gates, now + number * STEP)
-        if not isinstance(made, Workload):
-            mistakes += made
-            continue
-        made, name = _numbered(made, name, copies)
-        state.workloads[made.key], state.names[made.key] = made, name
-        asked.append(Asked(made.key, name, job.where))
-    if mistakes:
-        raise InputError(mistakes)
-    return asked
-
-
-def _numbered(made: Workload, name: Name, copies: dict[str, int]) -> tuple[Workload, Name]:
-    """The second job of the same name is called `train (2)`."""
-    number = copies[made.key] = copies.get(made.key, 0) + 1
-    if number == 1:
-        return made, name
-    return replace(made, name=f"{made.name}-{number}"), name._replace(name=f"{name.name} ({number})")
-
-
-def _present(state: ClusterState, job: Job) -> str | None:
-    """The Workload in the cluster that is this job's: by the job's uid, or by the name that it would have."""
-    if job.standing.uid in state.by_uid:
-        return state.by_uid[job.standing.uid]
-    for name in (job.workload, job.standing.prebuilt):
-        if f"{job.namespace}/{name}" in state.workloads:
-            return f"{job.namespace}/{name}"
-    return state.by_stem.get(_stem(f"{job.namespace}/{job.workload}"))
-
-
-def _stem(key: str) -> str:
+def stem(key: str) -> str:
     """The name of a Workload without the hash at its end, which depends on the uid of its owner."""
     return key.rpartition("-")[0]
 
@@ -267,7 +210,7 @@ class _Filler:
             self.state.names[one.key] = Name(GROUP_OF_PODS, one.namespace, one.name)
         elif owners:
             self.state.names[one.key] = Name(str(owners[0].get("kind")), one.namespace, str(owners[0].get("name")))
-            self.state.by_stem[_stem(one.key)] = one.key
+            self.state.by_stem[stem(one.key)] = one.key
         else:
             self.state.names[one.key] = Name("Workload", one.namespace, one.name)
 
@@ -309,41 +252,6 @@ class _Filler:
             self.state.workloads[made.key], self.state.names[made.key] = made, name
             if job.standing.uid:
                 self.state.by_uid[job.standing.uid] = made.key
-
-    # Pods
-
-    def trace_pods(self) -> None:
-        """Which pods go when a workload stops, and which were placed by topology for a workload that is not here."""
-        strays = []
-        for bound in self.found.pods:
-            key = self._workload_of(bound)
-            holds = key is not None and self.state.workloads[key].reserved
-            if not bound.by_topology:
-                if key is not None and holds:
-                    self.state.pods_of.setdefault(key, []).append(bound.key)
-            elif not holds:
-                strays.append(f"Pod {bound.key}")
-        if strays:
-            text = f"pods placed by topology whose Workload holds no quota here: {len(strays)} ({name_some(strays)})"
-            self._warn(Mistake(text, "they are not counted on their nodes; give all Workloads to have them counted"))
-        missing = {one.pod.node for one in self.found.pods} - self.found.nodes.keys()
-        if missing and self.found.nodes:
-            text = f"pods run on nodes that were not given: {name_some(sorted(missing))}"
-            self._warn(Mistake(text, "give all nodes"))
-
-    def _workload_of(self, bound: BoundPod) -> str | None:
-        key = f"{bound.namespace}/{bound.workload}"
-        if key in self.state.workloads:
-            return key
-        uids: Iterable[str] = bound.owners
-        for _ in range(GENERATIONS):
-            found = next((self.state.by_uid[uid] for uid in uids if uid in self.state.by_uid), None)
-            if found is not None:
-                return found if found in self.state.workloads else None
-            uids = [parent for uid in uids for parent in self.parents.get(uid, ())]
-            if not uids:
-                break
-        return None
 
     # What is wrong, and what is missing
 

@@ -103,7 +103,7 @@ class QuotaNode:
         if limit is not None:
             lent = minus(subtree, local)
             above = min(above, plus(minus(lent, max(0, minus(usage, local))), limit))
-        return plus(local - usage, above) if local > usage else above
+        return plus(minus(local, usage), above) if local > usage else above
 
     def potentially_available(self, fr: FlavorResource) -> int:
         """What it could use if nothing in the tree were in use."""

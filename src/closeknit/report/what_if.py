@@ -1,10 +1,9 @@
-"""A story for people, who preempts whom and who waits for what, and the same as plain data."""
+"""A story for people: what happens in order, who preempts whom, who waits for what."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from ..decide.victims import Cause
 from ..decide.what_if import Kind, Step, Story
 from ..decide.world import World
 from ..model.assignment import Assignment
-from ..model.encoding import encode
 from ..model.name import Name
-from ..model.topology import Path
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -58,9 +55,6 @@ class Answer:
 
     def obstacle(self, one: Workload) -> Obstacle:
         return self.obstacles.of(one, tries=one.key in self.keys)
-
-
-# For people
 
 
 def narrative(answer: Answer, wide: bool = False) -> Iterator[str]:
@@ -135,7 +129,7 @@ def _pod_set(world: World, given: PodSetAssignment, one: Workload) -> str:
     text = f"{number}{_flavors(given)}"
     if given.topology is None:
         return text
-    snapshot = _snapshot(world, given)
+    snapshot = snapshot_of(world, given)
     what = "host" if given.topology.by_host else "domain"
     count = len(given.topology.values)
     text += f" on {count} {what}{'' if count == 1 else 's'}"
@@ -150,7 +144,7 @@ def _flavors(given: PodSetAssignment) -> str:
 
 
 def _together(snapshot: Snapshot, given: Assignment) -> str:
-    leaves = _leaves(snapshot, given)
+    leaves = leaves_of(snapshot, given)
     if not len(leaves):
         return ""
     if len(given.values) == 1:
@@ -161,12 +155,12 @@ def _together(snapshot: Snapshot, given: Assignment) -> str:
     return f", all in {'/'.join(snapshot.tree.path(level, snapshot.tree.ancestor(int(leaves[0]), level)))}"
 
 
-def _snapshot(world: World, given: PodSetAssignment) -> Snapshot | None:
+def snapshot_of(world: World, given: PodSetAssignment) -> Snapshot | None:
     """Of the flavor that it was placed in."""
     return next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
 
 
-def _leaves(snapshot: Snapshot, given: Assignment) -> IntArray:
+def leaves_of(snapshot: Snapshot, given: Assignment) -> IntArray:
     """Leaves of an assignment that are in the tree: a node may have gone since."""
     found = (snapshot.tree.leaf_of.get(path) for path in given.values)
     return np.array([leaf for leaf in found if leaf is not None], dtype=np.int64)
@@ -223,14 +217,14 @@ def _obstacle(answer: Answer, names: str, one: Workload, said: Obstacle) -> Iter
 
 
 def _inactive(answer: Answer) -> Iterator[str]:
-    found = list(_inactive_queues(answer))
+    found = list(inactive_queues(answer))
     if found:
         yield "ClusterQueues that admit nothing:"
     for name, reason, message, remedy in found:
         yield f"  {name}: {reason}: {message} Would help: {remedy}"
 
 
-def _inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
+def inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
     for name in answer.world.cluster_queues:
         why = answer.world.inactive(name)
         if why is not None:
@@ -257,105 +251,3 @@ def _summary(answer: Answer) -> str:
 
 def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
-
-
-# For machines
-
-
-def as_data(answer: Answer) -> dict[str, Any]:
-    return {
-        "now": answer.now or None,
-        "admitted": answer.all_admitted,
-        "cycles": answer.story.cycles,
-        "jobs": [_job(answer, key, file) for key, file in zip(answer.asked, answer.files, strict=True)],
-        "steps": [_step(answer, number, step) for number, step in enumerate(answer.story.steps, start=1)],
-        "waiting": [_waits(answer, one) for one in answer.waiting],
-        "inactive": [
-            {"clusterQueue": name, "reason": reason, "message": message, "remedy": remedy}
-            for name, reason, message, remedy in _inactive_queues(answer)
-        ],
-        "cut": bool(answer.story.cut),
-    }
-
-
-def _identity(answer: Answer, key: str) -> dict[str, Any]:
-    name = answer.name_of(key)
-    return {
-        "workload": key,
-        "job": {"kind": name.kind, "namespace": name.namespace, "name": name.name},
-    }
-
-
-def _job(answer: Answer, key: str, file: str) -> dict[str, Any]:
-    one = answer.workload(key)
-    value = _identity(answer, key)
-    value["job"]["file"] = file
-    value["state"] = "Admitted" if one.admitted else "QuotaReserved" if one.reserved else "Waiting"
-    value |= {"localQueue": one.local_queue, **_admission(answer, one)}
-    if not one.admitted:
-        value |= _said(answer, one)
-    return value
-
-
-def _waits(answer: Answer, one: Workload) -> dict[str, Any]:
-    return {
-        **_identity(answer, one.key),
-        "localQueue": one.local_queue,
-        "priority": one.priority,
-        "holdsQuota": one.reserved,
-        **_said(answer, one),
-    }
-
-
-def _said(answer: Answer, one: Workload) -> dict[str, Any]:
-    said = answer.obstacle(one)
-    value = {"reason": said.reason, "message": said.message, "remedy": said.remedy}
-    return {**value, "like": {"workload": said.like, "message": said.cause}} if said.like else value
-
-
-def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
-    value = {"step": number, "cycle": step.cycle, "kind": step.kind.value, **_identity(answer, step.workload.key)}
-    if step.kind in (Kind.ADMITTED, Kind.RESERVED, Kind.MOVED):
-        return {**value, **_admission(answer, step.workload)}
-    value["clusterQueue"] = step.queue
-    if step.by is not None:
-        value["by"] = {**_identity(answer, step.by.key), "clusterQueue": step.by_queue}
-    return {**value, "reason": step.reason, "message": step.message}
-
-
-def _admission(answer: Answer, one: Workload) -> dict[str, Any]:
-    admission = one.status.admission
-    if admission is None:
-        return {"clusterQueue": None, "podSets": []}
-    return {
-        "clusterQueue": admission.queue,
-        "podSets": [_pod_set_data(answer.world, given) for given in admission.pod_sets],
-    }
-
-
-def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "name": given.name,
-        "count": given.count,
-        "flavors": dict(given.flavors),
-        "resources": dict(sorted(given.usage.items())),
-        "level": None,
-        "assignment": None,
-        "domains": [],
-    }
-    if given.topology is None:
-        return value
-    by_prefix = "TASAssignmentsEncodingByHostnamePrefix" in world.gates
-    value["assignment"] = encode(given.topology, by_prefix)
-    snapshot = _snapshot(world, given)
-    value["domains"] = [{"path": _path(snapshot, path), "pods": pods} for path, pods in given.topology.domains]
-    if snapshot is not None:
-        level = common_level(snapshot, _leaves(snapshot, given.topology))
-        value["level"] = snapshot.topology.levels[level] if level >= 0 else None
-    return value
-
-
-def _path(snapshot: Snapshot | None, path: Path) -> list[str]:
-    """With all levels, where the node is still there to say so."""
-    leaf = None if snapshot is None else snapshot.tree.leaf_of.get(path)
-    return list(path if snapshot is None or leaf is None else snapshot.tree.path(snapshot.topology.lowest, leaf))

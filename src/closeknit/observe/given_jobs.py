@@ -1,0 +1,74 @@
+"""Jobs that somebody asks about, put in line behind everything that a cluster has.
+
+A job that the cluster has already is not a second one: its Workload there speaks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..dialects.kueue.jobs import Job
+from ..model.mistake import InputError, Mistake
+from ..model.name import Name
+from ..model.workload import Workload
+from .cluster_state import ClusterState, stem
+from .workloads import workload_of
+
+STEP = 1e-6
+"""Between the times at which the jobs are taken to be made."""
+
+
+class Asked(NamedTuple):
+    """A job that was given: the key of its Workload, what it is called, and the file."""
+
+    key: str
+    name: Name
+    where: str
+
+
+def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked]:
+    """Put given jobs in line, the first of them oldest; every mistake in them is raised together."""
+    asked: list[Asked] = []
+    mistakes: list[Mistake] = []
+    copies: dict[str, int] = {}
+    there = [_present(state, job) for job in jobs]
+    for number, (job, present) in enumerate(zip(jobs, there, strict=True)):
+        name = Name(job.kind, job.namespace, job.name)
+        if present is not None:
+            state.notes.append(
+                f"{name} is in the cluster already, and its Workload {present} is shown; "
+                "to ask about a second job like it, give it another name"
+            )
+            asked.append(Asked(present, name, job.where))
+            continue
+        state.ensure_namespace(job.namespace)
+        made = workload_of(job, state.around, state.gates, now + number * STEP)
+        if not isinstance(made, Workload):
+            mistakes += made
+            continue
+        made, name = _numbered(made, name, copies)
+        state.workloads[made.key], state.names[made.key] = made, name
+        asked.append(Asked(made.key, name, job.where))
+    if mistakes:
+        raise InputError(mistakes)
+    return asked
+
+
+def _numbered(made: Workload, name: Name, copies: dict[str, int]) -> tuple[Workload, Name]:
+    """The second job of the same name is called `train (2)`."""
+    number = copies[made.key] = copies.get(made.key, 0) + 1
+    if number == 1:
+        return made, name
+    return replace(made, name=f"{made.name}-{number}"), name._replace(name=f"{name.name} ({number})")
+
+
+def _present(state: ClusterState, job: Job) -> str | None:
+    """The Workload in the cluster that is this job's: by the job's uid, or by the name that it would have."""
+    if job.standing.uid in state.by_uid:
+        return state.by_uid[job.standing.uid]
+    for name in (job.workload, job.standing.prebuilt):
+        if f"{job.namespace}/{name}" in state.workloads:
+            return f"{job.namespace}/{name}"
+    return state.by_stem.get(stem(f"{job.namespace}/{job.workload}"))

@@ -1,0 +1,75 @@
+"""Whose pods run where, and how they count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from closeknit.observe.cluster_state import ClusterState
+
+from .test_cluster_state import NOW, said, state_of
+from .written import GPU, RACK, job, placing_cluster, pod, workload
+
+
+def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
+    notes = {"kueue.x-k8s.io/podset-required-topology": RACK, **meta.pop("annotations", {})}
+    return pod(name, host, annotations=notes, **meta)
+
+
+def free(state: ClusterState, host: str) -> int:
+    """Gpus that are left on a node once everybody holds what it holds."""
+    for one in state.workloads.values():
+        state.scheduler.put(one, NOW)
+    snapshot = state.scheduler.world.snapshot("gpu")
+    assert snapshot is not None
+    return int(snapshot.remaining[snapshot.index[GPU], snapshot.tree.leaf_of[(host,)]])
+
+
+def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path: Path) -> None:
+    state = state_of(
+        tmp_path,
+        *placing_cluster(),
+        workload("w", 2, holds="cq", hosts={"n1": 2}),
+        placed_pod("w-0", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
+        placed_pod("w-1", "n1", annotations={"kueue.x-k8s.io/workload": "w"}),
+        pod("daemon", "n1", 1),
+    )
+    assert free(state, "n1") == 8 - 2 - 1
+    assert said(state) == []
+
+
+def test_one_whose_workload_is_not_there_is_not_counted_but_warned_of(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
+    assert free(state, "n1") == 8
+    assert said(state)[0].startswith(
+        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); they are not counted"
+    )
+
+
+def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_workload(tmp_path: Path) -> None:
+    """Through an annotation, through the uid of a job, and through the JobSet that owns the job."""
+    job_owner = [{"kind": "Job", "name": "train", "uid": "uid-of-train"}]
+    child = job("child", uid="c", queue=None, ownerReferences=[{"kind": "JobSet", "name": "s", "uid": "uid-of-set"}])
+    state = state_of(
+        tmp_path,
+        *placing_cluster(),
+        workload("job-train-abcde", 2, holds="cq", owner="train"),
+        workload("jobset-set-abcde", 1, holds="cq", owner="set"),
+        workload("waiting", 1),
+        child,
+        pod("a", "n1", annotations={"kueue.x-k8s.io/workload": "job-train-abcde"}),
+        pod("b", "n1", ownerReferences=job_owner),
+        pod("c", "n1", ownerReferences=[{"kind": "Job", "name": "child", "uid": "c"}]),
+        pod("d", "n1", annotations={"kueue.x-k8s.io/workload": "waiting"}),
+        pod("e", "n1"),
+    )
+    assert state.pods_of == {
+        "default/job-train-abcde": ["default/a", "default/b"],
+        "default/jobset-set-abcde": ["default/c"],
+    }
+    assert free(state, "n1") == 8 - 5
+
+
+def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), pod("lost", "n9"))
+    assert said(state) == ["pods run on nodes that were not given: n9; give all nodes"]
