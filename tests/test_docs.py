@@ -84,6 +84,8 @@ def a_node(name: str) -> dict[str, Any]:
         "place train.yaml --nodes datacentre.yaml -o hostfile",
         "place sliced.yaml --nodes datacentre.yaml",
         "explain pretrain.yaml --nodes datacentre.yaml",
+        "what-if --cluster cluster urgent.yaml",
+        "queue --cluster cluster",
     ],
 )
 def test_what_the_tour_shows_is_what_is_printed(

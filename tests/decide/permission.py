@@ -35,14 +35,16 @@ class Court:
             return "in another tree"
         return _by_policy(rule.reclaim, one) or self._borrows_not(one) or self._by_cause(one, freed)
 
+    def borrows(self, node: str) -> bool:
+        """Whether a queue or cohort uses more than is its own of anything that the preemptor asks for."""
+        return any(self.reference.used(node, fr, self.held) > self.reference.subtree(node, fr) for fr in self.asked)
+
     def _borrows_not(self, one: Preempt) -> str | None:
         """Its queue, and under the classical rules every cohort up to the common one, uses more than is its own."""
         above = set(self.reference.path(f"q:{one.by_queue}"))
         path = [node for node in self.reference.path(f"q:{one.queue}") if node not in above]
         for node in path[:1] if self.cluster.fair else path:
-            if not any(
-                self.reference.used(node, fr, self.held) > self.reference.subtree(node, fr) for fr in self.asked
-            ):
+            if not self.borrows(node):
                 return f"{node} does not borrow"
         return None
 

@@ -49,21 +49,26 @@ def summed(pairs: Iterable[tuple[str, Asked]], start: Held | None = None, sign: 
 def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Iterator[str]:
     """What speaks against the preemptions of one cycle.
 
-    A plan that is made anew within the cycle sees what those before it were promised, or their victims gone, or both.
-    So a victim may be taken if it might be on what queues held at first, or on any of that.
+    A plan that is made anew within the cycle sees what those before it were promised, or their victims gone, or both,
+    so a victim may be taken if it might be on what queues held at first or on any of that. But whoever loses one has
+    to borrow by what it holds, and not only by what was promised to it.
     """
     asked = plans(decisions)
+    admitted = [asked[one.workload.key] for one in decisions if isinstance(one, Admit)]
     orders = [one for one in decisions if isinstance(one, Preempt)]
     losses = {one.victim.key: (one.queue, admitted_usage(one)) for one in orders}
     for one in orders:
+        wants = asked[one.by.key][1]
         freed = summed(losses[other.victim.key] for other in orders if other.by.key == one.by.key)
-        others = [plan for key, plan in asked.items() if key != one.by.key]
+        promised = summed((plan for key, plan in asked.items() if key != one.by.key), held)
         gone = [losses[other.victim.key] for other in orders if other.by.key != one.by.key]
-        promised, freed_too = summed(others, held), summed(gone, held, -1)
-        views = [held, promised, freed_too, summed(gone, promised, -1)] if others else [held]
-        found = [Court(cluster, view, asked[one.by.key][1]).objection(one, freed) for view in views]
+        views = [held, promised, summed(gone, held, -1), summed(gone, promised, -1)]
+        found = [Court(cluster, view, wants).objection(one, freed) for view in views]
         if all(found):
             yield f"{one.by.key} takes {one.victim.key}: {found[0]}"
+        really = [Court(cluster, view, wants).borrows(f"q:{one.queue}") for view in (held, summed(admitted, held))]
+        if one.queue != one.by_queue and not any(really):
+            yield f"{one.by.key} takes {one.victim.key}, whose queue holds only what is its own"
 
 
 def admitted_usage(one: Preempt) -> dict[FlavorResource, int]:

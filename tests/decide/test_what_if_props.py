@@ -13,7 +13,7 @@ from closeknit.model.workload import Workload, usage_of
 
 from .clusters import Cluster, clusters
 
-EXAMPLES = settings(max_examples=150)
+EXAMPLES = settings(max_examples=50)
 NOW = 100.0
 
 
