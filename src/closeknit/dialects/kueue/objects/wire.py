@@ -79,10 +79,10 @@ def moment(text: str | None) -> float:
 
 
 def weight(sharing: FairSharing | None) -> float:
-    """A share's weight; whoever says none has 1."""
+    """A share's weight; whoever says none has 1. What no float holds counts as the largest that one does well."""
     if sharing is None or sharing.weight is None:
         return 1.0
-    return nanos(str(sharing.weight)) / 1e9
+    return min(nanos(str(sharing.weight)), 10**300) / 1e9
 
 
 def convert(raw: Any, kind: type[T]) -> T:
