@@ -385,7 +385,8 @@ def test_a_cycle_of_cohorts(ask: Run) -> None:
     ran = ask(cluster, job("j"))
     assert ran.code == 3
     assert "CohortCycle" in ran.out
-    assert "change a Cohort's spec.parentName" in ran.out
+    assert "cohorts are their own ancestors: a → b → a" in ran.out
+    assert "give one of the Cohorts a, b another spec.parentName" in ran.out
 
 
 @pytest.mark.parametrize(

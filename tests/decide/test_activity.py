@@ -50,7 +50,7 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
     ("MultiKueueAdmissionCheckAppliedPerFlavor", "per flavor", checked("multi", flavors=(DEFAULT,))),
     ("MultiKueueWithProvisioningRequest", "can't be used together", checked("multi", "provision")),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
-    ("CohortCycle", "cohort m is its own ancestor", queue("a", 10, "m")),
+    ("CohortCycle", "cohorts are their own ancestors", queue("a", 10, "m")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
     ("Misconfigured", "no quota for cpu", uncovered()),
 ]

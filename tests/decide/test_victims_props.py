@@ -15,6 +15,7 @@ from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
 from closeknit.model.quota import FlavorResource
 from closeknit.model.request import PodSet, Request
+from closeknit.model.workload import Workload
 from closeknit.queue.waiting import Waiting, waiting
 from closeknit.state.ledger import Holding
 
@@ -56,13 +57,13 @@ def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Itera
     asked = plans(decisions)
     admitted = [asked[one.workload.key] for one in decisions if isinstance(one, Admit)]
     orders = [one for one in decisions if isinstance(one, Preempt)]
-    losses = {one.victim.key: (one.queue, admitted_usage(one)) for one in orders}
+    chosen = {one.workload.key: [held_by(each) for each in one.victims] for one in decisions if isinstance(one, Wait)}
     for one in orders:
         wants = asked[one.by.key][1]
-        freed = summed(losses[other.victim.key] for other in orders if other.by.key == one.by.key)
         promised = summed((plan for key, plan in asked.items() if key != one.by.key), held)
-        gone = [losses[other.victim.key] for other in orders if other.by.key != one.by.key]
+        gone = [held_by(other.victim) for other in orders if other.by.key != one.by.key]
         views = [held, promised, summed(gone, held, -1), summed(gone, promised, -1)]
+        freed = summed(chosen[one.by.key])
         found = [Court(cluster, view, wants).objection(one, freed) for view in views]
         if all(found):
             yield f"{one.by.key} takes {one.victim.key}: {found[0]}"
@@ -71,14 +72,14 @@ def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Itera
             yield f"{one.by.key} takes {one.victim.key}, whose queue holds only what is its own"
 
 
-def admitted_usage(one: Preempt) -> dict[FlavorResource, int]:
-    assert one.victim.status.admission is not None
+def held_by(one: Workload) -> tuple[str, Asked]:
+    assert one.status.admission is not None
     total: dict[FlavorResource, int] = {}
-    for each in one.victim.status.admission.pod_sets:
+    for each in one.status.admission.pod_sets:
         for resource, amount in each.usage.items():
             fr = FlavorResource(each.flavors[resource], resource)
             total[fr] = total.get(fr, 0) + amount
-    return total
+    return one.queue, total
 
 
 @each_way

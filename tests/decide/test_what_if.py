@@ -126,13 +126,24 @@ def test_whoever_waited_for_its_checks_before_is_admitted_now() -> None:
     assert happened(story) == ["one admitted"]
 
 
-def test_a_check_that_was_refused_does_not_turn_ready() -> None:
+@pytest.mark.parametrize("state", ["Rejected", "Retry"])
+def test_a_check_that_was_refused_does_not_turn_ready_and_its_workload_gives_back_its_quota(state: Any) -> None:
     one = running("one", 6)
     conditions = {"QuotaReserved": one.status.conditions["QuotaReserved"]}
-    status = replace(one.status, conditions=conditions, checks=(Check("paperwork", "Rejected", "no stamp"),))
+    status = replace(one.status, conditions=conditions, checks=(Check("paperwork", state, "no stamp"),))
     story = told(checked(), replace(one, status=status))
-    assert happened(story) == []
-    assert not story.workloads[one.key].admitted
+    assert happened(story) == ["one evicted"]
+    assert story.steps[0].message == f'Evicted due to AdmissionChecks in {state} state: "paperwork" (no stamp)'
+    assert not story.workloads[one.key].reserved
+
+
+def test_whoever_backs_off_is_in_line_again_once_its_time_has_come() -> None:
+    one = workload("one", count=6)
+    status = one.status.condition("Requeued", False, "PodsReadyTimeout", "too slow", 0.0)
+    waits = replace(one, status=replace(status, requeue_at=NOW + 1))
+    assert happened(told(checked(), waits)) == []
+    over = replace(one, status=replace(status, requeue_at=NOW))
+    assert happened(told(checked(), over)) == ["one admitted"]
 
 
 # Places

@@ -24,7 +24,8 @@ WAITS = 3
 @click.command(
     help=f"""Who would be admitted, preempted or kept waiting if these jobs were submitted.
 
-    JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads, each with a queue. They join the line of the cluster
+    JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads, each with a queue; without one, the cluster is played as
+    it is. They join, behind everybody else, the line of the cluster
     that --cluster describes, and the scheduler runs until nothing changes: a preempted job stops at once and is back
     in line, nothing that runs finishes, admission checks turn ready. Shown are, in order, who is admitted where, who
     is preempted by whom and why, and who waits, for what, and what would help. Nothing is written anywhere.
@@ -40,7 +41,7 @@ WAITS = 3
       closeknit what-if --cluster cluster.yaml train.yaml sweep.yaml --fair-sharing -o json
     """
 )
-@click.argument("jobs", nargs=-1, required=True, type=click.Path(), metavar="JOB.yaml...")
+@click.argument("jobs", nargs=-1, type=click.Path(), metavar="[JOB.yaml...]")
 @cluster_options
 @click.option(
     "--checks",
@@ -59,7 +60,7 @@ def command(jobs: tuple[str, ...], output: str | None, checks: str, now: str | N
     check_stdin(cluster["cluster"], jobs, cluster["config"])
     at = None if now is None else _moment(now)
     loaded, gates = load(**cluster)
-    given = read_jobs(jobs, gates)
+    given = read_jobs(jobs, gates) if jobs else []
     state = loaded.state
     if at is None:
         at = loaded.newest or 0.0

@@ -58,8 +58,22 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
                 text = f'there is no Topology "{topology}" for TAS flavor "{flavor}"'
                 yield "TopologyNotFound", text, f"create Topology {topology}, or name another in the flavor"
     if name in world.tree.cyclic:
-        yield "CohortCycle", f"cohort {queue.cohort} is its own ancestor", "change a Cohort's spec.parentName"
+        ring = cycle_above(world, queue.cohort)
+        text = f"cohorts are their own ancestors: {' → '.join([*ring, ring[0]])}"
+        yield "CohortCycle", text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
     yield from _mistakes(world, queue)
+
+
+def cycle_above(world: World, cohort: str) -> list[str]:
+    """The cohorts that form the cycle which is reached from this one."""
+    seen: list[str] = []
+    while cohort not in seen:
+        seen.append(cohort)
+        parent = world.cohorts.get(cohort)
+        cohort = parent.parent if parent is not None else cohort
+    ring = seen[seen.index(cohort) :]
+    first = ring.index(min(ring))
+    return ring[first:] + ring[:first]
 
 
 def _mistakes(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str]]:

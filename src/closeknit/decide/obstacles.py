@@ -22,7 +22,7 @@ from ..queue.wake import Why
 from .decision import Wait
 from .scheduler import Scheduler
 from .topology import ask
-from .what_if import Story
+from .what_if import BACKS_OFF, Story
 
 BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 FEW = 3
@@ -143,6 +143,12 @@ class Obstacles:
             requeued = one.status.conditions.get("Requeued")
             if requeued is not None and not requeued.holds:
                 message = f"Evicted: {requeued.message or requeued.reason}"
+                until = one.status.requeue_at
+                if requeued.reason in BACKS_OFF:
+                    later = (
+                        "when its checks allow" if until is None else f"in {until - self.now:.0f} s; try a later --now"
+                    )
+                    return Obstacle("PendingEvaluation", message, f"it is queued again {later}")
                 return Obstacle("PendingEvaluation", message, "it is not queued again by itself: see to its job")
             return Obstacle(
                 "PendingEvaluation", "Evicted, and not to be queued again yet", "wait, or give a later time"

@@ -74,6 +74,9 @@ class Options:
     watch: Callable[[Story], None] | None = None
 
 
+BACKS_OFF = ("PodsReadyTimeout", "AdmissionCheck")
+"""Evictions after which a workload is queued again when some time has passed."""
+
 PLAIN = Options()
 
 
@@ -122,6 +125,7 @@ class _Player:
         """Everybody takes their place; whoever holds quota that it has to give back does."""
         leaving: list[tuple[Workload, str, str]] = []
         for one in workloads:
+            one = _after_backoff(one, self.now)
             ending = _ending(self.scheduler, one) if one.reserved else None
             ready = one if ending else self._with_checks(one)
             self._observe(ready)
@@ -305,7 +309,22 @@ def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
     for kind, stop in stops:
         if stop == "HoldAndDrain" or (stop == "Hold" and not one.admitted):
             return f"{kind}Stopped", f"The {kind} is stopped"
+    for state in ("Rejected", "Retry"):
+        names = ", ".join(f'"{check.name}" ({check.message})' for check in status.checks if check.state == state)
+        if names:
+            reason = "DeactivatedDueToAdmissionCheck" if state == "Rejected" else "AdmissionCheck"
+            return reason, f"Evicted due to AdmissionChecks in {state} state: {names}"
     return None
+
+
+def _after_backoff(one: Workload, now: float) -> Workload:
+    """Whoever was evicted for a while is back in line once its time has come."""
+    requeued, until = one.status.conditions.get("Requeued"), one.status.requeue_at
+    waits = requeued is not None and not requeued.holds and requeued.reason in BACKS_OFF
+    if one.reserved or not waits or (until is not None and now < until):
+        return one
+    status = one.status.condition("Requeued", True, "BackoffFinished", "The backoff is over", now, one.generation)
+    return replace(one, status=replace(status, requeue_at=None))
 
 
 def _stopped(one: Workload, now: float) -> Workload:

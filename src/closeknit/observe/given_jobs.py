@@ -34,6 +34,8 @@ def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked
     mistakes: list[Mistake] = []
     copies: dict[str, int] = {}
     there = [_present(state, job) for job in jobs]
+    last = max((one.created for one in state.workloads.values()), default=now)
+    behind = max(now, last)
     for number, (job, present) in enumerate(zip(jobs, there, strict=True)):
         name = Name(job.kind, job.namespace, job.name)
         if present is not None:
@@ -44,7 +46,7 @@ def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked
             asked.append(Asked(present, name, job.where))
             continue
         state.ensure_namespace(job.namespace)
-        made = workload_of(job, state.around, state.gates, now + number * STEP)
+        made = workload_of(job, state.around, state.gates, behind + (number + 1) * STEP)
         if not isinstance(made, Workload):
             mistakes += made
             continue

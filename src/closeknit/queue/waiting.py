@@ -57,7 +57,7 @@ class Waiting:
     order: tuple[int, float, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.order = (-self.priority, self.time, self.workload.uid)
+        self.order = (-self.priority, self.time, self.workload.uid or self.workload.key)
 
     @property
     def key(self) -> str:

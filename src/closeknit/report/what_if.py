@@ -234,14 +234,16 @@ def inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
 def _summary(answer: Answer) -> str:
     keys = list(answer.keys)
     admitted = sum(answer.workload(key).admitted for key in keys)
-    if len(keys) == 1:
+    if not keys:
+        text = "no job was asked about"
+    elif len(keys) == 1:
         said = "is admitted" if admitted else "waits"
         text = f"{answer.name_of(keys[0])} {said}"
     elif admitted in (0, len(keys)):
         text = f"all {len(keys)} jobs that were asked about {'are admitted' if admitted else 'wait'}"
     else:
         text = f"{admitted} of {len(keys)} jobs that were asked about {'is' if admitted == 1 else 'are'} admitted"
-    preempted = sum(step.kind is Kind.PREEMPTED for step in answer.story.steps)
+    preempted = len({step.workload.key for step in answer.story.steps if step.kind is Kind.PREEMPTED})
     others = [one for key, one in answer.story.workloads.items() if key not in answer.keys and not one.finished]
     running = sum(one.admitted for one in others)
     if preempted:
