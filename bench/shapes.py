@@ -98,6 +98,7 @@ def full_cluster(nodes: int = 1000, groups: int = 8) -> tuple[Scheduler, Workloa
             requests = {"cpu": size * 1000, "memory": memory, **dict.fromkeys(more, size)}
             one = workload(f"wl-{number}", "cq", pods, Shape.of(requests), None, number, float(number))
             built.put(admitted(one, "cq", places, requests, float(number)), 0.0)
+    built.world.snapshot("tas")  # a mirror is kept up all along, not built for a cycle
     requests = {"cpu": 5000, "memory": 50 * GIB, **dict.fromkeys(more, 5)}
     shape = Shape.of(requests, {"node-group": "group-1"})
     return built, workload("pending", "cq", 200, shape, None, number + 1, float(number))
@@ -153,6 +154,7 @@ def gangs(nodes: int = 2000, count: int = 700) -> tuple[Scheduler, Workload]:
             held[host] += 1
     for host, gpus in held.items():
         built.world.put_pod(host, OtherPod(host, {GPU: 8 - gpus}))
+    built.world.snapshot("tas")
     return built, workload("pending", "cq", 200, shape, Constraint(unconstrained=True), 5_000, float(count))
 
 

@@ -320,6 +320,27 @@ class TestProgress:
         (given,) = play.known["default/w"].status.admission.pod_sets  # type: ignore[union-attr]
         assert given.flavors == {GPU: "one"}
 
+    @pytest.mark.xfail(strict=True, reason="by Kueue's rules two pod sets that are out of step go round in circles")
+    def test_nobody_goes_round_in_circles_in_front_of_others(self) -> None:
+        """Quota lets one of two pod sets into the first flavor, where there is no room; both fit the second."""
+        play = Play(placed(1, 4, quotas={"one": 2, "two": 9}))
+        play.put(running(workload("old"), "one", hosts={"h-one": 1}))
+        play.put(workload("pair", "a", 1, 1, part("x", 1, 1, self.HERE), part("y", 1, 1, self.HERE), priority=1))
+        play.put(workload("behind", constraint=self.HERE))
+        play.cycles(20)
+        assert play.admitted == {"old", "pair", "behind"}
+
+    @pytest.mark.xfail(strict=True, reason="by Kueue's rules no other flavor is tried once the walk has seen the last")
+    def test_where_all_flavors_were_looked_at_the_others_are_tried_for_places_too(self) -> None:
+        """Both would be borrowed, so both are looked at, and the first is taken; but only the second has room."""
+        play = Play(placed(1, 4, quotas={"one": 0, "two": 0}))
+        rule = Fungibility(when_can_borrow="TryNextFlavor")
+        play.scheduler.put_cluster_queue(queue("a", {"one": 0, "two": 0}, "r", fungibility=rule))
+        play.scheduler.put_cluster_queue(queue("b", {"one": 9, "two": 9}, "r"))
+        play.put(workload("w", count=3, constraint=self.HERE))
+        play.cycles(20)
+        assert play.admitted == {"w"}
+
     def test_a_flavor_without_topology_does_not_suit_who_asks_for_one(self) -> None:
         built = scheduler([queue("a")])
         assert refused(decide(built, workload("w", constraint=self.HERE))) == (

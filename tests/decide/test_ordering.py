@@ -8,12 +8,16 @@ import pytest
 
 from closeknit.decide.decision import Admit
 from closeknit.model.cluster_queue import ClusterQueue
+from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
+from closeknit.model.node import Node
 from closeknit.model.quota import Cohort, Quota
+from closeknit.model.request import Constraint
 from closeknit.model.settings import FAIR, Settings
+from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
 
-from .objects import DEFAULT, cohort, limited, queue, running, scheduler, workload
+from .objects import DEFAULT, GPU, cohort, limited, queue, running, scheduler, workload
 
 
 def first(
@@ -60,6 +64,13 @@ class TestClassical:
         ones = [workload("old", "a", 4, created=1.0), workload("high", "b", 4, priority=1, created=9.0)]
         off = {"PrioritySortingWithinCohort": False}
         assert first(TWO, *ones, cohorts=[FOUR], gates=off) == ["old"]
+
+    @pytest.mark.parametrize("fair", [False, True], ids=["classical", "fair"])
+    @pytest.mark.xfail(strict=True, reason="of equals of one second the one goes first whose queue was put in first")
+    def test_of_equals_made_in_the_same_second_it_does_not_count_which_queue_came_first(self, fair: bool) -> None:
+        ones = [workload("x", "a", 4), workload("y", "b", 4)]
+        one, other = (first(queues, *ones, cohorts=[FOUR], fair=fair) for queues in (TWO, TWO[::-1]))
+        assert one == other
 
     @pytest.mark.parametrize("fair", [False, True], ids=["classical", "fair"])
     def test_whoever_does_not_get_in_each_others_way_is_all_admitted(self, fair: bool) -> None:
@@ -111,6 +122,23 @@ class TestFair:
         members = [queue("a", 0, "r"), queue("b", 4), queue("c", 4, "s")]
         ones = [workload("x", "a", 4), workload("y", "b", 4), workload("z", "c", 4)]
         assert sorted(first(members, *ones, cohorts=[FOUR], fair=True)) == ["x", "y", "z"]
+
+    @pytest.mark.xfail(strict=True, reason="trees take their turns in the order in which their queues were put in")
+    def test_who_gets_the_last_place_does_not_depend_on_which_queue_came_first(self) -> None:
+        """Two queues without a cohort over one host with room for one."""
+        served = []
+        for order in ("ab", "ba"):
+            built = scheduler(
+                [queue(name, {"placed": 4}) for name in order],
+                flavors=[Flavor("placed", topology="t")],
+                topologies=[Topology("t", (HOSTNAME,))],
+                settings=Settings(FAIR),
+            )
+            built.world.put_node(Node("h", {HOSTNAME: "h"}, {GPU: 1, "pods": 9}))
+            for name in "ab":
+                built.put(workload(f"in-{name}", name, constraint=Constraint(required=HOSTNAME)), 0.0)
+            served.append([one.workload.name for one in built.cycle(0.0) if isinstance(one, Admit)])
+        assert served[0] == served[1]
 
 
 def test_a_limit_of_its_own_keeps_a_queue_from_borrowing_what_it_was_offered() -> None:

@@ -130,6 +130,23 @@ class TestWaking:
         play.cycles(5)
         assert play.admitted == {"other", "wb"}
 
+    @pytest.mark.xfail(
+        strict=True, reason="an event reaches its own tree, as in Kueue, though others use the same nodes"
+    )
+    def test_room_that_comes_free_wakes_whoever_waits_for_it_in_another_tree(self) -> None:
+        built = scheduler(
+            [queue("a", {"placed": 9}), queue("b", {"placed": 9})],
+            flavors=[Flavor("placed", topology="t")],
+            topologies=[Topology("t", (HOSTNAME,))],
+        )
+        built.world.put_node(Node("h1", {HOSTNAME: "h1"}, {GPU: 4, "pods": 9}))
+        play = Play(built)
+        play.put(running(workload("old", "a", 4), "placed", hosts={"h1": 4}), workload("w", "b", 4, constraint=HERE))
+        play.cycles(5)
+        play.finish("default/old")
+        play.cycles(5)
+        assert play.admitted == {"w"}
+
     def test_a_namespace_that_matches_now_wakes_who_waited_for_that(self) -> None:
         built = scheduler([queue("a", selector=None)])
         built.put(workload("w"), 0.0)

@@ -57,13 +57,14 @@ def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Itera
     asked = plans(decisions)
     admitted = [asked[one.workload.key] for one in decisions if isinstance(one, Admit)]
     orders = [one for one in decisions if isinstance(one, Preempt)]
-    chosen = {one.workload.key: [held_by(each) for each in one.victims] for one in decisions if isinstance(one, Wait)}
+    chosen = {one.workload.key: one.victims for one in decisions if isinstance(one, Wait)}
     for one in orders:
         wants = asked[one.by.key][1]
         promised = summed((plan for key, plan in asked.items() if key != one.by.key), held)
-        gone = [held_by(other.victim) for other in orders if other.by.key != one.by.key]
+        others = {each.key: each for by, victims in chosen.items() if by != one.by.key for each in victims}
+        gone = [held_by(each) for each in others.values()]
         views = [held, promised, summed(gone, held, -1), summed(gone, promised, -1)]
-        freed = summed(chosen[one.by.key])
+        freed = summed(map(held_by, chosen[one.by.key]))
         found = [Court(cluster, view, wants).objection(one, freed) for view in views]
         if all(found):
             yield f"{one.by.key} takes {one.victim.key}: {found[0]}"

@@ -19,7 +19,7 @@ from .fair_victims import fair
 from .flavors import Pins, Query, assign
 from .plan import Choice, Mode, Plan, PodSetPlan, Severity
 from .tighter import waits_for_tighter
-from .topology import Ask, Placed, asks, place_all, replace_all, room_test
+from .topology import Ask, Placed, Room, asks, place_all, replace_all
 from .victims import Borrowers, Search, Victim, classical
 from .world import World
 
@@ -162,8 +162,7 @@ def _victims(
         if wanted:
             _settle(plan, place_all(world, wanted))
 
-    has_room = room_test(world, wanted)
-    search = _search(world, entry, asked, contested, has_room, again)
+    search = _search(world, entry, asked, contested, Room(world, wanted), again)
     search.when_found = settle
     if "VictimsByDomain" in world.gates and wanted and not world.settings.fair_sharing:
         return by_domain(search, wanted)
@@ -179,18 +178,18 @@ def _search(
     entry: Waiting,
     asked: dict[FlavorResource, int],
     contested: frozenset[FlavorResource],
-    has_room: Callable[[], bool],
+    room: Room,
     again: Again | None,
 ) -> Search:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     gone, borrowers = (frozenset[str](), None) if again is None else (again.gone, again.borrowers)
-    return Search(world, entry, queue, node, asked, contested, has_room, gone, borrowers)
+    return Search(world, entry, queue, node, asked, contested, room, gone, borrowers)
 
 
 def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
     """What it would take to get this much of one resource, quota alone."""
     node = world.node_of(entry.queue)
-    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), lambda: True, again))
+    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), Room(world, []), again))
     if not victims:
         return Mode.NO_CANDIDATES, node.borrowing_height(fr, amount)[0]
     mark = world.tree.checkpoint()

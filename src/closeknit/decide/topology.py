@@ -6,10 +6,11 @@ gets is set aside in all of them before the next is placed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
+from ..engine.fit import passing
 from ..engine.gang import assume
 from ..engine.place import Result, has_room, place
 from ..engine.policy import Policy
@@ -22,8 +23,10 @@ from ..model.flavor import Flavor
 from ..model.request import PodSet, Request
 from ..model.shape import Shape, Toleration
 from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
+from ..state.ledger import Holding
 from ..state.mirror import Usage
 from ..state.snapshot import Snapshot
+from ..state.table import BoolArray
 from .activity import MULTIKUEUE, PROVISIONING
 from .flavors import Query, topology_only
 from .plan import Plan, PodSetPlan
@@ -186,17 +189,35 @@ def _place_in(world: World, flavor: str, pod_sets: list[PodSet], policy: Policy)
     return Placed({one.pod_set.name: one.assignment for one in result.outcomes if one.assignment is not None})
 
 
-def room_test(world: World, wanted: list[Ask]) -> Callable[[], bool]:
-    """A test, to be asked again and again, whether all of these could be placed now."""
-    if not wanted:
-        return lambda: True
-    flavors = {one.flavor for one in wanted}
-    if len(flavors) > 1:
-        return lambda: place_all(world, wanted).fits
-    snapshot = world.snapshot(flavors.pop())
-    assert snapshot is not None
-    request, policy = Request.of(one.pod_set for one in wanted), Policy(world.gates)
-    return partial(has_room, snapshot, request, policy)
+class Room:
+    """A test, to be asked again and again, whether some pod sets could be placed now.
+
+    `concerns` tells whom it is worth asking about: workloads on nodes that none of the pods may use make no difference.
+    """
+
+    def __init__(self, world: World, wanted: list[Ask]) -> None:
+        self.world, self.wanted = world, wanted
+        flavors = {one.flavor for one in wanted}
+        self.flavor = flavors.pop() if len(flavors) == 1 else ""
+        self.request, self.policy = Request.of(one.pod_set for one in wanted), Policy(world.gates)
+        self._passing: BoolArray | None = None
+
+    def __call__(self) -> bool:
+        if not self.wanted:
+            return True
+        snapshot = self.world.snapshot(self.flavor)
+        if snapshot is None:
+            return place_all(self.world, self.wanted).fits
+        return has_room(snapshot, self.request, self.policy)
+
+    def concerns(self, holding: Holding) -> bool:
+        snapshot = self.world.snapshot(self.flavor)
+        if snapshot is None:
+            return bool(self.wanted)
+        if self._passing is None:
+            self._passing = passing(snapshot, [one.pod_set.shape for one in self.wanted], self.policy)
+        here = (at for at, one in enumerate(holding.places) if one.flavor == self.flavor)
+        return any(self._passing[self.world.leaves_of(holding, at)[0]].any() for at in here)
 
 
 def _place_across(world: World, by_flavor: Mapping[str, list[PodSet]], policy: Policy) -> Placed:

@@ -18,6 +18,7 @@ from ..model.workload import Workload
 from ..queue.waiting import Waiting, effective_priority, queue_time
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
+from .topology import Room
 from .world import World
 
 
@@ -57,7 +58,7 @@ def nothing() -> None:
 class Search:
     """Who asks, for how much of what; `contested` is what others would have to give up.
 
-    `has_room` tells whether pods could be placed now; it is asked only when quota would do. While a search runs,
+    `room` tells whether pods could be placed now; it is asked only when quota would do. While a search runs,
     others only go, or come back; so what fits at its start fits all along, and only the rest is looked at.
     """
 
@@ -67,7 +68,7 @@ class Search:
     node: QuotaNode
     requests: Usage
     contested: frozenset[FlavorResource]
-    has_room: Callable[[], bool]
+    room: Room
     gone: frozenset[str] = frozenset()
     borrowers: Borrowers | None = None
     """If given, only these queues count as borrowing, and on what: others look so for what is promised to them."""
@@ -92,18 +93,24 @@ class Search:
     def fits(self, borrow: bool = True) -> bool:
         if not borrow and any(self.node.borrows_with(fr, amount) for fr, amount in self.borrowed):
             return False
-        return all(amount <= max(0, self.node.available(fr)) for fr, amount in self.short) and self.has_room()
+        return all(amount <= max(0, self.node.available(fr)) for fr, amount in self.short) and self.room()
 
     def take_away(self, holding: Holding) -> None:
         """As if the workload were gone, as far as this search looks."""
         if self.counts_quota:
             self.world.tree.remove(holding.queue, holding.usage)
-        self.world.charge_places(holding, -1)
+        if self.can_tell(holding):
+            self.world.charge_places(holding, -1)
 
     def put_back(self, holding: Holding) -> None:
         if self.counts_quota:
             self.world.tree.add(holding.queue, holding.usage)
-        self.world.charge_places(holding, 1)
+        if self.can_tell(holding):
+            self.world.charge_places(holding, 1)
+
+    def can_tell(self, holding: Holding) -> bool:
+        """Whether it makes a difference to this search if the workload is there."""
+        return self.counts_quota or self.room.concerns(holding)
 
     def holdings(self, queue: str) -> Iterator[Holding]:
         """Who of a queue holds anything that is contested."""
@@ -188,7 +195,7 @@ def run(
             continue
         search.take_away(one.holding)
         taken.append(one)
-        if search.fits(borrow):
+        if search.can_tell(one.holding) and search.fits(borrow):
             kept = needed(search, [each.holding for each in taken], borrow)
             when_found()
             for each in taken:
@@ -205,7 +212,7 @@ def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str
     keys = {holding.key for holding in taken}
     for holding in reversed(taken[:-1]):
         search.put_back(holding)
-        if search.fits(borrow):
+        if not search.can_tell(holding) or search.fits(borrow):
             keys.discard(holding.key)
         else:
             search.take_away(holding)

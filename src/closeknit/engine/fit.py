@@ -6,13 +6,13 @@ How a node counts is the policy's `fit`; this keeps the column, and knows which 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
-from ..state.table import IntArray
+from ..state.table import BoolArray, IntArray
 from .capacity import MOST, by_resources
 from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, CauseArray, Match
 from .policy import FitColumn, Policy
@@ -173,3 +173,11 @@ def fit_of(snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Poli
     assert isinstance(entry, Fit)
     entry.refresh()
     return entry
+
+
+def passing(snapshot: Snapshot, shapes: Iterable[Shape], policy: Policy) -> BoolArray:
+    """The leaves that may hold pods of any of these shapes, whatever is free there."""
+    found = np.zeros(snapshot.tree.leaves, dtype=np.bool_)
+    for shape in shapes:
+        found |= fit_of(snapshot, shape, None, policy).cause == PASSES
+    return found

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from closeknit.decide.fair_victims import fair
+from closeknit.decide.topology import Room
 from closeknit.decide.victims import Search, Victim, classical
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.model.quota import FlavorResource
@@ -148,4 +149,4 @@ def _search(case: Case) -> Search:
                     contested.add(fr)
     node = built.world.node_of(case["targetCQ"])
     queue = built.world.cluster_queues[case["targetCQ"]]
-    return Search(built.world, incoming, queue, node, requests, frozenset(contested), lambda: True)
+    return Search(built.world, incoming, queue, node, requests, frozenset(contested), Room(built.world, []))
