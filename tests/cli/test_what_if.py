@@ -95,6 +95,20 @@ def test_earlier_files_come_first_in_line(ask: Run) -> None:
     assert states == {"second": "Admitted", "first": "Waiting"}
 
 
+@pytest.mark.parametrize("now", [(), ("--now", "2026-02-01T00:00:00Z")], ids=["newest", "earlier"])
+def test_whoever_is_in_line_already_is_before_a_given_job(ask: Run, now: tuple[str, ...]) -> None:
+    ran = ask([*small_cluster(8), workload("first", 8)], job("second", 8), *now)
+    assert ran.code == 3
+    assert "Workload default/first is admitted" in ran.out
+
+
+def test_without_a_job_the_cluster_is_played_as_it_is(ask: Run) -> None:
+    ran = ask([*small_cluster(8), workload("first", 8)])
+    assert ran.code == 0
+    assert "Workload default/first is admitted" in ran.out
+    assert ran.out.splitlines()[-1] == "no job was asked about; others: 1 run, 0 wait"
+
+
 def test_yaml_says_what_json_says(ask: Run) -> None:
     arguments = placing_cluster(), job("train", 4, level=RACK)
     assert yaml.safe_load(ask(*arguments, "-o", "yaml").out) == json.loads(ask(*arguments, "-o", "json").out)

@@ -244,7 +244,8 @@ class Obstacles:
 def _of_quota(queue: ClusterQueue, wait: Wait) -> str:
     if wait.why is Why.LOST_ITS_PLACE:
         return "wait until others end"
-    ways = ["wait until others end", f"raise the quota of ClusterQueue {queue.name}"]
+    lacks_quota = "insufficient" in wait.message
+    ways = ["wait until others end", f"raise the quota of ClusterQueue {queue.name}" if lacks_quota else "add nodes"]
     rule = queue.preemption
     if rule.within_queue == "Never" and rule.reclaim in ("Never", ""):
         ways.append("let it preempt (spec.preemption)")
