@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
 from closeknit.decide.decision import Preempt
 from closeknit.model.cluster_queue import ClusterQueue, Preemption
 from closeknit.model.gates import Gates
@@ -159,7 +157,6 @@ class TestCohorts:
         ones = [old("x", "a2", 4), old("b1", "b", 4), old("b2", "b", 4, at=2.0), workload("w", "a", 4)]
         assert victims(self.MEMBERS, *ones, cohorts=heavy, rules=(FINAL_SHARE,)) == {"b2": "InCohortFairSharing"}
 
-    @pytest.mark.xfail(strict=True, reason="of cohorts with equal shares the one that was put in last gives")
     def test_which_of_two_equal_cohorts_gives_does_not_depend_on_which_came_first(self) -> None:
         members = [queue("a", 0, "r", preemption=ANY), queue("b", 0, "m"), queue("c", 0, "n")]
         ones = [old(f"{name}{at}", name, 2, at=float(at)) for name in "bc" for at in (1, 2)]

@@ -66,7 +66,6 @@ class TestClassical:
         assert first(TWO, *ones, cohorts=[FOUR], gates=off) == ["old"]
 
     @pytest.mark.parametrize("fair", [False, True], ids=["classical", "fair"])
-    @pytest.mark.xfail(strict=True, reason="of equals of one second the one goes first whose queue was put in first")
     def test_of_equals_made_in_the_same_second_it_does_not_count_which_queue_came_first(self, fair: bool) -> None:
         ones = [workload("x", "a", 4), workload("y", "b", 4)]
         one, other = (first(queues, *ones, cohorts=[FOUR], fair=fair) for queues in (TWO, TWO[::-1]))
@@ -123,7 +122,6 @@ class TestFair:
         ones = [workload("x", "a", 4), workload("y", "b", 4), workload("z", "c", 4)]
         assert sorted(first(members, *ones, cohorts=[FOUR], fair=True)) == ["x", "y", "z"]
 
-    @pytest.mark.xfail(strict=True, reason="trees take their turns in the order in which their queues were put in")
     def test_who_gets_the_last_place_does_not_depend_on_which_queue_came_first(self) -> None:
         """Two queues without a cohort over one host with room for one."""
         served = []

@@ -130,7 +130,6 @@ class TestWaking:
         play.cycles(5)
         assert play.admitted == {"other", "wb"}
 
-    @pytest.mark.xfail(strict=True, reason="as in Kueue, an event reaches its own tree, not others on the same nodes")
     def test_room_that_comes_free_wakes_whoever_waits_for_it_in_another_tree(self) -> None:
         built = scheduler(
             [queue("a", {"placed": 9}), queue("b", {"placed": 9})],

@@ -24,10 +24,12 @@ def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) ->
     first = "PrioritizePreemptorWorkloads" in world.gates
     by_priority = "PrioritySortingWithinCohort" in world.gates
 
-    def key(entry: Entry) -> tuple[bool, bool, int, int, float]:
+    def key(entry: Entry) -> tuple[bool, bool, int, int, float, str]:
         borrowing = 0 if entry.nomination is None else entry.plan.borrowing
         priority = -entry.waiting.priority if by_priority else 0
-        return not entry.is_second_pass, first and not is_preemptor(entry), borrowing, priority, entry.waiting.time
+        behind = first and not is_preemptor(entry)
+        _, time, last = entry.waiting.order
+        return not entry.is_second_pass, behind, borrowing, priority, time, last
 
     return iter(sorted(entries, key=key))
 
@@ -40,7 +42,7 @@ def _fair(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iter
             yield entry
     standing: Standing = {}
     while left:
-        first = next(iter(left.values()))
+        first = min(left.values(), key=lambda entry: entry.waiting.order)
         root = world.node_of(first.queue).root
         winner = _winner(world, root, left, is_preemptor, standing)
         del left[winner.queue]
@@ -48,7 +50,7 @@ def _fair(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iter
         _forget_below(world.node_of(winner.queue), standing)
 
 
-Standing = dict[tuple[str, QuotaNode], tuple[bool, bool, Share, int, float]]
+Standing = dict[tuple[str, QuotaNode], tuple[bool, bool, Share, int, float, str]]
 
 
 def _forget_below(queue: QuotaNode, standing: Standing) -> None:
@@ -83,7 +85,7 @@ def _stand(world: World, entry: Entry, queue: QuotaNode, is_preemptor: IsPreempt
     while node is not None:
         borrows = lends_first and any(amount and node.is_borrowing(fr) for fr, amount in entry.usage.items())
         share = share_of(node)
-        standing[entry.queue, node] = (not first, borrows, share, -entry.waiting.priority, entry.waiting.time)
+        standing[entry.queue, node] = (not first, borrows, share, *entry.waiting.order)
         node = node.parent
     world.tree.rollback(mark)
 

@@ -15,7 +15,7 @@ from ..model.settings import Settings
 from ..model.workload import Workload
 from ..queue.lines import Lines
 from ..queue.waiting import Waiting, waiting
-from ..queue.wake import RULES, Event, Reach, Stage, Why
+from ..queue.wake import FREED, RULES, Event, Reach, Stage, Why
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
@@ -99,7 +99,14 @@ class Scheduler:
     def wake(self, event: Event, queue: str, now: float) -> int:
         """Tell whoever waits that something happened to a queue, or to a workload of it."""
         queues = [queue] if RULES[event].reach is Reach.QUEUE else self.world.tree_of(queue)
+        if "WakeByReason" in self.world.gates and RULES[event].wakes is FREED and self._places_pods(queue):
+            queues += [name for name in self.world.cluster_queues if name not in queues and self._places_pods(name)]
         return self.wake_queues(event, queues, now)
+
+    def _places_pods(self, queue: str) -> bool:
+        """Whether workloads of a queue hold room on nodes, which those of other cohorts may wait for."""
+        known = self.world.cluster_queues.get(queue)
+        return known is not None and any(flavor in self.world.mirrors for flavor in known.flavors)
 
     def wake_queues(self, event: Event, queues: Iterable[str], now: float) -> int:
         return self.lines.wake(event, queues, self._matches, now)

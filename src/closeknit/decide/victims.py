@@ -190,12 +190,15 @@ def run(
     search.counts_quota = bool(search.short) or not borrow or any(one.top is not None for one in candidates)
     mark = search.world.checkpoint()
     taken: list[Candidate] = []
+    fits = search.fits(borrow)
     for one in candidates:
         if one.top is not None and ((borrow and one.only_without_borrowing) or spared(search, one)):
             continue
         search.take_away(one.holding)
         taken.append(one)
-        if search.can_tell(one.holding) and search.fits(borrow):
+        if search.can_tell(one.holding):
+            fits = search.fits(borrow)
+        if fits:
             kept = needed(search, [each.holding for each in taken], borrow)
             when_found()
             for each in taken:

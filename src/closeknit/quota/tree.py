@@ -190,7 +190,9 @@ class QuotaTree:
             if queue.parent is not None and queue.parent.name in lost:
                 self.cyclic.add(queue.name)
                 queue.parent = None
-        for node in [*self.queues.values(), *self.cohorts.values()]:
+        for node in sorted(
+            [*self.queues.values(), *self.cohorts.values()], key=lambda one: (not one.is_queue, one.name)
+        ):
             if node.parent is not None:
                 node.parent.children.append(node)
 
