@@ -88,3 +88,16 @@ def test_what_is_wrong_is_said_with_the_field(given: dict[str, Any], said: str) 
     found = wrong(**given)
     assert found
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"admissionFairSharing": {"usageHalfLifeTime": "5m"}}, "admissionFairSharing"),
+        ({"waitForPodsReady": {"blockAdmission": True}}, "waitForPodsReady.blockAdmission"),
+    ],
+)
+def test_what_is_not_heeded_is_said(given: dict[str, Any], field: str) -> None:
+    root = Field.root({"kind": "Configuration", **given})
+    configuration(root)
+    assert [warning.field for warning in root.report.warnings] == [field]

@@ -23,6 +23,9 @@ FILE = "controller_manager_config.yaml"
 STRATEGIES = (FINAL_SHARE, INITIAL_SHARE)
 CHECKS = ("BlockUndeclared", "IgnoreUndeclared")
 
+NOT_HEEDED = (("admissionFairSharing",), ("waitForPodsReady", "blockAdmission"), ("resources", "deviceClassMappings"))
+"""What changes who is admitted in Kueue, and does not here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -46,6 +49,9 @@ def configuration(root: Field) -> Configuration:
         strategy.text() == "IgnoreUndeclared",
         cast(Any, stamp.text("Eviction")),
     )
+    for path in NOT_HEEDED:
+        if root.at(*path).value not in (None, False, {}):
+            root.at(*path).warn("is not heeded here", "answers may differ from Kueue's")
     return Configuration(settings, _gates(root.at("featureGates")))
 
 
