@@ -20,3 +20,9 @@ def show(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
     return text + (f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else "") + "Z"
+
+
+@lru_cache(maxsize=64)
+def stamp(seconds: float) -> str:
+    """As objects carry it, in whole seconds: stamp(60.25) == "1970-01-01T00:01:00Z"."""
+    return show(int(seconds))

@@ -1,0 +1,483 @@
+"""Objects with Kubernetes' semantics, in memory: versions, conflicts, finalizers, owners, and a history to watch.
+
+The store is a list of changes in one order; its objects are what these changes add up to. A log, if there is one,
+gets every change too, and the file behind it always holds a beginning of that list: `commit` says how far. Nobody
+outside the process is told of a change before it is committed.
+
+    write ──▶ prepare ──▶ rules ──▶ versions ──▶ objects + history ──▶ log ──▶ commit ──▶ watchers, answers
+
+It reads no clock and draws no random ids: both are given to it, so that a run can be repeated exactly.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, Protocol
+
+from ...dialects import timestamps
+from ..errors import AlreadyExists, BadRequest, Conflict, Expired, Forbidden, Invalid, NotFound
+from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
+from ..port import (
+    Bind,
+    Change,
+    Create,
+    Delete,
+    Evict,
+    Key,
+    Patch,
+    PatchForm,
+    Propagation,
+    Raw,
+    Update,
+    Write,
+    key_of,
+)
+from . import eviction, ownership, patching
+
+HISTORY = 20_000
+"""How many changes can be watched again; who comes back from before that has to list anew."""
+
+NAME_TAIL = 5
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+KEEPING = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
+ENDED = ("Succeeded", "Failed")
+
+Verb = Literal["create", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to write. `manager` owns the fields that are written; without one nobody keeps track.
+
+    `trusted` is for writers of ours: the form of their objects is not looked at again. `warnings` collects what a
+    client should be told though its request was carried out.
+    """
+
+    manager: str = ""
+    trusted: bool = True
+    dry_run: bool = False
+    force: bool = False
+    validation: Literal["Strict", "Warn", "Ignore"] = "Ignore"
+    warnings: list[str] = field(default_factory=list)
+
+
+PLAIN = Options()
+
+
+class Rules(Protocol):
+    """What objects have to be like. `admit` gives the object with its defaults, or raises `errors.Refused`."""
+
+    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw: ...
+
+
+class NoRules:
+    """Everything is fine as it is."""
+
+    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+        return new
+
+
+class Log(Protocol):
+    """Where changes are kept for good."""
+
+    def append(self, change: Change) -> None: ...
+
+    def commit(self, version: int) -> None: ...
+
+
+class Ids(Protocol):
+    """Where names and identities come from."""
+
+    def uid(self) -> str: ...
+
+    def tail(self, length: int) -> str: ...
+
+
+class Store:
+    """All objects by kind, then by namespace and name. Read what you like, write through the methods only."""
+
+    def __init__(self, now: Callable[[], float], ids: Ids, rules: Rules | None = None, log: Log | None = None) -> None:
+        self.now, self.ids, self.log = now, ids, log
+        self.rules: Rules = rules or NoRules()
+        self.objects: dict[Kind, dict[tuple[str, str], Raw]] = {kind: {} for kind in KINDS}
+        self.history: deque[Change] = deque(maxlen=HISTORY)
+        self.version = 1
+        self.forgotten = 1
+        """The newest version that cannot be resumed from any more is the one before this."""
+        self._owned: dict[str, dict[Key, None]] = {}
+        self._committed = 1
+
+    # Reading
+
+    def find(self, kind: Kind, namespace: str, name: str) -> Raw | None:
+        return self.objects[kind].get((namespace, name))
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Raw:
+        found = self.objects[kind].get((namespace, name))
+        if found is None:
+            raise NotFound(f'{kind.resource} "{name}" not found', group=kind.group, kind=kind.plural, name=name)
+        return found
+
+    def all(self, kind: Kind, namespace: str = "") -> Iterator[Raw]:
+        """All objects of a kind, or those of a namespace, oldest key first."""
+        if not namespace:
+            return iter(self.objects[kind].values())
+        return (one for (of, _), one in self.objects[kind].items() if of == namespace)
+
+    def owned(self, uid: str, kind: Kind | None = None) -> list[Raw]:
+        """What names this object as an owner, in the order in which it came."""
+        keys = self._owned.get(uid, ())
+        return [self.objects[key.kind][key[1:]] for key in keys if kind is None or key.kind is kind]
+
+    def changes(self, after: int) -> list[Change]:
+        """What happened since a version; raises Expired if that is too long ago."""
+        if after + 1 < self.forgotten:
+            raise Expired(f"too old resource version: {after} ({self.forgotten - 1})")
+        newest = self.history[-1].version if self.history else self.version
+        return list(islice(self.history, len(self.history) - (newest - after), None)) if newest > after else []
+
+    # Writing
+
+    def carry_out(self, write: Write, options: Options = PLAIN) -> Raw:
+        match write:
+            case Create():
+                return self.create(write.kind, write.body, options)
+            case Update():
+                return self.update(write.kind, write.body, write.subresource, options)
+            case Patch():
+                return self.patch(write.key, write.body, write.form, write.subresource, _by(write, options))
+            case Delete():
+                return self.delete(
+                    write.key, write.uid, write.version, write.propagation, grace=write.grace, options=options
+                )
+            case Bind():
+                return self.bind(write.namespace, write.pod, write.node, write.uid, options)
+            case Evict():
+                return eviction.evict(self, write.namespace, write.pod, options)
+
+    def create(self, kind: Kind, body: Raw, options: Options = PLAIN, by_apply: bool = False) -> Raw:
+        meta = dict(body.get("metadata") or {})
+        name, prefix = meta.get("name"), meta.get("generateName")
+        if not name and not prefix:
+            raise Invalid(f"{kind.kind} needs a name", group=kind.group, kind=kind.kind)
+        meta["name"] = name or f"{prefix}{self.ids.tail(NAME_TAIL)}"
+        namespace = self._home(kind, meta)
+        for system in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"):
+            meta.pop(system, None)
+        meta["uid"], meta["creationTimestamp"] = self.ids.uid(), timestamps.stamp(self.now())
+        if kind.counted:
+            meta["generation"] = 1
+        new = {"apiVersion": kind.api_version, "kind": kind.kind, **body, "metadata": meta}
+        if kind.status and not kind.is_built_in:
+            new.pop("status", None)
+        new = self.rules.admit(self, kind, None, new, "", options)
+        if (namespace, new["metadata"]["name"]) in self.objects[kind]:
+            raise AlreadyExists(
+                f'{kind.resource} "{meta["name"]}" already exists',
+                group=kind.group,
+                kind=kind.plural,
+                name=meta["name"],
+            )
+        if options.manager and by_apply:
+            new = ownership.created(kind, body, new, options.manager, self.now())
+        elif options.manager:
+            new = ownership.updated(kind, None, new, options.manager, self.now(), "")
+        return self._put(kind, None, new, options)
+
+    def _home(self, kind: Kind, meta: Raw) -> str:
+        """The namespace that an object is made in; it has to be there, and to stay."""
+        if not kind.namespaced:
+            meta.pop("namespace", None)
+            return ""
+        namespace: str = meta.setdefault("namespace", "default")
+        home = self.objects[NAMESPACE].get(("", namespace))
+        if home is None:
+            raise NotFound(f'namespaces "{namespace}" not found', kind="namespaces", name=namespace)
+        if "deletionTimestamp" in home["metadata"] and kind is not EVENT:
+            text = f"{kind.resource} {meta['name']!r} is forbidden: namespace {namespace} is being terminated"
+            raise Forbidden(text, group=kind.group, kind=kind.plural, name=meta["name"])
+        return namespace
+
+    def update(self, kind: Kind, body: Raw, subresource: str = "", options: Options = PLAIN) -> Raw:
+        meta = body["metadata"]
+        old = self.get(kind, meta.get("namespace", "") if kind.namespaced else "", meta["name"])
+        return self._change(kind, old, body, subresource, options)
+
+    def patch(
+        self, key: Key, body: object, form: PatchForm = "merge", subresource: str = "", options: Options = PLAIN
+    ) -> Raw:
+        kind = key.kind
+        old = self.find(kind, key.namespace, key.name)
+        if form == "apply":
+            return self._apply(key, old, body, subresource, options)
+        if old is None:
+            old = self.get(kind, key.namespace, key.name)
+        new = patching.patched(kind, form, old, body)
+        return self._change(kind, old, new, subresource, options)
+
+    def _apply(self, key: Key, old: Raw | None, body: object, subresource: str, options: Options) -> Raw:
+        kind = key.kind
+        if not options.manager:
+            raise BadRequest("an apply needs a fieldManager")
+        if not isinstance(body, dict):
+            raise BadRequest("an apply needs an object")
+        if old is None and subresource:
+            self.get(kind, key.namespace, key.name)
+        if old is None:
+            meta = {**(body.get("metadata") or {}), "name": key.name}
+            if kind.namespaced:
+                meta["namespace"] = key.namespace
+            if meta.get("resourceVersion") or meta.get("uid"):
+                raise _changed(key)
+            return self.create(kind, {**body, "metadata": meta}, options, by_apply=True)
+        self._check_version(key, old, body.get("metadata") or {})
+        new = ownership.applied(kind, old, body, options.manager, options.force, self.now(), subresource)
+        return self._change(kind, old, new, subresource, options, tracked=True)
+
+    def _change(
+        self, kind: Kind, old: Raw, body: Raw, subresource: str, options: Options, tracked: bool = False
+    ) -> Raw:
+        """The one way of changing an object that is there: it becomes `body`, as far as that may be."""
+        key = key_of(kind, old)
+        self._check_version(key, old, body.get("metadata") or {})
+        new = self._prepared(kind, old, body, subresource)
+        new = self.rules.admit(self, kind, old, new, subresource, options)
+        if kind.counted and any(
+            new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in _ASIDE
+        ):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        if options.manager and not tracked:
+            new = ownership.updated(kind, old, new, options.manager, self.now(), subresource)
+        if new == old or _same_but_times(old, new):
+            return old
+        if "deletionTimestamp" in new["metadata"] and not _is_held(kind, new):
+            return self._remove(kind, new, options)
+        return self._put(kind, old, new, options)
+
+    def _check_version(self, key: Key, old: Raw, meta: Raw) -> None:
+        version, uid = meta.get("resourceVersion"), meta.get("uid")
+        if (version and version != old["metadata"]["resourceVersion"]) or (uid and uid != old["metadata"]["uid"]):
+            raise _changed(key)
+
+    def _prepared(self, kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
+        """`body` with what its writer may not change as it was."""
+        before = old["metadata"]
+        meta = dict(body.get("metadata") or {})
+        for system in _SYSTEM:
+            if system in before:
+                meta[system] = before[system]
+            else:
+                meta.pop(system, None)
+        meta.setdefault("managedFields", before.get("managedFields"))
+        if meta["managedFields"] is None:
+            del meta["managedFields"]
+        new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
+        if subresource == "status":
+            kept = {part: value for part, value in old.items() if part not in ("metadata", "status")}
+            new = {**kept, "metadata": meta if kind.is_built_in else _with_fields(before, meta)}
+            if "status" in body:
+                new["status"] = body["status"]
+        elif kind.status:
+            new.pop("status", None)
+            if "status" in old:
+                new["status"] = old["status"]
+        return new
+
+    def delete(
+        self,
+        key: Key,
+        uid: str = "",
+        version: str = "",
+        propagation: Propagation = "Background",
+        *,
+        grace: int | None = None,
+        options: Options = PLAIN,
+    ) -> Raw:
+        """Remove an object, or mark it as going while something holds it: finalizers, or pods that still run."""
+        kind, old = key.kind, self.get(key.kind, key.namespace, key.name)
+        before = old["metadata"]
+        if (uid and uid != before["uid"]) or (version and version != before["resourceVersion"]):
+            raise _changed(key, "the preconditions of the deletion do not hold")
+        meta = dict(before)
+        finalizers = [one for one in before.get("finalizers", ()) if one not in (FOREGROUND, ORPHAN)]
+        if propagation in KEEPING:
+            finalizers.append(KEEPING[propagation])
+        if finalizers or "finalizers" in meta:
+            meta["finalizers"] = finalizers
+        if not finalizers:
+            meta.pop("finalizers", None)
+        period = _grace(kind, old, grace)
+        if "deletionTimestamp" not in meta or period < meta.get("deletionGracePeriodSeconds", 0):
+            meta["deletionTimestamp"] = timestamps.stamp(self.now() + period)
+            meta["deletionGracePeriodSeconds"] = period
+        new = {**old, "metadata": meta}
+        if kind is NAMESPACE:
+            new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
+        if not _is_held(kind, new):
+            return self._remove(kind, new, options)
+        if new == old:
+            return old
+        if kind.counted and "deletionTimestamp" not in before:
+            meta["generation"] = before.get("generation", 0) + 1
+        return self._put(kind, old, new, options)
+
+    def bind(self, namespace: str, pod: str, node: str, uid: str = "", options: Options = PLAIN) -> Raw:
+        """Give a pod its node."""
+        old = self.get(POD, namespace, pod)
+        if uid and uid != old["metadata"]["uid"]:
+            raise _changed(key_of(POD, old), "the pod is another one")
+        if old["spec"].get("nodeName"):
+            raise Conflict(
+                f'Operation cannot be fulfilled on pods/binding "{pod}": pod {pod} is already assigned to node '
+                f'"{old["spec"]["nodeName"]}"',
+                kind="pods/binding",
+                name=pod,
+            )
+        if "deletionTimestamp" in old["metadata"]:
+            raise Conflict(f"pod {pod} is being deleted, cannot be assigned to a host", kind="pods/binding", name=pod)
+        if old["spec"].get("schedulingGates"):
+            raise Conflict(f"pod {pod} has non-empty .spec.schedulingGates", kind="pods/binding", name=pod)
+        status = dict(old.get("status") or {})
+        conditions = [one for one in status.get("conditions", ()) if one["type"] != "PodScheduled"]
+        scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+        status["conditions"] = [*conditions, {**scheduled, "lastTransitionTime": timestamps.stamp(self.now())}]
+        return self._put(POD, old, {**old, "spec": {**old["spec"], "nodeName": node}, "status": status}, options)
+
+    # Every change passes here
+
+    def _put(self, kind: Kind, old: Raw | None, new: Raw, options: Options) -> Raw:
+        if options.dry_run:
+            return new if old is not None else {**new, "metadata": {**new["metadata"]}}
+        self.version += 1
+        new["metadata"] = {**new["metadata"], "resourceVersion": str(self.version)}
+        key = key_of(kind, new)
+        self.objects[kind][key[1:]] = new
+        if old is None or old["metadata"].get("ownerReferences") != new["metadata"].get("ownerReferences"):
+            self._disown(key, old)
+            for owner in new["metadata"].get("ownerReferences") or ():
+                self._owned.setdefault(owner["uid"], {})[key] = None
+        self._record(Change(self.version, "ADDED" if old is None else "MODIFIED", kind, new, old))
+        return new
+
+    def _remove(self, kind: Kind, last: Raw, options: Options) -> Raw:
+        key = key_of(kind, last)
+        if options.dry_run:
+            return last
+        old = self.objects[kind].pop(key[1:])
+        self._disown(key, old)
+        self.version += 1
+        gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(self.version)}}
+        self._record(Change(self.version, "DELETED", kind, gone, old))
+        return gone
+
+    def _disown(self, key: Key, old: Raw | None) -> None:
+        for owner in (old or _NOTHING)["metadata"].get("ownerReferences") or ():
+            children = self._owned.get(owner["uid"])
+            if children is not None:
+                children.pop(key, None)
+                if not children:
+                    del self._owned[owner["uid"]]
+
+    def _record(self, change: Change) -> None:
+        if len(self.history) == self.history.maxlen:
+            self.forgotten = self.history[0].version + 1
+        self.history.append(change)
+        if self.log is not None:
+            self.log.append(change)
+
+    # What lasts
+
+    def commit(self) -> int:
+        """All changes so far are kept; says up to which version."""
+        if self._committed != self.version:
+            if self.log is not None:
+                self.log.commit(self.version)
+            self._committed = self.version
+        return self._committed
+
+    def restore(self, kind: Kind, raw: Raw) -> None:
+        """An object from the file, as it was."""
+        key = key_of(kind, raw)
+        self.objects[kind][key[1:]] = raw
+        for owner in raw["metadata"].get("ownerReferences") or ():
+            self._owned.setdefault(owner["uid"], {})[key] = None
+
+    def resume(self, version: int) -> None:
+        """Go on from the version that the file ended with."""
+        self.version = self._committed = version
+        self.forgotten = version + 1
+
+    def compact(self) -> None:
+        """Forget all history: whoever watches on has to list anew."""
+        self.history.clear()
+        self.forgotten = self.version + 1
+
+
+_ASIDE = ("metadata", "status")
+_SYSTEM = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generateName",
+    "resourceVersion",
+    "selfLink",
+)
+_NOTHING: Raw = {"metadata": {}}
+
+
+def _by(write: Patch, options: Options) -> Options:
+    """A patch may bring its own owner."""
+    if not write.owner:
+        return options
+    return Options(write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings)
+
+
+def _with_fields(before: Raw, meta: Raw) -> Raw:
+    fields = meta.get("managedFields")
+    return {**before, **({"managedFields": fields} if fields else {})}
+
+
+def _changed(key: Key, why: str = "") -> Conflict:
+    resource = key.kind.resource
+    text = why or "the object has been modified; please apply your changes to the latest version and try again"
+    message = f'Operation cannot be fulfilled on {resource} "{key.name}": {text}'
+    return Conflict(message, group=key.kind.group, kind=key.kind.plural, name=key.name)
+
+
+def _is_held(kind: Kind, raw: Raw) -> bool:
+    """Whether something keeps an object that is to go."""
+    meta = raw["metadata"]
+    if meta.get("finalizers"):
+        return True
+    if kind is NAMESPACE:
+        return bool((raw.get("spec") or {}).get("finalizers"))
+    return kind is POD and meta.get("deletionGracePeriodSeconds", 0) > 0
+
+
+def _grace(kind: Kind, raw: Raw, asked: int | None) -> int:
+    """How long a pod may take to stop: nothing if it never ran, or has ended."""
+    if kind is not POD or not raw["spec"].get("nodeName"):
+        return 0
+    if (raw.get("status") or {}).get("phase") in ENDED:
+        return 0
+    period = asked if asked is not None else raw["spec"].get("terminationGracePeriodSeconds", 30)
+    return max(0, period)
+
+
+def _same_but_times(old: Raw, new: Raw) -> bool:
+    """Whether only the times in managedFields differ: then nothing has changed."""
+    before, after = old["metadata"], new["metadata"]
+    if "managedFields" not in before or before.get("managedFields") == after.get("managedFields"):
+        return False
+    if any(old.get(part) != new.get(part) for part in old.keys() | new.keys() if part != "metadata"):
+        return False
+    if any(before.get(part) != after.get(part) for part in before.keys() | after.keys() if part != "managedFields"):
+        return False
+    return ownership.alike(before["managedFields"], after.get("managedFields") or [])
