@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..model.cluster_queue import ClusterQueue
 from ..model.event import Event
+from ..model.gates import Gates
 from ..model.workload import LONG_AGO, Conditions, Status, Workload
 from ..queue.waiting import effective_priority
 from ..quota.demand import demands
@@ -60,21 +61,28 @@ def _admitted(world: World, decision: Admit, now: float) -> Changed:
         events.append(Event(workload.key, "Normal", "QuotaReserved", waited))
     was_admitted = workload.admitted
     if is_ready(queue, status):
-        changes["Admitted"] = (True, "Admitted", "The workload is admitted")
+        changes["Admitted"] = ADMITTED
         if not was_admitted:
             reserved = status.conditions["QuotaReserved"].since if workload.reserved else now
-            waited = f"wait time since reservation was {_seconds(now, reserved)}s"
-            events.append(Event(workload.key, "Normal", "Admitted", f"Admitted by ClusterQueue {queue.name}, {waited}"))
+            events.append(admitted_event(workload, queue.name, reserved, now))
     elif not was_admitted and {check.name for check in status.checks} >= set(required_checks(queue, status)):
-        changes["Admitted"] = _not_yet(world, status)
+        changes["Admitted"] = not_yet(world.gates, status)
     return replace(workload, status=status.changed(changes, now, workload.generation)), events
 
 
-def _not_yet(world: World, status: Status) -> tuple[bool, str, str]:
+ADMITTED = (True, "Admitted", "The workload is admitted")
+
+
+def admitted_event(workload: Workload, queue: str, reserved: float, now: float) -> Event:
+    waited = f"wait time since reservation was {_seconds(now, reserved)}s"
+    return Event(workload.key, "Normal", "Admitted", f"Admitted by ClusterQueue {queue}, {waited}")
+
+
+def not_yet(gates: Gates, status: Status) -> tuple[bool, str, str]:
     """What an admission still waits for."""
     if all(check.state == "Ready" for check in status.checks):
         return False, "PendingDelayedTopologyRequests", "There are pending delayed topology requests"
-    granular = "UnadmittedWorkloadsObservability" in world.gates
+    granular = "UnadmittedWorkloadsObservability" in gates
     reason = "UnsatisfiedAdmissionChecks" if granular else "UnsatisfiedChecks"
     return False, reason, "The workload has not all checks ready"
 

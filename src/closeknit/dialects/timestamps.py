@@ -22,7 +22,7 @@ def show(seconds: float) -> str:
     return text + (f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else "") + "Z"
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def stamp(seconds: float) -> str:
     """As objects carry it, in whole seconds: stamp(60.25) == "1970-01-01T00:01:00Z"."""
     return show(int(seconds))

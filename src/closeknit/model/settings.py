@@ -19,9 +19,27 @@ class Transformation(NamedTuple):
     multiply_by: str = ""
 
 
+class PodsReady(NamedTuple):
+    """How long, in seconds, the pods of a workload may take to be ready, and how it waits after that took too long.
+
+    `recovery` is for pods that were ready before; None is the same as `timeout`, 0 is for ever. `limit` None: it may be
+    put back into line again and again.
+    """
+
+    timeout: float = 1800.0
+    recovery: float | None = None
+    limit: int | None = None
+    base: float = 60.0
+    longest: float = 3600.0
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`fair_sharing` names the strategies by which victims may be chosen, in order; empty is classical preemption."""
+    """`fair_sharing` names the strategies by which victims may be chosen, in order; empty is classical preemption.
+
+    `pods_ready` None: nobody waits for pods. `keep_finished`: seconds for which a workload that has finished is kept,
+    None for ever.
+    """
 
     fair_sharing: tuple[str, ...] = ()
     exclude_prefixes: tuple[str, ...] = ()
@@ -29,6 +47,8 @@ class Settings:
     ignore_undeclared: bool = False
     requeue_by: Literal["Eviction", "Creation"] = "Eviction"
     wait_for_tighter: float = 300.0
+    pods_ready: PodsReady | None = None
+    keep_finished: float | None = None
 
 
 FAIR = (FINAL_SHARE, INITIAL_SHARE)

@@ -117,6 +117,8 @@ class Status:
     evictions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     open_gates: frozenset[str] = frozenset()
     requests: tuple[tuple[str, Resources], ...] = ()
+    executed: int = 0
+    """Seconds for which it ran in earlier admissions."""
 
     def holds(self, kind: str) -> bool:
         condition = self.conditions.get(kind)
@@ -133,6 +135,9 @@ class Status:
             since = old.since if old is not None and old.holds == holds else now
             conditions[kind] = Condition(holds, reason, message, since, generation)
         return replace(self, conditions=conditions)
+
+    def without(self, kind: str) -> Status:
+        return replace(self, conditions={name: one for name, one in self.conditions.items() if name != kind})
 
 
 @dataclass(frozen=True, slots=True)

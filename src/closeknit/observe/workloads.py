@@ -57,7 +57,7 @@ class Surroundings:
 
 def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) -> Workload | list[Mistake]:
     """The Workload of a job, or why none can be made."""
-    queue, priority = _queue(job, around), _priority(job.standing, around)
+    queue, priority = _queue(job, around), priority_of(job.standing, around)
     if isinstance(queue, Mistake) or isinstance(priority, Mistake):
         what = f"{job.kind} {job.namespace}/{job.name}"
         return [replace(one, where=job.where, what=what) for one in (queue, priority) if isinstance(one, Mistake)]
@@ -120,7 +120,7 @@ def _queue(job: Job, around: Surroundings) -> str | Mistake:
     return Mistake(text, remedy, field=place)
 
 
-def _priority(standing: Standing, around: Surroundings) -> int | Mistake:
+def priority_of(standing: Standing, around: Surroundings) -> int | Mistake:
     """By a class of Kueue, else by a class of its pods, else what the cluster gives to all."""
     if standing.priority is not None:
         return standing.priority

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from ..errors import Refused
 from ..port import Change, Raw, Write
-from .store import Options, Store
-
-RETRY = 0.05
-"""Seconds after which something that was refused is looked at again, doubled up to the last."""
-LAST_RETRY = 5.0
+from ..worklist import Worklist
+from .store import Store
 
 
 class Later(NamedTuple):
@@ -56,72 +51,38 @@ class Standin(Protocol):
         """What to write for a key, and when to look again. Must not write itself."""
 
 
-@dataclass(slots=True)
-class _Retry:
-    delay: float = RETRY
-
-
 class Worker:
-    """Makes a participant of a stand-in: a queue of keys without repeats, and timers."""
+    """Makes a participant of a stand-in, one key at a time."""
 
-    def __init__(self, store: Store, standin: Standin, options: Options | None = None) -> None:
-        self.store, self.standin, self.options = store, standin, options
-        self._ready: dict[Hashable, None] = {}
-        self._timers: list[tuple[float, int, Hashable]] = []
-        self._at: dict[Hashable, float] = {}
-        self._retries: dict[Hashable, _Retry] = {}
-        self._count = 0
+    def __init__(self, store: Store, standin: Standin) -> None:
+        self.store, self.standin = store, standin
+        self._list: Worklist[Hashable] = Worklist()
         self._key: Hashable = None
-        self._failed = False
 
     def see(self, change: Change) -> None:
         for key in self.standin.concerns(self.store, change):
-            self._ready[key] = None
+            self._list.mark(key)
 
     def due(self) -> float | None:
-        if self._ready:
-            return 0.0
-        while self._timers and self._at.get(self._timers[0][2]) != self._timers[0][0]:
-            heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+        return self._list.due()
 
     def step(self, now: float) -> Sequence[Write]:
-        while self._timers and self._timers[0][0] <= now:
-            at, _, key = heappop(self._timers)
-            if self._at.get(key) == at:
-                del self._at[key]
-                self._ready[key] = None
-        if not self._ready:
+        self._key = key = self._list.next(now)
+        if key is None:
             return ()
-        key = next(iter(self._ready))
-        del self._ready[key]
-        self._key, self._failed = key, False
         writes = []
         for step in self.standin.reconcile(self.store, key, now):
             if isinstance(step, Later):
-                self.later(key, step.at)
+                self._list.later(key, step.at)
             else:
                 writes.append(step)
-        if not writes:
-            self._retries.pop(key, None)
         return writes
-
-    def later(self, key: Hashable, at: float) -> None:
-        """Only the earliest time for a key counts."""
-        known = self._at.get(key)
-        if known is None or at < known:
-            self._at[key] = at
-            self._count += 1
-            heappush(self._timers, (at, self._count, key))
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         if isinstance(result, Refused):
-            retry = self._retries.setdefault(self._key, _Retry())
-            self.later(self._key, now + retry.delay)
-            retry.delay = min(LAST_RETRY, retry.delay * 2)
-            self._failed = True
-        elif not self._failed:
-            self._retries.pop(self._key, None)
+            self._list.refused(self._key, now)
+        else:
+            self._list.went_well(self._key)
 
 
 class Loop:

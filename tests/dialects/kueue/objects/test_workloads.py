@@ -134,7 +134,6 @@ def test_what_a_status_no_longer_says_is_taken_out_and_the_rest_stays() -> None:
     assert got == {
         **NEWS,
         "clusterName": "far",
-        "accumulatedPastExecutionTimeSeconds": 9,
         "preemptionGates": [{"name": "shut", "position": "Closed", **NEWS}],
         "requeueState": {**NEWS},
     }

@@ -17,7 +17,7 @@ from .topologies import topology
 from .tree import written
 from .versions import to_v1beta2
 from .wire import Unreadable
-from .workloads import with_status, workload
+from .workloads import with_status, workload, workload_with
 
 __all__ = [
     "Unreadable",
@@ -34,5 +34,6 @@ __all__ = [
     "with_status",
     "workload",
     "workload_status",
+    "workload_with",
     "written",
 ]

@@ -114,6 +114,7 @@ def status(given: WorkloadStatus) -> Status:
         {(one.reason, one.underlying_cause): one.count for one in stats.evictions},
         frozenset(one.name for one in given.preemption_gates if one.position == OPEN),
         tuple((one.name, amounts(one.resources)) for one in given.resource_requests),
+        given.accumulated_past_execution_time_seconds or 0,
     )
 
 

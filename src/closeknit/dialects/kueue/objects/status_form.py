@@ -28,6 +28,7 @@ def workload_status(status: Status) -> Raw:
             "reclaimablePods": [{"name": name, "count": count} for name, count in status.reclaimable.items()],
             "admissionChecks": [_check(one) for one in status.checks],
             "resourceRequests": [_filled({"name": name, "resources": quantities(r)}) for name, r in status.requests],
+            "accumulatedPastExecutionTimeSeconds": status.executed,
             "schedulingStats": _filled({"evictions": _evictions(status.evictions)}),
             "unhealthyNodes": [{"name": name} for name in status.unhealthy],
             "preemptionGates": [{"name": name, "position": OPEN} for name in sorted(status.open_gates)],

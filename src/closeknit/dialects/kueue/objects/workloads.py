@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....model.shape import whole_number
-from ....model.workload import Status, Workload
+from ....model.workload import Part, Status, Workload
 from .. import keys
 from .pod_sets import WirePodSet, parts
 from .status import WorkloadStatus, status
@@ -45,15 +45,40 @@ class WireWorkload(Wire, frozen=True):
     status: WorkloadStatus = WorkloadStatus()
 
 
+class KnownSpec(Wire, frozen=True):
+    """A spec whose pod sets have been read before."""
+
+    queue_name: str | None = None
+    priority: int | None = None
+    active: bool | None = None
+    maximum_execution_time_seconds: int | None = None
+    preemption_gates: tuple[Gate, ...] = ()
+
+
+class KnownWorkload(Wire, frozen=True):
+    metadata: Meta = Meta()
+    spec: KnownSpec = KnownSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
 @reader
 def workload(raw: Raw) -> Workload:
     wire = convert(raw, WireWorkload)
+    return _workload(wire, parts(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1")))
+
+
+def workload_with(raw: Raw, pod_sets: tuple[Part, ...]) -> Workload:
+    """As `workload`, for one of v1beta2 whose pod sets are known already: most changes are to the status alone."""
+    return _workload(convert(raw, KnownWorkload), pod_sets)
+
+
+def _workload(wire: WireWorkload | KnownWorkload, pod_sets: tuple[Part, ...]) -> Workload:
     meta, spec = wire.metadata, wire.spec
     notes = meta.annotations
     return Workload(
         meta.namespace,
         meta.name,
-        parts(spec.pod_sets, wire.api_version.endswith("/v1beta1")),
+        pod_sets,
         spec.queue_name or "",
         meta.uid,
         spec.priority or 0,
@@ -71,11 +96,14 @@ def workload(raw: Raw) -> Workload:
     )
 
 
-def with_status(raw: Raw, wanted: Status) -> Raw:
-    """The object, in v1beta2, with this status. What the status does not hold stays as others wrote it."""
+def with_status(raw: Raw, wanted: Status, known: Status | None = None) -> Raw:
+    """The object, in v1beta2, with this status. What the status does not hold stays as others wrote it.
+
+    `known` is what the status of the object was read as, if that was done.
+    """
     raw = to_v1beta2(raw)
-    before, after = workload_status(workload(raw).status), workload_status(wanted)
-    return {**raw, "status": merged(raw.get("status") or {}, before, after)}
+    before = workload_status(workload(raw).status if known is None else known)
+    return {**raw, "status": merged(raw.get("status") or {}, before, workload_status(wanted))}
 
 
 def _owned_by_pod(meta: Meta) -> bool:

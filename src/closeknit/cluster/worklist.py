@@ -1,0 +1,71 @@
+"""What is to be looked at, and when: keys without repeats in the order they came, timers, and waits that grow.
+
+mark() ──▶ ready ──next()──▶ in hand ──▶ over
+             ▲                  │ later(), refused()
+             └── time is up ◀───┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+FIRST_RETRY, LAST_RETRY = 0.05, 5.0
+"""Seconds after which a key that was refused is looked at again; the wait doubles each time."""
+
+
+class Worklist(Generic[K]):
+    """Only the earliest time for a key counts; one that is ready needs none."""
+
+    def __init__(self) -> None:
+        self._ready: dict[K, None] = {}
+        self._timers: list[tuple[float, int, K]] = []
+        self._at: dict[K, float] = {}
+        self._waits: dict[K, float] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    def mark(self, key: K) -> None:
+        self._ready[key] = None
+
+    def later(self, key: K, at: float) -> None:
+        known = self._at.get(key)
+        if known is None or at < known:
+            self._at[key] = at
+            self._count += 1
+            heappush(self._timers, (at, self._count, key))
+
+    def refused(self, key: K, now: float) -> None:
+        """What was tried for it failed: once more, after a while."""
+        wait = self._waits.get(key, FIRST_RETRY)
+        self._waits[key] = min(LAST_RETRY, wait * 2)
+        self.later(key, now + wait)
+
+    def went_well(self, key: K) -> None:
+        self._waits.pop(key, None)
+
+    def due(self) -> float | None:
+        """When there is next something to do; 0.0 means at once, None that there is nothing."""
+        if self._ready:
+            return 0.0
+        while self._timers and self._at.get(self._timers[0][2]) != self._timers[0][0]:
+            heappop(self._timers)
+        return self._timers[0][0] if self._timers else None
+
+    def next(self, now: float) -> K | None:
+        """The next key whose turn it is."""
+        while self._timers and self._timers[0][0] <= now:
+            at, _, key = heappop(self._timers)
+            if self._at.get(key) == at:
+                del self._at[key]
+                self._ready[key] = None
+        if not self._ready:
+            return None
+        key = next(iter(self._ready))
+        del self._ready[key]
+        return key

@@ -1,0 +1,146 @@
+"""The desk for jobs: a Workload for each, started when it is admitted, stopped when it is evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..cluster.kinds import WORKLOAD
+from ..cluster.port import Change, Create, Key, Raw, Write
+from ..lifecycle.action import Change as StatusChange
+from ..lifecycle.action import Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
+from ..lifecycle.job import finished, job_life
+from ..model.event import Event
+from ..model.workload import Workload
+from ..observe.known import Known
+from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen
+from ..write import jobs as job_writes
+from ..write import workloads as write
+from ..write.events import Recorder
+from .desk import Again, Desk, Step
+
+PATIENCE = 1.0
+"""Seconds until a start is tried again that waits for something else to be seen."""
+
+
+class Jobs(Desk[Key]):
+    """By the job's own key."""
+
+    def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
+        super().__init__(known, recorder)
+        self.live = LiveJobs(known, managed)
+
+    def concerns(self, change: Change) -> Iterable[Key]:
+        if change.kind in self.live.kinds:
+            return [change.key]
+        if change.kind is WORKLOAD:
+            owners = (change.object["metadata"].get("ownerReferences")) or ()
+            found = (self.known.by_uid.get(one["uid"]) for one in owners)
+            return [key for key in found if key is not None and key.kind in self.live.kinds]
+        return ()
+
+    def reconcile(self, key: Key, now: float) -> Iterator[Step]:
+        if self.known.find(key) is None:
+            return
+        try:
+            seen = self.live.look(key)
+        except ValueError as error:
+            raw = self.known.find(key)
+            if raw is not None:
+                yield from self._tell(raw, "Warning", "InvalidJob", str(error), now)
+            return
+        if seen is None:
+            return
+        halted = self._halting(seen)
+        if halted is not None:
+            yield halted
+            return
+        for action in job_life(seen.view, now):
+            match action:
+                case MakeWorkload():
+                    yield from self._make(seen, now)
+                case Rewrite(workload):
+                    yield from self._rewrite(seen, workload, now)
+                case Remove(workload):
+                    yield from self._remove(seen, workload, now)
+                case Finalize(workload):
+                    yield from self._finalize(workload)
+                case Start(workload):
+                    yield from self._start(seen, workload, now)
+                case Stop(workload, message):
+                    yield from self._stop(seen, workload, message, now)
+                case StatusChange():
+                    yield from self.status(action.before, action.after, (), now)
+                    for event in action.events:
+                        yield from self.recorder.tell(seen.raw, event, now)
+
+    def _halting(self, seen: Seen) -> Write | None:
+        """A stop that takes several writes goes on until it is done."""
+        if not seen.view.suspended or seen.view.ended is not None:
+            return None
+        return job_writes.stop(seen.key.kind, seen.integration, seen.raw, self._original(seen), seen.source)
+
+    def _original(self, seen: Seen, workload: Workload | None = None) -> Raw | None:
+        one = workload or seen.view.workload or next(iter(seen.view.others), None)
+        return None if one is None else self.known.raw_workload(one.key)
+
+    def _make(self, seen: Seen, now: float) -> Iterator[Step]:
+        wanted = self.live.wanted(seen.raw, seen.integration, seen.source)
+        if isinstance(wanted, Refusal):
+            yield from self._tell(seen.raw, "Warning", wanted.reason, wanted.message, now)
+            yield Again(now + 30)
+            return
+        yield Create(WORKLOAD, wanted)
+        name = f"{wanted['metadata']['namespace']}/{wanted['metadata']['name']}"
+        yield from self._tell(seen.raw, "Normal", "CreatedWorkload", f"Created Workload: {name}", now)
+
+    def _rewrite(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
+        wanted, raw = self.live.wanted(seen.raw, seen.integration, seen.source), self.known.raw_workload(workload.key)
+        if isinstance(wanted, Refusal):
+            yield from self._tell(seen.raw, "Warning", wanted.reason, wanted.message, now)
+        elif raw is not None and raw["metadata"]["name"] != wanted["metadata"]["name"]:
+            yield from self._remove(seen, workload, now)
+        elif raw is not None:
+            yield write.rewritten(raw, wanted)
+            text = f"Updated not matching Workload for suspended job: {workload.key}"
+            yield from self._tell(seen.raw, "Normal", "UpdatedWorkload", text, now)
+
+    def _remove(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
+        raw = self.known.raw_workload(workload.key)
+        if raw is not None:
+            yield from write.removed(raw)
+            yield from self._tell(
+                seen.raw, "Normal", "DeletedWorkload", f"Deleted not matching Workload: {workload.key}", now
+            )
+
+    def _finalize(self, workload: Workload) -> Iterator[Step]:
+        raw = self.known.raw_workload(workload.key)
+        loose = None if raw is None else write.finalized(raw)
+        if loose is not None:
+            yield loose
+
+    def _start(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
+        infos = self.live.infos(workload)
+        begun = (
+            job_writes.start(seen.key.kind, seen.integration, seen.raw, infos, seen.source)
+            if isinstance(infos, tuple)
+            else infos
+        )
+        if isinstance(begun, Write):
+            queue = "" if workload.status.admission is None else workload.status.admission.queue
+            yield begun
+            yield from self._tell(seen.raw, "Normal", "Started", f"Admitted by clusterQueue {queue}", now)
+        elif begun.passes:
+            yield Again(now + PATIENCE)
+        else:
+            change = finished(workload, "FailedToStart", begun.text, now)
+            yield from self.status(change.before, change.after, change.events, now)
+
+    def _stop(self, seen: Seen, workload: Workload | None, message: str, now: float) -> Iterator[Step]:
+        one = job_writes.stop(seen.key.kind, seen.integration, seen.raw, self._original(seen, workload), seen.source)
+        if one is not None:
+            yield one
+            yield from self._tell(seen.raw, "Normal", "Stopped", message, now)
+
+    def _tell(self, raw: Raw, type: str, reason: str, message: str, now: float) -> list[Write]:
+        name = f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
+        return self.recorder.tell(raw, Event(name, "Warning" if type == "Warning" else "Normal", reason, message), now)

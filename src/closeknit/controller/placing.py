@@ -1,0 +1,169 @@
+"""The desks for pods that wait for their place, and for nodes that fail under pods that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from ..cluster import kinds
+from ..cluster.errors import Refused
+from ..cluster.port import Change, Raw, Write
+from ..lifecycle.action import Change as StatusChange
+from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
+from ..lifecycle.node_failure import BATCH as NODE_BATCH
+from ..lifecycle.node_failure import Affected, NodeView, node_failure
+from ..lifecycle.ungate import Expectations, UngateView, ungate
+from ..model.event import Event
+from ..model.pod import Pod
+from ..model.topology import HOSTNAME
+from ..observe.known import Known
+from ..write import pods as write
+from ..write.events import Recorder
+from .desk import Again, Desk, Step
+
+POD_BATCH = 0.1
+"""Seconds for which pods of a workload are gathered, once some have been let go."""
+
+
+class Batches:
+    """When a key may be looked at next: at once, but not more often than every so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._last: dict[str, float] = {}
+
+    def next(self, key: str, now: float) -> float:
+        return max(now, self._last.get(key, -inf) + self.seconds)
+
+    def done(self, key: str, now: float) -> None:
+        self._last[key] = now
+        if len(self._last) > 10_000:
+            self._last = {one: at for one, at in self._last.items() if at + self.seconds > now}
+
+
+class Gates(Desk[str]):
+    """By workload, or by the family of an elastic one."""
+
+    def __init__(self, known: Known, recorder: Recorder) -> None:
+        super().__init__(known, recorder)
+        self.expected = Expectations()
+        self.batches = Batches(POD_BATCH)
+        self._pod_of: dict[int, Pod] = {}
+
+    def see(self, change: Change) -> None:
+        now = self.known.now()
+        for key in self.concerns(change):
+            self.todo.later(key, self.batches.next(key, now))
+
+    def concerns(self, change: Change) -> Iterable[str]:
+        meta = change.object["metadata"]
+        if change.kind is kinds.WORKLOAD:
+            key = f"{meta['namespace']}/{meta['name']}"
+            workload = self.known.workloads.get(key)
+            return [key] if workload is not None and workload.admitted and not workload.finished else ()
+        if change.kind is kinds.POD:
+            key = f"{meta['namespace']}/{meta['name']}"
+            pod = self.known.pods.all.get(key)
+            if change.type == "DELETED" or (pod is not None and not pod.gated):
+                self.expected.observe(meta["uid"])
+            if pod is not None and pod.gated and pod.workload:
+                return [f"{pod.namespace}/{pod.workload}"]
+        return ()
+
+    def reconcile(self, key: str, now: float) -> Iterator[Step]:
+        workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
+        if workload is None or raw is None or workload.finished or workload.evicted:
+            return
+        self.batches.done(key, self.known.now())
+        family = self.known.family_of(raw)
+        pods = self.known.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        view = UngateView(workload, pods, self.expected.under_way(key), family)
+        for action in ungate(view, now):
+            match action:
+                case Ungate(pod):
+                    raw_pod = self.known.raw[kinds.POD].get((pod.namespace, pod.name))
+                    if raw_pod is not None:
+                        self.expected.expect(key, [pod.uid])
+                        one = write.ungated(action, raw_pod)
+                        self._pod_of[id(one)] = pod
+                        yield one
+                case Later(at):
+                    yield Again(at)
+                case GiveUp(why):
+                    yield from self.recorder.tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        pod = self._pod_of.pop(id(write), None)
+        if pod is not None and isinstance(result, Refused):
+            self.expected.observe(pod.uid)
+        super().done(write, result, now)
+
+
+class Nodes(Desk[str]):
+    """By the name of the node."""
+
+    def __init__(self, known: Known, recorder: Recorder) -> None:
+        super().__init__(known, recorder)
+        self.batches = Batches(NODE_BATCH)
+        self._hosts: dict[str, str] = {}
+        self._nodes: dict[str, str] = {}
+
+    def see(self, change: Change) -> None:
+        now = self.known.now()
+        for key in self.concerns(change):
+            self.todo.later(key, self.batches.next(key, now))
+
+    def concerns(self, change: Change) -> Iterable[str]:
+        if change.kind is kinds.NODE:
+            return self._of_node(change)
+        if change.kind is kinds.POD:
+            meta = change.object["metadata"]
+            pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
+            if pod is not None and pod.workload:
+                return self._of_pod(pod)
+        return ()
+
+    def _of_node(self, change: Change) -> Iterable[str]:
+        name = change.object["metadata"]["name"]
+        host = (change.object["metadata"].get("labels") or {}).get(HOSTNAME, name)
+        self._hosts[name], self._nodes[host] = host, name
+        old = change.old
+        if old is not None and change.type == "MODIFIED" and _health(old) == _health(change.object):
+            return ()
+        return [name] if self.known.at_host.get(host) or self.known.pods.at(name, host) else ()
+
+    def _of_pod(self, pod: Pod) -> Iterable[str]:
+        if pod.node:
+            return [pod.node] if pod.deleting or pod.ended else ()
+        host = pod.selector.get(HOSTNAME, "")
+        return [self._nodes.get(host, host)] if host and not pod.gated else ()
+
+    def reconcile(self, key: str, now: float) -> Iterator[Step]:
+        known = self.known
+        self.batches.done(key, known.now())
+        host = self._hosts.get(key, key)
+        pods: dict[str, list[Pod]] = {}
+        for pod in known.pods.at(key, host):
+            pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
+        names = sorted(known.at_host.get(host, set()) | pods.keys())
+        affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
+        view = NodeView(key, known.world.nodes.get(key), affected, known.gates, known.world.flavors, host)
+        for action in node_failure(view, now):
+            match action:
+                case StatusChange():
+                    yield from self.status(action.before, action.after, action.events, now)
+                case EndPod(pod):
+                    raw = known.raw[kinds.POD].get((pod.namespace, pod.name))
+                    if raw is not None:
+                        yield write.ended(action, raw, now)
+                        for event in action.events:
+                            yield from self.recorder.tell(raw, event, now)
+                case Later(at):
+                    yield Again(at)
+
+
+def _health(raw: Raw) -> tuple[object, ...]:
+    """What of a node can make it fail: whether it is ready, and its taints."""
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
+    return ready, (raw.get("spec") or {}).get("taints"), (raw["metadata"].get("labels") or {}).get(HOSTNAME)

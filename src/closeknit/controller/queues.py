@@ -1,0 +1,127 @@
+"""The desk for what administrators make: how queues stand, and what may not go while it is in use.
+
+Counts change with every workload, so the status of a queue is written at most once a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..cluster import kinds
+from ..cluster.kinds import Kind
+from ..cluster.port import Change, Key, Raw
+from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
+from ..observe.known import Known
+from ..quota.share import share_of
+from ..write import queues as write
+from ..write.events import Recorder
+from .desk import Desk, Step
+from .placing import Batches
+
+BATCH = 1.0
+
+QUEUES = (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
+HELD = (kinds.CLUSTER_QUEUE, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY)
+"""What may not go while something refers to it."""
+RULES = (kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK, kinds.COHORT)
+
+
+class Queues(Desk[Key]):
+    def __init__(self, known: Known, recorder: Recorder) -> None:
+        super().__init__(known, recorder)
+        self.batches = Batches(BATCH)
+
+    def see(self, change: Change) -> None:
+        now = self.known.now()
+        for key in self.concerns(change):
+            self.todo.later(key, self.batches.next(str(key), now))
+
+    def concerns(self, change: Change) -> Iterable[Key]:
+        kind, meta = change.kind, change.object["metadata"]
+        if kind is kinds.WORKLOAD:
+            return self._of_workload(change)
+        if kind in QUEUES:
+            found = [change.key]
+            if kind is kinds.CLUSTER_QUEUE:
+                found += [one for one in self._all(kinds.LOCAL_QUEUE) if self._leads_to(one, meta["name"])]
+                found += self._all(kinds.RESOURCE_FLAVOR) if change.type != "ADDED" else []
+            return found
+        if kind in RULES:
+            related = self._all(kinds.CLUSTER_QUEUE)
+            return [change.key, *related, *(self._all(kinds.TOPOLOGY) if kind is kinds.RESOURCE_FLAVOR else [])]
+        return ()
+
+    def _of_workload(self, change: Change) -> Iterator[Key]:
+        meta, names = change.object["metadata"], set()
+        for raw in (change.old, change.object):
+            if raw is not None:
+                names.add((raw["spec"].get("queueName") or "", _queue_of(raw)))
+        for local, queue in names:
+            yield Key(kinds.LOCAL_QUEUE, meta["namespace"], local)
+            found = self.known.local_queues.get(f"{meta['namespace']}/{local}")
+            for name in {queue, "" if found is None else found.cluster_queue} - {""}:
+                yield Key(kinds.CLUSTER_QUEUE, "", name)
+
+    def _all(self, kind: Kind) -> list[Key]:
+        return [Key(kind, *place) for place in self.known.raw[kind]]
+
+    def _leads_to(self, key: Key, queue: str) -> bool:
+        found = self.known.local_queues.get(f"{key.namespace}/{key.name}")
+        return found is not None and found.cluster_queue == queue
+
+    def reconcile(self, key: Key, now: float) -> Iterator[Step]:
+        self.batches.done(str(key), self.known.now())
+        raw = self.known.find(key)
+        if raw is None:
+            return
+        if key.kind in HELD:
+            change = write.held(key.kind, raw, self._in_use(key))
+            if change is not None:
+                yield change
+                return
+        if key.kind is kinds.CLUSTER_QUEUE:
+            yield from self._cluster_queue(key.name, raw, now)
+        elif key.kind is kinds.LOCAL_QUEUE:
+            yield from self._local_queue(f"{key.namespace}/{key.name}", raw, now)
+
+    def _in_use(self, key: Key) -> bool:
+        world = self.known.world
+        match key.kind:
+            case kinds.CLUSTER_QUEUE:
+                return self.known.tally.queues[key.name].reserving > 0
+            case kinds.RESOURCE_FLAVOR:
+                return any(key.name in one.flavors for one in world.cluster_queues.values())
+            case _:
+                return any(one.topology == key.name for one in world.flavors.values())
+
+    def _cluster_queue(self, name: str, raw: Raw, now: float) -> Iterator[Step]:
+        world = self.known.world
+        queue = world.cluster_queues.get(name)
+        if queue is None:
+            return
+        locals_ = [one for one in self.known.local_queues.values() if one.cluster_queue == name and one.stop == "None"]
+        pending = sum(self.known.tally.local[one.key].pending for one in locals_)
+        node = world.tree.queues.get(name)
+        share = share_of(node).rounded if self.known.settings.fair_sharing and node is not None else None
+        status = write.queue_status(queue, self.known.tally.queues[name], pending, share)
+        active = active_condition(world.inactive(name), QUEUE_READY, now)
+        change = write.with_status(kinds.CLUSTER_QUEUE, raw, status, active)
+        if change is not None:
+            yield change
+
+    def _local_queue(self, key: str, raw: Raw, now: float) -> Iterator[Step]:
+        world, queue = self.known.world, self.known.local_queues.get(key)
+        if queue is None:
+            return
+        cluster_queue = world.cluster_queues.get(queue.cluster_queue)
+        status = write.local_queue_status(cluster_queue, self.known.tally.local[key])
+        active = active_condition(inactive_local_queue(world, queue), LOCAL_QUEUE_READY, now)
+        change = write.with_status(kinds.LOCAL_QUEUE, raw, status, active)
+        if change is not None:
+            yield change
+
+
+def _queue_of(raw: Raw) -> str:
+    admission = (raw.get("status") or {}).get("admission") or {}
+    queue: str = admission.get("clusterQueue", "")
+    return queue

@@ -1,0 +1,101 @@
+"""The desk of the scheduler: cycles run while somebody is ready, and what they decide is written.
+
+A cycle is worth running when something has changed since the last one came to nothing. A queue that insists on its
+first workload would otherwise be looked at for ever: after a few rounds with the same outcome it waits for a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+
+from ..cluster.errors import Refused
+from ..cluster.port import Change, Raw, Write
+from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
+from ..decide.status import carried_out
+from ..observe.known import Known
+from ..write.events import Recorder
+from ..write.workloads import status_write
+from .records import Record, record_of
+
+SAME = 3
+"""So many rounds with the same outcome, and nothing else happening, are enough."""
+
+
+class Scheduling:
+    def __init__(self, known: Known, recorder: Recorder, keep: Callable[[Record], None]) -> None:
+        self.known, self.recorder, self.keep = known, recorder, keep
+        self._sent: dict[int, tuple[Write, Decision]] = {}
+        self._outcome: object = None
+        self._rounds = 0
+
+    def see(self, change: Change) -> None:
+        self._rounds = 0
+
+    def due(self) -> float | None:
+        scheduler = self.known.scheduler
+        if (scheduler.is_ready or self.known.wakes) and self._rounds < SAME:
+            return 0.0
+        return scheduler.next_timer
+
+    def step(self, now: float) -> Sequence[Write]:
+        known = self.known
+        known.pass_on_wakes()
+        known.scheduler.tick(now)
+        if not known.scheduler.has_work(now):
+            return ()
+        moment = float(int(now))
+        begin = perf_counter()
+        decisions = known.scheduler.cycle(moment if moment >= now - 1 else now)
+        cost = (perf_counter() - begin) / max(1, len(decisions))
+        self._count_rounds(decisions)
+        writes: list[Write] = []
+        for decision in decisions:
+            record = record_of(decision, now, cost)
+            if record is not None:
+                self.keep(record)
+            writes += self._writes(decision, moment)
+        return writes
+
+    def _count_rounds(self, decisions: Sequence[Decision]) -> None:
+        outcome = [(type(one).__name__, one.workload.key, one.message) for one in decisions if isinstance(one, Wait)]
+        fruitless = len(outcome) == len(decisions)
+        self._rounds = self._rounds + 1 if fruitless and outcome == self._outcome else 0
+        self._outcome = outcome
+
+    def _writes(self, decision: Decision, now: float) -> Iterator[Write]:
+        for after, events in carried_out(self.known.world, decision, now):
+            before, raw = self.known.workloads.get(after.key), self.known.raw_workload(after.key)
+            if before is None or raw is None:
+                continue
+            write = None if _concerns_another(decision, after.key) else status_write(raw, before, after)
+            if write is not None:
+                self._sent[id(write)] = write, decision
+                yield write
+            for event in events:
+                yield from self.recorder.tell(raw, event, now)
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        sent = self._sent.pop(id(write), None)
+        if sent is None or not isinstance(result, Refused):
+            return
+        match sent[1]:
+            case Admit(workload):
+                self.known.scheduler.failed(self.known.workloads.get(workload.key, workload), now)
+            case Evict() as decision:
+                self.known.scheduler.not_evicted(decision, now)
+            case _:
+                pass
+        self._rounds = 0
+
+
+def _concerns_another(decision: Decision, key: str) -> bool:
+    """Whether this one is only told something: who preempts is not changed by it."""
+    match decision:
+        case Preempt():
+            return key != decision.victim.key
+        case Retry():
+            return True
+        case Replace():
+            return key != decision.old.key
+    return False

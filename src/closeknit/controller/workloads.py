@@ -1,0 +1,73 @@
+"""The desk for workloads: checks, queues that stop, time limits, and workloads whose job is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..cluster import kinds
+from ..cluster.port import Change, Raw
+from ..lifecycle.action import Change as StatusChange
+from ..lifecycle.action import Deactivate, Later, Remove
+from ..lifecycle.workload import WorkloadView, workload_life
+from ..model.workload import Workload
+from ..write import workloads as write
+from .desk import Again, Desk, Step
+
+
+class Workloads(Desk[str]):
+    def concerns(self, change: Change) -> Iterable[str]:
+        meta = change.object["metadata"]
+        match change.kind:
+            case kinds.WORKLOAD:
+                return [f"{meta['namespace']}/{meta['name']}"]
+            case kinds.CLUSTER_QUEUE:
+                return self._of_queues({meta["name"]})
+            case kinds.LOCAL_QUEUE:
+                return self._of_local_queue(f"{meta['namespace']}/{meta['name']}")
+            case kinds.ADMISSION_CHECK | kinds.RESOURCE_FLAVOR | kinds.TOPOLOGY if change.type != "MODIFIED":
+                return list(self.known.workloads)
+        if change.type == "DELETED":
+            return list(self.known.workloads_of.get(meta.get("uid", ""), ()))
+        return ()
+
+    def _of_queues(self, names: set[str]) -> list[str]:
+        """Who holds quota of these queues, or waits for it."""
+        lines, ledger = self.known.scheduler.lines, self.known.world.ledger
+        holders = [one.key for one in ledger.holdings.values() if one.queue in names]
+        waiting = [key for key, queue in lines.line_of.items() if queue in names]
+        return [*holders, *waiting, *lines.homeless]
+
+    def _of_local_queue(self, queue: str) -> list[str]:
+        return [key for key, one in self.known.workloads.items() if one.local_queue == queue and not one.finished]
+
+    def reconcile(self, key: str, now: float) -> Iterator[Step]:
+        workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
+        if workload is None or raw is None:
+            return
+        if "deletionTimestamp" in raw["metadata"] and self._is_orphan(raw):
+            loose = write.finalized(raw)
+            if loose is not None:
+                yield loose
+            return
+        for action in workload_life(self.view(workload), now):
+            match action:
+                case StatusChange():
+                    yield from self.status(action.before, action.after, action.events, now)
+                case Deactivate():
+                    yield write.deactivated(raw)
+                case Remove():
+                    yield from write.removed(raw)
+                case Later(at):
+                    yield Again(at)
+
+    def _is_orphan(self, raw: Raw) -> bool:
+        owners = raw["metadata"].get("ownerReferences") or ()
+        return not any(one["uid"] in self.known.by_uid for one in owners)
+
+    def view(self, workload: Workload) -> WorkloadView:
+        known, admission = self.known, workload.status.admission
+        local = known.local_queues.get(workload.local_queue)
+        name = admission.queue if admission is not None else "" if local is None else local.cluster_queue
+        queue = known.world.cluster_queues.get(name)
+        active = queue is not None and known.world.is_active(name)
+        return WorkloadView(workload, known.gates, known.settings, local, queue, active)

@@ -1,0 +1,112 @@
+"""A job and its workload: made for it, started and stopped with it, finished when it is.
+
+The reconciler sees a job of any kind as a few facts: whether it is suspended, whether pods of it run, how it ended.
+What starting or stopping means for a kind is somebody else's business; here it is decided when.
+
+    job suspended, no workload      make one
+    workload admitted               start the job with what it was given
+    workload evicted                stop the job; when no pod runs any more, give back what it held
+    job ended                       finish the workload
+    job runs without admission      stop it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..model.event import Event
+from ..model.gates import Gates
+from ..model.workload import Conditions, Workload
+from .action import Action, Change, Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
+from .pods_ready import readiness
+from .release import released
+
+NOT_ADMITTED = "Not admitted by cluster queue"
+NO_MATCH = "No matching Workload; restoring pod templates according to existent Workload"
+MISSING = "Missing Workload; unable to restore pod templates"
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """`workload` is the one that says what the job says, `others` those that do not (any more).
+
+    `stale`: the workload lacks only what may still be written over: it holds no quota yet. `held`: the finalizer is
+    still on it. `waits_for_pods`: whether readiness of pods is kept track of. `ended`: success and message.
+    """
+
+    gates: Gates
+    suspended: bool
+    active: bool = False
+    ready: bool = False
+    ended: tuple[bool, str] | None = None
+    reclaimable: Mapping[str, int] = field(default_factory=dict)
+    workload: Workload | None = None
+    stale: bool = False
+    held: bool = True
+    others: tuple[Workload, ...] = ()
+    waits_for_pods: bool = False
+
+
+def job_life(view: JobView, now: float) -> list[Action]:
+    """What to do about a job now."""
+    workload = view.workload
+    if workload is not None and workload.finished:
+        return [Finalize(workload)] if view.held else []
+    if view.ended is not None:
+        return [] if workload is None else [_finished(workload, view.ended, now)]
+    if view.others and workload is None and not view.suspended:
+        return [Stop(view.others[0], NO_MATCH)]
+    if view.others:
+        return [Remove(one) for one in view.others]
+    if workload is None:
+        return [MakeWorkload()] if view.suspended else [Stop(None, MISSING)]
+    if view.stale:
+        return [Rewrite(workload)]
+    return _follow(view, workload, now)
+
+
+def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
+    """The job does what its workload says; the workload hears how the job does."""
+    if workload.evicted:
+        if not view.suspended:
+            return [Stop(workload, workload.status.conditions["Evicted"].message)]
+        if workload.reserved and not view.active:
+            return [Change(workload, _settled(view, released(workload, view.gates, now), now))]
+    elif view.suspended and workload.admitted:
+        return [Start(workload)]
+    elif not view.suspended and not workload.admitted:
+        return [Stop(workload, NOT_ADMITTED)]
+    after = _settled(view, workload, now)
+    return [] if after == workload else [Change(workload, after)]
+
+
+def _settled(view: JobView, workload: Workload, now: float) -> Workload:
+    """With what the job says of its pods: how many are done with, and whether all are ready."""
+    status = workload.status
+    if workload.reserved and "ReclaimablePods" in view.gates:
+        done = {name: max(count, status.reclaimable.get(name, 0)) for name, count in view.reclaimable.items() if count}
+        done = {**status.reclaimable, **done}
+        if done != status.reclaimable:
+            status = replace(status, reclaimable=done)
+    elif status.reclaimable and not workload.reserved:
+        status = replace(status, reclaimable={})
+    if view.waits_for_pods:
+        wanted, before = readiness(workload, view.ready), status.conditions.get("PodsReady")
+        if before is None or (before.holds, before.reason) != wanted[:2]:
+            status = status.changed({"PodsReady": wanted}, now, workload.generation)
+    return workload if status is workload.status else replace(workload, status=status)
+
+
+def _finished(workload: Workload, ended: tuple[bool, str], now: float) -> Change:
+    success, message = ended
+    reason = "Succeeded" if success else "Failed"
+    return finished(workload, reason, message, now)
+
+
+def finished(workload: Workload, reason: str, message: str, now: float) -> Change:
+    """It is over, whatever the reason."""
+    changes: Conditions = {"Finished": (True, reason, message)}
+    status = workload.status.changed(changes, now, workload.generation)
+    event = Event(workload.key, "Normal", "FinishedWorkload", f"Workload '{workload.key}' is declared finished")
+    return Change(workload, replace(workload, status=status), (event,))

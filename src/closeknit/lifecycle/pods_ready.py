@@ -1,0 +1,81 @@
+"""Waiting for pods: how long a workload that was admitted may take until all of them are ready.
+
+A workload that takes too long gives its quota back and tries again later, each time after a longer wait; after so
+many tries it is deactivated, if there is a limit.
+
+            admitted                  all ready                 one failed
+    ∅ ────────────────▶ WaitForStart ───────────▶ Started ─────────────────▶ WaitForRecovery
+                             │ timeout                        Recovered ◀──────────┤ all ready
+                             ▼                                                     │ recovery timeout
+                         evicted, back in line after a while ◀─────────────────────┘
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..decide.status import evicted
+from ..model.settings import PodsReady
+from ..model.workload import Condition, Workload
+from .action import Action, Change, Later
+
+START, RECOVERY = "WaitForStart", "WaitForRecovery"
+NOT_READY = "Not all pods are ready or succeeded"
+READY = "All pods reached readiness and the workload is running"
+FAILED = "At least one pod has failed, waiting for recovery"
+
+LIMIT = "RequeuingLimitExceeded"
+
+
+def readiness(workload: Workload, ready: bool) -> tuple[bool, str, str]:
+    """The condition PodsReady, as it should be now: whether it holds, reason, message."""
+    before = workload.status.conditions.get("PodsReady")
+    if not workload.admitted:
+        return False, START, NOT_READY
+    if ready:
+        if before is not None and before.holds:
+            return True, before.reason, READY
+        recovered = before is not None and before.reason == RECOVERY
+        return True, "Recovered" if recovered else "Started", READY
+    if before is not None and (before.holds or before.reason == RECOVERY):
+        return False, RECOVERY, FAILED
+    return False, START, NOT_READY
+
+
+def pods_ready(workload: Workload, settings: PodsReady, now: float) -> list[Action]:
+    """What to do about pods that are not ready: look again at a time, or send the workload back."""
+    if not workload.admitted or workload.evicted or workload.status.holds("DeactivationTarget"):
+        return []
+    cause, since, timeout = _waits(workload, settings)
+    if cause is None or not timeout:
+        return []
+    if now < since + timeout:
+        return [Later(since + timeout, cause)]
+    return [_timed_out(workload, settings, cause, now)]
+
+
+def _waits(workload: Workload, settings: PodsReady) -> tuple[str | None, float, float]:
+    """What it waits for, since when, and for how long it may."""
+    condition: Condition | None = workload.status.conditions.get("PodsReady")
+    admitted = workload.status.conditions["Admitted"].since
+    if condition is None:
+        return START, admitted, settings.timeout
+    if condition.holds:
+        return None, 0.0, 0.0
+    if condition.reason == RECOVERY:
+        recovery = settings.timeout if settings.recovery is None else settings.recovery
+        return RECOVERY, condition.since, recovery
+    return START, admitted, settings.timeout
+
+
+def _timed_out(workload: Workload, settings: PodsReady, cause: str, now: float) -> Change:
+    count = workload.status.requeues + 1
+    message = f"Exceeded the PodsReady timeout {workload.key}"
+    if settings.limit is not None and count > settings.limit:
+        text = "exceeding the maximum number of re-queuing retries"
+        status = workload.status.condition("DeactivationTarget", True, LIMIT, text, now, workload.generation)
+        return Change(workload, replace(workload, status=status))
+    after, events = evicted(workload, "PodsReadyTimeout", message, now, cause)
+    wait = min(settings.base * 2 ** min(count - 1, 60), settings.longest)
+    at = max(now + wait, workload.status.requeue_at or 0.0)
+    return Change(workload, replace(after, status=replace(after.status, requeues=count, requeue_at=at)), tuple(events))

@@ -1,0 +1,305 @@
+"""The life of a workload between its decisions: checks, queues that stop, time limits, deactivation, coming back.
+
+One workload is looked at with the queues that it goes through. Each rule below says what follows from what is seen; the
+first that changes something ends the round, since what it wrote is a reason to look again.
+
+    pending ──reserve──▶ reserved ──checks ready──▶ admitted ──job ends──▶ finished
+       ▲                    │  stopped, missing         │ check retries, queue drained, deactivated,
+       │                    ▼                           │ pods not ready, preempted, nodes failed
+       └── requeued ◀── released ◀─────────────────── evicted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from ..decide.status import ADMITTED, admitted_event, evicted, is_ready, not_yet, required_checks
+from ..model.cluster_queue import ClusterQueue, LocalQueue
+from ..model.event import Event
+from ..model.gates import Gates
+from ..model.settings import Settings
+from ..model.workload import Check, CheckState, Conditions, Status, Workload
+from .action import Action, Change, Deactivate, Later, Remove
+from .pods_ready import pods_ready
+from .release import NO_RESERVATION, without_quota
+
+BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
+GRANULAR = "UnadmittedWorkloadsObservability"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadView:
+    """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything."""
+
+    workload: Workload
+    gates: Gates
+    settings: Settings
+    local_queue: LocalQueue | None = None
+    cluster_queue: ClusterQueue | None = None
+    is_active: bool = True
+
+    @property
+    def status(self) -> Status:
+        return self.workload.status
+
+    def changed(self, status: Status, *events: Event) -> Change:
+        return Change(self.workload, replace(self.workload, status=status), events)
+
+    def conditions(self, changes: Conditions, now: float, *events: Event) -> Change:
+        return self.changed(self.status.changed(changes, now, self.workload.generation), *events)
+
+    def tell(self, kind: str, reason: str, message: str) -> Event:
+        return Event(self.workload.key, "Warning" if kind == "Warning" else "Normal", reason, message)
+
+
+Rule = Callable[[WorkloadView, float], Iterable[Action]]
+
+
+def workload_life(view: WorkloadView, now: float) -> list[Action]:
+    """What to do about a workload now, and when to look at it again."""
+    if view.workload.finished:
+        return _kept(view, now)
+    later: list[Action] = []
+    for rule in RULES:
+        actions = list(rule(view, now))
+        if any(not isinstance(one, Later) for one in actions):
+            return actions
+        later += actions
+    return later
+
+
+def _kept(view: WorkloadView, now: float) -> list[Action]:
+    """A workload that has finished is kept for a while, if a while is set."""
+    keep = view.settings.keep_finished
+    if keep is None:
+        return []
+    until = view.status.conditions["Finished"].since + keep
+    return [Later(until)] if now < until else [Remove(view.workload)]
+
+
+# Active and not
+
+
+def _deactivated(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Who is to be deactivated is; who is has to go."""
+    workload, status = view.workload, view.status
+    target = status.conditions.get("DeactivationTarget")
+    if workload.active:
+        if target is not None and target.holds:
+            yield Deactivate(workload)
+        return
+    if workload.evicted:
+        return
+    cause, why = (target.reason, f" due to {target.message}") if target is not None and target.holds else ("", "")
+    after, events = evicted(workload, "Deactivated", f"The workload is deactivated{why}", now, cause)
+    status = after.status.without("DeactivationTarget")
+    reason = f"DeactivatedDueTo{cause}" if cause else "Deactivated"
+    changes: Conditions = {"Evicted": (True, reason, f"The workload is deactivated{why}")}
+    if not workload.reserved:
+        changes["Requeued"] = (False, reason, f"The workload is deactivated{why}")
+        changes["QuotaReserved"] = (
+            False,
+            "Deactivated" if GRANULAR in view.gates else "Pending",
+            changes["Evicted"][2],
+        )
+    status = status.changed(changes, now, workload.generation)
+    yield Change(workload, replace(after, status=replace(status, requeue_at=None, requeues=0)), tuple(events))
+
+
+def _gated(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Somebody else has to let it pass first."""
+    workload, before = view.workload, view.status.conditions.get("QuotaReserved")
+    if "AdmissionGatedBy" not in view.gates or workload.reserved:
+        return
+    is_gated = before is not None and not before.holds and before.reason == "AdmissionGated"
+    if workload.gated_by:
+        message = f"Admission is gated by: {workload.gated_by}"
+        if before is None or (before.reason, before.message) != ("AdmissionGated", message):
+            event = view.tell("Normal", "AdmissionGated", message)
+            yield view.conditions({"QuotaReserved": (False, "AdmissionGated", message)}, now, event)
+    elif is_gated and "PreemptionGated" not in {one.reason for one in view.status.conditions.values()}:
+        event = view.tell("Normal", "AdmissionGateCleared", "Nothing gates its admission any more")
+        reason = "PendingEvaluation" if GRANULAR in view.gates else "Pending"
+        yield view.conditions({"QuotaReserved": (False, reason, event.message)}, now, event)
+
+
+def _back(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Back into line, once what kept it out is over."""
+    requeued, status = view.status.conditions.get("Requeued"), view.status
+    if requeued is None or requeued.holds or not view.workload.active or view.workload.reserved:
+        return
+    reason, queue, local = requeued.reason, view.cluster_queue, view.local_queue
+    any_cause = "ReactivateAfterAnyCause" in view.gates and reason.startswith("DeactivatedDueTo")
+    if reason == "Deactivated" or any_cause:
+        yield view.conditions({"Requeued": (True, "Reactivated", "The workload was reactivated")}, now)
+    elif reason in BACKING_OFF:
+        at = status.requeue_at
+        if at is not None and now < at:
+            yield Later(at, reason)
+            return
+        over = "The workload backoff was finished"
+        after = replace(status.condition("Requeued", True, "BackoffFinished", over, now), requeue_at=None)
+        yield view.changed(after)
+    elif reason == "ClusterQueueStopped" and queue is not None and queue.stop == "None":
+        text = "The ClusterQueue was restarted after being stopped"
+        yield view.conditions({"Requeued": (True, "ClusterQueueRestarted", text)}, now)
+    elif reason == "LocalQueueStopped" and local is not None and local.stop == "None":
+        text = "The LocalQueue was restarted after being stopped"
+        yield view.conditions({"Requeued": (True, "LocalQueueRestarted", text)}, now)
+
+
+# Checks
+
+
+def _listed(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Every check that it has to pass stands in its status, and no other."""
+    queue, status = view.cluster_queue, view.status
+    if queue is None or view.workload.evicted:
+        return
+    if status.admission is not None:
+        names = required_checks(queue, status)
+    else:
+        every = set(queue.flavors)
+        names = [rule.name for rule in queue.checks if not rule.flavors or set(rule.flavors) >= every]
+    known = {check.name: check for check in status.checks}
+    if set(names) != known.keys():
+        checks = tuple(known.get(name) or Check(name, since=now) for name in sorted(set(names)))
+        yield view.changed(replace(status, checks=checks))
+
+
+def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
+    """A check that rejects a workload ends it; one that wants it again later sends it back."""
+    workload, status = view.workload, view.status
+    if workload.evicted or not workload.active or status.holds("DeactivationTarget"):
+        return
+    rejected, again = _in_state(status, "Rejected"), _in_state(status, "Retry")
+    if rejected:
+        event = view.tell("Warning", "AdmissionCheckRejected", f"Deactivated due to {_shown(rejected, 'Rejected')}")
+        names = ", ".join(check.name for check in rejected)
+        text = f"Admission check(s): {names}, were rejected"
+        yield view.conditions({"DeactivationTarget": (True, "AdmissionCheck", text)}, now, event)
+    elif again and workload.reserved:
+        message = f"Evicted due to {_shown(again, 'Retry')}"
+        after, events = evicted(workload, "AdmissionCheck", message, now)
+        at = max(check.since + (check.requeue_after or 0) for check in again)
+        at = max(at, status.requeue_at or 0.0)
+        yield Change(workload, replace(after, status=replace(after.status, requeue_at=at)), tuple(events))
+
+
+def _in_state(status: Status, state: CheckState) -> list[Check]:
+    return [check for check in status.checks if check.state == state]
+
+
+def _shown(checks: list[Check], state: str) -> str:
+    texts = "; ".join(f'"{check.name}" ({check.message})' for check in checks)
+    return f"AdmissionCheck{'s' if len(checks) > 1 else ''} in {state} state: {texts}"
+
+
+def _admitted(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Admitted is what has quota, has passed its checks, and knows its places."""
+    workload, queue, status = view.workload, view.cluster_queue, view.status
+    if queue is None or not workload.reserved or workload.evicted:
+        return
+    if is_ready(queue, status):
+        if not workload.admitted:
+            event = admitted_event(workload, queue.name, status.conditions["QuotaReserved"].since, now)
+            yield view.conditions({"Admitted": ADMITTED}, now, event)
+        return
+    wanted, before = not_yet(view.gates, status), status.conditions.get("Admitted")
+    if before is None or (before.holds, before.reason, before.message) != wanted:
+        yield view.conditions({"Admitted": wanted}, now)
+
+
+# Queues that stop, and time that is over
+
+
+def _stopped(view: WorkloadView, now: float) -> Iterable[Action]:
+    """A queue that stops takes reservations back, and if it drains, sends away who runs."""
+    workload, queue, local = view.workload, view.cluster_queue, view.local_queue
+    if not workload.reserved or workload.evicted or view.status.admission is None:
+        return
+    name = view.status.admission.queue
+    if workload.admitted:
+        if queue is not None and queue.stop == "HoldAndDrain":
+            yield _drained(view, "ClusterQueueStopped", "The ClusterQueue is stopped", now)
+        elif local is not None and local.stop == "HoldAndDrain":
+            yield _drained(view, "LocalQueueStopped", "The LocalQueue is stopped", now)
+    elif queue is None or queue.terminating:
+        yield _cancelled(view, "Misconfigured", f"ClusterQueue {name} is terminating or missing", now)
+    elif queue.stop != "None":
+        yield _cancelled(view, "Suspended", f"ClusterQueue {name} is stopped", now)
+    elif local is None:
+        yield _cancelled(view, "Misconfigured", f"LocalQueue {workload.queue} is terminating or missing", now)
+    elif local.stop != "None":
+        yield _cancelled(view, "Suspended", f"LocalQueue {workload.queue} is stopped", now)
+
+
+def _drained(view: WorkloadView, reason: str, message: str, now: float) -> Change:
+    after, events = evicted(view.workload, reason, message, now)
+    return Change(view.workload, after, tuple(events))
+
+
+def _cancelled(view: WorkloadView, reason: str, message: str, now: float) -> Change:
+    """A mere reservation is given back without further ado: nothing runs yet."""
+    granular = reason if GRANULAR in view.gates else "Inadmissible"
+    changes: Conditions = {"QuotaReserved": (False, granular, message), "Admitted": NO_RESERVATION}
+    return Change(view.workload, without_quota(view.workload, changes, now))
+
+
+def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
+    workload, status = view.workload, view.status
+    if workload.max_seconds is None or not workload.admitted or workload.evicted or status.holds("DeactivationTarget"):
+        return
+    end = status.conditions["Admitted"].since + workload.max_seconds - status.executed
+    if now < end:
+        yield Later(end, "MaximumExecutionTimeExceeded")
+        return
+    text = "exceeding the maximum execution time"
+    event = view.tell(
+        "Warning", "MaximumExecutionTimeExceeded", f"The maximum execution time ({workload.max_seconds}s) is over"
+    )
+    changes: Conditions = {"DeactivationTarget": (True, "MaximumExecutionTimeExceeded", text)}
+    yield view.changed(replace(status.changed(changes, now, workload.generation), executed=0), event)
+
+
+def _took_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
+    settings = view.settings.pods_ready
+    return () if settings is None else pods_ready(view.workload, settings, now)
+
+
+def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Why a workload that is in no line waits."""
+    workload, local, queue = view.workload, view.local_queue, view.cluster_queue
+    if workload.reserved or not workload.active or workload.gated_by:
+        return
+    before = view.status.conditions.get("QuotaReserved")
+    if before is not None and before.reason in ("OnHold", "Deactivated"):
+        return
+    if local is None:
+        reason, text = "Misconfigured", f"LocalQueue {workload.queue} doesn't exist"
+    elif local.stop != "None":
+        reason, text = "Suspended", f"LocalQueue {workload.queue} is inactive"
+    elif queue is None:
+        reason, text = "Misconfigured", f"ClusterQueue {local.cluster_queue} doesn't exist"
+    elif not view.is_active:
+        reason, text = "Suspended", f"ClusterQueue {queue.name} is inactive"
+    else:
+        return
+    reason = reason if GRANULAR in view.gates else "Inadmissible"
+    if before is None or (before.holds, before.reason, before.message) != (False, reason, text):
+        yield view.conditions({"QuotaReserved": (False, reason, text), "Admitted": NO_RESERVATION}, now)
+
+
+RULES: tuple[Rule, ...] = (
+    _deactivated,
+    _gated,
+    _back,
+    _listed,
+    _judged,
+    _stopped,
+    _ran_too_long,
+    _took_too_long,
+    _admitted,
+    _explained,
+)

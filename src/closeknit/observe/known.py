@@ -1,0 +1,413 @@
+"""What the control plane knows of a running cluster: objects as values, kept up to date change by change.
+
+Every change goes through here first. Queues, flavors, nodes, pods and workloads end up in the scheduler, which is told
+whom they may wake; jobs stay raw trees, since each kind has its own form. Nothing here writes, and all of it can be
+thrown away: showing every object once makes it again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import msgspec
+
+from ..cluster import kinds
+from ..cluster.kinds import Kind
+from ..cluster.port import Change, Key, Raw
+from ..decide.scheduler import Scheduler
+from ..dialects import core
+from ..dialects import pods as pod_wire
+from ..dialects.kueue import keys
+from ..dialects.kueue import objects as kueue
+from ..dialects.limits import limit_ranges, runtime_class
+from ..model.cluster_queue import AdmissionCheck, LocalQueue
+from ..model.gates import Gates
+from ..model.provisioning import ProvisioningConfig
+from ..model.settings import Settings
+from ..model.workload import Workload
+from ..queue.wake import Event
+from ..state.mirror import OtherPod
+from .pod_index import PodIndex
+from .tally import Tally
+from .workloads import Surroundings
+
+log = logging.getLogger(__name__)
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+class Known:
+    """`raw` has every object as it came. `wakes` is what waiting workloads have not been told yet."""
+
+    def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float]) -> None:
+        self.gates, self.settings, self.now = gates, settings, now
+        self.scheduler = Scheduler(gates, settings)
+        self.world = self.scheduler.world
+        self.around = Surroundings()
+        self.raw: dict[Kind, dict[tuple[str, str], Raw]] = defaultdict(dict)
+        self.by_uid: dict[str, Key] = {}
+        self.workloads: dict[str, Workload] = {}
+        self.workloads_of: dict[str, dict[str, None]] = defaultdict(dict)
+        """By the uid of an owner."""
+        self.configs: dict[str, ProvisioningConfig] = {}
+        self.local_queues: dict[str, LocalQueue] = {}
+        self.pods = PodIndex()
+        self.at_host: dict[str, set[str]] = defaultdict(set)
+        """Workloads that have a place on a host."""
+        self.tally = Tally("ReclaimablePods" in gates)
+        self.wakes: dict[tuple[Event, str], None] = {}
+        self._readers: dict[Kind, Callable[[Change], None]] = {
+            kinds.NAMESPACE: self._namespace,
+            kinds.NODE: self._node,
+            kinds.POD: self._pod,
+            kinds.LIMIT_RANGE: self._limit_range,
+            kinds.RUNTIME_CLASS: self._runtime_class,
+            kinds.PRIORITY_CLASS: self._pod_class,
+            kinds.TOPOLOGY: self._topology,
+            kinds.RESOURCE_FLAVOR: self._flavor,
+            kinds.COHORT: self._cohort,
+            kinds.CLUSTER_QUEUE: self._cluster_queue,
+            kinds.LOCAL_QUEUE: self._local_queue,
+            kinds.ADMISSION_CHECK: self._check,
+            kinds.WORKLOAD_PRIORITY_CLASS: self._workload_class,
+            kinds.PROVISIONING_CONFIG: self._config,
+            kinds.WORKLOAD: self._workload,
+            kinds.DAEMON_SET: self._daemon_set,
+        }
+
+    # Looking things up
+
+    def find(self, key: Key) -> Raw | None:
+        return self.raw[key.kind].get((key.namespace, key.name))
+
+    def owned_by(self, uid: str) -> list[Workload]:
+        known = (self.workloads.get(key) for key in self.workloads_of.get(uid, ()))
+        return [one for one in known if one is not None]
+
+    def raw_workload(self, key: str) -> Raw | None:
+        namespace, _, name = key.partition("/")
+        return self.raw[kinds.WORKLOAD].get((namespace, name))
+
+    @staticmethod
+    def family_of(raw: Raw) -> str:
+        """The name that all slices of an elastic workload share; empty for one that is not elastic."""
+        name: str = (raw["metadata"].get("annotations") or {}).get(pod_wire.SLICE_NAME, "")
+        return name
+
+    # Taking changes in
+
+    def see(self, change: Change) -> None:
+        objects, meta = self.raw[change.kind], change.object["metadata"]
+        place, uid = (meta.get("namespace", ""), meta["name"]), meta.get("uid", "")
+        if change.type == "DELETED":
+            objects.pop(place, None)
+            self.by_uid.pop(uid, None)
+        else:
+            objects[place] = change.object
+            self.by_uid[uid] = Key(change.kind, *place)
+        reader = self._readers.get(change.kind)
+        if reader is None:
+            return
+        try:
+            reader(change)
+        except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+            log.warning(
+                "%s %s cannot be read and is passed over: %s", change.kind.kind, "/".join(place).strip("/"), error
+            )
+
+    def _wake(self, event: Event, queue: str = "") -> None:
+        self.wakes[event, queue] = None
+
+    def pass_on_wakes(self) -> int:
+        """Tell whoever waits what has happened since the last time; says how many are back in line."""
+        if not self.wakes:
+            return 0
+        now, woken = self.now(), 0
+        pending, self.wakes = self.wakes, {}
+        for event, queue in pending:
+            if queue:
+                woken += self.scheduler.wake(event, queue, now)
+            else:
+                woken += self.scheduler.wake_queues(event, list(self.world.cluster_queues), now)
+        return woken
+
+    # The cluster's own objects
+
+    def _namespace(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        name, before = meta["name"], self.world.namespaces.get(meta["name"])
+        if change.type == "DELETED":
+            self.world.namespaces.pop(name, None)
+            return
+        self.world.namespaces[name] = {NAMESPACE_NAME: name, **(meta.get("labels") or {})}
+        if self.world.namespaces[name] != before:
+            self._wake(Event.NAMESPACE_CHANGED)
+
+    def _node(self, change: Change) -> None:
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self.world.drop_node(name)
+            return
+        node = core.node(msgspec.convert(change.object, core.WireNode))
+        before = self.world.nodes.get(name)
+        self.world.put_node(node)
+        if node != before:
+            self._wake(Event.NODE_CHANGED)
+
+    def _pod(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
+        if keys.WORKLOAD in notes or keys.POD_GROUP in (meta.get("labels") or {}):
+            self._managed_pod(change, key)
+        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+            self._placed_pod(change, key)
+        else:
+            self._other_pod(change, key)
+
+    def _managed_pod(self, change: Change, key: str) -> None:
+        if change.type == "DELETED":
+            self.pods.drop(key)
+        else:
+            self.pods.put(pod_wire.pod(change.object))
+
+    def _placed_pod(self, change: Change, key: str) -> None:
+        """Placed by topology: it counts through its workload."""
+
+    def _other_pod(self, change: Change, key: str) -> None:
+        raw = change.object
+        node, phase = raw["spec"].get("nodeName"), (raw.get("status") or {}).get("phase")
+        runs = change.type != "DELETED" and node and phase not in ("Succeeded", "Failed")
+        known = self.world.other_pods.get(key)
+        if not runs:
+            if known is not None:
+                self.world.drop_pod(key)
+                self._wake(Event.OTHER_POD_GONE)
+        elif known is None or known.node != node:
+            self.world.put_pod(key, OtherPod(node, core.requests(msgspec.convert(raw["spec"], core.PodSpec))))
+
+    def _daemon_set(self, change: Change) -> None:
+        """Its pods are counted before they are there."""
+
+    def _limit_range(self, change: Change) -> None:
+        namespace = change.object["metadata"]["namespace"]
+        ranges = dict(self.world.limit_ranges)
+        found = [limit_ranges(raw) for (of, _), raw in self.raw[kinds.LIMIT_RANGE].items() if of == namespace]
+        ranges[namespace] = tuple(one for several in found for one in several)
+        self.world.limit_ranges = self.around.limit_ranges = ranges
+        self._read_again(namespace)
+
+    def _runtime_class(self, change: Change) -> None:
+        name, overhead = runtime_class(change.object)
+        if change.type == "DELETED" or not overhead:
+            self.around.runtime_classes.pop(name, None)
+        else:
+            self.around.runtime_classes[name] = overhead
+        self._read_again("")
+
+    def _read_again(self, namespace: str) -> None:
+        """What the cluster adds to pods has changed, so workloads that wait may ask for something else."""
+        for key, one in list(self.workloads.items()):
+            raw = self.raw_workload(key)
+            if raw is not None and not one.reserved and not one.finished and namespace in ("", one.namespace):
+                self._take(self._read(raw), fresh=True)
+        self._wake(Event.LIMITS_CHANGED)
+
+    def _pod_class(self, change: Change) -> None:
+        self.around.pod_classes = Surroundings().pod_classes
+        self.around.default_priority = None
+        for raw in self.raw[kinds.PRIORITY_CLASS].values():
+            self.around.pod_classes[raw["metadata"]["name"]] = raw["value"]
+            if raw.get("globalDefault") is True:
+                before: int | None = self.around.default_priority
+                self.around.default_priority = raw["value"] if before is None else min(before, raw["value"])
+
+    # Queues and what belongs to them
+
+    def _topology(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self.world.drop_topology(change.object["metadata"]["name"])
+        else:
+            self.world.put_topology(kueue.topology(change.object))
+        self._wake(Event.TOPOLOGY_CHANGED)
+
+    def _flavor(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self.world.drop_flavor(change.object["metadata"]["name"])
+        else:
+            self.world.put_flavor(kueue.flavor(change.object))
+        self._wake(Event.FLAVOR_CHANGED)
+
+    def _cohort(self, change: Change) -> None:
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self.world.drop_cohort(name)
+        else:
+            self.world.put_cohort(kueue.cohort(change.object))
+        for queue in self._below(name):
+            self._wake(Event.COHORT_CHANGED, queue)
+
+    def _below(self, cohort: str) -> Iterable[str]:
+        """One queue of every tree that a cohort stands in."""
+        queues = (one.name for one in self.world.cluster_queues.values())
+        return [name for name in queues if cohort in {one.name for one in self.world.node_of(name).ancestors}][:1]
+
+    def _cluster_queue(self, change: Change) -> None:
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self.scheduler.drop_cluster_queue(name)
+            return
+        queue = kueue.cluster_queue(change.object)
+        queue = replace(queue, terminating="deletionTimestamp" in change.object["metadata"])
+        if queue != self.world.cluster_queues.get(name):
+            self.scheduler.put_cluster_queue(queue)
+            self._wake(Event.QUEUE_CHANGED, name)
+
+    def _local_queue(self, change: Change) -> None:
+        queue = kueue.local_queue(change.object)
+        names = self.around.local_queues.setdefault(queue.namespace, [])
+        if change.type == "DELETED" or "deletionTimestamp" in change.object["metadata"]:
+            self.local_queues.pop(queue.key, None)
+            self.scheduler.drop_local_queue(queue.key)
+            if queue.name in names:
+                names.remove(queue.name)
+        elif queue != self.local_queues.get(queue.key):
+            self.local_queues[queue.key] = queue
+            self.scheduler.put_local_queue(queue)
+            if queue.name not in names:
+                names.append(queue.name)
+            self._wake(Event.QUEUE_CHANGED, queue.cluster_queue)
+
+    def _check(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self.world.drop_check(change.object["metadata"]["name"])
+        else:
+            check: AdmissionCheck = kueue.admission_check(change.object)
+            if check == self.world.checks.get(check.name):
+                return
+            self.world.put_check(check)
+        for queue in self.world.cluster_queues:
+            self._wake(Event.CHECK_CHANGED, queue)
+
+    def _config(self, change: Change) -> None:
+        config = kueue.provisioning_config(change.object)
+        if change.type == "DELETED":
+            self.configs.pop(config.name, None)
+        else:
+            self.configs[config.name] = config
+
+    def _workload_class(self, change: Change) -> None:
+        one = kueue.priority_class(change.object)
+        if change.type == "DELETED":
+            self.around.workload_classes.pop(one.name, None)
+        else:
+            self.around.workload_classes[one.name] = one.value
+
+    # Workloads
+
+    def _workload(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        key = f"{meta['namespace']}/{meta['name']}"
+        for owner in (change.old or {"metadata": {}})["metadata"].get("ownerReferences") or ():
+            self.workloads_of[owner["uid"]].pop(key, None)
+            if not self.workloads_of[owner["uid"]]:
+                del self.workloads_of[owner["uid"]]
+        if change.type == "DELETED":
+            self._lose(key)
+            return
+        for owner in meta.get("ownerReferences") or ():
+            self.workloads_of[owner["uid"]][key] = None
+        self._take(self._read(change.object))
+
+    def _read(self, raw: Raw) -> Workload:
+        """As a value. What it asks for is read once for each generation, so that equal parts are the same object."""
+        meta = raw["metadata"]
+        before = self.workloads.get(f"{meta['namespace']}/{meta['name']}")
+        if before is not None and before.uid == meta["uid"] and before.generation == meta.get("generation"):
+            return kueue.workload_with(raw, before.parts)
+        return kueue.workload(self.with_defaults(raw))
+
+    def with_defaults(self, raw: Raw) -> Raw:
+        """With what the cluster adds to its pods, where it adds anything."""
+        if not (self.around.limit_ranges or self.around.runtime_classes):
+            return raw
+        namespace = raw["metadata"]["namespace"]
+        sets = [
+            {**one, "template": self.around.template(namespace, one.get("template") or {})}
+            for one in raw["spec"].get("podSets") or ()
+        ]
+        return {**raw, "spec": {**raw["spec"], "podSets": sets}}
+
+    def _take(self, workload: Workload, fresh: bool = False) -> None:
+        before = None if fresh else self.workloads.get(workload.key)
+        if before is not None and before.uid != workload.uid:
+            self._forget(before)
+            before = None
+        self._index(self.workloads.get(workload.key), workload)
+        self.workloads[workload.key] = workload
+        self.scheduler.put(workload, self.now())
+        if before is not None:
+            self._tell(before, workload)
+
+    def _lose(self, key: str) -> None:
+        before = self.workloads.get(key)
+        if before is not None:
+            self._forget(before)
+            queue = self._queue_of(before)
+            if queue and not before.finished:
+                self._wake(Event.WORKLOAD_DELETED, queue)
+
+    def _forget(self, workload: Workload) -> None:
+        del self.workloads[workload.key]
+        self.scheduler.drop(workload.key)
+        self._index(workload, None)
+
+    def _index(self, before: Workload | None, after: Workload | None) -> None:
+        """In the counts of its queues, and by the hosts on which it has places."""
+        can = self.scheduler.is_admissible
+        self.tally.change(before, after, after is not None and can(after), before is not None and can(before))
+        old = None if before is None else before.status.admission
+        new = None if after is None or after.finished else after.status.admission
+        if old is new or old == new:
+            return
+        key = (after or before).key  # type: ignore[union-attr]
+        for host in _hosts(old):
+            self.at_host[host].discard(key)
+        for host in _hosts(new):
+            self.at_host[host].add(key)
+
+    def _queue_of(self, workload: Workload) -> str:
+        admission = workload.status.admission
+        return self.scheduler.lines.queue_of(workload) if admission is None else admission.queue
+
+    def _tell(self, before: Workload, after: Workload) -> None:
+        """What became of it may be what others wait for."""
+        queue = self._queue_of(before)
+        if not queue:
+            return
+        if after.finished and not before.finished:
+            self._wake(Event.WORKLOAD_FINISHED, queue)
+        elif before.reserved and not after.reserved:
+            self._wake(Event.WORKLOAD_EVICTED, queue)
+        if before.active and not after.active:
+            self._wake(Event.WORKLOAD_DEACTIVATED, queue)
+        if before.status.reclaimable != after.status.reclaimable:
+            self._wake(Event.PODS_RECLAIMED, queue)
+        if before.priority != after.priority:
+            self._wake(Event.PRIORITY_CHANGED, queue)
+        if before.parts is not after.parts and _pods(after) < _pods(before):
+            self._wake(Event.WORKLOAD_SHRANK, queue)
+
+
+def _pods(workload: Workload) -> int:
+    return sum(part.pod_set.count for part in workload.parts)
+
+
+def _hosts(admission: object) -> Iterable[str]:
+    """The hosts of an assignment that ends at hosts."""
+    for one in getattr(admission, "pod_sets", ()):
+        if one.topology is not None and one.topology.by_host:
+            for path in one.topology.values:
+                yield path[-1]

@@ -1,0 +1,167 @@
+"""Jobs of every kind in a running cluster, as the few facts that reconcilers go by.
+
+Whether a job is ours to manage, which of its Workloads says what the job says, and what a new one would be like: all
+that needs the objects around a job, and is found out here. What the facts mean is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..cluster.kinds import BY_NAME, Kind
+from ..cluster.port import Key, Raw
+from ..dialects.kueue import keys
+from ..dialects.kueue.jobs.equivalence import is_same
+from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
+from ..dialects.kueue.jobs.integration import Integration
+from ..dialects.kueue.jobs.live import LIVE
+from ..dialects.kueue.jobs.standing import Standing
+from ..dialects.kueue.jobs.workload_object import Priority, standing_of, workload_for
+from ..dialects.kueue.objects import Unreadable
+from ..lifecycle.job import JobView
+from ..model.mistake import Mistake
+from ..model.workload import Workload
+from .known import Known
+from .workloads import DEFAULT, priority_of
+
+MOST_ANCESTORS = 10
+OWN_NAMESPACES = frozenset({"kube-system", "kueue-system", "closeknit-system"})
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """Which jobs are ours: by default those that name a queue, outside of the namespaces of the system."""
+
+    without_queue: bool = False
+    not_in: Collection[str] = OWN_NAMESPACES
+    copied_labels: Collection[str] = ()
+
+
+class Seen(NamedTuple):
+    """A job with what was found out about it."""
+
+    key: Key
+    raw: Raw
+    integration: Integration
+    view: JobView
+    source: Raw | None = None
+
+
+class Refusal(NamedTuple):
+    """Why no Workload can be made for a job."""
+
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class LiveJobs:
+    known: Known
+    managed: Managed = field(default_factory=Managed)
+
+    kinds: dict[Kind, Integration] = field(
+        default_factory=lambda: {BY_NAME[name]: one for name, one in LIVE.items() if name in BY_NAME}
+    )
+
+    def is_managed(self, raw: Raw) -> bool:
+        meta = raw["metadata"]
+        if meta.get("namespace", "") in self.managed.not_in:
+            return False
+        labels = meta.get("labels") or {}
+        named = keys.QUEUE in labels or keys.PREBUILT in labels or self.managed.without_queue
+        return named and not self.has_managed_ancestor(raw)
+
+    def has_managed_ancestor(self, raw: Raw) -> bool:
+        """Whether something above it is a job of ours: then it runs on that one's account."""
+        for _ in range(MOST_ANCESTORS):
+            owner = next((one for one in raw["metadata"].get("ownerReferences") or () if one.get("controller")), None)
+            key = None if owner is None else self.known.by_uid.get(owner["uid"])
+            above = None if key is None else self.known.find(key)
+            if key is None or above is None:
+                return False
+            if key.kind in self.kinds and keys.QUEUE in (above["metadata"].get("labels") or {}):
+                return True
+            raw = above
+        return False
+
+    def look(self, key: Key) -> Seen | None:
+        """None if there is nothing to manage; raises Unreadable for a job that contradicts itself."""
+        raw, integration = self.known.find(key), self.kinds[key.kind]
+        if raw is None or not self.is_managed(raw) or integration.ignored(raw):
+            return None
+        source = self.source_of(raw, integration)
+        owned = self.known.owned_by(raw["metadata"]["uid"])
+        mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
+        others = tuple(one for one in owned if one is not mine and not one.finished)
+        suspended, stale = integration.is_suspended(raw), False
+        if mine is None and len(others) == 1 and suspended and not others[0].reserved:
+            mine, others, stale = others[0], (), True
+        elif mine is not None and not mine.reserved and not mine.finished:
+            stale = self._names_other_queue(raw, mine)
+        ended = integration.finished(raw)
+        view = JobView(
+            self.known.gates,
+            suspended,
+            integration.is_active(raw),
+            integration.pods_ready(raw),
+            None if ended is None else (ended.success, ended.message),
+            integration.reclaimable(raw) if mine is not None and mine.reserved else {},
+            mine,
+            stale,
+            mine is not None and self.is_held(mine),
+            others,
+            self.known.settings.pods_ready is not None,
+        )
+        return Seen(key, raw, integration, view, source)
+
+    def _names_other_queue(self, raw: Raw, workload: Workload) -> bool:
+        return bool(workload.queue != ((raw["metadata"].get("labels") or {}).get(keys.QUEUE) or workload.queue))
+
+    def source_of(self, raw: Raw, integration: Integration) -> Raw | None:
+        wanted = integration.source(raw)
+        kind = None if wanted is None else BY_NAME.get((wanted.group, wanted.kind))
+        return None if wanted is None or kind is None else self.known.find(Key(kind, wanted.namespace, wanted.name))
+
+    def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
+        stored = self.known.raw_workload(workload.key)
+        if stored is None:
+            return False
+        infos = self.infos(workload) if workload.reserved else None
+        return is_same(raw, integration, stored, None if isinstance(infos, Conflict) else infos, source)
+
+    def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
+        raw = self.known.raw_workload(workload.key)
+        family = "" if raw is None else self.known.family_of(raw)
+        return info_of(workload, self.known.world.flavors, self.known.gates, family)
+
+    def is_held(self, workload: Workload) -> bool:
+        raw = self.known.raw_workload(workload.key)
+        return raw is not None and bool(raw["metadata"].get("finalizers"))
+
+    def wanted(self, raw: Raw, integration: Integration, source: Raw | None) -> Raw | Refusal:
+        """The Workload that a job is to have."""
+        refused = integration.refusal(raw)
+        if refused:
+            return Refusal("InvalidJob", refused)
+        try:
+            standing = standing_of(raw, integration.pod_sets(raw, source))
+            priority = self.priority(standing)
+            if isinstance(priority, Mistake):
+                return Refusal("WorkloadPriorityClassNotFound", f"{priority.field} {priority.text}: {priority.remedy}")
+            return workload_for(raw, integration, self.known.gates, priority, source, "", self.managed.copied_labels)
+        except Unreadable as error:
+            return Refusal("InvalidJob", str(error))
+
+    def priority(self, standing: Standing) -> Priority | Mistake:
+        value = priority_of(standing, self.known.around)
+        if isinstance(value, Mistake):
+            return value
+        if standing.workload_class:
+            return Priority(value, "WorkloadPriorityClass", standing.workload_class)
+        if DEFAULT in self.known.around.workload_classes:
+            return Priority(value, "WorkloadPriorityClass", DEFAULT)
+        if standing.pod_class:
+            return Priority(value, "PriorityClass", standing.pod_class)
+        return Priority(value)

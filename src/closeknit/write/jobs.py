@@ -1,0 +1,24 @@
+"""Starting and stopping a job: its pod templates with what its workload was given, or as they were submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..cluster.kinds import Kind
+from ..cluster.port import Raw, Update, Write
+from ..dialects.kueue.jobs.injection import Conflict, Info
+from ..dialects.kueue.jobs.integration import Integration
+from ..dialects.kueue.jobs.starting import started, stopping
+
+
+def start(
+    kind: Kind, integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None
+) -> Write | Conflict:
+    body = started(integration, raw, infos, source)
+    return body if isinstance(body, Conflict) else Update(kind, body)
+
+
+def stop(kind: Kind, integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None) -> Write | None:
+    """The next write on the way to a job that stands still; None when it does."""
+    step = stopping(integration, raw, workload, source)
+    return None if step is None else Update(kind, step.body, step.subresource)

@@ -1,0 +1,42 @@
+"""Writes to pods: letting one go to its place, and ending one that can never start."""
+
+from __future__ import annotations
+
+from ..cluster.kinds import POD
+from ..cluster.port import Key, Patch, Raw, Write
+from ..dialects import timestamps
+from ..dialects.pods import TOPOLOGY_GATE
+from ..lifecycle.action import EndPod, Ungate
+from ..model.pod import Pod
+
+
+def ungated(action: Ungate, raw: Raw) -> Write:
+    """Without the gate, with the selector of its place; refused if the pod has changed meanwhile."""
+    spec = raw["spec"]
+    gates = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != TOPOLOGY_GATE]
+    selector = {**(spec.get("nodeSelector") or {}), **action.selector}
+    version = raw["metadata"]["resourceVersion"]
+    body = {
+        "metadata": {"resourceVersion": version},
+        "spec": {"schedulingGates": gates or None, "nodeSelector": selector},
+    }
+    return Patch(_key(action.pod), body)
+
+
+def ended(action: EndPod, raw: Raw, now: float) -> Write:
+    status = raw.get("status") or {}
+    condition = {
+        "type": action.kind,
+        "status": "True",
+        "reason": action.reason,
+        "message": action.message,
+        "lastTransitionTime": timestamps.stamp(now),
+    }
+    others = [one for one in status.get("conditions") or () if one.get("type") != action.kind]
+    return Patch(
+        _key(action.pod), {"status": {"phase": "Failed", "conditions": [*others, condition]}}, "merge", "status"
+    )
+
+
+def _key(pod: Pod) -> Key:
+    return Key(POD, pod.namespace, pod.name)

@@ -1,0 +1,47 @@
+"""Writes to Workloads. Each carries the version of the object that was looked at: if that has changed since, the write
+is refused, and whoever decided looks again."""
+
+from __future__ import annotations
+
+from ..cluster.kinds import WORKLOAD
+from ..cluster.port import Delete, Key, Raw, Update, Write, key_of
+from ..dialects.kueue import objects as kueue
+from ..dialects.kueue.jobs.marks import IN_USE
+from ..model.workload import Workload
+
+
+def status_write(raw: Raw, before: Workload, after: Workload) -> Write | None:
+    """The new status over the object as it was read; None if nothing would change."""
+    written = kueue.with_status(raw, after.status, before.status)
+    return None if written["status"] == (raw.get("status") or {}) else Update(WORKLOAD, written, "status")
+
+
+def deactivated(raw: Raw) -> Write:
+    return Update(WORKLOAD, {**raw, "spec": {**raw["spec"], "active": False}})
+
+
+def rewritten(raw: Raw, wanted: Raw) -> Write:
+    """The Workload of a job that has changed before it got anywhere."""
+    spec = {**wanted["spec"], "active": raw["spec"].get("active", True)}
+    return Update(WORKLOAD, {**raw, "spec": spec})
+
+
+def finalized(raw: Raw) -> Write | None:
+    """Without our hold on it; None if we have none."""
+    meta = raw["metadata"]
+    if IN_USE not in (meta.get("finalizers") or ()):
+        return None
+    kept = [one for one in meta["finalizers"] if one != IN_USE]
+    rest = {key: value for key, value in meta.items() if key != "finalizers"}
+    return Update(WORKLOAD, {**raw, "metadata": {**rest, "finalizers": kept} if kept else rest})
+
+
+def removed(raw: Raw) -> list[Write]:
+    """Let go and deleted."""
+    loose = finalized(raw)
+    gone = Delete(key_of(WORKLOAD, raw), raw["metadata"]["uid"])
+    return [gone] if loose is None else [loose, gone]
+
+
+def key(workload: Workload) -> Key:
+    return Key(WORKLOAD, workload.namespace, workload.name)
