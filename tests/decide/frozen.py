@@ -7,7 +7,7 @@ from typing import Any
 from closeknit.decide.world import World
 from closeknit.state.snapshot import Snapshot
 
-COLUMNS = ("allocatable", "other", "pinned", "admitted", "assumed", "free", "room", "remaining")
+COLUMNS = ("allocatable", "other", "pinned", "draining", "admitted", "leaving", "assumed", "free", "room", "remaining")
 
 
 def frozen(world: World) -> dict[str, Any]:

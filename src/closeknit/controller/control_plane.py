@@ -1,7 +1,9 @@
 """The control plane on one screen: every change updates what is known, each desk does its part, the scheduler decides.
 
     change ──▶ known ──▶ jobs        make, start, stop, finish
+                    ├──▶ groups      the same for pods that belong together
                     ├──▶ workloads   checks, stops, limits, coming back
+                    ├──▶ provisioning  machines that have to be brought first
                     ├──▶ gates       pods to their places
                     ├──▶ nodes       failed under pods that have one
                     ├──▶ scheduling  cycles ──▶ writes
@@ -22,8 +24,10 @@ from ..model.settings import Settings
 from ..observe.known import Known
 from ..observe.live_jobs import Managed
 from ..write.events import Recorder
+from .groups import Groups
 from .jobs import Jobs
 from .placing import Gates, Nodes
+from .provisioning import Provisioning
 from .queues import Queues
 from .records import Record
 from .scheduling import Scheduling
@@ -53,7 +57,9 @@ class ControlPlane:
         recorder = Recorder()
         self.parts: tuple[Part, ...] = (
             Jobs(self.known, recorder, managed or Managed()),
+            Groups(self.known, recorder, managed or Managed()),
             Workloads(self.known, recorder),
+            Provisioning(self.known, recorder),
             Gates(self.known, recorder),
             Nodes(self.known, recorder),
             Scheduling(self.known, recorder, keep),

@@ -79,11 +79,9 @@ def _grouped(
     found: dict[int, list[tuple[float, int]]] = {}
     for number, one in enumerate(candidates):
         inside: Counter[int] = Counter()
-        for at, place in enumerate(one.holding.places):
-            if place.flavor == flavor:
-                leaves, counts = search.world.leaves_of(one.holding, at)
-                for domain, count in zip(domains_of(leaves).tolist(), counts.tolist(), strict=True):
-                    inside[domain] += count
+        for leaves, counts in search.world.leaves_in(one.holding, flavor):
+            for domain, count in zip(domains_of(leaves).tolist(), counts.tolist(), strict=True):
+                inside[domain] += count
         for domain, count in inside.items():
             price = 0.0 if one.holding.workload.evicted else pods_of(one.holding) / count
             found.setdefault(domain, []).append((price, number))

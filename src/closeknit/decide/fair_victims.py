@@ -13,7 +13,7 @@ from ..model.settings import FINAL_SHARE, INITIAL_SHARE
 from ..quota.share import Share, share_of
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
-from .victims import Cause, Search, Victim, allowed, needed, order, queue_times
+from .victims import Cause, Search, Victim, allowed, draining, needed, order, queue_times
 
 Rule = Callable[[Share, Share, Share], bool]
 
@@ -27,15 +27,17 @@ RULES: dict[str, Rule] = {
 def fair(search: Search) -> list[Victim]:
     """The victims that make room, or none."""
     strategies = search.world.settings.fair_sharing
-    candidates = _candidates(search)
-    if not candidates:
+    candidates, leaving = _candidates(search), draining(search)
+    if not candidates and not leaving:
         return []
     world = search.world
     mark = world.checkpoint()
     try:
         world.add(search.queue.name, search.requests)
         tried = _Trial(search)
-        passed_over = tried.first_rule(candidates, RULES[strategies[0]])
+        for one in leaving:
+            tried.take(one.holding, one.cause)
+        passed_over = {} if tried.fits else tried.first_rule(candidates, RULES[strategies[0]])
         if not tried.fits and len(strategies) > 1:
             tried.second_rule(passed_over, RULES[strategies[1]])
         if not tried.fits:
@@ -91,9 +93,9 @@ class _Trial:
         passed_over: dict[str, list[Holding]] = {}
         for queue in self._targets(left):
             if queue is self.search.node:
-                self._take(left[queue.name].pop(0), Cause.IN_QUEUE)
+                self.take(left[queue.name].pop(0), Cause.IN_QUEUE)
             elif self.is_due:
-                self._take(left[queue.name].pop(0), Cause.RECLAIM)
+                self.take(left[queue.name].pop(0), Cause.RECLAIM)
             else:
                 passed_over.setdefault(queue.name, []).extend(self._take_fair(queue, left[queue.name], rule))
             if self.fits:
@@ -108,7 +110,7 @@ class _Trial:
         while left:
             holding = left.pop(0)
             if rule(share, before, self._share_without(theirs, holding)):
-                self._take(holding, Cause.FAIR)
+                self.take(holding, Cause.FAIR)
                 break
             passed_over.append(holding)
         return passed_over
@@ -120,12 +122,12 @@ class _Trial:
             mine, theirs = _below_common(self.search.node, queue)
             before = share_of(theirs)
             if rule(share_of(mine), before, before):
-                self._take(left[queue.name][0], Cause.FAIR)
+                self.take(left[queue.name][0], Cause.FAIR)
                 if self.fits:
                     return
             del left[queue.name]
 
-    def _take(self, holding: Holding, cause: Cause) -> None:
+    def take(self, holding: Holding, cause: Cause) -> None:
         search = self.search
         search.world.take_away(holding)
         self.victims.append(Victim(holding, cause))

@@ -216,8 +216,8 @@ class Room:
             return bool(self.wanted)
         if self._passing is None:
             self._passing = passing(snapshot, [one.pod_set.shape for one in self.wanted], self.policy)
-        here = (at for at, one in enumerate(holding.places) if one.flavor == self.flavor)
-        return any(self._passing[self.world.leaves_of(holding, at)[0]].any() for at in here)
+        may_hold = self._passing
+        return any(may_hold[leaves].any() for leaves, _ in self.world.leaves_in(holding, self.flavor))
 
 
 def _place_across(world: World, by_flavor: Mapping[str, list[PodSet]], policy: Policy) -> Placed:
@@ -257,15 +257,27 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
         if flavor is not None:
             asked = ask(world, workload, one.demand.part.pod_set, existing.count, flavor)
             by_flavor.setdefault(flavor, []).append(Broken(asked.pod_set, existing.topology))
+    mark = world.checkpoint()
+    try:
+        return _replaced_across(world, workload, by_flavor)
+    finally:
+        world.rollback(mark)
+
+
+def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, list[Broken]]) -> Placed:
+    """Flavor by flavor; with one ledger, what pods get in one of them is taken in the others too."""
     assignments: dict[str, Assignment] = {}
     for flavor in sorted(by_flavor):
         snapshot = world.snapshot(flavor)
         assert snapshot is not None
-        result = _replaced(world, snapshot, workload, by_flavor[flavor])
-        for outcome in result.outcomes:
+        existing = {one.pod_set.name: one.existing for one in by_flavor[flavor]}
+        for outcome in _replaced(world, snapshot, workload, by_flavor[flavor]).outcomes:
             if outcome.reason is not None or outcome.assignment is None:
                 return Placed({}, outcome.pod_set.name, str(outcome.reason))
-            assignments[outcome.pod_set.name] = outcome.assignment
+            name = outcome.pod_set.name
+            assignments[name] = outcome.assignment
+            if "OneLedgerForOverlappingFlavors" in world.gates:
+                _set_aside(world, flavor, outcome.pod_set, _beyond(outcome.assignment, existing[name]))
     return Placed(assignments)
 
 

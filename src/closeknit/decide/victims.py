@@ -244,7 +244,19 @@ def candidates_of(search: Search) -> list[Candidate]:
             kind = 0
         buckets.setdefault((not one.holding.workload.evicted, kind), []).append(one)
     key = order(search.world, search.queue.name)
-    return [one for at in sorted(buckets) for one in sorted(buckets[at], key=lambda each: key(each.holding))]
+    listed = (one for at in sorted(buckets) for one in sorted(buckets[at], key=lambda each: key(each.holding)))
+    return [*draining(search), *listed]
+
+
+def draining(search: Search) -> list[Candidate]:
+    """Pods that are on their way out without a holding, as the very first candidate, if room is what is short.
+
+    Whoever has driven them out waits for them, and does not drive out others instead.
+    """
+    world, room = search.world, search.room
+    if not world.placed.draining or world.leaving.key in search.gone or not room.concerns(world.leaving) or room():
+        return []
+    return [Candidate(world.leaving, Cause.IN_QUEUE)]
 
 
 def _own(search: Search) -> Iterator[Candidate]:

@@ -1,8 +1,7 @@
 """The world as a cycle sees it: queues, quota, room on the nodes, and who holds what.
 
 A cycle tries things out on the world itself and takes them back: a checkpoint remembers how, and trying costs what
-it touches. What was decided goes into the ledger afterwards. Flavors may cover the same hosts. In Kueue's profile
-what a cycle tries shows only in the flavor concerned, while the ledger counts for all of them.
+it touches. What was decided goes into the ledger afterwards.
 """
 
 from __future__ import annotations
@@ -13,22 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.match import PASSES, Match
 from ..model.cluster_queue import AdmissionCheck, ClusterQueue
+from ..model.daemon_set import DaemonSet
 from ..model.flavor import Flavor
 from ..model.gates import Gates
 from ..model.limit_range import LimitRange
 from ..model.node import Node
 from ..model.quota import Cohort, FlavorResource
+from ..model.resources import PODS
 from ..model.settings import Settings
+from ..model.shape import Shape
 from ..model.topology import Topology
-from ..model.workload import Workload
+from ..model.workload import Condition, Status, Workload
 from ..quota.demand import held
 from ..quota.tree import QuotaNode, QuotaTree
 from ..state.ledger import Holding, Ledger
 from ..state.mirror import Mirror, OtherPod, Usage
+from ..state.placed import Placed, PlacedPod
 from ..state.snapshot import Snapshot
-from ..state.table import IntArray
+from ..state.table import BoolArray, IntArray
 from .activity import Inactive, inactive
+from .footprint import Footprints, Leaves
 
 
 class Mark(NamedTuple):
@@ -54,8 +59,13 @@ class World:
         self.limit_ranges: dict[str, tuple[LimitRange, ...]] = {}
         self.nodes: dict[str, Node] = {}
         self.other_pods: dict[str, OtherPod] = {}
+        self.daemon_sets: dict[str, DaemonSet] = {}
+        self.placed = Placed(lambda name: self.nodes.get(name))
         self.ledger = Ledger()
         self.mirrors: dict[str, Mirror] = {}
+        self.leaving = _leaving()
+        """Stands for all pods that drain, as one workload on its way out that holds no quota."""
+        self._footprints = Footprints(self.mirrors)
         self._tree: QuotaTree | None = None
         self._inactive: dict[str, Inactive | None] = {}
 
@@ -105,14 +115,18 @@ class World:
         self._inactive.clear()
 
     def put_node(self, node: Node) -> None:
+        before = self.nodes.get(node.name)
         self.nodes[node.name] = node
         for mirror in self.mirrors.values():
             mirror.put_node(node)
+        if before is None or before.labels != node.labels:
+            self._drain(self.placed.look_at(node.name))
 
     def drop_node(self, name: str) -> None:
         self.nodes.pop(name, None)
         for mirror in self.mirrors.values():
             mirror.drop_node(name)
+        self._drain(self.placed.look_at(name))
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.other_pods[key] = pod
@@ -124,6 +138,25 @@ class World:
         for mirror in self.mirrors.values():
             mirror.drop_pod(key)
 
+    def put_placed_pod(self, key: str, pod: PlacedPod) -> None:
+        if "CountDrainingPods" in self.gates:
+            self._drain(self.placed.put(key, pod))
+            self._cover(pod.workload)
+
+    def drop_placed_pod(self, key: str) -> None:
+        self._drain(self.placed.drop(key))
+
+    def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
+        if self.daemon_sets.get(key) != daemon_set:
+            self.daemon_sets[key] = daemon_set
+            for mirror in self.mirrors.values():
+                mirror.put_daemon_set(key, daemon_set)
+
+    def drop_daemon_set(self, key: str) -> None:
+        if self.daemon_sets.pop(key, None) is not None:
+            for mirror in self.mirrors.values():
+                mirror.drop_daemon_set(key)
+
     def _mirror_anew(self, flavors: Iterable[Flavor]) -> None:
         """These flavors have changed, come or gone: so have places that workloads hold in them."""
         for flavor in flavors:
@@ -131,6 +164,8 @@ class World:
             topology = self.topologies.get(flavor.topology)
             if topology is not None and flavor.name in self.flavors and "TopologyAwareScheduling" in self.gates:
                 self.mirrors[flavor.name] = self._filled(flavor, topology)
+        if "OneLedgerForOverlappingFlavors" in self.gates:
+            self._footprints.share()
         for holding in self.ledger.holdings.values():
             places = self._places(holding.workload)
             if places != holding.places:
@@ -140,14 +175,18 @@ class World:
             for mirror in self.mirrors.values():
                 for key, usage in _keyed(holding):
                     mirror.admit(key, usage)
+            self._cover(holding.key)
         self._inactive.clear()
 
     def _filled(self, flavor: Flavor, topology: Topology) -> Mirror:
-        """A mirror with all nodes and pods that are known."""
-        mirror = Mirror(topology, flavor.labels, flavor.name, "TASHandleOverlappingFlavors" in self.gates)
+        """A mirror with all nodes, pods and DaemonSets that are known."""
+        admits = _admits if "CountDaemonSets" in self.gates else None
+        share_hosts = "TASHandleOverlappingFlavors" in self.gates
+        mirror = Mirror(topology, flavor.labels, flavor.name, share_hosts, admits=admits)
         for node in self.nodes.values():
             mirror.put_node(node)
-        mirror.pods = dict(self.other_pods)
+        mirror.pods, mirror.draining = dict(self.other_pods), dict(self.placed.draining)
+        mirror.daemon_sets = dict(self.daemon_sets)
         return mirror
 
     # What follows from them
@@ -207,7 +246,7 @@ class World:
         """Where its pods are, as far as flavors with a topology are concerned."""
         admission = workload.status.admission
         return tuple(
-            Usage(one.topology, part.pod_set.shape, flavor)
+            Usage(one.topology, part.pod_set.shape, flavor, one.name)
             for one in (() if admission is None else admission.pod_sets)
             if one.topology is not None and (part := workload.part(one.name)) is not None
             for flavor in dict.fromkeys(one.flavors.values())
@@ -218,10 +257,12 @@ class World:
         """From now on it counts; in place of what the workload held before, if it did."""
         before = self.ledger.get(holding.key)
         if before is not None:
-            self.release(holding.key)
+            self._discharge(before)
+            self.ledger.release(holding.key)
             holding.before = before if before.before is None else before.before
         self._charge(holding)
         self.ledger.assume(holding)
+        self._cover(holding.key)
 
     def confirm(self, workload: Workload) -> None:
         """What the cluster shows of a workload that holds quota."""
@@ -231,17 +272,20 @@ class World:
             and known.workload.status.admission == workload.status.admission
             and _alike(known, workload)
         ):
-            self.ledger.confirm(replace(known, workload=workload))
-            return
-        self._discharge(known)
-        self.ledger.release(workload.key)
-        holding = self.holding_of(workload)
-        self._charge(holding)
-        self.ledger.confirm(holding)
+            self.ledger.confirm(replace(known, workload=workload, before=None))
+        else:
+            self._discharge(known)
+            self.ledger.release(workload.key)
+            holding = self.holding_of(workload)
+            self._charge(holding)
+            self.ledger.confirm(holding)
+        self._cover(workload.key)
 
     def release(self, key: str) -> Holding | None:
         self._discharge(self.ledger.get(key))
-        return self.ledger.release(key)
+        released = self.ledger.release(key)
+        self._cover(key)
+        return released
 
     def expire(self, key: str) -> Holding | None:
         """An assumption comes to nothing; what the workload held before it holds again."""
@@ -250,9 +294,24 @@ class World:
             return None
         self._discharge(holding)
         self.ledger.expire(key)
-        if holding.before is not None:
-            self._charge(holding.before)
+        before = holding.before
+        if before is not None:
+            before.places = self._places(before.workload)
+            before.leaves.clear()
+            self._charge(before)
+        self._cover(key)
         return holding
+
+    def _cover(self, key: str) -> None:
+        """Pods of a workload that it holds no place for drain."""
+        holding = self.ledger.get(key)
+        places, evicted = ((), False) if holding is None else (holding.places, holding.workload.evicted)
+        self._drain(self.placed.cover(key, places, evicted))
+
+    def _drain(self, changed: Iterable[str]) -> None:
+        for key in changed:
+            for mirror in self.mirrors.values():
+                mirror.drain(key, self.placed.draining.get(key))
 
     def _charge(self, holding: Holding) -> None:
         self.tree.add(holding.queue, holding.usage)
@@ -302,44 +361,37 @@ class World:
     def add(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
         """As if this were in use too."""
         self.tree.add(queue, usage)
-        for place in places:
-            self._charge_place(place, self._leaves(place), 1)
+        self._footprints.charge_places(places, 1)
 
     def subtract(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
         """As if this were not in use."""
         self.tree.remove(queue, usage)
-        for place in places:
-            self._charge_place(place, self._leaves(place), -1)
+        self._footprints.charge_places(places, -1)
 
     def charge_places(self, holding: Holding, sign: int) -> None:
-        for at, place in enumerate(holding.places):
-            self._charge_place(place, self.leaves_of(holding, at), sign)
+        if holding is self.leaving:
+            for mirror in self.mirrors.values():
+                mirror.snapshot.charge_draining(sign)
+        self._footprints.charge(holding, sign)
 
-    def leaves_of(self, holding: Holding, at: int) -> tuple[IntArray, IntArray]:
-        """The leaves of one of its places, and the pods on each; worked out once."""
-        place = holding.places[at]
-        snapshot = self.snapshot(place.flavor)
-        known = holding.leaves.get(at)
-        if known is None or known[0] is not snapshot:
-            known = holding.leaves[at] = (snapshot, self._leaves(place))
-        return known[1]
+    def leaves_in(self, holding: Holding, flavor: str) -> Iterator[Leaves]:
+        """What of a holding shows in a flavor that has a topology."""
+        if holding is self.leaving:
+            snapshot = self.mirrors[flavor].snapshot
+            leaves = snapshot.draining_leaves()
+            yield leaves, snapshot.leaving[snapshot.index[PODS], leaves]
+        yield from self._footprints.inside(holding, flavor)
 
-    def _leaves(self, place: Usage) -> tuple[IntArray, IntArray]:
-        """The leaves of a place that are in the tree, each once, and the pods on each."""
-        snapshot = self.snapshot(place.flavor)
-        counts: dict[int, int] = {}
-        if snapshot is not None:
-            for name, count in place.assignment.domains:
-                leaf = snapshot.tree.leaf_of.get(name)
-                if leaf is not None:
-                    counts[leaf] = counts.get(leaf, 0) + count
-        return np.fromiter(counts, dtype=np.int64), np.fromiter(counts.values(), dtype=np.int64)
 
-    def _charge_place(self, place: Usage, at: tuple[IntArray, IntArray], sign: int) -> None:
-        snapshot = self.snapshot(place.flavor)
-        leaves, counts = at
-        if snapshot is not None and len(leaves):
-            snapshot.admit(leaves, sign * counts, place.shape.charge)
+def _leaving() -> Holding:
+    status = Status({"Evicted": Condition(True, "Draining")})
+    return Holding(Workload("", "pods that drain", (), status=status), "", {})
+
+
+def _admits(snapshot: Snapshot, shape: Shape, rows: IntArray) -> BoolArray:
+    """The node filter for pods that are not placed here; it does not matter whether a node is usable."""
+    everything = np.ones(len(snapshot.table), dtype=np.bool_)
+    return np.equal(Match(snapshot, shape).codes(rows, everything), PASSES)
 
 
 def _reach(tree: QuotaTree) -> dict[str, int]:

@@ -14,6 +14,8 @@ import msgspec
 from ..model.node import Node
 from ..model.resources import amounts, pod_requests
 from ..model.shape import Requirement, Shape, Taint, Term, Toleration, WeightedTerm
+from ..model.workload import LONG_AGO
+from .timestamps import parse
 
 Quantity = str | int | float
 Quantities = dict[str, Quantity]
@@ -43,6 +45,7 @@ class WireTaint(Struct):
 class Condition(Struct):
     type: str | None = None
     status: str | None = None
+    last_transition_time: str | None = None
 
 
 class NodeSpec(Struct):
@@ -89,6 +92,7 @@ class WireToleration(Struct):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
+    toleration_seconds: int | None = None
 
 
 class Expression(Struct):
@@ -161,15 +165,24 @@ class WirePod(Struct):
 
 
 def node(wire: WireNode) -> Node:
-    ready = any(c.type == "Ready" and c.status == "True" for c in wire.status.conditions or ())
+    ready = next((one for one in wire.status.conditions or () if one.type == "Ready"), None)
     return Node(
         wire.metadata.name or "",
         wire.metadata.labels or {},
         amounts(wire.status.allocatable or {}),
         tuple(Taint(t.key or "", t.value or "", t.effect or "") for t in wire.spec.taints or ()),
-        ready,
+        ready is not None and ready.status == "True",
         bool(wire.spec.unschedulable),
+        None if ready is None else _since(ready.last_transition_time),
     )
+
+
+def _since(text: str | None) -> float:
+    """A time that cannot be read is as good as none: nobody places pods by it."""
+    try:
+        return parse(text) if text else LONG_AGO
+    except ValueError:
+        return LONG_AGO
 
 
 def requests(spec: PodSpec) -> dict[str, int]:
@@ -214,7 +227,10 @@ def shape_of(
 
 
 def tolerations(wire: Iterable[WireToleration]) -> tuple[Toleration, ...]:
-    return tuple(Toleration(t.key or "", t.operator or "Equal", t.value or "", t.effect or "") for t in wire)
+    return tuple(
+        Toleration(t.key or "", t.operator or "Equal", t.value or "", t.effect or "", t.toleration_seconds)
+        for t in wire
+    )
 
 
 def _term(term: SelectorTerm) -> Term:

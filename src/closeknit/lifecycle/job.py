@@ -54,7 +54,7 @@ def job_life(view: JobView, now: float) -> list[Action]:
     if workload is not None and workload.finished:
         return [Finalize(workload)] if view.held else []
     if view.ended is not None:
-        return [] if workload is None else [_finished(workload, view.ended, now)]
+        return [] if workload is None else [finished_job(workload, view.ended, now)]
     if view.others and workload is None and not view.suspended:
         return [Stop(view.others[0], NO_MATCH)]
     if view.others:
@@ -82,26 +82,31 @@ def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
 
 
 def _settled(view: JobView, workload: Workload, now: float) -> Workload:
-    """With what the job says of its pods: how many are done with, and whether all are ready."""
+    return settled(view.gates, workload, view.reclaimable, view.ready if view.waits_for_pods else None, now)
+
+
+def settled(
+    gates: Gates, workload: Workload, reclaimable: Mapping[str, int], ready: bool | None, now: float
+) -> Workload:
+    """With what the job says of its pods: how many are done with, and whether all are ready, if anybody asks."""
     status = workload.status
-    if workload.reserved and "ReclaimablePods" in view.gates:
-        done = {name: max(count, status.reclaimable.get(name, 0)) for name, count in view.reclaimable.items() if count}
+    if workload.reserved and "ReclaimablePods" in gates:
+        done = {name: max(count, status.reclaimable.get(name, 0)) for name, count in reclaimable.items() if count}
         done = {**status.reclaimable, **done}
         if done != status.reclaimable:
             status = replace(status, reclaimable=done)
     elif status.reclaimable and not workload.reserved:
         status = replace(status, reclaimable={})
-    if view.waits_for_pods:
-        wanted, before = readiness(workload, view.ready), status.conditions.get("PodsReady")
+    if ready is not None:
+        wanted, before = readiness(workload, ready), status.conditions.get("PodsReady")
         if before is None or (before.holds, before.reason) != wanted[:2]:
             status = status.changed({"PodsReady": wanted}, now, workload.generation)
     return workload if status is workload.status else replace(workload, status=status)
 
 
-def _finished(workload: Workload, ended: tuple[bool, str], now: float) -> Change:
+def finished_job(workload: Workload, ended: tuple[bool, str], now: float) -> Change:
     success, message = ended
-    reason = "Succeeded" if success else "Failed"
-    return finished(workload, reason, message, now)
+    return finished(workload, "Succeeded" if success else "Failed", message, now)
 
 
 def finished(workload: Workload, reason: str, message: str, now: float) -> Change:

@@ -74,6 +74,7 @@ KUEUE_GATES = (
     Gate("FairSharingPrioritizeNonBorrowing", True, "Under fair sharing, who does not borrow goes first."),
     Gate("MultiKueueOrchestratedPreemption", False, "Preemption gates hold a preemption back."),
     Gate("AdmissionGatedBy", True, "The annotation admission-gated-by keeps a workload out of line."),
+    Gate("CleanupProvisioningRequestsOnEviction", True, "Who is evicted takes its requests for nodes back."),
 )
 
 OUR_GATES = (
@@ -94,6 +95,22 @@ OUR_GATES = (
     ),
     Gate("WakeByReason", True, "An event wakes only those whom it can help.", ours=True),
     Gate("ReplaceSeveralNodes", True, "Several failed nodes are replaced in one decision.", _SWAP, ours=True),
+    Gate("CountDaemonSets", True, "A DaemonSet's pod counts on its nodes before it is bound.", _TAS, ours=True),
+    Gate(
+        "CountDrainingPods",
+        True,
+        "Pods whose workload holds their place no more count until they are gone.",
+        _TAS,
+        ours=True,
+    ),
+    Gate(
+        "OneLedgerForOverlappingFlavors",
+        True,
+        "What a cycle takes of a host, or frees there, shows in every flavor that has it.",
+        (*_TAS, "TASHandleOverlappingFlavors"),
+        ours=True,
+    ),
+    Gate("ReactivateAfterAnyCause", True, "Active again means back in line, whatever deactivated it.", ours=True),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain comes free at least cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a bounded time for a tighter one.", ours=True),
 )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .shape import Taint
+from .workload import LONG_AGO
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
+    """`ready_since` is when `ready` last changed; None for a node that has never said whether it is ready."""
+
     name: str
     labels: Mapping[str, str]
     allocatable: Mapping[str, int]
     taints: tuple[Taint, ...] = ()
     ready: bool = True
     unschedulable: bool = False
+    ready_since: float | None = field(default=LONG_AGO, compare=False)
 
     @property
     def usable(self) -> bool:

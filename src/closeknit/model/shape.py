@@ -29,11 +29,17 @@ class Taint(NamedTuple):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-class Toleration(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """`seconds` is how long a taint is tolerated, None for ever. It ends pods and never keeps them off a node, so it
+    makes no difference between shapes.
+    """
+
     key: str = ""
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    seconds: int | None = field(default=None, compare=False)
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether this toleration covers the taint; an empty key with Exists covers every taint."""

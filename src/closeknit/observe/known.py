@@ -97,6 +97,14 @@ class Known:
         name: str = (raw["metadata"].get("annotations") or {}).get(pod_wire.SLICE_NAME, "")
         return name
 
+    @staticmethod
+    def group_of(pod: Raw) -> str:
+        """The group that a pod names; empty if it stands alone."""
+        meta = pod["metadata"]
+        labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+        name: str = labels.get(keys.POD_GROUP) or notes.get(keys.POD_GROUP, "")
+        return name
+
     # Taking changes in
 
     def see(self, change: Change) -> None:
@@ -160,7 +168,7 @@ class Known:
     def _pod(self, change: Change) -> None:
         meta = change.object["metadata"]
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
-        if keys.WORKLOAD in notes or keys.POD_GROUP in (meta.get("labels") or {}):
+        if keys.WORKLOAD in notes or self.group_of(change.object):
             self._managed_pod(change, key)
         if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
             self._placed_pod(change, key)

@@ -6,13 +6,14 @@ that needs the objects around a job, and is found out here. What the facts mean 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..cluster.kinds import BY_NAME, Kind
 from ..cluster.port import Key, Raw
 from ..dialects.kueue import keys
+from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
@@ -27,6 +28,7 @@ from .known import Known
 from .workloads import DEFAULT, priority_of
 
 MOST_ANCESTORS = 10
+DEPLOYMENT = "deployment"
 OWN_NAMESPACES = frozenset({"kube-system", "kueue-system", "closeknit-system"})
 
 
@@ -70,6 +72,8 @@ class LiveJobs:
         if meta.get("namespace", "") in self.managed.not_in:
             return False
         labels = meta.get("labels") or {}
+        if raw["kind"] == "Pod" and (Known.group_of(raw) or _is_of_set(meta.get("annotations") or {})):
+            return False
         named = keys.QUEUE in labels or keys.PREBUILT in labels or self.managed.without_queue
         return named and not self.has_managed_ancestor(raw)
 
@@ -132,9 +136,7 @@ class LiveJobs:
         return is_same(raw, integration, stored, None if isinstance(infos, Conflict) else infos, source)
 
     def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
-        raw = self.known.raw_workload(workload.key)
-        family = "" if raw is None else self.known.family_of(raw)
-        return info_of(workload, self.known.world.flavors, self.known.gates, family)
+        return infos_of(self.known, workload)
 
     def is_held(self, workload: Workload) -> bool:
         raw = self.known.raw_workload(workload.key)
@@ -165,3 +167,15 @@ class LiveJobs:
         if standing.pod_class:
             return Priority(value, "PriorityClass", standing.pod_class)
         return Priority(value)
+
+
+def _is_of_set(notes: Mapping[str, str]) -> bool:
+    """Whether a pod becomes part of a group; those of a Deployment are each on their own."""
+    return notes.get(marks.PARENT, DEPLOYMENT) != DEPLOYMENT
+
+
+def infos_of(known: Known, workload: Workload) -> tuple[Info, ...] | Conflict:
+    """What the pods of an admitted workload get."""
+    raw = known.raw_workload(workload.key)
+    family = "" if raw is None else known.family_of(raw)
+    return info_of(workload, known.world.flavors, known.gates, family)

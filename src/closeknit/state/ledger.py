@@ -34,8 +34,8 @@ class Holding:
     since: float = 0.0
     before: Holding | None = None
     """What it held, confirmed, before this was assumed; it holds that again if the assumption comes to nothing."""
-    leaves: dict[int, tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
-    """Where its places lie in a snapshot, by their number: worked out once."""
+    leaves: dict[tuple[int, str], tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
+    """Where its places lie in the snapshot of a flavor, by their number and the flavor: worked out once."""
 
     @property
     def key(self) -> str:

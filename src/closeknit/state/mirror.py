@@ -7,25 +7,28 @@ resource never seen before, makes the next look at the snapshot build it anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ..model.assignment import Assignment
+from ..model.daemon_set import DaemonSet
 from ..model.node import Node
 from ..model.resources import PODS, Resources
 from ..model.shape import Shape
 from ..model.topology import Topology
+from .expected import Expected, NodeFilter
 from .snapshot import DEFAULT_SHAPES, LIMIT, Snapshot
 from .table import IntArray, NodeTable
 
 
 class OtherPod(NamedTuple):
-    """A running pod that was not placed here."""
+    """A running pod that was not placed here. `owner` is the uid of the DaemonSet that it is of, if it is of one."""
 
     node: str
     requests: Resources
+    owner: str = ""
 
 
 class Usage(NamedTuple):
@@ -34,13 +37,15 @@ class Usage(NamedTuple):
     assignment: Assignment
     shape: Shape
     flavor: str = ""
+    pod_set: str = ""
 
 
 class Mirror:
     """`labels` are those of the flavor: only nodes that carry them take part.
 
     Flavors may cover the same hosts. With `share_hosts` (the gate TASHandleOverlappingFlavors) a flavor whose
-    topology ends at the host sees usage by host of every flavor, else only its own.
+    topology ends at the host sees usage by host of every flavor, else only its own. With `admits`, DaemonSets count
+    before their pods run.
     """
 
     def __init__(
@@ -50,13 +55,18 @@ class Mirror:
         flavor: str = "",
         share_hosts: bool = True,
         shapes: int = DEFAULT_SHAPES,
+        admits: NodeFilter | None = None,
     ) -> None:
         self.topology, self.labels, self.shapes = topology, dict(labels or {}), shapes
-        self.flavor, self.share_hosts = flavor, share_hosts
+        self.flavor, self.share_hosts, self.admits = flavor, share_hosts, admits
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, OtherPod] = {}
+        self.draining: dict[str, OtherPod] = {}
+        self.daemon_sets: dict[str, DaemonSet] = {}
         self.usages: dict[str, Usage] = {}
         self._snapshot: Snapshot | None = None
+        self._expected: Expected | None = None
+        """Goes with the snapshot."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -66,11 +76,14 @@ class Mirror:
         return self._snapshot
 
     def put_node(self, node: Node) -> None:
+        before = self.nodes.get(node.name)
         self.nodes[node.name] = node
         if not self._takes_part(node):
             self._forget(node.name)
         elif self._snapshot is not None and not self._snapshot.put_node(node):
-            self._snapshot = None
+            self._drop_snapshot()
+        elif self._expected is not None and not _is_like(node, before):
+            self._expected.look_at(node.name)
 
     def drop_node(self, name: str) -> None:
         if self.nodes.pop(name, None) is not None:
@@ -79,13 +92,32 @@ class Mirror:
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.drop_pod(key)
         self.pods[key] = pod
-        if self._snapshot is not None:
-            self._snapshot.use(pod.node, pod.requests)
+        self._use(pod, 1)
 
     def drop_pod(self, key: str) -> None:
         pod = self.pods.pop(key, None)
-        if pod is not None and self._snapshot is not None:
-            self._snapshot.use(pod.node, pod.requests, -1)
+        if pod is not None:
+            self._use(pod, -1)
+
+    def drain(self, key: str, pod: OtherPod | None) -> None:
+        """A pod that was placed here is on its way out; None if it is not, or no longer there."""
+        before = self.draining.pop(key, None)
+        if before is not None and self._snapshot is not None:
+            self._snapshot.use(before.node, before.requests, -1, drains=True)
+        if pod is not None:
+            self.draining[key] = pod
+            if self._snapshot is not None:
+                self._snapshot.use(pod.node, pod.requests, drains=True)
+
+    def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
+        self.daemon_sets[key] = daemon_set
+        if self._expected is not None:
+            self._expected.put(key, daemon_set)
+
+    def drop_daemon_set(self, key: str) -> None:
+        self.daemon_sets.pop(key, None)
+        if self._expected is not None:
+            self._expected.drop(key)
 
     def admit(self, key: str, usage: Usage) -> None:
         self.release(key)
@@ -98,6 +130,12 @@ class Mirror:
         usage = self.usages.pop(key, None)
         if usage is not None and self._snapshot is not None:
             _charge(self._snapshot, usage, -1)
+
+    def _use(self, pod: OtherPod, pods: int) -> None:
+        if self._snapshot is not None:
+            self._snapshot.use(pod.node, pod.requests, pods)
+        if self._expected is not None and pod.owner:
+            self._expected.bind(pod.owner, pod.node, pods)
 
     def _sees(self, usage: Usage) -> bool:
         shared = self.share_hosts and self.topology.ends_at_host and usage.assignment.by_host
@@ -114,26 +152,40 @@ class Mirror:
         if self._snapshot.tree.one_node_a_leaf:
             self._snapshot.drop_node(name)
         else:
-            self._snapshot = None
+            self._drop_snapshot()
+
+    def _drop_snapshot(self) -> None:
+        self._snapshot = self._expected = None
 
     def _build(self) -> Snapshot:
         table = NodeTable.of(node for node in self.nodes.values() if self._takes_part(node))
         snapshot = Snapshot(self.topology, table, shapes=self.shapes)
-        snapshot.use_columns(self._other(snapshot))
+        snapshot.use_columns(_columns(snapshot, self.pods.values()))
+        if self.draining:
+            snapshot.use_columns(_columns(snapshot, self.draining.values()), drains=True)
+        if self.admits is not None:
+            bound = ((pod.owner, pod.node) for pod in self.pods.values() if pod.owner)
+            self._expected = Expected(snapshot, self.admits, self.daemon_sets, bound)
         for usage in self.usages.values():
             _charge(snapshot, usage, 1)
         return snapshot
 
-    def _other(self, snapshot: Snapshot) -> dict[str, IntArray]:
-        columns = {name: np.zeros(len(snapshot.table), dtype=np.int64) for name in snapshot.resources}
-        for node, requests in self.pods.values():
-            row = snapshot.row_of.get(node)
-            if row is None:
-                continue
-            for resource, value in {**requests, PODS: 1}.items():
-                if resource in columns:
-                    columns[resource][row] += min(value, LIMIT)
-        return columns
+
+def _is_like(node: Node, before: Node | None) -> bool:
+    """Whether the same pods may run on it as before."""
+    return before is not None and before.labels == node.labels and before.taints == node.taints
+
+
+def _columns(snapshot: Snapshot, pods: Iterable[OtherPod]) -> dict[str, IntArray]:
+    columns = {name: np.zeros(len(snapshot.table), dtype=np.int64) for name in snapshot.resources}
+    for pod in pods:
+        row = snapshot.row_of.get(pod.node)
+        if row is None:
+            continue
+        for resource, value in {**pod.requests, PODS: 1}.items():
+            if resource in columns:
+                columns[resource][row] += min(value, LIMIT)
+    return columns
 
 
 def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> None:

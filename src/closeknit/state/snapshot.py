@@ -1,19 +1,20 @@
 """A snapshot: what each leaf of the tree can still hold, as columns, with a log of what changed.
 
-    allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted ──▶ remaining
+    allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted, leaving ──▶ remaining
     (per node)     (per node)            (per leaf)          (per leaf)
 
 `other` is usage by pods that were not placed here (of which `pinned` is the part that cannot move), `admitted` usage
-by workloads that were, `assumed` what one evaluation has set aside so far. `room` is what would be left if nothing
-were admitted; `remaining` is what is left. Every change touches only its rows and notes them in the log, so whoever
-keeps results per shape repairs them by reading the log from where it last stood. A checkpoint is a place in the
-journal; rolling back undoes, newest first, what was written since.
+by workloads that were, `leaving` usage by pods that were and are on their way out (`draining`, per node), `assumed`
+what one evaluation has set aside so far. `room` is what would be left if nothing were admitted; `remaining` is what
+is left. Every change touches only its rows and notes them in the log, so whoever keeps results per shape repairs
+them by reading the log from where it last stood. A checkpoint is a place in the journal; rolling back undoes, newest
+first, what was written since.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -80,7 +81,9 @@ class Snapshot:
         self.table.allocatable = {}
         self.other = np.zeros(shape, dtype=np.int64)
         self.pinned = np.zeros(shape, dtype=np.int64)
+        self.draining = np.zeros(shape, dtype=np.int64)
         self.admitted = np.zeros((shape[0], self.tree.leaves), dtype=np.int64)
+        self.leaving = np.zeros_like(self.admitted)
         self.assumed = np.zeros_like(self.admitted)
         self.free = np.zeros_like(self.admitted)
         self.room = np.zeros_like(self.admitted)
@@ -132,6 +135,16 @@ class Snapshot:
         """Pods that the evaluation under way has set aside."""
         self._write(Entry("assumed", leaves, counts, charge))
 
+    def charge_draining(self, sign: int) -> None:
+        """Pods that drain, as if they were gone (-1), or were back (1)."""
+        leaves = self.draining_leaves()
+        if len(leaves):
+            self._write(Entry("leaving", leaves, np.full(len(leaves), sign), ()))
+
+    def draining_leaves(self) -> IntArray:
+        """The leaves that pods have yet to leave."""
+        return np.flatnonzero(self.leaving[self.index[PODS]])
+
     def checkpoint(self) -> int:
         return len(self._journal)
 
@@ -148,27 +161,44 @@ class Snapshot:
         """Forget how to undo; what was written stays."""
         self._journal.clear()
 
-    def use(self, node: str, requests: Resources, pods: int = 1) -> None:
-        """Add pods that were not placed here to their node; negative `pods` take them away.
+    def use(self, node: str, requests: Resources, pods: int = 1, drains: bool = False) -> None:
+        """Add pods that were not placed here, or that drain, to their node; negative `pods` take them away.
 
         A node or a resource that is not in the columns is passed over: nothing can be placed on it.
         """
         row = self.row_of.get(node)
         if row is None:
             return
+        column = self.draining if drains else self.other
         for resource, value in {**requests, PODS: 1}.items():
             at = self.index.get(resource)
             if at is not None:
-                self.other[at, row] = _within(int(self.other[at, row]) + value * pods)
+                column[at, row] = _within(int(column[at, row]) + value * pods)
         self._touch(self.leaf_of_row[row : row + 1])
 
-    def use_columns(self, usage: Mapping[str, IntArray]) -> None:
-        """Add usage by other pods for every node at once, in row order."""
+    def use_columns(self, usage: Mapping[str, IntArray], drains: bool = False) -> None:
+        """The same for every node at once, in row order."""
+        columns = self.draining if drains else self.other
         for resource, column in usage.items():
             if resource in self.index:
-                target = self.other[self.index[resource]]
+                target = columns[self.index[resource]]
                 np.clip(target + np.clip(column, -LIMIT, LIMIT), -LIMIT, LIMIT, out=target)
         self._derive_all()
+
+    def expect(self, changes: Iterable[tuple[IntArray, Charge, int]]) -> None:
+        """Add pods that are sure to come to their nodes, and stay there; negative numbers take them away.
+
+        A change is the rows concerned, what one pod takes, and how many come to each of them.
+        """
+        touched = np.zeros(len(self.table), dtype=np.bool_)
+        for rows, charge, pods in changes:
+            at, values, _ = self.charge_rows(charge)
+            cells = (at[:, None], rows)
+            for columns in (self.other, self.pinned):
+                columns[cells] = np.clip(columns[cells] + (values * pods)[:, None], -LIMIT, LIMIT)
+            touched[rows] = True
+        if touched.any():
+            self._touch(np.unique(self.leaf_of_row[touched]))
 
     def pin_columns(self, usage: Mapping[str, IntArray]) -> None:
         """Which part of the usage by other pods belongs to its node, in row order; it is in use already."""
@@ -209,6 +239,10 @@ class Snapshot:
 
     def _apply(self, entry: Entry, sign: int) -> None:
         """Only resources that the pods ask for change, and only on their leaves."""
+        if entry.column == "leaving":
+            self.remaining[:, entry.leaves] -= sign * entry.counts * self.leaving[:, entry.leaves]
+            self._note(entry.leaves)
+            return
         rows, values, _ = self.charge_rows(entry.charge)
         counts = sign * entry.counts
         if int(values.max(initial=0)) * int(np.abs(counts).max(initial=0)) > LIMIT:
@@ -248,15 +282,18 @@ class Snapshot:
     def _touch(self, leaves: IntArray) -> None:
         """Derive these leaves anew and note them in the log."""
         if self.tree.one_node_a_leaf:
-            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * self.table.usable[leaves]
+            usable = self.table.usable[leaves]
+            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * usable
+            self.leaving[:, leaves] = self.draining[:, leaves] * usable
         elif len(leaves):
             rows, starts = gather(self.tree.nodes, leaves)
             usable = self.table.usable[rows]
             free = (self.allocatable[:, rows] - self.other[:, rows]) * usable
             self.free[:, leaves] = np.add.reduceat(free, starts, axis=1)
+            self.leaving[:, leaves] = np.add.reduceat(self.draining[:, rows] * usable, starts, axis=1)
             self._some_usable[leaves] = np.logical_or.reduceat(usable, starts)
         self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
-        self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves]
+        self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves] - self.leaving[:, leaves]
         self._note(leaves)
 
     def _note(self, leaves: IntArray) -> None:
@@ -266,12 +303,16 @@ class Snapshot:
 
     def _derive_all(self) -> None:
         free = (self.allocatable - self.other) * self.table.usable
+        leaving = self.draining * self.table.usable
         if not self.tree.one_node_a_leaf:
             free = np.add.reduceat(free, self.tree.nodes[:-1], axis=1)
+            leaving = np.add.reduceat(leaving, self.tree.nodes[:-1], axis=1)
             self._some_usable = np.logical_or.reduceat(self.table.usable, self.tree.nodes[:-1])
         self.free[:] = free
+        self.leaving[:] = leaving
         np.subtract(self.free, self.assumed, out=self.room)
         np.subtract(self.room, self.admitted, out=self.remaining)
+        self.remaining -= self.leaving
         self._forget_log()
 
     def _forget_log(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..cluster.kinds import Kind
-from ..cluster.port import Raw, Update, Write
+from ..cluster.port import Delete, Raw, Update, Write, key_of
 from ..dialects.kueue.jobs.injection import Conflict, Info
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.starting import started, stopping
@@ -21,4 +21,8 @@ def start(
 def stop(kind: Kind, integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None) -> Write | None:
     """The next write on the way to a job that stands still; None when it does."""
     step = stopping(integration, raw, workload, source)
-    return None if step is None else Update(kind, step.body, step.subresource)
+    if step is None:
+        return None
+    if step.deletes:
+        return Delete(key_of(kind, raw), raw["metadata"]["uid"])
+    return Update(kind, step.body, step.subresource)

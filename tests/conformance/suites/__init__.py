@@ -7,9 +7,11 @@ from collections.abc import Callable
 from .case import Case, Prepared, difference
 from .cycles import one_cycle, waves
 from .encoding import encoding, prefix_encoding
+from .node_failure import node_failures
 from .placement import layered_replacement, placement, table_placement
 from .quota import available, dominant_share, fair_preemption, preemption
 from .request_builder import request_builder
+from .ungater import ungating
 
 SUITES: dict[str, Callable[[Case], Prepared]] = {
     "find_topology_assignments": table_placement,
@@ -32,6 +34,8 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "schedule_tas_cohorts": one_cycle,
     "random_cycle": waves,
     "random_cycle_wide": waves,
+    "ungater": ungating,
+    "node_failure": node_failures,
 }
 
 __all__ = ["SUITES", "Case", "Prepared", "difference"]

@@ -10,6 +10,7 @@ from .batch import job, job_set
 from .ray import ray_cluster, ray_job, ray_service
 from .replicas import TRAINING_JOBS, deployment, leader_worker_set, replicas, stateful_set, training_job
 from .roles import Role, Rules
+from .train_job import GROUP as TRAINER
 
 KUBEFLOW = "kubeflow.org"
 
@@ -17,7 +18,8 @@ KUBEFLOW = "kubeflow.org"
 class Kind(NamedTuple):
     """`body` is the path to the part that looks like a job; `copies` counts workloads if there may be several.
 
-    `owner` is the kind and group that the Workload is named after, if it is not the object itself.
+    `owner` is the kind and group that the Workload is named after, if it is not the object itself. `rendered`: the
+    roles are not in the object alone, but in what it makes with its runtime.
     """
 
     roles: Callable[[Field], list[Role]]
@@ -26,6 +28,7 @@ class Kind(NamedTuple):
     copies: Callable[[Field], int] | None = None
     owner: tuple[str, str] | None = None
     elastic: bool = False
+    rendered: bool = False
 
 
 _ALL = Rules.COUNT | Rules.GROUPS
@@ -43,10 +46,10 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("ray.io", "RayService"): Kind(ray_service, _ALL, elastic=True),
     **{(KUBEFLOW, kind): Kind(training_job(kind), Rules.COUNT) for kind in TRAINING_JOBS},
     (KUBEFLOW, "MPIJob"): Kind(training_job("MPIJob"), _ALL),
+    (TRAINER, "TrainJob"): Kind(job_set, Rules.COUNT, rendered=True),
 }
 
 NOT_PLACED = {
-    ("trainer.kubeflow.org", "TrainJob"),
     ("workload.codeflare.dev", "AppWrapper"),
     ("sparkoperator.k8s.io", "SparkApplication"),
 }

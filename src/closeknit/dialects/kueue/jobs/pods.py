@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ....model.gates import Gates
 from ....model.request import PodSet, Ranks
+from ....model.shape import Shape
 from ...field import Field
 from ...pod_template import read_shape
 from .. import keys
@@ -76,7 +77,12 @@ def _role(pod: Field) -> str:
     """What makes pods one pod set: a hash that someone wrote down, or one of their shape."""
     shape = read_shape(pod.at("spec"))
     written = pod.at("metadata", "annotations", keys.ROLE_HASH).text()
-    return written or hashlib.sha256(repr(shape).encode()).hexdigest()[:8]
+    return written or role_hash(shape)
+
+
+def role_hash(shape: Shape | None) -> str:
+    """A name for all pods of this shape."""
+    return hashlib.sha256(repr(shape).encode()).hexdigest()[:8]
 
 
 def _total(pods: Sequence[Identity]) -> int:

@@ -16,14 +16,18 @@ from .identity import Identity
 from .kinds import KINDS, NOT_PLACED, Kind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
+from .raw import mapping
 from .roles import MAIN, Rules, pod_sets
 from .spelling import check_fields, check_job, check_pod, check_template
 from .standing import UNKNOWN, Standing, of_job, of_workload
+from .train_job import GROUP as TRAINER
+from .train_job import RUNTIMES, Source, rendered, runtime_of
 from .workload import workload
 
 MAX_COPIES = 10_000
 
 Checks = Mapping[tuple[str, str], Callable[[Field], None]]
+Runtimes = Mapping[Source, dict[str, Any]]
 
 POD = ("", "Pod")
 WORKLOAD = ("kueue.x-k8s.io", "Workload")
@@ -94,6 +98,7 @@ def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Ch
     What another of the objects owns is not placed again: the pods of a Job, the Workload of a JobSet.
     """
     identities = [Identity.of(where, raw) for where, raw in objects]
+    runtimes = _runtimes(identities)
     uids = {identity.uid for identity in identities if identity.uid}
     entries: dict[tuple[str, str], list[Identity]] = {}
     for number, identity in enumerate(identities):
@@ -103,12 +108,20 @@ def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Ch
     return [
         _reading(members[:1], [], members[0].what, "its owner is read instead")
         if members[0].owners & uids
-        else _read_entry(members, gates, checks or {})
+        else _read_entry(members, gates, checks or {}, runtimes)
         for members in entries.values()
     ]
 
 
-def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Reading:
+def _runtimes(identities: Iterable[Identity]) -> Runtimes:
+    return {
+        Source(one.group, one.kind, one.namespace if one.kind == "TrainingRuntime" else "", one.name): one.field.value
+        for one in identities
+        if one.group == TRAINER and one.kind in RUNTIMES
+    }
+
+
+def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks, runtimes: Runtimes) -> Reading:
     first = members[0]
     if _key(first) == POD and group_name(first):
         return _read_group(members, gates)
@@ -118,7 +131,7 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Re
     if known:
         first.check_name()
     if key in KINDS:
-        return _reading([first], _read_job(first, KINDS[key], gates), first.what)
+        return _reading([first], _read_job(first, KINDS[key], gates, runtimes), first.what)
     jobs = []
     if key == POD and is_waiting(first):
         check_pod(first.field)
@@ -138,7 +151,10 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks) -> Re
         checks[key](first.field)
     elif key in NOT_PLACED or (keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners):
         first.field.wrong(f"{first.version}/{first.kind} is not placed yet", f"give one of {', '.join(READ_KINDS)}")
-    return _reading([first], jobs, first.what, "" if known else f"{first.version}/{first.kind} is not read")
+    unread = f"{first.version}/{first.kind} is not read"
+    if key[0] == TRAINER and key[1] in RUNTIMES:
+        unread = f"{first.what} is read with the jobs that name it"
+    return _reading([first], jobs, first.what, "" if known else unread)
 
 
 def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
@@ -171,10 +187,12 @@ def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skippe
     return Reading(reports[0].where, what, () if mistakes else tuple(jobs), mistakes, warnings, skipped)
 
 
-def _read_job(identity: Identity, kind: Kind, gates: Gates) -> list[Job]:
+def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> list[Job]:
     report = identity.field.report
     check_job(identity.field, identity.kind)
-    body = identity.field.at(*kind.body)
+    body = _rendered(identity, runtimes) if kind.rendered else identity.field.at(*kind.body)
+    if body is None:
+        return []
     annotations = body.at("metadata", "annotations").strings()
     roles = kind.roles(body)
     for role in roles:
@@ -196,6 +214,18 @@ def _read_job(identity: Identity, kind: Kind, gates: Gates) -> list[Job]:
         _job(identity, sets, workload_name(owner, group, name, uid, extra), standing, templates, name, unranked)
         for name in names
     ]
+
+
+def _rendered(identity: Identity, runtimes: Runtimes) -> Field | None:
+    """What it comes to with its runtime; None, with the mistake noted, if that is not at hand."""
+    raw = identity.field.mapping()
+    wanted = runtime_of({**raw, "metadata": {**mapping(raw, "metadata"), "namespace": identity.namespace}})
+    runtime = runtimes.get(wanted)
+    if runtime is None:
+        text = f'names the {wanted.kind} "{wanted.name}", which is not given'
+        identity.field.at("spec", "runtimeRef").wrong(text, "give it too: the pods of the job are described there")
+        return None
+    return Field(rendered(raw, runtime), "", identity.field.report)
 
 
 def _names(identity: Identity, kind: Kind, body: Field) -> list[str]:

@@ -19,6 +19,17 @@ from .replicas import TRAINING_JOBS
 KEYS = (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP)
 NAMES = tuple(key.removeprefix(keys.PREFIX) for key in KEYS)
 
+TRAIN_JOB = (
+    "activeDeadlineSeconds",
+    "initializer",
+    "managedBy",
+    "runtimePatches",
+    "runtimeRef",
+    "suspend",
+    "trainer",
+)
+TRAINER = ("args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode")
+
 FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
     "Job": {"spec": fields.JOB},
     "CronJob": {"spec": fields.CRON_JOB, "spec.jobTemplate": fields.TEMPLATE, "spec.jobTemplate.spec": fields.JOB},
@@ -36,6 +47,7 @@ FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
         "spec.podSets[]": fields.POD_SET,
         "spec.podSets[].topologyRequest": TopologyRequest.__struct_encode_fields__,
     },
+    "TrainJob": {"spec": TRAIN_JOB, "spec.trainer": TRAINER, "spec.runtimeRef": ("apiGroup", "kind", "name")},
     "RayCluster": {"spec.workerGroupSpecs[]": fields.RAY_WORKERS},
     "RayJob": {"spec.rayClusterSpec.workerGroupSpecs[]": fields.RAY_WORKERS},
     "RayService": {"spec.rayClusterConfig.workerGroupSpecs[]": fields.RAY_WORKERS},

@@ -1,0 +1,137 @@
+"""What a client needs to trust the embedded host and to be let in: a certificate, a token, a kubeconfig.
+
+kubectl sends no token over plain http, so there has to be a certificate. It is made once, for loopback names only,
+is its own authority, and is kept with its key and the token where only their owner can read them. Whoever copied
+the kubeconfig goes on using it after a restart, for years.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+from base64 import b64encode
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from .folder import write_private
+
+CERTIFICATE, KEY, TOKEN, KUBECONFIG = "tls.crt", "tls.key", "token", "kubeconfig"
+ADDRESSES, HOST_NAME = ("127.0.0.1", "::1"), "localhost"
+LIFETIME = timedelta(days=3650)
+NEARLY_OVER = timedelta(days=30)
+CONTEXT = "closeknit"
+
+
+class Credentials(NamedTuple):
+    certificate: Path
+    key: Path
+    token: str
+
+    def tls(self) -> ssl.SSLContext:
+        """For the server's side of a connection."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+
+def credentials(folder: Path, now: float) -> Credentials:
+    """Those of the folder, made where they are missing, broken, or about to end."""
+    found = Credentials(folder / CERTIFICATE, folder / KEY, _token(folder / TOKEN))
+    if not _lasts(found, now):
+        certificate, key = _issued(now)
+        write_private(found.key, key)
+        write_private(found.certificate, certificate)
+    return found
+
+
+def write_kubeconfig(folder: Path, port: int) -> Path:
+    """Write what kubectl needs to reach the host on this port; says where."""
+    path = folder / KUBECONFIG
+    write_private(path, kubeconfig(folder, port).encode())
+    return path
+
+
+def kubeconfig(folder: Path, port: int) -> str:
+    """In JSON, which is YAML too."""
+    authority = b64encode((folder / CERTIFICATE).read_bytes()).decode()
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": CONTEXT,
+                "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority},
+            }
+        ],
+        "users": [{"name": CONTEXT, "user": {"token": (folder / TOKEN).read_text()}}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT, "namespace": "default"}}],
+        "current-context": CONTEXT,
+    }
+    return msgspec.json.format(msgspec.json.encode(config)).decode() + "\n"
+
+
+def _token(path: Path) -> str:
+    if not path.exists() or not path.read_text().strip():
+        write_private(path, secrets.token_urlsafe(32).encode())
+    return path.read_text().strip()
+
+
+def _lasts(found: Credentials, now: float) -> bool:
+    """Whether certificate and key are there, belong together, and hold for a while yet."""
+    try:
+        found.tls()
+        trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusting.load_verify_locations(found.certificate)
+        end = ssl.cert_time_to_seconds(str(trusting.get_ca_certs()[0]["notAfter"]))
+    except (OSError, ValueError, LookupError):
+        return False
+    return end - now > NEARLY_OVER.total_seconds()
+
+
+def _issued(now: float) -> tuple[bytes, bytes]:
+    """A new certificate and its key, as PEM."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "closeknit")])
+    begin = datetime.fromtimestamp(now, UTC) - timedelta(hours=1)
+    names = [x509.DNSName(HOST_NAME), *(x509.IPAddress(ip_address(one)) for one in ADDRESSES)]
+    identity = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    usage = dict.fromkeys(
+        (
+            "content_commitment",
+            "key_encipherment",
+            "data_encipherment",
+            "key_agreement",
+            "crl_sign",
+            "encipher_only",
+            "decipher_only",
+        ),
+        False,
+    )
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + LIFETIME)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.KeyUsage(digital_signature=True, key_cert_sign=True, **usage), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(identity, critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identity), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return certificate.public_bytes(pem), key.private_bytes(pem, form, plain)

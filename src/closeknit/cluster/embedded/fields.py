@@ -1,0 +1,127 @@
+"""What fields a kind of object has, and how each is merged: the tables in `schemas`, as a graph to walk.
+
+One file holds Kubernetes' own kinds with all their parts, and one each API group of custom kinds; those refer to parts
+of the first, such as PodSpec. The files are written by `tests/servers/schemas.py` from what the real servers publish.
+A file is read when one of its kinds is first asked for; a part that several kinds share is one `Schema`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from ..kinds import Kind
+
+SHARED = "kubernetes"
+CONTAINERS = ("object", "map", "list")
+
+
+@dataclass(slots=True, eq=False)
+class Schema:
+    """One field, or the object itself.
+
+    `type` is object, map, list, any, or a scalar: string, boolean, int32, int64, integer, number, quantity,
+    int-or-string, time, micro-time, bytes. `atomic`: it has one owner and is replaced as a whole. A list that is not
+    atomic has items told apart by `keys`, or, if there are none, by their value. `strategy` and `merge_key` are what
+    strategic patches go by. `open`: unknown fields are kept.
+    """
+
+    type: str
+    atomic: bool = False
+    fields: dict[str, Schema] = field(default_factory=dict)
+    inner: Schema | None = None
+    keys: tuple[str, ...] = ()
+    strategy: tuple[str, ...] = ()
+    merge_key: str = ""
+    need: tuple[str, ...] = ()
+    enum: tuple[Any, ...] = ()
+    defaults: dict[str, Any] = field(default_factory=dict)
+    nullable: bool = False
+    open: bool = False
+    part: str = ""
+
+    def field(self, name: str) -> Schema | None:
+        """What a key of an object or a map holds; None if there is no such field."""
+        if self.type == "object":
+            return self.fields.get(name) or (ANY if self.open else None)
+        return self.inner if self.type == "map" else ANY if self.type == "any" else None
+
+    def item(self) -> Schema:
+        """What an entry of a list or map holds."""
+        return self.inner or ANY
+
+
+ANY = Schema("any", open=True)
+_SCALARS = {
+    word: Schema(word)
+    for word in (
+        *("string", "boolean", "int32", "int64", "integer", "number"),
+        *("quantity", "int-or-string", "time", "micro-time", "bytes"),
+    )
+}
+
+
+@lru_cache(maxsize=256)
+def schema_of(kind: Kind) -> Schema | None:
+    """What an object of the kind looks like; None if nobody wrote it down."""
+    file = _file(kind)
+    return _part(file, kind.kind) if kind.kind in _table(file)["blanks"] else None
+
+
+def blank_of(kind: Kind) -> dict[str, Any]:
+    """What is there before anything is said: Go writes some fields even of an empty object."""
+    blank: dict[str, Any] = _table(_file(kind))["blanks"].get(kind.kind, {})
+    return blank
+
+
+def _file(kind: Kind) -> str:
+    return SHARED if kind.is_built_in else kind.group
+
+
+@lru_cache(maxsize=32)
+def _table(file: str) -> dict[str, Any]:
+    path = files(__package__) / "schemas" / f"{file}.json"
+    if not path.is_file():
+        return {"blanks": {}, "parts": {}}
+    table: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+    return table
+
+
+@lru_cache(maxsize=1024)
+def _part(file: str, name: str) -> Schema:
+    entry = _table(file)["parts"].get(name)
+    return replace(_read(file, entry), part=name) if entry is not None else _part(SHARED, name)
+
+
+def _read(file: str, entry: str | dict[str, Any]) -> Schema:
+    """One entry of a table: "string", "#PodSpec", {"list": …}, {"map": …}, {"fields": …}, or {"of": …} and more."""
+    if isinstance(entry, str):
+        return _part(file, entry[1:]) if entry.startswith("#") else ANY if entry == "any" else _SCALARS[entry]
+    if "of" in entry:
+        return replace(_read(file, entry["of"]), **_manner(entry))
+    if "list" in entry:
+        keys, is_set = tuple(entry.get("keys", ())), "set" in entry
+        inner = _read(file, entry["list"])
+        return Schema("list", inner=inner, keys=keys, **{**_manner(entry), "atomic": not keys and not is_set})
+    if "map" in entry:
+        return Schema("map", inner=_read(file, entry["map"]), **_manner(entry))
+    fields = {name: _read(file, one) for name, one in entry["fields"].items()}
+    need, defaults = tuple(entry.get("need", ())), entry.get("default", {})
+    return Schema("object", fields=fields, need=need, defaults=defaults, **_manner(entry))
+
+
+def _manner(entry: dict[str, Any]) -> dict[str, Any]:
+    """How a field is merged and what it may be, as far as the entry says."""
+    found: dict[str, Any] = {}
+    for word, name in (("atomic", "atomic"), ("null", "nullable"), ("open", "open"), ("key", "merge_key")):
+        if word in entry:
+            found[name] = entry[word]
+    if "enum" in entry:
+        found["enum"] = tuple(entry["enum"])
+    if "strategy" in entry:
+        found["strategy"] = tuple(entry["strategy"].split(","))
+    return found

@@ -1,0 +1,57 @@
+"""The folder in which an embedded host keeps its state, used by one process at a time.
+
+The kernel holds the lock, not a file with a process id: it is gone the moment its process is, however that ended.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from ...model.mistake import refuse
+
+LOCK = "lock"
+
+
+class Folder:
+    """A state folder that is ours until it is closed; others on the machine cannot read it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise refuse(f"cannot be used: {error.strerror}", "choose another folder", str(path)) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._lock)
+            remedy = "stop it, or choose another folder"
+            raise refuse("another process uses this folder", remedy, str(path)) from error
+
+    def close(self) -> None:
+        """Closing twice is fine."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """All of it or nothing, and for its owner's eyes only from the first byte on."""
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    new.replace(path)

@@ -1,0 +1,27 @@
+"""Where names and identities come from: the system's randomness, or a seed, so that a run can be repeated.
+
+A tail is what the API server puts behind `generateName`. It has no vowels and nothing that looks like another
+character, so that no word and no mistake in copying comes of it.
+"""
+
+from __future__ import annotations
+
+from random import Random, SystemRandom
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class RandomIds:
+    """`seed`: the same one gives the same ids in the same order; without one nobody can foretell them."""
+
+    def __init__(self, seed: int | str | None = None) -> None:
+        self._random = SystemRandom() if seed is None else Random(seed)
+
+    def uid(self) -> str:
+        """A version 4 UUID."""
+        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        text = f"{bits:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def tail(self, length: int) -> str:
+        return "".join(self._random.choices(ALPHABET, k=length))

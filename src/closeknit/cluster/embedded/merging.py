@@ -1,0 +1,151 @@
+"""What an apply makes of an object: what it says is merged in, what it no longer says is taken out.
+
+How a field is merged is a matter of its schema: objects and maps key by key, lists that go by keys or values item by
+item, everything atomic as a whole. What was not touched is not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .fields import ANY, Schema
+from .fieldsets import SELF, Fields, Several, by_name, child, has_itself, said
+
+
+def merged(schema: Schema, live: Any, body: Any) -> Any:
+    """The live value with what the body says."""
+    if schema.atomic:
+        return body
+    if isinstance(body, dict):
+        return _merged_map(schema, live, body) if isinstance(live, dict) else body
+    if isinstance(body, list) and schema.type == "list":
+        return _merged_list(schema, live, body) if isinstance(live, list) else body
+    if body is None and schema.type in ("object", "map", "list", "any") and live:
+        return live
+    return body
+
+
+def _merged_map(schema: Schema, live: Fields, body: Fields) -> Fields:
+    result = live
+    for key, value in body.items():
+        was = live.get(key)
+        if was == value:
+            continue
+        new = value if was is None else merged(child(schema, key), was, value)
+        if new is was:
+            continue
+        if result is live:
+            result = dict(live)
+        if new is None and not child(schema, key).nullable:
+            del result[key]
+        else:
+            result[key] = new
+    return result
+
+
+def _merged_list(schema: Schema, live: list[Any], body: list[Any]) -> list[Any]:
+    """Items that only the live list has stay where they are, those of the body come in its order.
+
+    live a b c, body c x b: a c x b. Here c is due before b, so b waits until c was met, with what is before it in the body.
+    """
+    inner = schema.inner or ANY
+    there, wanted = by_name(schema, live), by_name(schema, body)
+
+    def both(name: str) -> Any:
+        was, value = there.get(name), wanted[name]
+        return value if was is None or isinstance(was, Several) else merged(inner, was, value)
+
+    result: list[Any] = []
+    coming = iter(wanted)
+    due = iter([name for name in wanted if name in there])
+    next_due = next(due, None)
+    for name, item in _named(schema, live, there):
+        if name not in wanted:
+            result.append(item)
+        elif name == next_due:
+            for said in coming:
+                result.append(both(said))
+                if said == name:
+                    break
+            next_due = next(due, None)
+    result += [both(name) for name in coming]
+    return live if result == live else result
+
+
+def _named(schema: Schema, items: list[Any], found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The items with their names, in order; those that share a name come each in its place."""
+    if len(found) == len(items):
+        yield from found.items()
+    else:
+        for item in items:
+            yield next(iter(by_name(schema, [item]))), item
+
+
+def without_dropped(schema: Schema, value: Any, last: Fields, owned: Fields) -> Any:
+    """The value without what somebody claimed before (`last`), claims no longer, and nobody else owns.
+
+    `owned` is what all, the one who drops it included, own now. An object or list that somebody still owns a part of
+    stays with that part, and what nobody ever claimed stays with what it is in. What is empty now is null, until
+    `without_nulls`: whoever owned the list or map as such keeps it.
+    """
+    return _without(schema, value, last, owned, False, False)
+
+
+def _without(schema: Schema, value: Any, last: Fields, owned: Fields, lost: bool, dead: bool) -> Any:
+    """`lost`: something above was claimed before. `dead`: and nobody owns it now."""
+    is_list = schema.type == "list"
+    if not isinstance(value, list if is_list else dict) or schema.atomic:
+        return value
+    there = by_name(schema, value) if is_list else value
+    changed: dict[str, Any] = {}
+    for name, below in last.items():
+        key = name if is_list else name[2:]
+        if name == SELF or key not in there or isinstance(there[key], Several):
+            continue
+        inner = child(schema, key)
+        is_declared = schema.type == "object" and key in schema.fields
+        mine = owned.get(name)
+        claimed = is_declared or has_itself(below)
+        now_lost = lost or claimed
+        now_dead = dead or (now_lost and not (mine is not None and (is_declared or has_itself(mine))))
+        if claimed and now_dead:
+            changed[key] = _GONE
+            continue
+        new = _without(inner, there[key], below, mine or {}, now_lost, now_dead)
+        if new is not there[key]:
+            says_nothing = claimed and new and said(inner, new) is None
+            changed[key] = _GONE if says_nothing else new or None
+    if not changed:
+        return value
+    left = {key: changed.get(key, one) for key, one in there.items() if changed.get(key, one) is not _GONE}
+    return _spread(left.values()) if is_list else left
+
+
+def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
+    """The value without what `without_dropped` left null."""
+    if schema.type == "list":
+        if not isinstance(value, list):
+            return value
+        items = by_name(schema, value)
+        return _spread(
+            without_nulls(schema.item(), item, last[name]) if last.get(name) else item for name, item in items.items()
+        )
+    if not isinstance(value, dict):
+        return value
+    result = dict(value)
+    for name, below in last.items():
+        key = name[2:]
+        if name != SELF and key in result:
+            inner = child(schema, key)
+            result[key] = without_nulls(inner, result[key], below) if below else result[key]
+            if result[key] is None and not inner.nullable:
+                del result[key]
+    return result
+
+
+def _spread(items: Any) -> list[Any]:
+    return [one for item in items for one in (item if isinstance(item, Several) else (item,))]
+
+
+_GONE = object()

@@ -1,0 +1,61 @@
+"""Which objects a path means: the kind and, as far as they are in it, namespace, name, and the part of an object.
+
+/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART
+/apis/batch/v1/namespaces/team/jobs/train/status
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from ...errors import BadRequest, NotFound
+from ...kinds import KINDS, NAMESPACE, Kind
+
+NOT_SERVED = "the server could not find the requested resource"
+
+_BY_PLURAL = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
+_GROUPS = {(kind.group, kind.version) for kind in KINDS}
+
+
+class Address(NamedTuple):
+    """Without a name: the collection; without a namespace too: that of the whole cluster."""
+
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+    part: str = ""
+
+    @property
+    def is_across(self) -> bool:
+        """Whether it means all namespaces of a kind that lives in them."""
+        return self.kind.namespaced and not self.namespace
+
+
+def steps(path: str) -> list[str]:
+    """A path as it was sent, taken apart; a slash at its end makes no difference."""
+    try:
+        parts = [unquote(part, errors="strict") for part in path.removeprefix("/").split("/")]
+        "".join(parts).encode()
+    except UnicodeError:
+        raise BadRequest("the path is not UTF-8") from None
+    return parts[:-1] if len(parts) > 1 and not parts[-1] else parts
+
+
+def address(group: str, version: str, parts: list[str]) -> Address:
+    """What is meant behind /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
+    if (group, version) not in _GROUPS or not 1 <= len(parts) <= 5 or not all(parts):
+        raise NotFound(NOT_SERVED)
+    if parts[0] == NAMESPACE.plural and len(parts) > 2 and (group, version, parts[2]) in _BY_PLURAL:
+        kind = _BY_PLURAL[group, version, parts[2]]
+        found = Address(kind, parts[1], *parts[3:])
+        is_right = kind.namespaced
+    else:
+        if (group, version, parts[0]) not in _BY_PLURAL or len(parts) > 3:
+            raise NotFound(NOT_SERVED)
+        kind = _BY_PLURAL[group, version, parts[0]]
+        found = Address(kind, "", *parts[1:])
+        is_right = not kind.namespaced or len(parts) == 1
+    if not is_right:
+        raise NotFound(NOT_SERVED)
+    return found

@@ -1,0 +1,160 @@
+"""What a client sends, read into a tree of JSON values that nobody has to be afraid of any more.
+
+Whatever a tree may be made of elsewhere, here it is neither deeper than the code that walks it can go, nor does it hold
+numbers that JSON does not know. Whether it is an object of a kind, and of the right one, is checked here too; what
+its fields hold is the schema's business, and what that means the rules'.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from ...errors import BadRequest, TooLarge, UnsupportedMediaType
+from ...kinds import Kind
+from ...port import Raw
+from ...yaml_pieces import YamlPieces
+
+JSON, YAML = "application/json", "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+MOST_BYTES = 3 << 20
+MOST_YAML = 1 << 20
+"""YAML is read forty times slower than JSON."""
+DEEPEST = 128
+
+_REMEDY = (
+    "protobuf is not read here; with kubectl, make the object first: --dry-run=client -o yaml | kubectl create -f -"
+)
+
+
+def media_type(header: str) -> str:
+    """media_type("application/json; charset=utf-8") == "application/json"; JSON is what nothing means."""
+    return header.partition(";")[0].strip().lower() or JSON
+
+
+def tree(data: bytes, media: str) -> Any:
+    """The body as a tree; raises a Refused that says what is wrong with it."""
+    if media == PROTOBUF:
+        raise UnsupportedMediaType(_REMEDY)
+    if media not in (JSON, YAML):
+        raise UnsupportedMediaType(f"the body is {media}, and what can be read is {JSON} and {YAML}")
+    return json_tree(data) if media == JSON else yaml_tree(data)
+
+
+def json_tree(data: bytes) -> Any:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body is no JSON: {error}") from None
+    _check_depth(value, data)
+    return value
+
+
+def yaml_tree(data: bytes) -> Any:
+    """YAML, and therefore also JSON; one document, no aliases."""
+    try:
+        return json_tree(data)
+    except BadRequest:
+        pass
+    if len(data) > MOST_YAML:
+        raise TooLarge(f"a body in YAML may have {MOST_YAML} bytes; send JSON")
+    try:
+        pieces = list(_Plain(io.BytesIO(data)))
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError, OverflowError) as error:
+        raise BadRequest(f"the body is no YAML: {error}") from None
+    if len(pieces) != 1:
+        raise BadRequest(f"the body has to be one object, and there are {len(pieces)}")
+    return json_tree(pieces[0])
+
+
+class _Plain(YamlPieces):
+    """A few lines of aliases can stand for more than any memory holds."""
+
+    def _alias(self, event: Any) -> Any:
+        raise BadRequest("the body is YAML with an alias, and these are not read here")
+
+
+def _check_depth(value: Any, data: bytes) -> None:
+    if data.count(b"{") + data.count(b"[") <= DEEPEST:
+        return
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return
+    raise BadRequest(f"the body is nested more than {DEEPEST} levels deep")
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """What is in it, without what holds nothing."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for one in value:
+        if isinstance(one, dict | list):
+            yield one
+
+
+def repeated(data: bytes) -> list[str]:
+    """The fields that are there twice in the same object of a JSON text, of which only the last counts."""
+    found = False
+
+    def noticed(pairs: list[tuple[str, Any]]) -> _Pairs:
+        nonlocal found
+        found = found or len({name for name, _ in pairs}) < len(pairs)
+        return _Pairs(pairs)
+
+    try:
+        value = json.loads(data, object_pairs_hook=noticed)
+    except (ValueError, RecursionError):
+        return []
+    return list(_repeated(value, "")) if found else []
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object of JSON, field by field."""
+
+
+def _repeated(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        seen = set()
+        for name, inner in value:
+            here = f"{path}.{name}" if path else name
+            if name in seen:
+                yield here
+            seen.add(name)
+            yield from _repeated(inner, here)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _repeated(inner, f"{path}[{number}]")
+
+
+def object_of(kind: Kind, value: Any, namespace: str, name: str = "") -> Raw:
+    """The tree as an object of this kind that belongs where it was sent; without a name: one to be made."""
+    if not isinstance(value, dict):
+        raise BadRequest(f"the body is no object of kind {kind.kind}")
+    of, version = value.get("kind") or kind.kind, value.get("apiVersion") or kind.api_version
+    if (of, version) != (kind.kind, kind.api_version):
+        raise BadRequest(f"{of} in version {version} cannot be handled as a {kind.kind} in version {kind.api_version}")
+    meta = value.get("metadata")
+    if not isinstance(meta, dict | None):
+        raise BadRequest(f"{kind.kind} cannot be read: metadata is no object")
+    meta = meta or {}
+    if any(not isinstance(meta.get(field), str | None) for field in ("name", "generateName", "namespace", "uid")):
+        raise BadRequest(f"{kind.kind} cannot be read: name, generateName, namespace and uid are texts")
+    if not isinstance(meta.get("resourceVersion"), str | None):
+        raise BadRequest(f"{kind.kind} cannot be read: metadata.resourceVersion is a text")
+    given = meta.get("namespace") or namespace
+    if kind.namespaced and given != namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    if name and not meta.get("name"):
+        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if name and meta["name"] != name:
+        raise BadRequest(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
+    return {**value, "metadata": {**meta, "namespace": namespace} if kind.namespaced else meta}

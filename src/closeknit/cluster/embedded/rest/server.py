@@ -1,0 +1,263 @@
+"""The Kubernetes REST protocol over a store: https on loopback, for whoever has the token.
+
+    request ──▶ host, token ──▶ address ──▶ verb ──▶ store ──▶ commit ──▶ answer
+                                                                 └──────▶ watchers, on_change
+
+Nothing is answered before what it tells of is committed; what several requests write in one turn of the event loop is
+committed together. A web page cannot reach the server: it has no token, and a name that was made to point to
+loopback is not one of the hosts that are served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from hmac import compare_digest
+from typing import Any
+
+from aiohttp import web
+
+from ...errors import BadRequest, Forbidden, NotFound, Refused, TooLarge, Unauthorized
+from ...port import Raw
+from ..store import Store
+from . import bodies, discovery, forms
+from .addresses import NOT_SERVED, Address, address, steps
+from .forms import Form
+from .listing import Page
+from .queries import Query
+from .streams import Stream
+from .verbs import Reply, Sent, Verbs, selected
+from .watching import Hub, Subject
+
+LOOPBACK = "127.0.0.1"
+HEALTH = ("livez", "readyz", "healthz")
+OWN = "closeknit"
+LONGEST_LINE = 1 << 16
+
+Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""Answers a request under /closeknit/NAME."""
+
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """`extra` by name; `page` gives the HTML at `/`; `on_change` is called after somebody has written."""
+
+    def __init__(
+        self,
+        store: Store,
+        token: str,
+        *,
+        extra: Mapping[str, Extra] | None = None,
+        page: Callable[[], str] | None = None,
+        on_change: Callable[[], None] | None = None,
+    ) -> None:
+        self.store, self.hub, self.verbs = store, Hub(store), Verbs(store)
+        self.extra, self.page, self.on_change = extra or {}, page, on_change
+        self.port = 0
+        self._credential = f"Bearer {token}".encode()
+        self._hosts: frozenset[str] = frozenset()
+        self._waiting: list[asyncio.Future[None]] = []
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
+        """Listen on loopback; port 0 is any that is free. Says which."""
+        handler = web.Server(
+            self.handle,
+            handler_cancellation=True,
+            access_log=None,
+            max_line_size=LONGEST_LINE,
+            max_field_size=LONGEST_LINE,
+        )
+        self._runner = web.ServerRunner(handler)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls)
+        await site.start()
+        self.port = int(self._runner.addresses[0][1])
+        self._hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "[::1]", "localhost"))
+        return self.port
+
+    async def stop(self) -> None:
+        """End all watches, then all connections."""
+        self.hub.end()
+        await asyncio.sleep(0)
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def settle(self) -> None:
+        """Have everything kept that was written so far, and tell those who watch."""
+        self.store.commit()
+        self.hub.publish()
+
+    # Requests
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except Refused as refused:
+            return _refusal(refused)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            log.exception("%s %s", request.method, request.raw_path)
+            return _refusal(Refused(f"{type(error).__name__}: {error}"))
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.headers.getall("Host", []) not in ([host] for host in self._hosts):
+            raise Forbidden("this server is reached as localhost, 127.0.0.1 or [::1], with its port")
+        path, _, text = request.raw_path.partition("?")
+        where = steps(path)
+        if where[0] in HEALTH and len(where) == 1:
+            return web.Response(text="ok")
+        credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
+        if not compare_digest(credential, self._credential):
+            raise Unauthorized("Unauthorized")
+        query = Query(text)
+        match where:
+            case [root, name, *_] if root == OWN and name in self.extra:
+                return await self.extra[name](request)
+            case ["api", version, *rest] if rest:
+                return await self._resource(request, query, "", version, rest)
+            case ["apis", group, version, *rest] if rest:
+                return await self._resource(request, query, group, version, rest)
+        if request.method != "GET":
+            raise NotFound(NOT_SERVED)
+        return self._document(request, where)
+
+    def _document(self, request: web.BaseRequest, where: list[str]) -> web.Response:
+        """What is known about the server itself."""
+        accept = request.headers.get("Accept", "")
+        is_aggregated = discovery.AGGREGATED.replace(" ", "") in accept.replace(" ", "")
+        found: Raw | None = None
+        match where:
+            case [""] if self.page is not None and "text/html" in accept:
+                return web.Response(text=self.page(), content_type="text/html")
+            case [""]:
+                found = discovery.root_paths()
+            case ["api" | "apis" as root] if is_aggregated:
+                data = forms.encoded(discovery.aggregated(core=root == "api"))
+                return web.Response(body=data, headers={"Content-Type": discovery.AGGREGATED})
+            case ["api"]:
+                found = discovery.core_versions(request.headers["Host"])
+            case ["apis"]:
+                found = discovery.group_list()
+            case ["apis", group]:
+                found = discovery.group(group)
+            case ["api", version]:
+                found = discovery.resource_list("", version)
+            case ["apis", group, version]:
+                found = discovery.resource_list(group, version)
+            case ["version"]:
+                found = discovery.version()
+            case ["openapi", "v3"]:
+                found = discovery.openapi_index()
+            case ["openapi", "v3", "api", version]:
+                found = discovery.openapi("", version)
+            case ["openapi", "v3", "apis", group, version]:
+                found = discovery.openapi(group, version)
+        if found is None:
+            raise NotFound(NOT_SERVED)
+        return web.Response(body=forms.encoded(found), content_type="application/json")
+
+    async def _resource(
+        self, request: web.BaseRequest, query: Query, group: str, version: str, rest: list[str]
+    ) -> web.StreamResponse:
+        media = bodies.media_type(request.headers.get("Content-Type", ""))
+        if media == bodies.PROTOBUF:
+            bodies.tree(b"", media)
+        at = address(group, version, rest)
+        verb = self.verbs.find(request.method, at)
+        form = forms.accepted(request.headers.get("Accept", ""), query)
+        if request.method == "GET":
+            if not at.name and query.flag("watch"):
+                return await self._watch(request, at, query, form)
+            self.settle()
+            return self._reply(verb(at, Sent("GET", query)), form)
+        sent = Sent(request.method, query, request.headers.get("User-Agent", ""), media, await _read(request))
+        before = self.store.version
+        reply = verb(at, sent)
+        if self.store.version != before:
+            await self._kept()
+        return self._reply(reply, form)
+
+    async def _watch(self, request: web.BaseRequest, at: Address, query: Query, form: Form) -> web.StreamResponse:
+        if form.media != "application/json":
+            raise BadRequest("a watch is answered in JSON")
+        return await Stream(self.hub, self.settle, Subject(selected(at, query), form), query).run(request)
+
+    def _reply(self, reply: Reply, form: Form) -> web.Response:
+        content: Any = reply.content
+        if isinstance(content, Page):
+            assert reply.kind is not None  # a list is always one of a kind
+            content = forms.many(reply.kind, content.objects, content.meta, form, self.store.now())
+        elif reply.kind is not None:
+            content = forms.one(reply.kind, content, form, self.store.now())
+        response = web.Response(body=forms.encoded(content, form), status=reply.code, content_type=form.media)
+        response.headers["Cache-Control"] = "no-cache, private"
+        for warning in reply.warnings:
+            response.headers.add("Warning", _warning(warning))
+        return response
+
+    # Commits
+
+    async def _kept(self) -> None:
+        """Wait until what was just written is committed, together with whatever else is written in this turn."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._keep)
+        waiting = loop.create_future()
+        self._waiting.append(waiting)
+        await waiting
+
+    def _keep(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            self.settle()
+        except Exception as error:  # not kept, so nobody is told that it was
+            for one in waiting:
+                if not one.done():
+                    one.set_exception(error)
+            return
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+        if self.on_change is not None:
+            self.on_change()
+
+
+async def _read(request: web.BaseRequest) -> bytes:
+    """The body, up to the size that is allowed."""
+    if (request.content_length or 0) > bodies.MOST_BYTES:
+        raise _too_large()
+    pieces, size = [], 0
+    try:
+        while piece := await request.content.readany():
+            pieces.append(piece)
+            size += len(piece)
+            if size > bodies.MOST_BYTES:
+                raise _too_large()
+    except web.HTTPException as error:
+        raise BadRequest(f"the body cannot be read: {error.reason}") from None
+    return b"".join(pieces)
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"Request entity too large: limit is {bodies.MOST_BYTES}")
+
+
+def _refusal(refused: Refused) -> web.Response:
+    status = refused.status()
+    status["message"] = status["message"].encode("utf-8", "replace").decode()
+    response = web.Response(body=forms.encoded(status), status=refused.code, content_type="application/json")
+    if refused.retry_after is not None:
+        response.headers["Retry-After"] = str(refused.retry_after)
+    return response
+
+
+def _warning(text: str) -> str:
+    """As RFC 7234 writes it."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{escaped}"'

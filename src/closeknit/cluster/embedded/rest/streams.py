@@ -1,0 +1,100 @@
+"""A watch from its request to its end: what is there or was missed first, then what happens, then a last bookmark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from itertools import count, islice
+
+from aiohttp import HttpVersion11, web
+
+from ...errors import BadRequest, Expired
+from . import listing, watching
+from .queries import Query
+from .watching import Event, Hub, Subject, Watcher
+
+INITIAL_END = {"k8s.io/initial-events-end": "true"}
+BOOKMARK_EVERY = 60.0
+LONGEST, SPREAD = 1800, 1800
+"""A watch for which nobody set a time ends after 30 to 60 minutes, not all of them together."""
+PIECE = 200
+"""How many events are encoded before others get their turn."""
+
+_numbers = count()
+
+
+class Stream:
+    """`settle` has everything committed and published that was written so far."""
+
+    def __init__(self, hub: Hub, settle: Callable[[], None], subject: Subject, query: Query) -> None:
+        listing.check(query, is_watch=True)
+        self.hub, self.settle, self.subject = hub, settle, subject
+        self.start = query.version() or 0
+        self.wants_bookmarks = query.flag("allowWatchBookmarks")
+        self.wants_initial = query.flag("sendInitialEvents")
+        self.wants_present = self.wants_initial or (self.start == 0 and not query.has("sendInitialEvents"))
+        seconds = query.number("timeoutSeconds") or 0
+        self.seconds = seconds if seconds > 0 else LONGEST + next(_numbers) * 61 % SPREAD
+
+    async def run(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.version < HttpVersion11:
+            raise BadRequest("a watch needs HTTP/1.1")
+        response = web.StreamResponse(
+            headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
+        )
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        transport = request.transport
+        assert transport is not None  # or prepare would have failed
+        watcher = Watcher(transport)
+        end = asyncio.get_running_loop().time() + self.seconds
+        try:
+            async with asyncio.timeout_at(end):
+                await self._catch_up(response, watcher)
+            await self._wait(watcher, end)
+        except Expired as expired:
+            await response.write(watching.failure(expired))
+        except TimeoutError:
+            pass  # it does not read; then it does not matter how it ends
+        finally:
+            self.hub.leave(self.subject, watcher)
+        if not transport.is_closing():
+            await response.write_eof()
+        return response
+
+    async def _catch_up(self, response: web.StreamResponse, watcher: Watcher) -> None:
+        """Send what is there or was missed, until nothing is left to send; then, in the same moment, join."""
+        self.settle()
+        store, selection = self.hub.store, self.subject.selection
+        if self.start > self.hub.seen:
+            raise Expired(f"too large resource version: {self.start}, current: {self.hub.seen}")
+        position = self.hub.seen if self.wants_present or self.start == 0 else self.start
+        if self.wants_present:
+            objects = listing.present(store, selection)
+            await self._send(response, watcher, (Event("ADDED", raw) for raw in objects))
+        if self.wants_initial and self.wants_bookmarks:
+            await response.write(watching.bookmark(self.subject, position, store.now(), INITIAL_END))
+        while True:
+            self.settle()
+            changes, position = store.changes(position), self.hub.seen
+            of_kind = (change for change in changes if change.kind is selection.kind)
+            events = [event for change in of_kind if (event := watching.transition(selection, change)) is not None]
+            if not events:
+                break
+            await self._send(response, watcher, events)
+        self.hub.join(self.subject, watcher)
+
+    async def _send(self, response: web.StreamResponse, watcher: Watcher, events: Iterable[Event]) -> None:
+        rest = iter(events)
+        while piece := list(islice(rest, PIECE)):
+            now = self.hub.store.now()
+            await response.write(watching.lines(self.subject, piece, now, is_first=not watcher.is_begun))
+            watcher.is_begun = True
+            await asyncio.sleep(0)
+
+    async def _wait(self, watcher: Watcher, end: float) -> None:
+        loop = asyncio.get_running_loop()
+        while not watcher.over.done() and (left := end - loop.time()) > 0:
+            await asyncio.wait([watcher.over], timeout=min(left, BOOKMARK_EVERY))
+            if self.wants_bookmarks and not watcher.over.done():
+                watcher.send(watching.framed(watching.bookmark(self.subject, self.hub.seen, self.hub.store.now())))

@@ -1,0 +1,279 @@
+"""What is done at an address: read, list, make, change, delete, and the few things that parts of objects are for.
+
+Everything here is at once: what the store is asked to do is done when the function returns, or was refused. Waiting for
+clients, and for what was done to be kept, is the server's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...errors import BadRequest, Cause, Forbidden, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
+from ...kinds import JOB, NAMESPACE, NODE, POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT, Kind
+from ...port import Evict, Key, PatchForm, Propagation, Raw
+from .. import patching
+from ..store import Options, Store
+from . import bodies, discovery, listing, scaling
+from .addresses import NOT_SERVED, Address
+from .checking import checked
+from .listing import Page
+from .queries import Deleting, Query, deleting, writing
+from .selectors import Selection, selection
+
+PATCHES: dict[str, PatchForm] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/apply-patch+yaml": "apply",
+}
+LONGEST_GRACE = 1 << 31
+
+_NOT_ALLOWED = "the server does not allow this method on the requested resource"
+_RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT)
+"""Whoever deletes one of these gets it back; of the others only a word that it is gone."""
+_FOR_EVER = ("default", "kube-system", "kube-public")
+_NOTHING_RUNS = ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers")
+
+
+class Sent(NamedTuple):
+    """What of a request matters here."""
+
+    method: str
+    query: Query
+    agent: str = ""
+    media: str = bodies.JSON
+    data: bytes = b""
+
+
+class Reply(NamedTuple):
+    """`kind` is None where the content is to be sent as it is, in whatever form things are wanted."""
+
+    content: Raw | Page
+    kind: Kind | None = None
+    code: int = 200
+    warnings: tuple[str, ...] = ()
+
+
+Verb = Callable[[Address, Sent], Reply]
+
+
+def selected(at: Address, query: Query) -> Selection:
+    return selection(at.kind, at.namespace, query.text("labelSelector"), query.text("fieldSelector"))
+
+
+class Verbs:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def find(self, method: str, at: Address) -> Verb:
+        """What to do for a method at an address; raises NotFound or MethodNotAllowed."""
+        kind, parts = at.kind, {part.name for part in discovery.parts(at.kind)}
+        found: dict[str, Verb]
+        if not at.name:
+            found = {"GET": self.list, "POST": self.create, "DELETE": self.delete_all}
+            if at.is_across:
+                found = {"GET": self.list}
+            elif kind is NAMESPACE:
+                del found["DELETE"]
+        elif not at.part:
+            found = {"GET": self.get, "PUT": self.update, "PATCH": self.patch, "DELETE": self.delete}
+        elif at.part in parts:
+            found = self._of_part(at.part)
+        elif kind is POD and at.part in _NOTHING_RUNS:
+            found = dict.fromkeys(("GET", "POST"), self.nothing_runs)
+        else:
+            raise NotFound(NOT_SERVED)
+        if method not in found:
+            raise MethodNotAllowed(_NOT_ALLOWED)
+        return found[method]
+
+    def _of_part(self, part: str) -> dict[str, Verb]:
+        match part:
+            case "status":
+                return {"GET": self.get, "PUT": self.update, "PATCH": self.patch}
+            case "scale":
+                return {"GET": self.get_scale, "PUT": self.update_scale, "PATCH": self.patch_scale}
+            case "finalize":
+                return {"PUT": self.update}
+            case "binding":
+                return {"POST": self.bind}
+            case _:
+                return {"POST": self.evict}
+
+    # Reading
+
+    def get(self, at: Address, sent: Sent) -> Reply:
+        sent.query.version()
+        return Reply(self.store.get(at.kind, at.namespace, at.name), at.kind)
+
+    def list(self, at: Address, sent: Sent) -> Reply:
+        return Reply(listing.page(self.store, selected(at, sent.query), sent.query), at.kind)
+
+    def nothing_runs(self, at: Address, sent: Sent) -> Reply:
+        self.store.get(POD, at.namespace, at.name)
+        raise BadRequest(f"pods here are simulated: nothing runs in {at.name}, so there is no {at.part}")
+
+    # Making and changing
+
+    def create(self, at: Address, sent: Sent) -> Reply:
+        options = writing(sent.query, "CreateOptions", sent.agent)
+        raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace)
+        if raw["metadata"].get("resourceVersion"):
+            raise BadRequest("resourceVersion should not be set on objects to be created")
+        raw = checked(at.kind, raw, options, _repeated(sent, options))
+        return _done(self.store.create(at.kind, raw, options), at, options, 201)
+
+    def update(self, at: Address, sent: Sent) -> Reply:
+        options = writing(sent.query, "UpdateOptions", sent.agent)
+        raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace, at.name)
+        raw = checked(at.kind, raw, options, _repeated(sent, options))
+        return _done(self.store.update(at.kind, raw, at.part, options), at, options)
+
+    def patch(self, at: Address, sent: Sent) -> Reply:
+        form, options, body = self._patch(sent)
+        if form == "apply":
+            return self._apply(at, body, options)
+        old = self.store.get(at.kind, at.namespace, at.name)
+        new = bodies.object_of(at.kind, patching.patched(at.kind, form, old, body), at.namespace, at.name)
+        if new["metadata"].get("uid") not in (None, old["metadata"]["uid"]):
+            raise _immutable(at, "metadata.uid")
+        new = checked(at.kind, new, options, _repeated(sent, options), is_patched=True)
+        return _done(self.store.update(at.kind, new, at.part, options), at, options)
+
+    def _patch(self, sent: Sent) -> tuple[PatchForm, Options, Any]:
+        form = PATCHES.get(sent.media)
+        if form is None:
+            raise UnsupportedMediaType(f"a patch is one of {', '.join(PATCHES)}, not {sent.media}")
+        options = writing(sent.query, "PatchOptions", sent.agent, form == "apply")
+        return form, options, bodies.yaml_tree(sent.data) if form == "apply" else bodies.json_tree(sent.data)
+
+    def _apply(self, at: Address, body: Any, options: Options) -> Reply:
+        meta = body.get("metadata") if isinstance(body, dict) else None
+        if isinstance(meta, dict | None) and isinstance(body, dict):
+            body = {**body, "metadata": {"name": at.name, **(meta or {})}}
+            if (meta or {}).get("managedFields"):
+                raise BadRequest("metadata.managedFields must be nil")
+        raw = bodies.object_of(at.kind, body, at.namespace, at.name)
+        if not raw.get("kind") or not raw.get("apiVersion"):
+            raise BadRequest("an object to be applied has to name its kind and apiVersion")
+        raw = checked(at.kind, raw, options)
+        is_there = self.store.find(at.kind, at.namespace, at.name) is not None
+        made = self.store.patch(Key(at.kind, at.namespace, at.name), raw, "apply", at.part, options)
+        return _done(made, at, options, 200 if is_there else 201)
+
+    # Deleting
+
+    def delete(self, at: Address, sent: Sent) -> Reply:
+        how, options = self._deleting(sent)
+        if at.kind is NAMESPACE and at.name in _FOR_EVER:
+            text = f'namespaces "{at.name}" is forbidden: this namespace may not be deleted'
+            raise Forbidden(text, kind="namespaces", name=at.name)
+        key = Key(at.kind, at.namespace, at.name)
+        gone = self.store.delete(
+            key, how.uid, how.version, _propagation(at, how), grace=_grace(how.grace), options=options
+        )
+        is_held = bool(gone["metadata"].get("finalizers")) or (
+            not options.dry_run and self.store.find(at.kind, at.namespace, at.name) is not None
+        )
+        return Reply(gone, at.kind) if is_held or at.kind in _RETURNED else _is_gone(at, gone)
+
+    def delete_all(self, at: Address, sent: Sent) -> Reply:
+        how, options = self._deleting(sent)
+        propagation, grace = _propagation(at, how), _grace(how.grace)
+        gone = []
+        for raw in listing.present(self.store, selected(at, sent.query)):
+            key = Key(at.kind, at.namespace, raw["metadata"]["name"])
+            gone.append(self.store.delete(key, propagation=propagation, grace=grace, options=options))
+        return Reply(Page(gone, {"resourceVersion": str(self.store.version)}), at.kind)
+
+    def _deleting(self, sent: Sent) -> tuple[Deleting, Options]:
+        body = bodies.tree(sent.data, sent.media) if sent.data else None
+        if body is not None and (not isinstance(body, dict) or body.get("kind") not in (None, "DeleteOptions")):
+            raise BadRequest("what comes with a deletion has to be DeleteOptions")
+        how = deleting(sent.query, body)
+        return how, Options(trusted=False, dry_run=how.is_dry)
+
+    # Parts of objects
+
+    def get_scale(self, at: Address, sent: Sent) -> Reply:
+        return Reply(scaling.scale_of(at.kind, self.store.get(at.kind, at.namespace, at.name)))
+
+    def update_scale(self, at: Address, sent: Sent) -> Reply:
+        options = writing(sent.query, "UpdateOptions", sent.agent)
+        return self._scale(at, bodies.tree(sent.data, sent.media), options)
+
+    def patch_scale(self, at: Address, sent: Sent) -> Reply:
+        form, options, body = self._patch(sent)
+        old = scaling.scale_of(at.kind, self.store.get(at.kind, at.namespace, at.name))
+        if form == "json":
+            return self._scale(at, patching.patched(at.kind, form, old, body), options)
+        return self._scale(at, patching.merged(old, body), options)
+
+    def _scale(self, at: Address, scale: Any, options: Options) -> Reply:
+        old = self.store.get(at.kind, at.namespace, at.name)
+        new = self.store.update(at.kind, scaling.scaled(at.kind, old, scale), at.part, options)
+        return Reply(scaling.scale_of(at.kind, new), warnings=tuple(options.warnings))
+
+    def bind(self, at: Address, sent: Sent) -> Reply:
+        options = writing(sent.query, "CreateOptions", sent.agent)
+        body = bodies.tree(sent.data, sent.media)
+        target, meta = _inner(body, "target"), _inner(body, "metadata")
+        node, uid = target.get("name"), meta.get("uid") or ""
+        if target.get("kind", NODE.kind) not in ("", NODE.kind) or not isinstance(node, str) or not node:
+            raise BadRequest("a Binding needs a target that is a Node with a name")
+        if not isinstance(uid, str):
+            raise BadRequest("Binding cannot be read: metadata.uid is a text")
+        self.store.bind(at.namespace, at.name, node, uid, options)
+        return Reply(_SUCCESS, code=201)
+
+    def evict(self, at: Address, sent: Sent) -> Reply:
+        options = writing(sent.query, "CreateOptions", sent.agent)
+        body = bodies.tree(sent.data, sent.media) if sent.data else {}
+        how = deleting(sent.query, _inner(body, "deleteOptions"))
+        if how.is_dry:
+            options = Options(options.manager, trusted=False, dry_run=True)
+        self.store.carry_out(Evict(at.namespace, at.name), options)
+        return Reply(_SUCCESS, code=201)
+
+
+_SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _done(raw: Raw, at: Address, options: Options, code: int = 200) -> Reply:
+    return Reply(raw, at.kind, code, tuple(options.warnings))
+
+
+def _is_gone(at: Address, gone: Raw) -> Reply:
+    group = {"group": at.kind.group} if at.kind.group else {}
+    details = {"name": at.name, **group, "kind": at.kind.plural, "uid": gone["metadata"]["uid"]}
+    return Reply({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+
+
+def _repeated(sent: Sent, options: Options) -> list[str]:
+    if options.validation == "Ignore" or sent.media == bodies.YAML:
+        return []
+    return bodies.repeated(sent.data)
+
+
+def _propagation(at: Address, how: Deleting) -> Propagation:
+    """Of Jobs, the pods stay where nobody says otherwise: so it was before there was garbage collection."""
+    return how.propagation or ("Orphan" if at.kind is JOB else "Background")
+
+
+def _grace(asked: int | None) -> int | None:
+    """A negative one is as good as one second."""
+    return asked if asked is None else 1 if asked < 0 else min(asked, LONGEST_GRACE)
+
+
+def _inner(body: Any, field: str) -> Raw:
+    inner = body.get(field) if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(inner, dict | None):
+        raise BadRequest(f"the body cannot be read: {field} is no object")
+    return inner or {}
+
+
+def _immutable(at: Address, field: str) -> Invalid:
+    cause = Cause(field, "Invalid value: field is immutable")
+    text = f'{at.kind.kind} "{at.name}" is invalid: {field}: {cause.message}'
+    return Invalid(text, group=at.kind.group, kind=at.kind.kind, name=at.name, causes=[cause])

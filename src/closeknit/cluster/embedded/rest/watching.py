@@ -1,0 +1,227 @@
+"""Watches: what changed is matched and encoded once for all who asked for the same, and written to each of them.
+
+Watchers that want the same kind, namespace, selection and form are a group. After a commit every group gets the
+changes that concern it as one piece of bytes. Nobody waits for a watcher: one that does not read until its buffer is
+full is cut off, and comes back from the version that it saw last.
+
+    commit ──▶ publish ──▶ group: match, encode, join ──▶ watcher, watcher, …
+
+A new watcher first gets what is there or what it missed, at its own pace, and joins its group when nothing is left.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future, Transport, get_running_loop
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from ...errors import Expired, Refused
+from ...kinds import Kind
+from ...port import Change, Raw
+from ..store import Store
+from . import forms
+from .forms import Form
+from .selectors import Selection
+
+FULL = 8 << 20
+"""How many bytes may lie unread before a watcher is cut off."""
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+_Memo = dict[tuple[str, str, Form], bytes]
+
+
+class Event(NamedTuple):
+    type: EventType
+    object: Raw
+
+
+class Subject(NamedTuple):
+    """What a group watches."""
+
+    selection: Selection
+    form: Form
+
+
+class Watcher:
+    """One connection. `over` is done when there is no more to wait for."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.over: Future[None] = get_running_loop().create_future()
+        self.is_begun = False
+
+    def send(self, chunk: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(chunk)
+            if self.transport.get_write_buffer_size() <= FULL:
+                return
+            self.transport.abort()
+        self.end()
+
+    def end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+class _Group:
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.watchers: dict[Watcher, None] = {}
+        self.events: list[Event] = []
+
+
+class Hub:
+    """All who watch. `seen` is the version up to which they were told."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.seen = store.version
+        self._groups: dict[Subject, _Group] = {}
+        self._by_place: dict[tuple[Kind, str, str], dict[_Group, None]] = {}
+
+    def join(self, subject: Subject, watcher: Watcher) -> None:
+        group = self._groups.get(subject)
+        if group is None:
+            group = self._groups[subject] = _Group(subject)
+            self._by_place.setdefault(_place(subject.selection), {})[group] = None
+        group.watchers[watcher] = None
+
+    def leave(self, subject: Subject, watcher: Watcher) -> None:
+        """Leaving a group that one is not in is fine."""
+        group = self._groups.get(subject)
+        if group is None:
+            return
+        group.watchers.pop(watcher, None)
+        if not group.watchers:
+            del self._groups[subject]
+            place = _place(subject.selection)
+            del self._by_place[place][group]
+            if not self._by_place[place]:
+                del self._by_place[place]
+
+    def publish(self) -> None:
+        """Tell everybody what happened since the last time. Only call this after a commit."""
+        if self.seen == self.store.version:
+            return
+        after, self.seen = self.seen, self.store.version
+        if not self._groups:
+            return
+        try:
+            changes = self.store.changes(after)
+        except Expired as expired:
+            self._end_all(expired)
+            return
+        concerned: dict[_Group, None] = {}
+        for change in changes:
+            for group in self._groups_at(change):
+                event = transition(group.subject.selection, change)
+                if event is not None:
+                    group.events.append(event)
+                    concerned[group] = None
+        memo: _Memo = {}
+        for group in concerned:
+            self._send(group, memo)
+
+    def end(self) -> None:
+        """Let everybody go, for the server stops."""
+        for group in list(self._groups.values()):
+            for watcher in group.watchers:
+                watcher.end()
+
+    def _groups_at(self, change: Change) -> Iterator[_Group]:
+        kind, namespace, name = change.key
+        places = [(kind, "", name), (kind, "", "")]
+        if namespace:
+            places += (kind, namespace, name), (kind, namespace, "")
+        for place in places:
+            yield from self._by_place.get(place, ())
+
+    def _send(self, group: _Group, memo: _Memo) -> None:
+        subject, events, group.events = group.subject, group.events, []
+        now = self.store.now()
+        chunk = framed(b"".join(_line(subject, event, now, memo) for event in events))
+        first: bytes | None = None
+        for watcher in list(group.watchers):
+            if subject.form.shape == "table" and not watcher.is_begun:
+                first = first or framed(lines(subject, events, now, is_first=True))
+                watcher.send(first)
+            else:
+                watcher.send(chunk)
+            watcher.is_begun = True
+
+    def _end_all(self, why: Refused) -> None:
+        chunk = framed(failure(why))
+        for group in list(self._groups.values()):
+            for watcher in group.watchers:
+                watcher.send(chunk)
+                watcher.end()
+
+
+def _place(selection: Selection) -> tuple[Kind, str, str]:
+    """Where changes are looked for that may concern it: no namespace, no name means any."""
+    return selection.kind, selection.namespace, selection.name
+
+
+def transition(selection: Selection, change: Change) -> Event | None:
+    """What a change is to somebody who sees only the selection: whoever enters is added, whoever leaves deleted."""
+    is_in = change.type != "DELETED" and selection.matches(change.object)
+    was_in = change.old is not None and selection.matches(change.old)
+    if is_in:
+        return Event("MODIFIED" if was_in else "ADDED", change.object)
+    if change.old is None or not was_in:
+        return None
+    if change.type == "DELETED":
+        return Event("DELETED", change.object)
+    last = {**change.old["metadata"], "resourceVersion": str(change.version)}
+    return Event("DELETED", {**change.old, "metadata": last})
+
+
+def lines(subject: Subject, events: Iterable[Event], now: float, is_first: bool) -> bytes:
+    """Events as they are sent; a table names its columns in the first that a watcher gets, and only there."""
+    result = []
+    for event in events:
+        result.append(_line(subject, event, now, None, is_first))
+        is_first = False
+    return b"".join(result)
+
+
+def bookmark(subject: Subject, version: int, now: float, annotations: Raw | None = None) -> bytes:
+    """So far the watcher has seen everything."""
+    kind, meta = subject.selection.kind, {"resourceVersion": str(version)}
+    bare = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
+    if annotations:
+        bare["metadata"] = {**meta, "annotations": annotations}
+    return _line(subject, Event("BOOKMARK", bare), now)
+
+
+def failure(why: Refused) -> bytes:
+    return _written("ERROR", why.status())
+
+
+def framed(data: bytes) -> bytes:
+    """As one chunk of HTTP/1.1."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def _line(subject: Subject, event: Event, now: float, memo: _Memo | None = None, is_first: bool = False) -> bytes:
+    form, raw = subject.form, event.object
+    if memo is None:
+        return _written(event.type, _shown(subject.selection.kind, raw, form, now, is_first))
+    key = event.type, raw["metadata"]["resourceVersion"], form
+    line = memo.get(key)
+    if line is None:
+        line = memo[key] = _written(event.type, _shown(subject.selection.kind, raw, form, now, is_first))
+    return line
+
+
+def _shown(kind: Kind, raw: Raw, form: Form, now: float, has_columns: bool) -> Raw:
+    if form.shape == "table":
+        meta = {"resourceVersion": raw["metadata"].get("resourceVersion", "")}
+        return forms.table(kind, [raw], meta, form, now, has_columns)
+    return forms.metadata(raw, form) if form.shape == "metadata" else raw
+
+
+def _written(event: EventType, raw: Raw) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event.encode(), msgspec.json.encode(raw))

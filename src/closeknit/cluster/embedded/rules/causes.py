@@ -1,0 +1,119 @@
+"""What is wrong with an object, field by field, in the words by which clients know it.
+
+A check says which rule was broken and where; the forms in which Kubernetes writes such causes, and the one sentence
+that sums them up, are made here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ....dialects.field import Field
+from ....model.mistake import Mistake
+from ...errors import Cause, Invalid
+from ...kinds import Kind
+
+LONGEST = 300
+"""Characters of a value that a message repeats."""
+
+
+class Causes:
+    """Everything found so far, in order."""
+
+    def __init__(self) -> None:
+        self.found: list[Cause] = []
+
+    def required(self, field: Field | str, text: str = "") -> None:
+        self._add(field, "Required value", text, "FieldValueRequired")
+
+    def invalid(self, field: Field | str, text: str, value: Any = ...) -> None:
+        """`value` where the field's own is not the one to show."""
+        shown = field.value if value is ... and isinstance(field, Field) else value
+        self._add(field, f"Invalid value: {_quoted(shown)}", text, "FieldValueInvalid")
+
+    def forbidden(self, field: Field | str, text: str = "") -> None:
+        self._add(field, "Forbidden", text, "FieldValueForbidden")
+
+    def unsupported(self, field: Field, allowed: Iterable[str]) -> None:
+        words = ", ".join(_quoted(word) for word in sorted(allowed))
+        self._add(field, f"Unsupported value: {_quoted(field.value)}", f"supported values: {words}", _NOT_SUPPORTED)
+
+    def duplicate(self, field: Field, value: Any = ...) -> None:
+        self._add(
+            field, f"Duplicate value: {_quoted(field.value if value is ... else value)}", "", "FieldValueDuplicate"
+        )
+
+    def not_found(self, field: Field) -> None:
+        self._add(field, f"Not found: {_quoted(field.value)}", "", "FieldValueNotFound")
+
+    def too_long(self, field: Field | str, most: int) -> None:
+        self._add(field, "Too long", f"may not be more than {most} bytes", "FieldValueTooLong")
+
+    def too_many(self, field: Field, number: int, most: int) -> None:
+        self._add(field, f"Too many: {number}", f"must have at most {most} items", "FieldValueTooMany")
+
+    def one_of(self, field: Field, allowed: Sequence[str], needed: bool = True) -> bool:
+        """A word of a closed set."""
+        if not field.text():
+            if needed:
+                self.required(field)
+            return False
+        if field.text() not in allowed:
+            self.unsupported(field, allowed)
+            return False
+        return True
+
+    def at_least(self, field: Field, least: int, needed: bool = False) -> None:
+        """A whole number that is not below a bound."""
+        if not field.given:
+            if needed:
+                self.required(field)
+        elif not isinstance(field.value, int) or isinstance(field.value, bool):
+            field.count()
+        elif field.value < least:
+            self.invalid(field, f"must be greater than or equal to {least}")
+
+    def take(self, mistakes: Iterable[Mistake]) -> None:
+        """Mistakes found by readers of ours, who have no words for the kind of mistake."""
+        for one in mistakes:
+            text = f"{one.text}; {one.remedy}" if one.remedy else one.text
+            self.found.append(Cause(one.field, text, _reason(one)))
+
+    def refuse(self, kind: Kind, name: str) -> None:
+        """Raise, if there is anything."""
+        if self.found:
+            raise invalid(kind, name, self.found)
+
+    def _add(self, field: Field | str, head: str, text: str, reason: str) -> None:
+        path = field if isinstance(field, str) else field.path
+        self.found.append(Cause(path, f"{head}: {text}" if text else head, reason))
+
+
+def entries(field: Field) -> dict[str, Field]:
+    """The entries of a mapping whose keys are data, as causes name them: limits[cpu]."""
+    return {key: Field(value, f"{field.path}[{key}]", field.report) for key, value in field.mapping().items()}
+
+
+def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> Invalid:
+    sentences = [f"{one.field}: {one.message}" if one.field else one.message for one in causes]
+    told = sentences[0] if len(sentences) == 1 else f"[{', '.join(sentences)}]"
+    what = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    return Invalid(f'{what} "{name}" is invalid: {told}', group=kind.group, kind=kind.kind, name=name, causes=causes)
+
+
+_NOT_SUPPORTED = "FieldValueNotSupported"
+
+
+def _reason(mistake: Mistake) -> str:
+    if mistake.text.startswith("is missing"):
+        return "FieldValueRequired"
+    if mistake.remedy.startswith("use one of:"):
+        return _NOT_SUPPORTED
+    return "FieldValueDuplicate" if mistake.text.endswith("a second time") else "FieldValueInvalid"
+
+
+def _quoted(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -1,0 +1,100 @@
+"""The rules of the embedded host: what an API server, its admission plugins and our own policies do with a write.
+
+    write ──▶ fill defaults ──▶ hold jobs ──▶ begin (identity, status, classes) ──▶ check ──▶ the object to keep
+                                                            │ or, of a change: prepare ──▶ compare with the old
+                                                            └─▶ Refused, with every cause
+
+Writers of ours are trusted: their objects get the same defaults and are held to what may not change, but their form is
+not looked at. Types have been looked at before; should one have slipped through, the object cannot be read.
+"""
+
+from __future__ import annotations
+
+from ....dialects.field import Field
+from ...errors import BadRequest
+from ...kinds import NODE, Kind
+from ...port import Raw
+from ..store import Options, Store
+from .causes import Causes
+from .metadata import check_metadata, check_metadata_change, tidy
+from .queueing import held
+from .rule import Making
+from .settings import Settings
+from .table import RULES
+
+
+class HostRules:
+    """Implements `store.Rules`."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+
+    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+        if options.trusted:
+            return self._admit(store, kind, old, new, subresource, options)
+        try:
+            return self._admit(store, kind, old, new, subresource, options)
+        except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
+            raise BadRequest(f"the object cannot be read as a {kind.kind}: {error}") from error
+
+    def _admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+        new["metadata"] = tidy(new["metadata"])
+        if old is None:
+            return self._created(store, kind, new, options)
+        if subresource == "status":
+            return self._with_status(store, kind, old, new, options)
+        return self._changed(store, kind, old, new, options)
+
+    def _created(self, store: Store, kind: Kind, new: Raw, options: Options) -> Raw:
+        rule = RULES[kind]
+        if kind.status and kind is not NODE:
+            new.pop("status", None)
+        new = rule.fill(new)
+        new = held(store, self.settings, kind, None, new)
+        new = rule.begin(Making(store, self.settings, options.trusted), new)
+        if not options.trusted:
+            causes, field = Causes(), Field.root(new)
+            check_metadata(kind, rule.name, field.at("metadata"), causes)
+            rule.check(field, causes)
+            _refuse(kind, new, field, causes, options)
+        return new
+
+    def _changed(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
+        rule = RULES[kind]
+        if options.trusted and _says_the_same(old, new):
+            return new
+        new = rule.fill(new)
+        if rule.prepare is not None:
+            new = rule.prepare(self.settings, old, new)
+        new = held(store, self.settings, kind, old, new)
+        causes, before, after = Causes(), Field.root(old), Field.root(new)
+        if not options.trusted:
+            check_metadata(kind, rule.name, after.at("metadata"), causes)
+            check_metadata_change(before.at("metadata"), after.at("metadata"), causes)
+            rule.check(after, causes)
+        if not _says_the_same(old, new):
+            rule.change(before, after, causes)
+        _refuse(kind, new, after, causes, options)
+        return new
+
+    def _with_status(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
+        rule = RULES[kind]
+        if rule.fill_status is not None:
+            new = rule.fill_status(old, new)
+        if rule.status is None or options.trusted:
+            return new
+        causes, after = Causes(), Field.root(new)
+        rule.status(Field.root(old), after, causes)
+        _refuse(kind, new, after, causes, options)
+        return new
+
+
+def _says_the_same(old: Raw, new: Raw) -> bool:
+    """Whether nothing but metadata and status differs."""
+    return all(new.get(part) == old.get(part) for part in new.keys() | old.keys() if part not in ("metadata", "status"))
+
+
+def _refuse(kind: Kind, raw: Raw, field: Field, causes: Causes, options: Options) -> None:
+    causes.take(field.report.mistakes)
+    options.warnings.extend(str(one) for one in field.report.warnings)
+    causes.refuse(kind, raw["metadata"]["name"])

@@ -1,0 +1,219 @@
+"""What a Job has to be like, and what of it may change.
+
+Its template is fixed while it runs. While it stands still (suspended, and either it never ran or it says that it was
+suspended) where its pods go and what they ask for may change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.field import INT32_MAX, Field
+from ....dialects.kueue.jobs.raw import condition
+from ...port import Raw
+from .causes import Causes
+from .job_defaults import CONTROLLER_UID, JOB_NAME, OLD_CONTROLLER_UID, OLD_JOB_NAME
+from .placing_checks import check_selector, matches
+from .pod_checks import check_template
+from .rule import IMMUTABLE, unchanged
+
+MODES = ("NonIndexed", "Indexed")
+REPLACEMENTS = ("Failed", "TerminatingOrFailed")
+MOST_INDEXES = 100_000
+ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_PLACING = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def check_job(job: Field, causes: Causes) -> None:
+    spec, name, uid = job.at("spec"), job.at("metadata", "name").value, job.at("metadata", "uid").value
+    check_job_spec(spec, causes)
+    labels, selector = spec.at("template", "metadata", "labels"), spec.at("selector")
+    if spec.at("manualSelector").value is True:
+        if not selector.given:
+            causes.required(selector)
+    else:
+        if selector.value != {"matchLabels": {CONTROLLER_UID: uid}}:
+            causes.invalid(selector, "is made by the server; remove it, or set `manualSelector`")
+        own = ((CONTROLLER_UID, uid), (OLD_CONTROLLER_UID, uid), (JOB_NAME, name), (OLD_JOB_NAME, name))
+        for key, value in own:
+            if labels.mapping().get(key) != value:
+                causes.invalid(f"{labels.path}[{key}]", f"must be '{value}'", labels.mapping().get(key))
+    check_selector(selector, causes)
+    if not selector.given or not matches(selector, labels):
+        causes.invalid(labels, "`selector` does not match template `labels`")
+
+
+def check_job_spec(spec: Field, causes: Causes) -> None:
+    """What is the same in the template of a CronJob."""
+    for key in (
+        "parallelism",
+        "completions",
+        "backoffLimit",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+        "activeDeadlineSeconds",
+        "ttlSecondsAfterFinished",
+    ):
+        causes.at_least(spec.at(key), 0)
+    if spec.at("completionMode").given:
+        causes.one_of(spec.at("completionMode"), MODES)
+    if spec.at("podReplacementPolicy").given:
+        causes.one_of(spec.at("podReplacementPolicy"), REPLACEMENTS)
+    _check_indexes(spec, causes)
+    manager = spec.at("managedBy")
+    if manager.given and ("/" not in manager.text() or " " in manager.text()):
+        causes.invalid(manager, "must be a path with a domain, such as example.com/controller")
+    elif len(manager.text()) > 63:
+        causes.too_long(manager, 63)
+    check_template(spec.at("template"), causes)
+    policy = spec.at("template", "spec", "restartPolicy")
+    if policy.text() == "Always":
+        causes.required(policy, 'use "OnFailure" or "Never"')
+    _check_failure_policy(spec, causes)
+
+
+def _check_indexes(spec: Field, causes: Causes) -> None:
+    """What only Jobs with an index for each pod can have, and how many of those there may be."""
+    if spec.at("maxFailedIndexes").given and not spec.at("backoffLimitPerIndex").given:
+        causes.required(spec.at("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
+    if spec.at("completionMode").text() != "Indexed":
+        for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+            if spec.at(key).given:
+                causes.invalid(spec.at(key), "requires indexed completion mode")
+        return
+    if not spec.at("completions").given:
+        causes.required(spec.at("completions"), "when completion mode is Indexed")
+    number, at_once = spec.at("completions").value, spec.at("parallelism").value
+    if isinstance(at_once, int) and at_once > MOST_INDEXES:
+        causes.invalid(spec.at("parallelism"), f"must be less than or equal to {MOST_INDEXES} when Indexed")
+    if spec.at("successPolicy").given and not spec.at("successPolicy", "rules").items():
+        causes.required(spec.at("successPolicy", "rules"), "at least one rule must be specified")
+    most = spec.at("maxFailedIndexes").value
+    if isinstance(most, int) and isinstance(number, int) and most > number:
+        causes.invalid(spec.at("maxFailedIndexes"), "must be less than or equal to completions")
+
+
+def _check_failure_policy(spec: Field, causes: Causes) -> None:
+    policy, restarts = spec.at("podFailurePolicy"), spec.at("template", "spec", "restartPolicy")
+    if not policy.given:
+        return
+    if restarts.text() != "Never":
+        causes.invalid(restarts, 'only "Never" is supported when podFailurePolicy is specified')
+    if spec.at("podReplacementPolicy").text() == "TerminatingOrFailed":
+        causes.unsupported(spec.at("podReplacementPolicy"), ("Failed",))
+    for rule in policy.at("rules").items():
+        causes.one_of(rule.at("action"), ACTIONS)
+        if rule.at("action").value == "FailIndex" and not spec.at("backoffLimitPerIndex").given:
+            causes.invalid(rule.at("action"), "requires the backoffLimitPerIndex to be set")
+        codes, conditions = rule.at("onExitCodes"), rule.at("onPodConditions").items()
+        if codes.given and conditions:
+            causes.invalid(rule, "specifying both OnExitCodes and OnPodConditions is not supported")
+        elif not codes.given and not conditions:
+            causes.invalid(rule, "specifying one of OnExitCodes and OnPodConditions is required")
+        if codes.given:
+            causes.one_of(codes.at("operator"), ("In", "NotIn"))
+            if not codes.at("values").items():
+                causes.invalid(codes.at("values"), "at least one value is required", [])
+            for code in codes.at("values").items():
+                if code.value == 0 and codes.at("operator").value == "In":
+                    causes.invalid(code, "must not be 0 for the In operator")
+
+
+def check_job_change(old: Field, new: Field, causes: Causes) -> None:
+    before, after = old.at("spec"), new.at("spec")
+    unchanged(before, after, causes, "completionMode", "selector", "managedBy", "podFailurePolicy", "successPolicy")
+    unchanged(before, after, causes, "backoffLimitPerIndex")
+    _check_completions(before, after, causes)
+    _check_template(old, new, causes)
+
+
+def _check_completions(old: Field, new: Field, causes: Causes) -> None:
+    """An Indexed Job may grow and shrink as long as every index runs at once."""
+    before, after = old.at("completions").value, new.at("completions")
+    if before == after.value:
+        return
+    if new.at("completionMode").text() != "Indexed":
+        causes.invalid(after, IMMUTABLE)
+    elif after.given and after.value != new.at("parallelism").value:
+        causes.invalid(after, "can only be modified in tandem with spec.parallelism")
+
+
+def _check_template(old: Field, new: Field, causes: Causes) -> None:
+    before, after = old.at("spec", "template").mapping(), new.at("spec", "template")
+    if before == after.mapping():
+        return
+    if not stands_still(old.mapping()):
+        causes.invalid(after, IMMUTABLE)
+    elif _fixed(before) != _fixed(after.mapping()):
+        causes.invalid(after.at("spec"), f"{IMMUTABLE}, but for where pods go and what they ask for")
+
+
+def stands_still(job: Raw) -> bool:
+    if (job.get("spec") or {}).get("suspend") is not True:
+        return False
+    return (job.get("status") or {}).get("startTime") is None or condition(job, "Suspended") is not None
+
+
+def _fixed(template: Raw) -> Raw:
+    """What of a template stays even while the Job stands still."""
+    spec: Raw = {key: value for key, value in (template.get("spec") or {}).items() if key not in _PLACING}
+    affinity = {key: value for key, value in (spec.pop("affinity", None) or {}).items() if key != "nodeAffinity"}
+    for key in ("containers", "initContainers"):
+        spec[key] = [_without_resources(one) for one in spec.get(key) or ()]
+    return {**spec, **({"affinity": affinity} if affinity else {})}
+
+
+def _without_resources(container: Any) -> Any:
+    if not isinstance(container, dict):
+        return container
+    return {key: value for key, value in container.items() if key != "resources"}
+
+
+def check_job_status(old: Field, new: Field, causes: Causes) -> None:
+    """A Job that has ended says when and why, and does not come back."""
+    before, status = old.at("status"), new.at("status")
+    for key in ("active", "succeeded", "failed", "ready", "terminating"):
+        causes.at_least(status.at(key), 0)
+    if status.at("ready").given and _number(status, "ready") > _number(status, "active"):
+        causes.invalid(status.at("ready"), "cannot set more ready pods than active")
+    for key in ("succeeded", "failed"):
+        if _number(status, key) < _number(before, key):
+            causes.invalid(status.at(key), f"cannot decrease the {key} counter")
+    for key in ("completedIndexes", "failedIndexes"):
+        if status.at(key).text() and old.at("spec", "completionMode").text() != "Indexed":
+            causes.invalid(status.at(key), "cannot be set when completion mode is not Indexed")
+    _check_start(old, status, causes)
+    _check_end(old.mapping(), new, causes)
+
+
+def _check_start(old: Field, status: Field, causes: Causes) -> None:
+    before = old.at("status", "startTime").value
+    if before is not None and old.at("spec", "suspend").value is not True and before != status.at("startTime").value:
+        causes.invalid(status.at("startTime"), "field is immutable for unsuspended job once set")
+
+
+def _check_end(old: Raw, new: Field, causes: Causes) -> None:
+    raw, status = new.mapping(), new.at("status")
+    complete, failed = condition(raw, "Complete"), condition(raw, "Failed")
+    conditions = status.at("conditions")
+    for kind, needed in (("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")):
+        if condition(old, kind) and not condition(raw, kind):
+            causes.invalid(conditions, f"cannot disable the terminal {kind}=True condition", None)
+        if condition(raw, kind) and not condition(raw, needed):
+            causes.invalid(conditions, f"cannot set {kind}=True condition without the {needed}=true condition", None)
+    if complete and failed:
+        causes.invalid(conditions, "cannot set Complete=True and Failed=true conditions", None)
+    if complete and not status.at("completionTime").given:
+        causes.required(status.at("completionTime"), "for Complete jobs")
+    if not complete and status.at("completionTime").given:
+        causes.invalid(status.at("completionTime"), "cannot be set when there is no Complete=True condition")
+    if complete or failed:
+        if not status.at("startTime").given:
+            causes.required(status.at("startTime"), "for a finished job")
+        if _number(status, "active"):
+            causes.invalid(status.at("active"), "active>0 is invalid for finished job")
+
+
+def _number(status: Field, key: str) -> int:
+    value = status.at(key).value
+    return value if isinstance(value, int) and abs(value) <= INT32_MAX else 0

@@ -1,0 +1,110 @@
+"""What may change in a pod: its images, its deadline, more tolerations; gates go and never come.
+
+While a gate holds it, where it may go can still be narrowed: labels are added to its node selector, expressions to the
+terms of its required node affinity. What it prefers is free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.field import Field
+from ...port import Raw
+from .causes import Causes
+from .placing_checks import REQUIRED
+from .pods import with_tolerations
+from .settings import Settings
+
+ALLOWED = (
+    "only `image` of containers, `activeDeadlineSeconds`, added `tolerations`, removed `schedulingGates` "
+    "and, while gated, `nodeSelector` and node affinity may change in a pod"
+)
+
+
+def prepared_pod(settings: Settings, old: Raw, new: Raw) -> Raw:
+    """What admission decided once is not asked for again."""
+    before, spec = old["spec"], {**new["spec"]}
+    for key in ("priority", "preemptionPolicy", "enableServiceLinks"):
+        if key in before:
+            spec.setdefault(key, before[key])
+    spec["tolerations"] = with_tolerations(spec.get("tolerations") or [], settings.toleration_seconds)
+    return {**new, "spec": spec}
+
+
+def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
+    before, after = old.at("spec"), new.at("spec")
+    for key in ("containers", "initContainers"):
+        if len(before.at(key).items()) != len(after.at(key).items()):
+            causes.forbidden(after.at(key), "pod updates may not add or remove containers")
+            return
+    _check_deadline(before.at("activeDeadlineSeconds"), after.at("activeDeadlineSeconds"), causes)
+    gated = bool(before.at("schedulingGates").items())
+    _check_gates(before.at("schedulingGates"), after.at("schedulingGates"), causes)
+    free = {"activeDeadlineSeconds", "tolerations", "schedulingGates"}
+    if not gated:
+        _check_tolerations(before.at("tolerations"), after.at("tolerations"), causes)
+    else:
+        free.add("nodeSelector")
+        _check_selector(before.at("nodeSelector"), after.at("nodeSelector"), causes)
+        _check_affinity(before.at("affinity", "nodeAffinity"), after.at("affinity", "nodeAffinity"), causes)
+    if _fixed(before.mapping(), free, gated) != _fixed(after.mapping(), free, gated):
+        causes.forbidden(after, ALLOWED)
+
+
+def _fixed(spec: Raw, free: set[str], gated: bool) -> Raw:
+    """What of it may not differ."""
+    fixed = {key: value for key, value in spec.items() if key not in free}
+    for key in ("containers", "initContainers"):
+        fixed[key] = [_without(one, "image") for one in spec.get(key) or ()]
+    if gated:
+        fixed["affinity"] = _without(spec.get("affinity") or {}, "nodeAffinity")
+    return fixed
+
+
+def _without(part: Any, key: str) -> Any:
+    return {name: value for name, value in part.items() if name != key} if isinstance(part, dict) else part
+
+
+def _check_deadline(old: Field, new: Field, causes: Causes) -> None:
+    if old.given and not new.given:
+        causes.invalid(new, "must not be removed")
+    elif old.given and isinstance(new.value, int) and new.value > old.value:
+        causes.invalid(new, "must be less than or equal to previous value")
+
+
+def _check_gates(old: Field, new: Field, causes: Causes) -> None:
+    known = [gate.at("name").text() for gate in old.items()]
+    for gate in new.items():
+        name = gate.at("name")
+        if name.text() not in known:
+            causes.forbidden(name, f"only deletion is allowed, but found new scheduling gate '{name.text()}'")
+
+
+def _check_tolerations(old: Field, new: Field, causes: Causes) -> None:
+    """Those that are there stay; how many seconds they last may change."""
+    after = [_without(one.mapping(), "tolerationSeconds") for one in new.items()]
+    if any(_without(one.mapping(), "tolerationSeconds") not in after for one in old.items()):
+        causes.forbidden(new, "existing toleration can not be modified except its tolerationSeconds")
+
+
+def _check_selector(old: Field, new: Field, causes: Causes) -> None:
+    given = new.mapping()
+    if any(given.get(key) != value for key, value in old.mapping().items()):
+        causes.invalid(new, "only additions are allowed")
+
+
+def _check_affinity(old: Field, new: Field, causes: Causes) -> None:
+    before = [one.mapping() for one in old.at(REQUIRED, "nodeSelectorTerms").items()]
+    terms = new.at(REQUIRED, "nodeSelectorTerms")
+    after = terms.items()
+    if not before:
+        return
+    if len(before) != len(after):
+        causes.invalid(terms, "no term may be added or removed")
+        return
+    for was, now in zip(before, after, strict=True):
+        for key in ("matchExpressions", "matchFields"):
+            kept = now.at(key).value or []
+            if any(one not in kept for one in was.get(key) or ()):
+                causes.invalid(now, "only additions are allowed")
+                break

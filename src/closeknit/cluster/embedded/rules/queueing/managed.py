@@ -1,0 +1,80 @@
+"""Whose jobs are held: the namespace, the queue, and whether somebody further up is held already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....dialects.kueue import keys
+from .....dialects.kueue.jobs.live import LIVE, SERVING, Integration, Serving
+from ....kinds import BY_NAME, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
+from ....port import Raw
+from ...store import Store
+from ..settings import Settings
+
+DEFAULT = "default"
+"""The name of the queue, and of the priority class, of those who name none."""
+FARTHEST = 10
+"""How many owners above a job are looked at."""
+
+
+def job_kind(settings: Settings, kind: Kind) -> Integration | Serving | None:
+    """What is known of this kind of job; None for other kinds, and for those that are switched off."""
+    found: Integration | Serving | None = _JOB_KINDS.get((kind.group, kind.kind))
+    return found if found is not None and found.framework in settings.frameworks else None
+
+
+_JOB_KINDS: dict[tuple[str, str], Integration | Serving] = {**LIVE, **SERVING}
+
+
+def is_managed_namespace(store: Store, settings: Settings, namespace: str) -> bool:
+    home = store.find(NAMESPACE, "", namespace)
+    return home is not None and settings.namespaces.matches(home["metadata"].get("labels") or {})
+
+
+def has_default_queue(store: Store, namespace: str) -> bool:
+    return (namespace, DEFAULT) in store.objects[LOCAL_QUEUE]
+
+
+def has_default_class(store: Store) -> bool:
+    return ("", DEFAULT) in store.objects[WORKLOAD_PRIORITY_CLASS]
+
+
+def queue_of(raw: Raw) -> str:
+    """The name of the queue that an object waits in."""
+    return (raw["metadata"].get("labels") or {}).get(keys.QUEUE) or ""
+
+
+def is_held(settings: Settings, raw: Raw) -> bool:
+    return settings.all_jobs or bool(queue_of(raw))
+
+
+def controller_of(raw: Raw) -> Raw | None:
+    owners: Any = raw["metadata"].get("ownerReferences")
+    return next((one for one in owners if one.get("controller")), None) if owners else None
+
+
+def kind_of_owner(owner: Raw) -> Kind | None:
+    group = (owner.get("apiVersion") or "").rpartition("/")[0]
+    return BY_NAME.get((group, owner.get("kind") or ""))
+
+
+def has_job_for_owner(settings: Settings, raw: Raw) -> bool:
+    """Whether it belongs to something that could itself wait in a queue."""
+    owner = controller_of(raw)
+    kind = None if owner is None else kind_of_owner(owner)
+    return kind is not None and job_kind(settings, kind) is not None
+
+
+def held_ancestor(store: Store, settings: Settings, raw: Raw) -> Raw | None:
+    """The nearest owner above that is held: what belongs to it runs when that one does."""
+    namespace = raw["metadata"].get("namespace", "")
+    for _ in range(FARTHEST):
+        owner = controller_of(raw)
+        kind = None if owner is None else kind_of_owner(owner)
+        found = None if kind is None or owner is None else store.find(kind, namespace, owner.get("name") or "")
+        if owner is None or kind is None or found is None or found["metadata"]["uid"] != owner.get("uid"):
+            return None
+        if job_kind(settings, kind) is not None and is_held(settings, found):
+            return found
+        raw = found
+    return None

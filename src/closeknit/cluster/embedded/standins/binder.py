@@ -1,0 +1,210 @@
+"""Gives pods their nodes, as far as nobody else has: selectors, affinity, taints and room, the first node by name.
+
+It is no second scheduler. What our control plane placed names its host and is looked up; the rest waits in a line for
+each shape, and a line is looked at when a pod joins it or a node changes. Spreading, preferences, pod affinity and
+preemption are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import msgspec
+
+from ....dialects import core
+from ....model.shape import Shape
+from ...kinds import NODE, POD
+from ...port import Bind, Change, Key, Raw
+from ..loop import Later, Step
+from ..store import Store
+from .children import is_deleting, is_ended, status_write, with_condition
+from .room import HOSTNAME, Pin, Room, pin_of, why_not
+
+SCHEDULER = "default-scheduler"
+AT_ONCE = 256
+"""Pods of a line that are bound before others get their turn."""
+SAME_WORDS = 1.0
+"""Seconds for which the reason of a line is not worked out anew."""
+
+
+@dataclass(slots=True)
+class Line:
+    """Pods of one shape that wait. `untold` have not been told why."""
+
+    shape: Shape
+    pin: Pin | None
+    waiting: dict[Key, None] = field(default_factory=dict)
+    untold: dict[Key, None] = field(default_factory=dict)
+    words: str = ""
+    words_at: float = -SAME_WORDS
+
+
+class Binder:
+    def __init__(self) -> None:
+        self.room = Room()
+        self._lines: dict[Shape, Line] = {}
+        self._line_of: dict[Key, Line] = {}
+        self._free: dict[Shape, None] = {}
+        self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
+        self._tried: list[tuple[Key, Shape]] = []
+        """Pods that were given a node in the last step."""
+
+    # What concerns it
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is POD:
+            return self._pod_changed(change)
+        if change.kind is NODE:
+            return self._node_changed(change)
+        return ()
+
+    def _pod_changed(self, change: Change) -> Iterable[Shape]:
+        pod, key = change.object, change.key
+        node = pod["spec"].get("nodeName")
+        if change.type == "DELETED" or is_ended(pod):
+            self._leave(key)
+            freed = self.room.release(key)
+            return self._wake(freed) if freed is not None else ()
+        if node:
+            self._leave(key)
+            if not self.room.is_charged(key):
+                self.room.charge(key, node, shape_of(pod).charge)
+            return ()
+        if not wants_a_node(pod):
+            self._leave(key)
+            return ()
+        line = self._line_of.get(key)
+        if line is not None and change.old is not None and change.old["spec"] is pod["spec"]:
+            return ()
+        return self._join(key, shape_of(pod))
+
+    def _node_changed(self, change: Change) -> Iterable[Shape]:
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self.room.drop_node(name)
+            return ()
+        return self._wake(name) if self.room.put_node(change.object) else ()
+
+    def _join(self, key: Key, shape: Shape) -> Iterable[Shape]:
+        line = self._lines.get(shape)
+        if line is None:
+            line = self._lines[shape] = Line(shape, pin_of(shape))
+            if line.pin is None:
+                self._free[shape] = None
+            else:
+                for value in line.pin.values:
+                    self._tied.setdefault((line.pin.label, value), {})[shape] = None
+        if self._line_of.get(key) is not line:
+            self._leave(key)
+            self._line_of[key] = line
+        line.waiting[key] = line.untold[key] = None
+        return (shape,)
+
+    def _leave(self, key: Key) -> None:
+        line = self._line_of.pop(key, None)
+        if line is None:
+            return
+        line.waiting.pop(key, None)
+        line.untold.pop(key, None)
+        if not line.waiting:
+            self._close(line)
+
+    def _close(self, line: Line) -> None:
+        if self._lines.get(line.shape) is not line:
+            return
+        del self._lines[line.shape]
+        self._free.pop(line.shape, None)
+        if line.pin is None:
+            return
+        for value in line.pin.values:
+            tied = self._tied[line.pin.label, value]
+            tied.pop(line.shape, None)
+            if not tied:
+                del self._tied[line.pin.label, value]
+
+    def _wake(self, node: str) -> Iterable[Shape]:
+        """The lines that may go on now that this node has changed."""
+        awake = list(self._free)
+        if self._tied:
+            awake += self._tied.get(("", node), ())
+            known = self.room.nodes.get(node)
+            if known is not None and HOSTNAME in known.labels:
+                awake += self._tied.get((HOSTNAME, known.labels[HOSTNAME]), ())
+        return awake
+
+    # What there is to do
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        self._take_back(store)
+        line = self._lines.get(key)  # type: ignore[call-overload]
+        if line is None:
+            return
+        for pod_key in list(islice(line.waiting, AT_ONCE)):
+            pod = store.find(POD, pod_key.namespace, pod_key.name)
+            if pod is None or not wants_a_node(pod):
+                self._leave(pod_key)
+                continue
+            node = self.room.find(line.shape)
+            if node is None:
+                yield from self._tell(store, line, now)
+                return
+            self.room.charge(pod_key, node, line.shape.charge)
+            line.waiting.pop(pod_key)
+            line.untold.pop(pod_key, None)
+            self._tried.append((pod_key, line.shape))
+            yield Bind(pod_key.namespace, pod_key.name, node, pod["metadata"]["uid"])
+        if line.waiting:
+            yield Later(now)
+
+    def _take_back(self, store: Store) -> None:
+        """What was given a node and did not get it waits again."""
+        for key, shape in self._tried:
+            pod = store.find(POD, key.namespace, key.name)
+            if pod is None or not pod["spec"].get("nodeName"):
+                self.room.release(key)
+                if pod is not None and wants_a_node(pod):
+                    self._join(key, shape)
+        self._tried.clear()
+
+    def _tell(self, store: Store, line: Line, now: float) -> Iterator[Step]:
+        """Those who have not heard it, and the first in line, hear why they wait."""
+        if now >= line.words_at + SAME_WORDS:
+            line.words, line.words_at = why_not(self.room, line.shape), now
+        first = next(iter(line.waiting))
+        for key in {first: None, **line.untold}:
+            pod = store.find(POD, key.namespace, key.name)
+            if pod is not None and wants_a_node(pod):
+                yield from _unschedulable(pod, line.words, now)
+        line.untold.clear()
+
+
+def wants_a_node(pod: Raw) -> bool:
+    spec = pod["spec"]
+    return (
+        not spec.get("nodeName")
+        and not spec.get("schedulingGates")
+        and spec.get("schedulerName", SCHEDULER) == SCHEDULER
+        and not is_deleting(pod)
+        and not is_ended(pod)
+    )
+
+
+def shape_of(pod: Raw) -> Shape:
+    return core.shape(msgspec.convert(pod["spec"], core.PodSpec))
+
+
+def _unschedulable(pod: Raw, words: str, now: float) -> Iterator[Step]:
+    status = pod.get("status") or {}
+    conditions = with_condition(
+        status.get("conditions"),
+        "PodScheduled",
+        False,
+        "Unschedulable",
+        words,
+        now,
+        lastProbeTime=None,
+        observedGeneration=pod["metadata"].get("generation", 1),
+    )
+    yield from status_write(POD, pod, {**status, "conditions": conditions})

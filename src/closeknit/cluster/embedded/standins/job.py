@@ -1,0 +1,233 @@
+"""The Job controller: pods until enough have succeeded, or too many have failed.
+
+One look at a job reads its pods and writes the difference; the status comes last. Every pod carries a finalizer until
+it has been counted, as in Kubernetes, but counting and letting go are one step here: nothing is ever `uncounted`.
+
+    pods ──▶ who ended: counted, or held against its index                                        job_look
+         ──▶ is the job decided?                                                                  job_outcome
+         ──▶ if so: the rest goes, and the job is finished when it has
+             if not: more pods, fewer pods, or a pause after failures
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
+
+from ...kinds import JOB, POD
+from ...port import Change, Delete, Key, Raw, key_of
+from ..loop import Later, Step
+from ..store import Store
+from .children import children, controller_of, family, is_deleting, status_write
+from .job_failure import ended_at, pause
+from .job_look import Look, counts_after, counts_when_deleted, look_at
+from .job_outcome import Outcome, deadline, decide
+from .job_pods import (
+    dispensable_first,
+    failed_before,
+    ignored_before,
+    index_of,
+    is_tracked,
+    new_pod,
+    untracked,
+)
+from .job_status import finished_at, is_finished, status_of
+from .pace import Pace
+from .settings import DEFAULTS, Settings
+
+CONTROLLER = "kubernetes.io/job-controller"
+
+
+class Streak(NamedTuple):
+    """Failures in a row, and when the last was."""
+
+    length: int = 0
+    last: float = 0.0
+
+
+class Orphan(NamedTuple):
+    """A pod whose job is gone."""
+
+    pod: Key
+
+
+class Jobs:
+    def __init__(self, settings: Settings = DEFAULTS) -> None:
+        self.settings = settings
+        self._pace = Pace()
+        self._streaks: dict[str, Streak] = {}
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is JOB:
+            if change.type != "DELETED":
+                return (change.key,)
+            uid = change.object["metadata"]["uid"]
+            self._streaks.pop(uid, None)
+            return [Orphan(key_of(POD, one)) for one in store.owned(uid, POD)]
+        if change.kind is POD and change.object["metadata"].get("ownerReferences"):
+            return family(change, JOB)
+        return ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        if isinstance(key, Orphan):
+            yield from _let_go(store, key.pod)
+            return
+        assert isinstance(key, Key)
+        job = store.find(JOB, key.namespace, key.name)
+        if job is None or job["spec"].get("managedBy") not in (None, CONTROLLER):
+            return
+        if is_finished(job):
+            yield from self._finished(store, job, now)
+            return
+        meta = job["metadata"]
+        at = self._pace.wait((meta["uid"], meta.get("generation")), now)
+        if at is not None:
+            yield Later(at)
+            return
+        pods = children(store, job, POD)
+        self._pace.looked((meta["uid"], meta.get("generation")), len(pods), now)
+        yield from self._sync(job, pods, now)
+
+    def _finished(self, store: Store, job: Raw, now: float) -> Iterator[Step]:
+        meta = job["metadata"]
+        self._streaks.pop(meta["uid"], None)
+        self._pace.looked((meta["uid"], meta.get("generation")), 0, now)
+        for one in children(store, job, POD):
+            if is_tracked(one):
+                yield untracked(one)
+        seconds = job["spec"].get("ttlSecondsAfterFinished")
+        if seconds is None or is_deleting(job):
+            return
+        at = finished_at(job) + seconds
+        if at > now:
+            yield Later(at)
+        else:
+            yield Delete(key_of(JOB, job), uid=meta["uid"], propagation="Foreground")
+
+    def _sync(self, job: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
+        look = look_at(job, pods, now)
+        self._note(look)
+        outcome = decide(look)
+        if outcome is not None:
+            yield from self._wind_up(look, outcome)
+        elif job["spec"].get("suspend"):
+            yield from _dismiss(look, look.active)
+        elif not is_deleting(job):
+            yield from self._manage(look)
+        kept = {id(one) for one in look.held.values()}
+        for one in (*look.succeeded, *look.failed):
+            if id(one) not in kept:
+                yield untracked(one)
+        yield from status_write(JOB, job, status_of(look, outcome))
+        end = deadline(look)
+        if end is not None and outcome is None:
+            yield Later(end)
+
+    def _wind_up(self, look: Look, outcome: Outcome) -> Iterator[Step]:
+        """What still runs has to go, and counts as failed if the job does."""
+        for index in tuple(look.held):
+            look.release(index)
+        if outcome.succeeds:
+            yield from _dismiss(look, look.active)
+            return
+        for one in look.active:
+            yield Delete(key_of(POD, one), uid=one["metadata"]["uid"])
+            look.terminating += bool(one["spec"].get("nodeName"))
+            if counts_when_deleted(look.spec):
+                look.failures += 1
+                yield untracked(one)
+        look.active = []
+
+    # How many pods
+
+    def _manage(self, look: Look) -> Iterator[Step]:
+        if look.indexed and look.completions is not None:
+            top = look.completions
+            yield from _dismiss(look, [one for one in look.active if not 0 <= index_of(one) < top])
+        wanted = _wanted(look)
+        surplus = len(look.active) - wanted
+        if surplus > 0:
+            yield from _dismiss(look, dispensable_first(look.active)[:surplus])
+            return
+        waits = look.spec.get("podReplacementPolicy") == "Failed"
+        missing = wanted - len(look.active) - (look.terminating if waits else 0)
+        if missing <= 0:
+            return
+        at = self._next_try(look)
+        if at > look.now:
+            yield Later(at)
+        elif look.indexed:
+            yield from self._more_indexes(look, missing, waits)
+        else:
+            look.made = missing
+            for _ in range(missing):
+                yield new_pod(look.job)
+
+    def _more_indexes(self, look: Look, missing: int, waits: bool) -> Iterator[Step]:
+        taken = {index_of(one) for one in look.active} | look.done | look.lost
+        if waits:
+            taken |= {index_of(one) for one in look.going}
+        for index in range(look.completions or 0):
+            if missing == 0:
+                return
+            if index in taken:
+                continue
+            before = look.held.get(index)
+            if before is not None:
+                tries = failed_before(before) + ignored_before(before) + 1
+                at = ended_at(before, look.now) + pause(tries, self.settings.job_backoff)
+                if at > look.now:
+                    yield Later(at)
+                    continue
+            counts = counts_after(look, before)
+            if before is not None:
+                look.release(index)
+            yield new_pod(look.job, index, counts)
+            look.made += 1
+            missing -= 1
+
+    # Failures in a row
+
+    def _note(self, look: Look) -> None:
+        uid = look.job["metadata"]["uid"]
+        if look.succeeded:
+            self._streaks.pop(uid, None)
+        new = [one for one in look.failed if look.action(one) == "Count"]
+        if new and look.per_index is None:
+            before = self._streaks.get(uid, Streak())
+            last = max(ended_at(one, look.now) for one in new)
+            self._streaks[uid] = Streak(before.length + len(new), max(before.last, last))
+
+    def _next_try(self, look: Look) -> float:
+        streak = self._streaks.get(look.job["metadata"]["uid"])
+        return look.now if streak is None else streak.last + pause(streak.length, self.settings.job_backoff)
+
+
+def _wanted(look: Look) -> int:
+    if look.completions is None:
+        return len(look.active) if look.successes else look.parallelism
+    return max(0, min(look.parallelism, look.completions - look.successes - len(look.lost)))
+
+
+def _dismiss(look: Look, pods: list[Raw]) -> Iterator[Step]:
+    """Remove pods that are not needed; they are not counted."""
+    if not pods:
+        return
+    for one in pods:
+        if is_tracked(one):
+            yield untracked(one)
+        yield Delete(key_of(POD, one), uid=one["metadata"]["uid"])
+        look.terminating += bool(one["spec"].get("nodeName"))
+    gone = {id(one) for one in pods}
+    look.active = [one for one in look.active if id(one) not in gone]
+
+
+def _let_go(store: Store, key: Key) -> Iterator[Step]:
+    """Nobody will count this pod any more."""
+    found = store.find(POD, key.namespace, key.name)
+    owner = None if found is None else controller_of(found)
+    if found is None or owner is None or not is_tracked(found):
+        return
+    job = store.find(JOB, key.namespace, owner["name"])
+    if job is None or job["metadata"]["uid"] != owner["uid"]:
+        yield untracked(found)

@@ -1,0 +1,89 @@
+"""What the failure of a Job's pod means: by its podFailurePolicy, and for how long to wait before the next try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ....dialects.timestamps import parse
+from ...port import Raw
+from .children import condition
+
+Action = Literal["Count", "Ignore", "FailIndex", "FailJob"]
+LONGEST_PAUSE = 600.0
+
+
+class Verdict(NamedTuple):
+    """`message` says which rule it was, where that matters."""
+
+    action: Action = "Count"
+    message: str = ""
+
+
+COUNTS = Verdict()
+
+
+def verdict(job: Raw, pod: Raw) -> Verdict:
+    """The first rule that matches decides; without one the failure counts."""
+    policy = job["spec"].get("podFailurePolicy")
+    if policy is None:
+        return COUNTS
+    for number, rule in enumerate(policy.get("rules") or ()):
+        matched = _matched(rule, pod)
+        if matched:
+            action: Action = rule["action"]
+            return Verdict(action, f"{matched} matching {action} rule at index {number}")
+    return COUNTS
+
+
+def _matched(rule: Raw, pod: Raw) -> str:
+    """How the rule matches, in words; empty if it does not."""
+    name = f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
+    codes = rule.get("onExitCodes")
+    if codes is not None:
+        wanted = codes.get("containerName")
+        for container, code in _exit_codes(pod):
+            if wanted not in (None, container) or code == 0:
+                continue
+            if (code in codes["values"]) == (codes["operator"] == "In"):
+                return f"Container {container} for pod {name} failed with exit code {code}"
+        return ""
+    for one in rule.get("onPodConditions") or ():
+        found = condition(pod, one["type"])
+        if found is not None and found["status"] == one.get("status", "True"):
+            return f"Pod {name} has condition {one['type']}"
+    return ""
+
+
+def _exit_codes(pod: Raw) -> Iterator[tuple[str, int]]:
+    status = pod.get("status") or {}
+    for part in ("initContainerStatuses", "containerStatuses"):
+        for one in status.get(part) or ():
+            ended = (one.get("state") or {}).get("terminated")
+            if ended is not None:
+                yield one["name"], ended["exitCode"]
+
+
+def restarts(pod: Raw) -> int:
+    """How often its containers were restarted, all together."""
+    return sum(one.get("restartCount", 0) for one in (pod.get("status") or {}).get("containerStatuses") or ())
+
+
+def ended_at(pod: Raw, now: float) -> float:
+    """When a pod that counts as ended did; now if it does not say."""
+    times = [
+        parse(ended["finishedAt"])
+        for one in (pod.get("status") or {}).get("containerStatuses") or ()
+        if (ended := (one.get("state") or {}).get("terminated")) is not None and ended.get("finishedAt")
+    ]
+    if not times:
+        ready = condition(pod, "Ready")
+        if ready is not None and ready.get("lastTransitionTime"):
+            times.append(parse(ready["lastTransitionTime"]))
+    at = max(times, default=now)
+    return now if int(now) == at else at
+
+
+def pause(failures: int, first: float) -> float:
+    """Before the next try after so many failures in a row: doubled each time, up to ten minutes."""
+    return 0.0 if failures <= 0 else min(LONGEST_PAUSE, first * 2 ** min(failures - 1, 20))

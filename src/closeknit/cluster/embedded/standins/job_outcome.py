@@ -1,0 +1,105 @@
+"""Whether a Job is decided: by its policies, its limits, its deadline, or enough successes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....dialects.timestamps import parse
+from ...port import Raw
+from . import index_list
+from .children import condition, number
+from .job_failure import restarts
+from .job_look import Look
+
+UNLIMITED = 2**31 - 1
+USUAL_LIMIT = 6
+
+
+class Outcome(NamedTuple):
+    """How a job ends, and why.
+
+    The interim condition holds from the decision on, the final one from when all pods are gone.
+    """
+
+    succeeds: bool
+    reason: str
+    message: str
+
+    @property
+    def interim(self) -> str:
+        return "SuccessCriteriaMet" if self.succeeds else "FailureTarget"
+
+    @property
+    def final(self) -> str:
+        return "Complete" if self.succeeds else "Failed"
+
+
+REACHED = Outcome(True, "CompletionsReached", "Reached expected number of succeeded pods")
+TOO_MANY_FAILED = Outcome(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+TOO_LATE = Outcome(False, "DeadlineExceeded", "Job was active longer than specified deadline")
+INDEXES_FAILED = Outcome(False, "FailedIndexes", "Job has failed indexes")
+TOO_MANY_INDEXES = Outcome(
+    False, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+)
+
+
+def decide(look: Look) -> Outcome | None:
+    return _decided_before(look.job) or _failure(look) or _success(look)
+
+
+def deadline(look: Look) -> float | None:
+    """When the job has to be done; None if it may take as long as it likes, or does not run."""
+    seconds, start = look.spec.get("activeDeadlineSeconds"), look.status.get("startTime")
+    if seconds is None or look.spec.get("suspend"):
+        return None
+    return (look.now if start is None else parse(start)) + float(seconds)
+
+
+def _decided_before(job: Raw) -> Outcome | None:
+    for succeeds in (True, False):
+        found = condition(job, Outcome(succeeds, "", "").interim)
+        if found is not None and found["status"] == "True":
+            return Outcome(succeeds, found["reason"], found.get("message", ""))
+    return None
+
+
+def _failure(look: Look) -> Outcome | None:
+    spec = look.spec
+    for one in look.verdicts.values():
+        if one.action == "FailJob":
+            return Outcome(False, "PodFailurePolicy", one.message)
+    limit = number(spec.get("backoffLimit"), USUAL_LIMIT if look.per_index is None else UNLIMITED)
+    if look.failed and look.failures > limit:
+        return TOO_MANY_FAILED
+    if (spec["template"].get("spec") or {}).get("restartPolicy") == "OnFailure":
+        retried = sum(restarts(one) for one in look.active)
+        if retried and retried >= limit:
+            return TOO_MANY_FAILED
+    end = deadline(look)
+    if end is not None and end <= look.now:
+        return TOO_LATE
+    most = spec.get("maxFailedIndexes")
+    if most is not None and len(look.lost) > most:
+        return TOO_MANY_INDEXES
+    return None
+
+
+def _success(look: Look) -> Outcome | None:
+    for place, rule in enumerate((look.spec.get("successPolicy") or {}).get("rules") or ()):
+        if _meets(look.done, rule):
+            return Outcome(True, "SuccessPolicy", f"Matched rules at index {place}")
+    if look.completions is None:
+        return REACHED if look.successes and not look.active else None
+    if look.lost:
+        decided = len(look.done | look.lost) >= look.completions
+        return INDEXES_FAILED if decided and not look.active else None
+    return REACHED if look.successes >= look.completions else None
+
+
+def _meets(done: set[int], rule: Raw) -> bool:
+    named = rule.get("succeededIndexes")
+    among = done if named is None else done & index_list.read(named)
+    count = rule.get("succeededCount")
+    if count is not None:
+        return len(among) >= int(count)
+    return named is not None and among == index_list.read(named)

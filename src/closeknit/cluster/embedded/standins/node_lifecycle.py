@@ -1,0 +1,146 @@
+"""What becomes of a node that is not well: it counts as lost, it is tainted, and its pods as not ready.
+
+    heartbeats ──missed for the grace period──▶ Ready=Unknown ──▶ taints unreachable:NoSchedule, :NoExecute
+    Ready=False ──▶ taints not-ready:NoSchedule, :NoExecute        spec.unschedulable ──▶ taint unschedulable:NoSchedule
+
+Taints of these keys are ours: they come and go with their reasons; all others stay. Evicting is `taint_eviction`'s.
+A real cluster holds back when most of a zone is lost; this one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from ....dialects.timestamps import stamp
+from ...kinds import NODE, POD
+from ...port import Change, Key, Patch, Raw
+from ..loop import Later, Step
+from ..store import Store
+from .children import condition, event, is_ready, status_write
+from .heartbeat import silent_since
+from .seats import Seats
+from .settings import DEFAULTS, Settings
+from .silence import machine
+
+PREFIX = "node.kubernetes.io/"
+NOT_READY, UNREACHABLE, UNSCHEDULABLE = PREFIX + "not-ready", PREFIX + "unreachable", PREFIX + "unschedulable"
+PRESSURES = {
+    "MemoryPressure": PREFIX + "memory-pressure",
+    "DiskPressure": PREFIX + "disk-pressure",
+    "PIDPressure": PREFIX + "pid-pressure",
+    "NetworkUnavailable": PREFIX + "network-unavailable",
+}
+OURS = frozenset({NOT_READY, UNREACHABLE, UNSCHEDULABLE, *PRESSURES.values()})
+HEARD = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+STOPPED = "Kubelet stopped posting node status."
+
+
+class NodeLifecycle:
+    def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
+        self.settings = settings
+        self.seats = seats or Seats()
+        self._silent: dict[str, float] = {}
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is POD:
+            self.seats.see(change)
+        if change.kind is not NODE:
+            return ()
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self._silent.pop(name, None)
+            return ()
+        return (name,)
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        node = store.find(NODE, "", str(key))
+        if node is None:
+            return
+        if machine(node).is_silent and not is_unknown(node):
+            lost_at = self._heard_last(store, str(key), now) + self.settings.heartbeat_grace
+            if now >= lost_at:
+                yield from self._lose(node, now)
+                return
+            yield Later(lost_at)
+        elif not machine(node).is_silent:
+            self._silent.pop(str(key), None)
+        yield from self._taint(node, now)
+        if not is_ready(node):
+            yield from self._doubt(store, node, now)
+
+    def _heard_last(self, store: Store, name: str, now: float) -> float:
+        seen = self._silent.setdefault(name, now)
+        written = silent_since(store, name)
+        return seen if written is None else min(seen, written)
+
+    def _lose(self, node: Raw, now: float) -> Iterator[Step]:
+        status = node.get("status") or {}
+        yield from status_write(NODE, node, {**status, "conditions": unknown(status.get("conditions") or (), now)})
+        text = f"Node {node['metadata']['name']} status is now: NodeNotReady"
+        yield event(NODE, node, "NodeNotReady", text, now, by="node-controller")
+
+    def _taint(self, node: Raw, now: float) -> Iterator[Step]:
+        has = (node.get("spec") or {}).get("taints") or []
+        wanted = due_taints(node)
+        kept = [one for one in has if one["key"] not in OURS or (one["key"], one["effect"]) in wanted]
+        there = {(one["key"], one["effect"]) for one in kept}
+        new = [
+            {"key": key, "effect": effect, "timeAdded": stamp(now)}
+            for key, effect in wanted
+            if (key, effect) not in there
+        ]
+        if new or len(kept) != len(has):
+            yield Patch(Key(NODE, "", node["metadata"]["name"]), {"spec": {"taints": [*kept, *new] or None}})
+
+    def _doubt(self, store: Store, node: Raw, now: float) -> Iterator[Step]:
+        """Its pods may run or not: nobody should count on them."""
+        for pod in self.seats.pods(store, node["metadata"]["name"]):
+            if is_ready(pod):
+                status = pod["status"]
+                yield from status_write(POD, pod, {**status, "conditions": not_ready(status["conditions"], now)})
+
+
+def is_unknown(node: Raw) -> bool:
+    ready = condition(node, "Ready")
+    return ready is not None and ready["status"] == "Unknown"
+
+
+def due_taints(node: Raw) -> list[tuple[str, str]]:
+    """Key and effect of what its state asks for."""
+    result = []
+    ready = condition(node, "Ready")
+    status = "False" if ready is None else ready["status"]
+    if status != "True":
+        key = UNREACHABLE if status == "Unknown" else NOT_READY
+        result += [(key, "NoSchedule"), (key, "NoExecute")]
+    if (node.get("spec") or {}).get("unschedulable"):
+        result.append((UNSCHEDULABLE, "NoSchedule"))
+    for kind, key in PRESSURES.items():
+        found = condition(node, kind)
+        if found is not None and found["status"] == "True":
+            result.append((key, "NoSchedule"))
+    return result
+
+
+def unknown(conditions: Iterable[Raw], now: float) -> list[Raw]:
+    """What kubelets say of their nodes is not known any more; when it was last heard stays."""
+    at = stamp(now)
+    result = {one["type"]: one for one in conditions}
+    for kind in HEARD:
+        was = result.get(kind) or {"lastHeartbeatTime": at}
+        result[kind] = {
+            **was,
+            "type": kind,
+            "status": "Unknown",
+            "lastTransitionTime": at,
+            "reason": "NodeStatusUnknown",
+            "message": STOPPED,
+        }
+    return list(result.values())
+
+
+def not_ready(conditions: Iterable[Raw], now: float) -> list[Raw]:
+    return [
+        {**one, "status": "False", "lastTransitionTime": stamp(now)} if one["type"] == "Ready" else one
+        for one in conditions
+    ]

@@ -1,0 +1,60 @@
+"""Pods of a node that is gone are ended and removed: nobody else can, for their kubelet is gone too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from ...kinds import NODE, POD
+from ...port import Change, Delete, Raw, key_of
+from ..loop import Later, Step
+from ..store import Store
+from .children import is_ended, status_write, with_condition
+from .seats import Seats
+from .settings import DEFAULTS, Settings
+
+
+class PodGc:
+    def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
+        self.settings = settings
+        self.seats = seats or Seats()
+        self._gone: dict[str, float] = {}
+        """Since when a node is missed."""
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is POD:
+            self.seats.see(change)
+            node = change.object["spec"].get("nodeName")
+            bound = change.type == "ADDED" or (change.old is not None and change.old["spec"].get("nodeName") != node)
+            return (node,) if node and bound and store.find(NODE, "", node) is None else ()
+        if change.kind is NODE and change.type == "DELETED":
+            return (change.object["metadata"]["name"],)
+        return ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        name = str(key)
+        if store.find(NODE, "", name) is not None:
+            self._gone.pop(name, None)
+            return
+        at = self._gone.setdefault(name, now) + self.settings.gone_node_grace
+        if at > now:
+            yield Later(at)
+            return
+        del self._gone[name]
+        for pod in self.seats.pods(store, name):
+            yield from _collect(pod, now)
+
+
+def _collect(pod: Raw, now: float) -> Iterator[Step]:
+    if not is_ended(pod):
+        status = pod.get("status") or {}
+        conditions = with_condition(
+            status.get("conditions"),
+            "DisruptionTarget",
+            True,
+            "DeletionByPodGC",
+            "PodGC: node no longer exists",
+            now,
+            lastProbeTime=None,
+        )
+        yield from status_write(POD, pod, {**status, "phase": "Failed", "conditions": conditions})
+    yield Delete(key_of(POD, pod), uid=pod["metadata"]["uid"], grace=0)

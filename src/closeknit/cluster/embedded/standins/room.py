@@ -1,0 +1,268 @@
+"""What is free on each node, and which nodes a pod may go to: kept up to date change by change.
+
+A pod that names its host costs one look-up. For all others there is a `Search` for each shape: a heap of the nodes, in
+order of their names, that are not known to be full for it. A node that turns out to be full leaves the heap and comes
+back when something happens to it, so a pod costs about as many looks as nodes changed since the last one of its shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+import msgspec
+
+from ....dialects import core
+from ....model.node import Node
+from ....model.resources import PODS
+from ....model.shape import HARD_EFFECTS, Requirement, Shape, Taint, Term
+from ...port import Key, Raw
+
+HOSTNAME = "kubernetes.io/hostname"
+NAME_FIELD = "metadata.name"
+SEARCHES = 128
+"""Shapes for which the nodes with room are remembered; the oldest has to go."""
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+class Pin(NamedTuple):
+    """What ties a pod to nodes by name: a label with few nodes to a value, or the node's own name."""
+
+    label: str
+    values: tuple[str, ...]
+
+
+def pin_of(shape: Shape) -> Pin | None:
+    for key, value in shape.selector:
+        if key == HOSTNAME:
+            return Pin(HOSTNAME, (value,))
+    if shape.required is not None and len(shape.required) == 1:
+        for one in shape.required[0].fields:
+            if one.key == NAME_FIELD and one.operator == "In":
+                return Pin("", one.values)
+    return None
+
+
+class Search:
+    """The nodes that may have room for a shape: `heap` holds their names, `seen` says how far the log was read."""
+
+    __slots__ = ("heap", "members", "seen")
+
+    def __init__(self, names: Iterable[str], seen: int) -> None:
+        self.heap = list(names)
+        heapify(self.heap)
+        self.members = set(self.heap)
+        self.seen = seen
+
+    def offer(self, name: str) -> None:
+        if name not in self.members:
+            self.members.add(name)
+            heappush(self.heap, name)
+
+    def drop_first(self) -> None:
+        self.members.discard(heappop(self.heap))
+
+
+class Room:
+    """Nodes, what pods take from them, and where there is room for one more."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self._used: dict[str, dict[str, int]] = {}
+        self._charges: dict[Key, tuple[str, tuple[tuple[str, int], ...]]] = {}
+        self._labels: dict[str, dict[str, dict[str, None]]] = {HOSTNAME: {}}
+        self._searches: dict[Shape, Search] = {}
+        self._log: list[str] = []
+        self._forgotten = 0
+
+    # Nodes
+
+    def put_node(self, raw: Raw) -> bool:
+        """Whether anything about it is new that matters for where pods go."""
+        node = core.node(msgspec.convert(raw, core.WireNode))
+        before = self.nodes.get(node.name)
+        if node == before:
+            return False
+        self._unlabel(before)
+        self.nodes[node.name] = node
+        for key, index in self._labels.items():
+            if key in node.labels:
+                index.setdefault(node.labels[key], {})[node.name] = None
+        self._happened(node.name)
+        return True
+
+    def drop_node(self, name: str) -> None:
+        self._unlabel(self.nodes.pop(name, None))
+
+    def _unlabel(self, node: Node | None) -> None:
+        if node is not None:
+            for key, index in self._labels.items():
+                index.get(node.labels.get(key, ""), {}).pop(node.name, None)
+
+    # Pods
+
+    def charge(self, key: Key, node: str, amounts: tuple[tuple[str, int], ...]) -> None:
+        """This pod is on that node from now on."""
+        known = self._charges.get(key)
+        if known is not None:
+            if known[0] == node:
+                return
+            self.release(key)
+        self._charges[key] = (node, amounts)
+        used = self._used.setdefault(node, {})
+        for resource, value in amounts:
+            used[resource] = used.get(resource, 0) + value
+
+    def is_charged(self, key: Key) -> bool:
+        return key in self._charges
+
+    def release(self, key: Key) -> str | None:
+        """The node that has room again; None if the pod took none."""
+        known = self._charges.pop(key, None)
+        if known is None:
+            return None
+        node, amounts = known
+        used = self._used[node]
+        for resource, value in amounts:
+            used[resource] -= value
+        self._happened(node)
+        return node
+
+    # Finding room
+
+    def find(self, shape: Shape) -> str | None:
+        """The first node by name that takes a pod of this shape now."""
+        pin = pin_of(shape)
+        if pin is not None:
+            return next((name for name in self.pinned(pin) if self._takes(name, shape)), None)
+        search = self._search(shape)
+        while search.heap:
+            name = search.heap[0]
+            if self._takes(name, shape):
+                return name
+            search.drop_first()
+        return None
+
+    def pinned(self, pin: Pin) -> list[str]:
+        if not pin.label:
+            return sorted(name for name in pin.values if name in self.nodes)
+        index = self._labels[pin.label]
+        return sorted(name for value in pin.values for name in index.get(value, ()))
+
+    def lacks(self, name: str, shape: Shape) -> list[str]:
+        """The resources that a node has too little of for one more."""
+        allocatable, used = self.nodes[name].allocatable, self._used.get(name) or {}
+        return [
+            resource
+            for resource, need in shape.charge
+            if need > 0 and need > allocatable.get(resource, 0) - used.get(resource, 0)
+        ]
+
+    def _takes(self, name: str, shape: Shape) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and not self.lacks(name, shape) and not repels(node, shape) and attracts(node, shape)
+
+    def _search(self, shape: Shape) -> Search:
+        search = self._searches.get(shape)
+        if search is None or search.seen < self._forgotten:
+            self._searches.pop(shape, None)
+            if len(self._searches) >= SEARCHES:
+                del self._searches[next(iter(self._searches))]
+            search = self._searches[shape] = Search(self._candidates(shape), self._forgotten + len(self._log))
+            return search
+        for name in self._log[search.seen - self._forgotten :]:
+            search.offer(name)
+        search.seen = self._forgotten + len(self._log)
+        return search
+
+    def _candidates(self, shape: Shape) -> Iterable[str]:
+        """The nodes of the rarest label that the shape asks for, or all."""
+        sets: list[dict[str, None]] = [self._having(key).get(value, {}) for key, value in shape.selector]
+        if not sets:
+            return self.nodes
+        return min(sets, key=len)
+
+    def _having(self, key: str) -> dict[str, dict[str, None]]:
+        index = self._labels.get(key)
+        if index is None:
+            index = self._labels[key] = {}
+            for node in self.nodes.values():
+                if key in node.labels:
+                    index.setdefault(node.labels[key], {})[node.name] = None
+        return index
+
+    def _happened(self, name: str) -> None:
+        """Whoever searches has to look at this node again."""
+        self._log.append(name)
+        if len(self._log) > 4096 + 4 * len(self.nodes):
+            half = len(self._log) // 2
+            del self._log[:half]
+            self._forgotten += half
+
+
+def repels(node: Node, shape: Shape) -> bool:
+    """Whether a taint keeps pods of this shape away, or the node is cordoned."""
+    taints = (*node.taints, CORDON) if node.unschedulable else node.taints
+    return any(
+        taint.effect in HARD_EFFECTS and not any(one.tolerates(taint) for one in shape.tolerations) for taint in taints
+    )
+
+
+def attracts(node: Node, shape: Shape) -> bool:
+    """Whether the node has the labels, and meets a term of the affinity, that the shape asks for."""
+    if any(node.labels.get(key) != value for key, value in shape.selector):
+        return False
+    return shape.required is None or any(_meets(node, term) for term in shape.required)
+
+
+def _meets(node: Node, term: Term) -> bool:
+    if not term.labels and not term.fields:
+        return False
+    return all(one.admits(node.labels.get(one.key)) for one in term.labels) and all(
+        _names(one, node.name) for one in term.fields
+    )
+
+
+def _names(one: Requirement, name: str) -> bool:
+    return one.key == NAME_FIELD and one.operator in ("In", "NotIn") and one.admits(name)
+
+
+def why_not(room: Room, shape: Shape) -> str:
+    """As kube-scheduler words it when no node takes a pod."""
+    if not room.nodes:
+        return "no nodes available to schedule pods"
+    causes: dict[str, int] = {}
+    beyond_help = 0
+    for name, node in room.nodes.items():
+        found, hopeless = _causes(room, name, node, shape)
+        beyond_help += hopeless
+        for one in found:
+            causes[one] = causes.get(one, 0) + 1
+    total = len(room.nodes)
+    help_found = {
+        "Preemption is not helpful for scheduling": beyond_help,
+        "No preemption victims found for incoming pod": total - beyond_help,
+    }
+    return (
+        f"0/{total} nodes are available: {_listed(causes)}. no new claims to deallocate, "
+        f"preemption: 0/{total} nodes are available: {_listed(help_found)}."
+    )
+
+
+def _causes(room: Room, name: str, node: Node, shape: Shape) -> tuple[list[str], bool]:
+    """What keeps a pod from a node, and whether nothing could be done about it by removing pods."""
+    if node.unschedulable and not any(one.tolerates(CORDON) for one in shape.tolerations):
+        return ["node(s) were unschedulable"], True
+    if repels(node, shape):
+        return ["node(s) had untolerated taint(s)"], True
+    if not attracts(node, shape):
+        return ["node(s) didn't match Pod's node affinity/selector"], True
+    lacking = room.lacks(name, shape)
+    need = dict(shape.charge)
+    never = any(need[resource] > node.allocatable.get(resource, 0) for resource in lacking)
+    return ["Too many pods" if resource == PODS else f"Insufficient {resource}" for resource in lacking], never
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(sorted(f"{count} {text}" for text, count in counts.items() if count))

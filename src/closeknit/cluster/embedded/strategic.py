@@ -1,0 +1,183 @@
+"""Strategic merge patches: like merge patches, but lists with a merge key are merged item by item.
+
+The patch may carry directives: `$patch: delete|replace` on an object or an item of a list, `$retainKeys` with the
+keys that are to stay, `$deleteFromPrimitiveList/LIST`, and `$setElementOrder/LIST` with the order that the items are to
+have. Which lists are merged, and by what key, is in the schema; kubectl reads the same from the same source.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import BadRequest, Invalid
+from .fields import ANY, Schema
+
+PATCH, RETAIN = "$patch", "$retainKeys"
+DELETE_FROM, ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
+
+
+def strategically(schema: Schema, old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The object with the patch on it."""
+    match patch.get(PATCH):
+        case None:
+            pass
+        case "replace":
+            return {key: value for key, value in patch.items() if not key.startswith("$")}
+        case "delete":
+            return {}
+        case unknown:
+            raise Invalid(f"unknown patch type: {unknown}")
+    new = dict(_retained(old, patch))
+    for key, value in patch.items():
+        if key.startswith(ORDER):
+            _ordered(schema, new, patch, key.removeprefix(ORDER), value)
+        elif key != RETAIN and not key.startswith(DELETE_FROM) and ORDER + key not in patch:
+            found = _patched(schema.field(key) or ANY, new.get(key), value)
+            if found is None:
+                new.pop(key, None)
+            else:
+                new[key] = found
+    for key, value in patch.items():
+        if key.startswith(DELETE_FROM):
+            _delete_from(new, key.removeprefix(DELETE_FROM), value)
+    return new
+
+
+def _patched(schema: Schema, old: Any, value: Any) -> Any:
+    if isinstance(value, dict) and isinstance(old, dict) and "replace" not in schema.strategy:
+        return strategically(schema, old, value)
+    if isinstance(value, list) and isinstance(old, list) and "merge" in schema.strategy:
+        return _merged_list(schema, old, value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """What a patch says where there is nothing to merge it with: nothing that is null or has a directive."""
+    if isinstance(value, dict):
+        if PATCH in value:
+            return None
+        plain = ((key, _plain(one)) for key, one in value.items() if not key.startswith("$"))
+        return {key: one for key, one in plain if one is not None}
+    if isinstance(value, list):
+        return [one for one in map(_plain, value) if one is not None]
+    return value
+
+
+def _retained(old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    if RETAIN not in patch:
+        return old
+    keys = patch[RETAIN]
+    if not isinstance(keys, list) or any(key not in keys for key in patch if not key.startswith("$")):
+        raise BadRequest("invalid patch format of retainKeys")
+    return {key: value for key, value in old.items() if key in keys}
+
+
+def _delete_from(new: dict[str, Any], key: str, values: Any) -> None:
+    if isinstance(new.get(key), list) and isinstance(values, list):
+        new[key] = [one for one in new[key] if one not in values]
+
+
+# Lists
+
+
+def _merged_list(schema: Schema, old: list[Any], patch: list[Any], order: list[Any] | None = None) -> list[Any]:
+    """The items of both, in the order that the patch says, those of the old list among them as far as they go."""
+    new, said = _union(schema, old, patch)
+    wanted = [_name(schema, one) for one in (order if order is not None else said)]
+    there = [_name(schema, one) for one in old]
+    return _arranged(schema, new, wanted, there)
+
+
+def _union(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The items of both, and the items of the patch without directives."""
+    if not schema.merge_key:
+        return list(dict.fromkeys([*old, *patch])) if _are_scalars(patch) else patch, patch
+    if not all(isinstance(one, dict) for one in patch):
+        raise Invalid("list element types are not identical: a patch of a list of objects has to hold objects")
+    said = [one for one in patch if PATCH not in one]
+    gone: list[Any] = []
+    for one in patch:
+        match one.get(PATCH):
+            case "replace":
+                return said, said
+            case "delete":
+                gone.append(_name(schema, one))
+            case None:
+                pass
+            case _:
+                raise Invalid("merging lists cannot yet be specified in the patch")
+    new = [one for one in old if not isinstance(one, dict) or one.get(schema.merge_key) not in gone]
+    for one in said:
+        name = _name(schema, one)
+        place = next((i for i, was in enumerate(new) if was.get(schema.merge_key) == name), None)
+        if place is None:
+            new.append(_plain(one))
+        else:
+            new[place] = strategically(schema.item(), new[place], one)
+    return new, said
+
+
+def _are_scalars(items: list[Any]) -> bool:
+    if any(isinstance(one, dict | list) for one in items):
+        raise Invalid("list element types are not identical: a patch of a list of values has to hold values")
+    return True
+
+
+def _name(schema: Schema, item: Any) -> Any:
+    """What tells an item from others: its merge key, or the value itself."""
+    if not schema.merge_key:
+        return item
+    if not isinstance(item, dict) or schema.merge_key not in item:
+        raise Invalid(f"an item does not contain declared merge key: {schema.merge_key}")
+    return item[schema.merge_key]
+
+
+def _ordered(schema: Schema, new: dict[str, Any], patch: dict[str, Any], key: str, order: Any) -> None:
+    """Carry out `$setElementOrder` for a list, and what the patch says about its items with it."""
+    field, said = schema.field(key) or ANY, patch.get(key)
+    if not isinstance(order, list) or not isinstance(said, list | None):
+        raise Invalid(f"{ORDER}{key} has to be a list, and so has {key}")
+    wanted = [_name(field, one) for one in order]
+    if said is not None:
+        names = [_name(field, one) for one in said if not (isinstance(one, dict) and PATCH in one)]
+        if names != [name for name in wanted if name in names]:
+            raise Invalid(f"the order in {key} does not match {ORDER}{key}")
+    if not isinstance(new.get(key), list):
+        if said is not None:
+            new[key] = _plain(said)
+    elif said is None:
+        new[key] = _arranged(field, new[key], wanted, [_name(field, one) for one in new[key]])
+    else:
+        new[key] = _merged_list(field, new[key], said, order)
+
+
+def _arranged(schema: Schema, items: list[Any], wanted: list[Any], there: list[Any]) -> list[Any]:
+    """Items that are wanted in that order; the others are put among them as they were in the list before.
+
+    there a b c d, wanted d x b: a before d, for it was; then d, x, b, and c behind b, for it was: a d x b c? No: c was
+    before d already passed, so it comes as soon as what follows it is not after it: a, c?, ...
+    """
+    by_name: dict[Any, list[Any]] = {}
+    for one in items:
+        by_name.setdefault(_name(schema, one), []).append(one)
+    first = [one for name in dict.fromkeys(wanted) for one in by_name.get(name, ())]
+    others = [one for name in dict.fromkeys(there) if name not in wanted for one in by_name.get(name, ())]
+    place = {name: index for index, name in reversed(list(enumerate(there)))}
+    result: list[Any] = []
+    left, right = iter(others), iter(first)
+    one, two = next(left, None), next(right, None)
+    while one is not None and two is not None:
+        before, after = place.get(_name(schema, one)), place.get(_name(schema, two))
+        if before is not None and after is not None and before < after:
+            result.append(one)
+            one = next(left, None)
+        else:
+            result.append(two)
+            two = next(right, None)
+    while one is not None:
+        result.append(one)
+        one = next(left, None)
+    while two is not None:
+        result.append(two)
+        two = next(right, None)
+    return result

@@ -1,0 +1,99 @@
+"""The footprint of places: which leaves they take, in the tree of every flavor in which they show.
+
+A host may be in the trees of several flavors. The ledger counts what is held there in all of them. What a cycle takes
+or frees shows, in Kueue's profile, only in the flavor concerned; so two flavors may both promise a host in one
+cycle, and a victim in one makes no room in the other. With the gate OneLedgerForOverlappingFlavors it shows wherever
+the ledger would count it. Flavors whose labels contradict each other have no node in common and are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from ..state.ledger import Holding
+from ..state.mirror import Mirror, Usage
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+
+Leaves = tuple[IntArray, IntArray]
+"""Leaves of a tree, each once, and the pods on each."""
+
+
+class Footprints:
+    """`mirrors` are the world's, by flavor; `share` tells it of a change of theirs."""
+
+    def __init__(self, mirrors: Mapping[str, Mirror]) -> None:
+        self._mirrors = mirrors
+        self._shared: dict[str, tuple[str, ...]] = {}
+        """By flavor: itself and those that may have hosts of it, if there are any."""
+
+    def share(self) -> None:
+        """From now on hosts are shared by the flavors that have them."""
+        found = {name: tuple(_overlapping(name, self._mirrors)) for name in self._mirrors}
+        self._shared = {name: flavors for name, flavors in found.items() if len(flavors) > 1}
+
+    def charge(self, holding: Holding, sign: int) -> None:
+        """Take what a workload holds, or give it back (-1)."""
+        for at, place in enumerate(holding.places):
+            for flavor in self._shown_in(place):
+                snapshot, leaves = self._of_holding(holding, at, flavor)
+                _admit(snapshot, place, leaves, sign)
+
+    def charge_places(self, places: Iterable[Usage], sign: int) -> None:
+        """The same for places that nobody holds yet."""
+        for place in places:
+            for flavor in self._shown_in(place):
+                snapshot = self._snapshot(flavor)
+                _admit(snapshot, place, _leaves(snapshot, place), sign)
+
+    def inside(self, holding: Holding, flavor: str) -> Iterator[Leaves]:
+        """What of a holding shows in a flavor, place by place."""
+        for at, place in enumerate(holding.places):
+            if flavor == place.flavor or flavor in self._shown_in(place):
+                yield self._of_holding(holding, at, flavor)[1]
+
+    def _shown_in(self, place: Usage) -> tuple[str, ...]:
+        if place.flavor in self._shared and place.assignment.by_host:
+            return self._shared[place.flavor]
+        return (place.flavor,)
+
+    def _of_holding(self, holding: Holding, at: int, flavor: str) -> tuple[Snapshot | None, Leaves]:
+        """Where one of its places lies; worked out once for a snapshot."""
+        snapshot = self._snapshot(flavor)
+        known = holding.leaves.get((at, flavor))
+        if known is None or known[0] is not snapshot:
+            known = holding.leaves[at, flavor] = (snapshot, _leaves(snapshot, holding.places[at]))
+        return known
+
+    def _snapshot(self, flavor: str) -> Snapshot | None:
+        mirror = self._mirrors.get(flavor)
+        return None if mirror is None else mirror.snapshot
+
+
+def _overlapping(flavor: str, mirrors: Mapping[str, Mirror]) -> Iterator[str]:
+    """The flavor itself, and those by host whose labels a node of it may carry too."""
+    labels = mirrors[flavor].labels
+    yield flavor
+    for name, other in mirrors.items():
+        agrees = all(labels.get(key, value) == value for key, value in other.labels.items())
+        if name != flavor and other.topology.ends_at_host and agrees:
+            yield name
+
+
+def _leaves(snapshot: Snapshot | None, place: Usage) -> Leaves:
+    """Where a place lies; leaves that are not in the tree are passed over."""
+    counts: dict[int, int] = {}
+    if snapshot is not None:
+        for name, count in place.assignment.domains:
+            leaf = snapshot.tree.leaf_of.get(name)
+            if leaf is not None:
+                counts[leaf] = counts.get(leaf, 0) + count
+    return np.fromiter(counts, dtype=np.int64), np.fromiter(counts.values(), dtype=np.int64)
+
+
+def _admit(snapshot: Snapshot | None, place: Usage, at: Leaves, sign: int) -> None:
+    leaves, counts = at
+    if snapshot is not None and len(leaves):
+        snapshot.admit(leaves, sign * counts, place.shape.charge)

@@ -1,0 +1,241 @@
+"""What starting a job puts into its pod templates, and how stopping takes it out again.
+
+An `Info` is what one pod set gets: the labels and tolerations of its flavors, marks by which its pods are found, the
+gate that holds them back until they have a place, and what admission checks add. It is merged into a template; a key
+that is there with another value is a conflict, for nobody knows who is right. Affinity is left alone.
+
+    template  nodeSelector {zone: a}             info  selector {pool: big}
+    injected  nodeSelector {zone: a, pool: big}        restored to {zone: a}
+
+A Workload keeps the templates as they were, so a stopped job is exactly what was submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ....model.flavor import Flavor
+from ....model.gates import Gates
+from ....model.label_names import is_label_value
+from ....model.shape import Toleration
+from ....model.workload import Check, Part, PodSetAssignment, PodSetUpdate, Workload
+from .. import keys
+from . import marks
+from .raw import Raw, items, mapping
+
+_METADATA = ("annotations", "labels")
+_SPEC = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What one pod set gets; `count` is how many pods of it may run."""
+
+    name: str
+    count: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    gates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why a job cannot start. `passes` if it is only a matter of time: a flavor that was not seen yet."""
+
+    text: str
+    passes: bool = False
+
+
+def info_of(
+    workload: Workload, flavors: Mapping[str, Flavor], gates: Gates, family: str = ""
+) -> tuple[Info, ...] | Conflict:
+    """What each pod set of an admitted workload gets, in the order of its pod sets.
+
+    `family` is the name that all slices of an elastic workload share; "" for one that is not elastic.
+    """
+    admission = workload.status.admission
+    if admission is None:
+        return Conflict("the workload is not admitted", passes=True)
+    given = {one.name: one for one in admission.pod_sets}
+    shared = _shared(workload, admission.queue, gates, family)
+    infos = []
+    for part in workload.parts:
+        one = given.get(part.name)
+        if one is None:
+            return Conflict(f"podset {part.name} has no assignment", passes=True)
+        info = _from_assignment(part, one, flavors, shared, gates)
+        if not isinstance(info, Conflict):
+            info = _with_updates(info, workload.status.checks)
+        if isinstance(info, Conflict):
+            return info
+        infos.append(info)
+    return tuple(infos)
+
+
+def _shared(workload: Workload, queue: str, gates: Gates, family: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels and annotations that all pods of a workload get."""
+    named = {marks.LOCAL_QUEUE: workload.queue, marks.CLUSTER_QUEUE: queue}
+    labels = {key: name for key, name in named.items() if name and is_label_value(name)}
+    annotations = {keys.WORKLOAD: workload.name} if "TopologyAwareScheduling" in gates else {}
+    if family:
+        annotations[marks.SLICE_NAME] = family
+    return labels, annotations
+
+
+def _from_assignment(
+    part: Part,
+    given: PodSetAssignment,
+    flavors: Mapping[str, Flavor],
+    shared: tuple[dict[str, str], dict[str, str]],
+    gates: Gates,
+) -> Info | Conflict:
+    labels, annotations = {**shared[0], marks.POD_SET: part.name}, dict(shared[1])
+    selector: dict[str, str] = {}
+    tolerations: list[Toleration] = []
+    for name in sorted(set(given.flavors.values())):
+        flavor = flavors.get(name)
+        if flavor is None:
+            return Conflict(f'ResourceFlavor "{name}" not found', passes=True)
+        selector |= flavor.labels
+        tolerations += flavor.tolerations
+    placed = given.topology is not None and "TopologyAwareScheduling" in gates
+    if placed and _says_nothing(part):
+        annotations[keys.UNCONSTRAINED] = "true"
+    gate = (marks.TOPOLOGY_GATE,) if placed else ()
+    return Info(part.name, given.count, labels, annotations, selector, _distinct(tolerations), gate)
+
+
+def _says_nothing(part: Part) -> bool:
+    """Neither how close nor that anything goes: topology is implied, or there are slices alone."""
+    wish = part.pod_set.constraint
+    return wish is None or (wish.required, wish.preferred, wish.unconstrained) == (None, None, None)
+
+
+def _with_updates(info: Info, checks: Iterable[Check]) -> Info | Conflict:
+    merged: Info | Conflict = info
+    for check in checks:
+        for update in check.updates:
+            if update.name == info.name and isinstance(merged, Info):
+                merged = _updated(merged, update)
+    return merged
+
+
+def _updated(info: Info, update: PodSetUpdate) -> Info | Conflict:
+    added = Info(info.name, info.count, update.labels, update.annotations, update.selector, update.tolerations)
+    return plus(info, added)
+
+
+def plus(info: Info, added: Info) -> Info | Conflict:
+    """Both in one; the count and the name are those of the first."""
+    for what, before, after in (
+        ("annotations", info.annotations, added.annotations),
+        ("labels", info.labels, added.labels),
+        ("nodeSelector", info.selector, added.selector),
+    ):
+        if conflict := _conflict(what, before, after):
+            return conflict
+    return Info(
+        info.name,
+        info.count,
+        {**info.labels, **added.labels},
+        {**info.annotations, **added.annotations},
+        {**info.selector, **added.selector},
+        _distinct((*info.tolerations, *added.tolerations)),
+        tuple(dict.fromkeys((*info.gates, *added.gates))),
+    )
+
+
+def injected(template: Raw, info: Info) -> Raw | Conflict:
+    """The template with everything that `info` adds. Doing it twice changes nothing more."""
+    metadata, spec = mapping(template, "metadata"), mapping(template, "spec")
+    for what, before, added in (
+        ("annotations", mapping(metadata, "annotations"), info.annotations),
+        ("labels", mapping(metadata, "labels"), info.labels),
+        ("nodeSelector", mapping(spec, "nodeSelector"), info.selector),
+    ):
+        if conflict := _conflict(what, before, added):
+            return conflict
+    return {
+        **template,
+        "metadata": {
+            **metadata,
+            **_merged(metadata, "annotations", info.annotations),
+            **_merged(metadata, "labels", info.labels),
+        },
+        "spec": {
+            **spec,
+            **_merged(spec, "nodeSelector", info.selector),
+            **_listed(spec, "tolerations", _new_tolerations(spec, info.tolerations)),
+            **_listed(spec, "schedulingGates", _new_gates(spec, info.gates)),
+        },
+    }
+
+
+def restored(template: Raw, original: Raw) -> Raw:
+    """The template with what `injected` may have touched as it is in the original; what is absent there is gone."""
+    return {
+        key: value
+        for key, value in {
+            **template,
+            "metadata": _as_before(template.get("metadata"), original.get("metadata"), _METADATA),
+            "spec": _as_before(template.get("spec"), original.get("spec"), _SPEC),
+        }.items()
+        if key in original or value or key not in ("metadata", "spec")
+    }
+
+
+def _as_before(now: Raw | None, before: Raw | None, touched: tuple[str, ...]) -> Raw | None:
+    kept = {key: value for key, value in (now or {}).items() if key not in touched}
+    kept |= {key: value for key, value in (before or {}).items() if key in touched}
+    return None if before is None and not kept else kept
+
+
+def _conflict(what: str, before: Mapping[str, str], added: Mapping[str, str]) -> Conflict | None:
+    for key, value in added.items():
+        if before.get(key, value) != value:
+            values = f"conflict for key={key}, value1={before[key]}, value2={value}"
+            return Conflict(f"invalid admission check PodSetUpdate: conflict for {what}: {values}")
+    return None
+
+
+def _merged(tree: Raw, key: str, added: Mapping[str, str]) -> Raw:
+    return {key: {**mapping(tree, key), **added}} if added else {}
+
+
+def _listed(tree: Raw, key: str, added: list[Raw]) -> Raw:
+    return {key: [*items(tree, key), *added]} if added else {}
+
+
+def _new_gates(spec: Raw, gates: tuple[str, ...]) -> list[Raw]:
+    there = {one.get("name") for one in items(spec, "schedulingGates")}
+    return [{"name": name} for name in gates if name not in there]
+
+
+def _new_tolerations(spec: Raw, tolerations: tuple[Toleration, ...]) -> list[Raw]:
+    there = {_key(one) for one in items(spec, "tolerations")}
+    wire = [toleration_form(one) for one in tolerations]
+    return [one for one in wire if _key(one) not in there]
+
+
+def _key(wire: Raw) -> tuple[object, ...]:
+    """What makes two tolerations the same one; the operator is Equal unless another is given."""
+    texts = (wire.get("key") or "", wire.get("operator") or "Equal", wire.get("value") or "", wire.get("effect") or "")
+    return (*texts, wire.get("tolerationSeconds"))
+
+
+def toleration_form(one: Toleration) -> Raw:
+    """As it goes over the wire, without what is empty."""
+    wire = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
+    seconds = {} if one.seconds is None else {"tolerationSeconds": one.seconds}
+    return {key: value for key, value in wire.items() if value} | seconds
+
+
+def _distinct(tolerations: Iterable[Toleration]) -> tuple[Toleration, ...]:
+    """Each once, at its first place."""
+    found: dict[tuple[object, ...], Toleration] = {}
+    for one in tolerations:
+        found.setdefault(_key(toleration_form(one)), one)
+    return tuple(found.values())

@@ -1,0 +1,146 @@
+"""A plain pod. It waits behind a gate, and a gate that is gone does not come back: it is stopped by deleting it.
+
+All that is put on a pod is put there when it is created, save for what its Workload gives it when it starts. Kubernetes
+lets nobody add a gate later, so every pod of ours also gets that of topology, and loses it if it is not placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from .....model.gates import Gates
+from ....core import PodSpec, shape
+from ... import keys
+from ...objects.wire import convert
+from .. import marks
+from ..injection import Conflict, Info, injected
+from ..integration import Counts, Finished, Integration, PodSetForm, Sets, Step, Templates
+from ..pods import RANKS, role_hash
+from ..raw import Raw, at, condition, items, mapping, put, without
+from ..roles import MAIN
+
+_GATES = ("spec", "schedulingGates")
+_FINALIZERS = ("metadata", "finalizers")
+
+
+def gates_of(raw: Raw) -> list[str]:
+    return [one.get("name") for one in items(raw, *_GATES)]
+
+
+def is_gated(raw: Raw) -> bool:
+    return marks.ADMISSION_GATE in gates_of(raw)
+
+
+def role(raw: Raw) -> str:
+    """What makes pods of a group one pod set: a hash that was written down, or one of their shape."""
+    written = at(raw, "metadata", "annotations", keys.ROLE_HASH)
+    return written or role_hash(shape(convert(mapping(raw, "spec"), PodSpec)))
+
+
+def prepared(raw: Raw, gates: Gates) -> Raw:
+    """As it is created: ours by its label, behind its gates, with its role written down.
+
+    Pods of a Deployment, StatefulSet or LeaderWorkerSet need no finalizer: who made them makes others.
+    """
+    metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
+    labels = {**mapping(metadata, "labels"), marks.MANAGED: "true"}
+    notes = {**mapping(metadata, "annotations"), keys.ROLE_HASH: role(raw)}
+    wanted = [marks.ADMISSION_GATE]
+    if "TopologyAwareScheduling" in gates:
+        if marks.INDEX_FROM in notes:
+            labels[keys.POD_GROUP_INDEX] = labels.get(notes[marks.INDEX_FROM], "")
+        wanted.append(marks.TOPOLOGY_GATE)
+    there = gates_of(raw)
+    listed = [*items(raw, *_GATES), *({"name": name} for name in wanted if name not in there)]
+    metadata = {**metadata, "labels": labels, "annotations": notes}
+    if marks.PARENT not in notes and marks.MANAGED not in items(metadata, "finalizers"):
+        metadata["finalizers"] = [*items(metadata, "finalizers"), marks.MANAGED]
+    return {**raw, "metadata": metadata, "spec": {**spec, "schedulingGates": listed}}
+
+
+def ungated(raw: Raw, *names: str) -> Raw:
+    left = [one for one in items(raw, *_GATES) if one.get("name") not in names]
+    return put(raw, _GATES, left) if left else without(raw, _GATES)
+
+
+def let_go(raw: Raw) -> Raw:
+    """Without our finalizer: it was counted, and may be gone."""
+    left = [one for one in items(raw, *_FINALIZERS) if one != marks.MANAGED]
+    return put(raw, _FINALIZERS, left) if left else without(raw, _FINALIZERS)
+
+
+def doomed(raw: Raw, reason: str, message: str, stamp: str) -> Raw:
+    """With the condition that says why it is about to be deleted; `reason` is that of the eviction."""
+    target = {"type": "TerminationTarget", "status": "True", "reason": f"WorkloadEvictedDueTo{reason}"}
+    target |= {"message": message, "lastTransitionTime": stamp}
+    others = [one for one in items(raw, "status", "conditions") if one.get("type") != "TerminationTarget"]
+    return put(raw, ("status", "conditions"), [*others, target])
+
+
+def template_of(raw: Raw) -> Raw:
+    """A pod as a template: what is written about this one pod says nothing about others like it."""
+    return {"spec": mapping(raw, "spec")}
+
+
+def form_of(raw: Raw, name: str = MAIN, count: int = 1) -> PodSetForm:
+    return PodSetForm(name, count, template_of(raw), RANKS, notes=mapping(raw, "metadata", "annotations"))
+
+
+def pod_sets(raw: Raw) -> Sets:
+    return (form_of(raw),)
+
+
+def suspended(raw: Raw, yes: bool) -> Raw:
+    return raw if yes else ungated(raw, marks.ADMISSION_GATE)
+
+
+def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
+    return {**raw, "spec": mapping(templates[MAIN], "spec")}
+
+
+def start(raw: Raw, _sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
+    """The pod with what its pod set gets, and without the gates that are not needed any more."""
+    info = infos[0]
+    changed = injected(raw, replace(info, gates=()))
+    if isinstance(changed, Conflict):
+        return changed
+    done = {marks.ADMISSION_GATE, marks.TOPOLOGY_GATE} - set(info.gates)
+    return ungated(changed, *done)
+
+
+def finished(raw: Raw) -> Finished | None:
+    phase = at(raw, "status", "phase")
+    if phase not in ("Succeeded", "Failed"):
+        return None
+    return Finished(phase == "Succeeded", at(raw, "status", "message") or "")
+
+
+def is_active(_raw: Raw) -> bool:
+    """Never, in Kueue: what a lone pod holds is given back at once."""
+    return False
+
+
+def pods_ready(raw: Raw) -> bool:
+    return condition(raw, "Ready") is not None
+
+
+def stop(raw: Raw, _restore: Callable[[Raw], Raw]) -> Step | None:
+    gone = is_gated(raw) or finished(raw) is not None or at(raw, "metadata", "deletionTimestamp") is not None
+    return None if gone else Step(raw, deletes=True)
+
+
+POD = Integration(
+    "",
+    "Pod",
+    "pod",
+    is_gated,
+    suspended,
+    pod_sets,
+    with_templates,
+    finished,
+    is_active,
+    pods_ready,
+    start=start,
+    stop=stop,
+)

@@ -1,0 +1,248 @@
+"""Pods of one group, seen as one job: they wait, start and end together, and those that failed are replaced.
+
+All functions take the pods of one group, in the order in which they were created. A pod counts while it may run or did
+succeed; one that failed, or was deleted while it waited, does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from .....model.gates import Gates
+from ....timestamps import parse
+from ... import keys
+from ...objects.wire import Unreadable
+from ...topology_request import AnnotationError, parse_int32
+from .. import marks
+from ..injection import Conflict, Info
+from ..integration import Finished, Sets
+from ..raw import Raw, at, condition, items, mapping
+from ..roles import MAX_POD_SETS
+from ..standing import Standing
+from ..workload_object import (
+    NO_PRIORITY,
+    Metadata,
+    Priority,
+    copied_notes,
+    owner_reference,
+    standing_of,
+    workload_object,
+)
+from .pod import form_of, is_gated, role, start
+
+Pods = Sequence[Raw]
+
+
+def group_name(pod: Raw) -> str:
+    """The group that this pod belongs to; empty if it is alone. A name too long for a label is an annotation."""
+    metadata = mapping(pod, "metadata")
+    return at(metadata, "annotations", keys.POD_GROUP) or at(metadata, "labels", keys.POD_GROUP) or ""
+
+
+def total(pod: Raw) -> int:
+    """How many pods the group has, as this one says it; raises Unreadable if it does not."""
+    said = at(pod, "metadata", "annotations", keys.POD_GROUP_COUNT)
+    try:
+        count = parse_int32(str(said)) if said is not None else None
+    except AnnotationError:
+        count = None
+    if count is None:
+        raise Unreadable(f"failed to extract '{keys.POD_GROUP_COUNT}' annotation")
+    if count < 1:
+        rule = "group total count should be greater than zero"
+        raise Unreadable(f"incorrect annotation value '{keys.POD_GROUP_COUNT}={said}': {rule}")
+    return count
+
+
+def is_terminated(pod: Raw) -> bool:
+    return at(pod, "status", "phase") in ("Succeeded", "Failed")
+
+
+def is_runnable(pod: Raw) -> bool:
+    """It runs, may run one day, or ran with success."""
+    never = at(pod, "metadata", "deletionTimestamp") is not None and bool(items(pod, "spec", "schedulingGates"))
+    return not never and at(pod, "status", "phase") != "Failed"
+
+
+def is_serving(pods: Pods) -> bool:
+    """Its pods are there to answer, not to end."""
+    return _says(pods[0], marks.SERVING, "true")
+
+
+def starts_fast(pods: Pods) -> bool:
+    """Whether the first pod stands for all that are still to come."""
+    return _says(pods[0], keys.FAST_ADMISSION, "true")
+
+
+def gives_up(pods: Pods) -> bool:
+    """Whether failed pods are not replaced, because one of them says so."""
+    return any(_says(pod, marks.RETRIABLE, "false") for pod in pods)
+
+
+def mismatch(pods: Pods) -> str:
+    """What its pods do not agree about, in Kueue's words; "" if they do. Raises Unreadable as `total` does."""
+    first = pods[0]
+    wanted, number = _queue(first), total(first)
+    for pod in pods[1:]:
+        names = f"pods '{_name(first)}' and '{_name(pod)}' has different"
+        if _queue(pod) != wanted:
+            return f"{names} queue names: {wanted}!={_queue(pod)}"
+        if total(pod) != number:
+            return f"{names} '{keys.POD_GROUP_COUNT}' values: {number}!={total(pod)}"
+    return ""
+
+
+def shortage(pods: Pods) -> str:
+    """Why no Workload can be made yet; "" if there are enough pods, or one and it stands for all."""
+    wanted = 1 if starts_fast(pods) else total(pods[0])
+    if sum(map(is_runnable, pods)) < wanted:
+        return f"'{group_name(pods[0])}' group has fewer runnable pods than expected"
+    if len({role(pod) for pod in pods if is_runnable(pod)}) > MAX_POD_SETS:
+        return f"pod group can't include more than {MAX_POD_SETS} roles"
+    return ""
+
+
+def group_sets(pods: Pods) -> Sets:
+    """One pod set a role, sorted by name; the first pod of a role speaks for all of it."""
+    runnable = [pod for pod in pods if is_runnable(pod)]
+    if starts_fast(pods):
+        return (form_of(runnable[0], role(runnable[0]), total(pods[0])),) if runnable else ()
+    first: dict[str, Raw] = {}
+    for pod in runnable:
+        first.setdefault(role(pod), pod)
+    counts = Counter(map(role, runnable))
+    return tuple(form_of(first[name], name, counts[name]) for name in sorted(first))
+
+
+def group_standing(pods: Pods) -> Standing:
+    """What the group says of its place in line: what its first pod says."""
+    return standing_of(pods[0], [form_of(pods[0])])
+
+
+def group_workload(pods: Pods, gates: Gates, priority: Priority = NO_PRIORITY) -> Raw:
+    """Its Workload, named after the group and owned by every pod of it."""
+    standing, metadata = group_standing(pods), mapping(pods[0], "metadata")
+    notes = {**copied_notes(metadata), keys.IS_GROUP: "true"}
+    owners = [owner_reference(pod, controller=False) for pod in pods]
+    made = Metadata(group_name(pods[0]), metadata.get("namespace") or "", {}, notes, owners)
+    return workload_object(made, group_sets(pods), standing.queue, standing.max_seconds, priority, gates)
+
+
+def is_same(pods: Pods, workload: Raw) -> bool:
+    """Whether the group still is what its Workload says: as many pods, and none of a role that it does not know."""
+    wanted = wanted_of(workload)
+    roles = {role(pod) for pod in pods if is_runnable(pod)}
+    return is_of_group(workload) and sum(wanted.values()) == total(pods[0]) and roles <= wanted.keys()
+
+
+def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
+    """One pod of the group with what its role gets, and without the gates that are not needed any more."""
+    name = role(pod)
+    info = next((one for one in infos if one.name == name), None)
+    if info is None:
+        return Conflict(f"invalid podset infos: podSetInfo with the name '{name}' is not found")
+    return start(pod, (), (info,))
+
+
+def wanted_of(workload: Raw) -> dict[str, int]:
+    """How many pods of each role a Workload counts on."""
+    return {one.get("name", ""): one.get("count", 1) for one in items(workload, "spec", "podSets")}
+
+
+def excess(pods: Pods, wanted: Mapping[str, int] | None = None) -> list[Raw]:
+    """Pods that are too many, as they are to be deleted: those that wait go first, the newest of them before others.
+
+    `wanted` is by role, once there is a Workload; before that, the group as a whole says how many it has.
+    """
+    runnable = [pod for pod in pods if is_runnable(pod)]
+    if wanted is None:
+        return _newest(runnable, len(runnable) - total(pods[0]))
+    by_role = _by_role(runnable)
+    return [
+        pod for name, count in wanted.items() for pod in _newest(by_role.get(name, []), _over(by_role, name, count))
+    ]
+
+
+def _over(by_role: Mapping[str, Pods], name: str, count: int) -> int:
+    return len(by_role.get(name, ())) - count
+
+
+def _newest(pods: Pods, count: int) -> list[Raw]:
+    if count <= 0:
+        return []
+    newest = sorted(pods, key=lambda pod: (_created(pod), _name(pod)), reverse=True)
+    return sorted(newest, key=lambda pod: not is_gated(pod))[:count]
+
+
+def missing(pods: Pods, wanted: Mapping[str, int]) -> dict[str, int]:
+    """How many pods of each role have to be replaced; roles that are complete are left out."""
+    there = Counter(role(pod) for pod in pods if is_runnable(pod))
+    return {name: count - there[name] for name, count in wanted.items() if there[name] < count}
+
+
+def replaced(pods: Pods, wanted: Mapping[str, int]) -> list[Raw]:
+    """Failed pods whose place others have taken, the oldest first: nobody has to count them any more."""
+    gaps = missing(pods, wanted)
+    failed = _by_role([pod for pod in pods if not is_runnable(pod)])
+    return [pod for name, group in failed.items() for pod in group[: max(0, len(group) - gaps.get(name, 0))]]
+
+
+def finished(pods: Pods) -> Finished | None:
+    """When as many succeeded as the group has, or when all ended and failed ones are not replaced."""
+    if is_serving(pods):
+        return None
+    succeeded, wanted = sum(at(pod, "status", "phase") == "Succeeded" for pod in pods), total(pods[0])
+    if succeeded == wanted or (gives_up(pods) and all(map(is_terminated, pods))):
+        return Finished(True, f"Pods succeeded: {succeeded}/{wanted}.")
+    return None
+
+
+def is_active(pods: Pods, now: float) -> bool:
+    """Whether any of its pods runs; one whose time to end is over is not waited for."""
+    return any(at(pod, "status", "phase") == "Running" and not _is_overdue(pod, now) for pod in pods)
+
+
+def _is_overdue(pod: Raw, now: float) -> bool:
+    end = at(pod, "metadata", "deletionTimestamp")
+    return end is not None and parse(end) < now
+
+
+def pods_ready(pods: Pods) -> bool:
+    return len(pods) >= total(pods[0]) and all(condition(pod, "Ready") is not None for pod in pods)
+
+
+def reclaimable(pods: Pods) -> dict[str, int]:
+    """Pods that succeeded; pods that serve are replaced even then."""
+    if is_serving(pods):
+        return {}
+    return dict(Counter(role(pod) for pod in pods if at(pod, "status", "phase") == "Succeeded"))
+
+
+def is_of_group(workload: Raw) -> bool:
+    """Whether it was made for a group; another one that happens to have its name is in its way."""
+    return bool(at(workload, "metadata", "annotations", keys.IS_GROUP) == "true")
+
+
+def _by_role(pods: Pods) -> dict[str, list[Raw]]:
+    found: dict[str, list[Raw]] = {}
+    for pod in pods:
+        found.setdefault(role(pod), []).append(pod)
+    return found
+
+
+def _says(pod: Raw, key: str, value: str) -> bool:
+    return bool(at(pod, "metadata", "annotations", key) == value)
+
+
+def _queue(pod: Raw) -> str:
+    return at(pod, "metadata", "labels", keys.QUEUE) or ""
+
+
+def _name(pod: Raw) -> str:
+    return at(pod, "metadata", "name") or ""
+
+
+def _created(pod: Raw) -> float:
+    stamp = at(pod, "metadata", "creationTimestamp")
+    return parse(stamp) if stamp else 0.0

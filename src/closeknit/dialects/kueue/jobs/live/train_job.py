@@ -1,0 +1,95 @@
+"""TrainJob: its pods are counted in the JobSet that it comes to.
+
+What a started job's pods get cannot be put into templates, since these lie in the runtime; it is a patch of the runtime
+that the job carries, in an entry of ours. Trainer takes a change of patches only while the job is suspended and none of
+its Jobs has pods, so a job is stopped in two steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...objects.wire import Unreadable
+from ..injection import Conflict, Info, injected
+from ..integration import Counts, Finished, Integration, Sets, Step, Templates
+from ..raw import Raw, at, condition, each, mapping, number, put, without
+from ..train_job import GROUP, MANAGER, PATCHES, others, rendered, runtime_of
+from . import job_set
+from .job import is_suspended, suspended
+
+
+def render(raw: Raw, runtime: Raw | None) -> Raw:
+    if runtime is None:
+        wanted = runtime_of(raw)
+        raise Unreadable(f'{wanted.kind} "{wanted.name}" not found')
+    return rendered(raw, runtime)
+
+
+def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
+    """With an entry of ours that gives each pod set what of its template may be patched."""
+    jobs = [_patch(name, template) for name, template in templates.items()]
+    entry = {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}}}
+    return put(raw, PATCHES, [*others(raw), entry])
+
+
+def _patch(name: str, template: Raw) -> Raw:
+    metadata = {key: value for key in ("labels", "annotations") if (value := mapping(template, "metadata", key))}
+    parts = ("nodeSelector", "tolerations", "schedulingGates")
+    spec = {key: value for key in parts if (value := at(template, "spec", key))}
+    return {"name": name, "template": {"spec": {"template": {"metadata": metadata, "spec": spec}}}}
+
+
+def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
+    """Tolerations are given whole, since a patch replaces the list; all else is only what is added."""
+    added = {}
+    for one, info in zip(sets, infos, strict=True):
+        template = injected(one.template, info)
+        if isinstance(template, Conflict):
+            return template
+        plain = injected({}, info)
+        assert isinstance(plain, dict)  # there is nothing that it could be in conflict with
+        if info.tolerations:
+            plain = put(plain, ("spec", "tolerations"), template["spec"]["tolerations"])
+        added[one.name] = plain
+    return suspended(with_templates(raw, added, {}), False)
+
+
+def restore(raw: Raw) -> Raw:
+    left = others(raw)
+    return put(raw, PATCHES, left) if left else without(raw, PATCHES)
+
+
+def stop(raw: Raw, restored: Callable[[Raw], Raw]) -> Step | None:
+    if not is_suspended(raw):
+        return Step(suspended(raw, True))
+    is_patched = len(others(raw)) < len(each(raw, *PATCHES))
+    return Step(restored(raw)) if is_patched and not is_active(raw) else None
+
+
+def finished(raw: Raw) -> Finished | None:
+    end = condition(raw, "Complete", "Failed")
+    return None if end is None else Finished(end["type"] == "Complete", end.get("message") or "")
+
+
+def is_active(raw: Raw) -> bool:
+    return any(number(one, "active") for one in each(raw, "status", "jobsStatus"))
+
+
+TRAIN_JOB = Integration(
+    GROUP,
+    "TrainJob",
+    GROUP + "/trainjob",
+    is_suspended,
+    suspended,
+    job_set.pod_sets,
+    with_templates,
+    finished,
+    is_active,
+    job_set.pods_ready,
+    job_set.reclaimable,
+    source=runtime_of,
+    render=render,
+    start=start,
+    restore=restore,
+    stop=stop,
+)

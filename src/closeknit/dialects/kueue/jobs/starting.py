@@ -1,0 +1,64 @@
+"""Starting and stopping a job of any kind: its templates, its counts, its suspend flag, in as few writes as may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .injection import Conflict, Info, injected, restored
+from .integration import Integration, Step
+from .raw import Raw, items, mapping
+
+
+def started(integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None = None) -> Raw | Conflict:
+    """The job with what its pod sets get, running. Infos and pod sets are matched by position."""
+    sets = integration.pod_sets(raw, source)
+    if len(sets) != len(infos):
+        return Conflict(f"invalid podset infos: expecting {len(sets)} podset, got {len(infos)}")
+    notes = integration.notes(raw)
+    full = [_with_notes(info, notes.get(one.name, {})) for one, info in zip(sets, infos, strict=True)]
+    if integration.start is not None:
+        return integration.start(raw, sets, full)
+    templates = {}
+    for one, info in zip(sets, full, strict=True):
+        template = injected(one.template, info)
+        if isinstance(template, Conflict):
+            return template
+        templates[one.name] = template
+    counts = {one.name: info.count for one, info in zip(sets, full, strict=True)}
+    return integration.suspended(integration.with_templates(raw, templates, counts), False)
+
+
+def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None = None) -> Step | None:
+    """The next write on the way to a job that stands still and is as it was submitted; None when it is.
+
+    Without a Workload nobody knows how the job was: it is only suspended.
+    """
+
+    def restore(raw: Raw) -> Raw:
+        return raw if workload is None else as_submitted(integration, raw, workload, source)
+
+    if integration.stop is not None:
+        return integration.stop(raw, restore)
+    return None if integration.is_suspended(raw) else Step(integration.suspended(restore(raw), True))
+
+
+def is_at_rest(integration: Integration, raw: Raw) -> bool:
+    """Suspended, and with no write outstanding on the way there: only such a job may be started, or let go of."""
+    return integration.is_suspended(raw) and stopping(integration, raw, None) is None
+
+
+def as_submitted(integration: Integration, raw: Raw, workload: Raw, source: Raw | None = None) -> Raw:
+    """The job with templates and counts as its Workload has them, matched by position."""
+    if integration.restore is not None:
+        return integration.restore(raw)
+    sets = integration.pod_sets(raw, source)
+    originals = items(workload, "spec", "podSets")
+    pairs = list(zip(sets, originals, strict=False))
+    templates = {one.name: restored(one.template, mapping(original, "template")) for one, original in pairs}
+    counts = {one.name: original.get("count", 1) for one, original in pairs}
+    return integration.with_templates(raw, templates, counts)
+
+
+def _with_notes(info: Info, notes: dict[str, str]) -> Info:
+    return replace(info, annotations={**info.annotations, **notes}) if notes else info

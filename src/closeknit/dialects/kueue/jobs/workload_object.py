@@ -1,0 +1,178 @@
+"""The Workload of a job, as the object that the control plane creates.
+
+It holds the job's templates as they are, save for one thing: of environment variables that are given twice only the
+last value counts, so only that is kept. Priorities are looked up by whoever knows the classes of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ....model.gates import Gates
+from ....model.label_names import is_label_value
+from ...field import Field
+from .. import keys
+from ..objects.versions import V1BETA2
+from ..objects.wire import Unreadable
+from ..topology_request import AnnotationError, build
+from ..validation import is_elastic
+from . import marks
+from .integration import Integration, PodSetForm
+from .names import workload_name
+from .raw import Raw, at, items, mapping
+from .standing import Standing, of_job
+
+
+class Priority(NamedTuple):
+    """Its value, and the class that it comes from: `kind` is WorkloadPriorityClass, PriorityClass or ""."""
+
+    value: int = 0
+    kind: str = ""
+    name: str = ""
+
+
+NO_PRIORITY = Priority()
+_GROUPS = {"WorkloadPriorityClass": "kueue.x-k8s.io", "PriorityClass": "scheduling.k8s.io"}
+
+
+def standing_of(raw: Raw, sets: Iterable[PodSetForm]) -> Standing:
+    """What the job says of its place in line; raises Unreadable if it says it wrongly."""
+    body = Field.root(raw)
+    standing = of_job(body, body, [Field(one.template, _path(raw), body.report) for one in sets])
+    for mistake in body.report.mistakes:
+        raise Unreadable(f"{mistake.field} {mistake.text}")
+    return standing
+
+
+def _path(raw: Raw) -> str:
+    """Training jobs name a class for all of their pods, and are known by where their templates lie."""
+    return "ReplicaSpecs" if any(key.endswith("ReplicaSpecs") for key in mapping(raw, "spec")) else ""
+
+
+def name_for(raw: Raw, integration: Integration, gates: Gates) -> str:
+    """What the Workload of this job is called; those of an elastic job are numbered by its generation."""
+    metadata = mapping(raw, "metadata")
+    extra = str(metadata.get("generation") or 1) if elastic(raw, integration, gates) else ""
+    return workload_name(integration.kind, integration.group, metadata["name"], metadata.get("uid") or "", extra)
+
+
+def elastic(raw: Raw, integration: Integration, gates: Gates) -> bool:
+    return integration.may_be_elastic and is_elastic(mapping(raw, "metadata", "annotations"), gates)
+
+
+def workload_for(
+    raw: Raw,
+    integration: Integration,
+    gates: Gates,
+    priority: Priority = NO_PRIORITY,
+    source: Raw | None = None,
+    queue: str = "",
+    copied_labels: Collection[str] = (),
+) -> Raw:
+    """The Workload to create; raises Unreadable if the job contradicts itself.
+
+    `queue` is that of a job which names none. `copied_labels` are keys of the job's labels that the Workload gets too.
+    """
+    metadata = mapping(raw, "metadata")
+    sets = integration.pod_sets(raw, source)
+    standing = standing_of(raw, sets)
+    notes = copied_notes(metadata)
+    if elastic(raw, integration, gates):
+        notes[keys.ELASTIC] = "true"
+    owner = owner_reference(raw, controller=True)
+    labels = _labels(metadata, copied_labels)
+    made = Metadata(name_for(raw, integration, gates), metadata.get("namespace") or "", labels, notes, [owner])
+    return workload_object(made, sets, standing.queue or queue, standing.max_seconds, priority, gates)
+
+
+class Metadata(NamedTuple):
+    """What a Workload is called and whose it is."""
+
+    name: str
+    namespace: str
+    labels: dict[str, str]
+    notes: dict[str, str]
+    owners: list[Raw]
+
+
+def workload_object(
+    made: Metadata,
+    sets: Iterable[PodSetForm],
+    queue: str,
+    max_seconds: int | None,
+    priority: Priority,
+    gates: Gates,
+) -> Raw:
+    """The object itself, of these parts."""
+    spec: Raw = {"podSets": [pod_set(one, gates) for one in sets]}
+    if queue:
+        spec["queueName"] = queue
+    if priority.kind:
+        spec["priorityClassRef"] = {"group": _GROUPS[priority.kind], "kind": priority.kind, "name": priority.name}
+    spec |= {"priority": priority.value, "active": True}
+    if max_seconds is not None:
+        spec["maximumExecutionTimeSeconds"] = max_seconds
+    metadata: Raw = {"name": made.name, "namespace": made.namespace}
+    if made.labels:
+        metadata["labels"] = made.labels
+    if made.notes:
+        metadata["annotations"] = made.notes
+    metadata |= {"finalizers": [marks.IN_USE], "ownerReferences": made.owners}
+    return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
+
+
+def pod_set(one: PodSetForm, gates: Gates) -> Raw:
+    """As it stands in `spec.podSets`."""
+    wire: Raw = {"name": one.name, "count": one.count, "template": with_last_values(one.template)}
+    if one.least is not None and "PartialAdmission" in gates:
+        wire["minCount"] = one.least
+    if "TopologyAwareScheduling" in gates:
+        try:
+            request = build(one.notes, gates, one.ranks)
+        except AnnotationError as error:
+            raise Unreadable(f"pod set {one.name}: {error}") from error
+        if request is not None:
+            wire["topologyRequest"] = msgspec.to_builtins(request)
+    return wire
+
+
+def owner_reference(raw: Raw, controller: bool) -> Raw:
+    """A reference to this object; a controller is the one object that answers for another."""
+    reference = {"apiVersion": raw["apiVersion"], "kind": raw["kind"]}
+    reference |= {"name": at(raw, "metadata", "name"), "uid": at(raw, "metadata", "uid") or ""}
+    return {**reference, "controller": True, "blockOwnerDeletion": True} if controller else reference
+
+
+def copied_notes(metadata: Raw) -> dict[str, str]:
+    """Annotations of a job that its Workload gets too: what provisioning is to know, who holds it back."""
+    notes = mapping(metadata, "annotations")
+    return {key: value for key, value in notes.items() if key.startswith(marks.PROVISIONING) or key == keys.GATED_BY}
+
+
+def _labels(metadata: Raw, copied: Collection[str]) -> dict[str, str]:
+    labels, uid = mapping(metadata, "labels"), metadata.get("uid") or ""
+    found = {key: labels[key] for key in copied if key in labels}
+    return {**found, keys.JOB_UID: uid} if uid and is_label_value(uid) else found
+
+
+def with_last_values(template: Raw) -> Raw:
+    """The template in which every environment variable is given once: the last value, at the first place."""
+    spec = mapping(template, "spec")
+    changed: dict[str, Any] = {}
+    for key in ("initContainers", "containers"):
+        listed = items(spec, key)
+        if any(_repeats(one.get("env")) for one in listed):
+            changed[key] = [_with_last_values(one) for one in listed]
+    return {**template, "spec": {**spec, **changed}} if changed else template
+
+
+def _repeats(env: list[Raw] | None) -> bool:
+    return bool(env) and len({one.get("name") for one in env or ()}) < len(env or ())
+
+
+def _with_last_values(container: Raw) -> Raw:
+    env = container.get("env")
+    return {**container, "env": list({one.get("name"): one for one in env}.values())} if env else container

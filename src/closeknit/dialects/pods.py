@@ -1,0 +1,96 @@
+"""Pods as reconcilers see them, from the wire: what Kueue's annotations, labels and gate say of a pod is read here.
+
+`core.WirePod` has what placement reads, which is the resources; here they are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..model.pod import Owner, Pod
+from ..model.workload import LONG_AGO
+from . import core
+from .kueue import keys
+from .timestamps import parse
+
+TOPOLOGY_GATE = keys.PREFIX + "topology"
+POD_SET = keys.PREFIX + "podset"
+SLICE_NAME = keys.PREFIX + "workload-slice-name"
+INDEX_OFFSET = keys.PREFIX + "pod-index-offset"
+
+
+class OwnerReference(core.Struct):
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+
+
+class LiveMeta(core.Meta):
+    creation_timestamp: str | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class Gate(core.Struct):
+    name: str | None = None
+
+
+class LiveSpec(core.Struct):
+    node_name: str | None = None
+    node_selector: core.Labels | None = None
+    tolerations: list[core.WireToleration] | None = None
+    scheduling_gates: list[Gate] | None = None
+
+
+class LiveStatus(core.Struct):
+    phase: str | None = None
+    conditions: list[core.Condition] | None = None
+
+
+class LivePod(core.Struct):
+    metadata: LiveMeta | None = None
+    spec: LiveSpec | None = None
+    status: LiveStatus | None = None
+
+
+def pod(raw: dict[str, Any]) -> Pod:
+    """From an object as JSON has it; msgspec.ValidationError if a field is of a wholly wrong type."""
+    return live_pod(msgspec.convert(raw, LivePod))
+
+
+def live_pod(wire: LivePod) -> Pod:
+    meta, spec, status = wire.metadata or LiveMeta(), wire.spec or LiveSpec(), wire.status or LiveStatus()
+    labels, notes = meta.labels or {}, meta.annotations or {}
+    gates = tuple(gate.name or "" for gate in spec.scheduling_gates or ())
+    workload = notes.get(keys.WORKLOAD, "")
+    return Pod(
+        namespace=meta.namespace or "",
+        name=meta.name or "",
+        uid=meta.uid or "",
+        labels=labels,
+        annotations=notes,
+        workload=workload,
+        family=notes.get(SLICE_NAME) or workload,
+        pod_set=labels.get(POD_SET, ""),
+        index_offset=notes.get(INDEX_OFFSET, ""),
+        node=spec.node_name or "",
+        phase=status.phase or "",
+        gates=gates,
+        gated=TOPOLOGY_GATE in gates,
+        selector=spec.node_selector or {},
+        tolerations=core.tolerations(spec.tolerations or ()),
+        deleting=meta.deletion_timestamp is not None,
+        ready=any(one.type == "Ready" and one.status == "True" for one in status.conditions or ()),
+        created=parse(meta.creation_timestamp) if meta.creation_timestamp else LONG_AGO,
+        owner=_controller(meta.owner_references or ()),
+    )
+
+
+def _controller(owners: list[OwnerReference] | tuple[()]) -> Owner | None:
+    for one in owners:
+        if one.controller:
+            return Owner(one.kind or "", one.name or "", one.uid or "", one.api_version or "")
+    return None

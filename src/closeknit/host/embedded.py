@@ -1,0 +1,85 @@
+"""The embedded cluster: a store, stand-ins for what runs around it, and the control plane, driven by one loop.
+
+Time is given from outside. With the real clock this is `closeknit up`; with one that jumps from event to event, hours
+of cluster life pass in seconds, and the same seed gives the same life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from ..cluster import kinds
+from ..cluster.embedded import standins as stand_in
+from ..cluster.embedded.ids import RandomIds
+from ..cluster.embedded.loop import Loop, Participant, Worker
+from ..cluster.embedded.rules import HostRules
+from ..cluster.embedded.rules import Settings as RuleSettings
+from ..cluster.embedded.standins.settings import Settings as Pace
+from ..cluster.embedded.store import Ids, Log, Store
+from ..cluster.kinds import Kind
+from ..cluster.port import Change
+from ..controller.control_plane import ControlPlane
+from ..controller.records import Record
+from ..model.gates import Gates
+from ..model.settings import PodsReady, Settings
+from ..observe.live_jobs import Managed
+
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+"""What every cluster has."""
+
+LAST = (kinds.WORKLOAD, kinds.POD)
+"""Shown after everything that they refer to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`seed` None: ids and run times are drawn anew each time."""
+
+    gates: Gates = field(default_factory=Gates.profile)
+    settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
+    managed: Managed = field(default_factory=Managed)
+    pace: Pace = field(default_factory=Pace)
+    seed: int | None = None
+
+
+class EmbeddedCluster:
+    """Write through `store`, call `run`, and see what became of it."""
+
+    def __init__(
+        self,
+        now: Callable[[], float],
+        options: Options | None = None,
+        log: Log | None = None,
+        keep: Callable[[Record], None] = lambda _: None,
+    ) -> None:
+        options = options or Options()
+        ids: Ids = RandomIds(options.seed)
+        rules = HostRules(RuleSettings(options.gates, all_jobs=options.managed.without_queue))
+        self.now = now
+        self.store = Store(now, ids, rules, log)
+        self.control_plane = ControlPlane(options.gates, options.settings, now, options.managed, keep)
+        around = stand_in.standins(options.pace, Random(options.seed))
+        self.participants: list[Participant] = [self.control_plane, *(Worker(self.store, one) for one in around)]
+        self.loop = Loop(self.store, self.participants)
+
+    def begin(self) -> None:
+        """Show everybody what is there, and make what every cluster has."""
+        for change in self._all():
+            for one in self.participants:
+                one.see(change)
+        self.loop.seen = self.store.version
+        for name in NAMESPACES:
+            if self.store.find(kinds.NAMESPACE, "", name) is None:
+                self.store.create(kinds.NAMESPACE, {"metadata": {"name": name}})
+
+    def _all(self) -> Iterator[Change]:
+        order: list[Kind] = [*(kind for kind in kinds.KINDS if kind not in LAST), *LAST]
+        for kind in order:
+            for raw in list(self.store.all(kind)):
+                yield Change(int(raw["metadata"]["resourceVersion"]), "ADDED", kind, raw)
+
+    def run(self, most: int | None = None) -> float | None:
+        """What is to be done now; says when there is next something to do."""
+        return self.loop.run(self.now(), most)

@@ -1,0 +1,214 @@
+"""Node failure: which workloads have lost a node, so that their pods there need another.
+
+One node is looked at, with every workload that has a place on it or pods that point to it. A node that is gone is lost
+at once. One that is not ready, or has a taint that pods do not tolerate, is lost when its pods have stopped: until
+then it may come back, and they would go on. Pods that wait for such a node can never start and are ended, so that
+their job makes new ones. What becomes of a lost node is the scheduler's business, in its second pass.
+
+    gates TASReplaceNode…      OnPodTermination on            OnPodTermination off
+    not ready                  lost when pods have stopped    lost after 30 s
+    not ready, and …DueToNotReadyOverFixedTime: lost after 30 s, whatever the pods do
+    ready, and …OnNodeTaints:
+      taint not tolerated      lost when pods have stopped    lost at once
+      tolerated for a time     lost when pods have stopped    lost when pods have stopped
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import NamedTuple
+
+from ..decide.status import evicted
+from ..decide.topology import updates_of
+from ..model.event import Event
+from ..model.flavor import Flavor
+from ..model.gates import Gates
+from ..model.node import Node
+from ..model.pod import Pod
+from ..model.shape import HARD_EFFECTS, Taint, Toleration
+from ..model.topology import HOSTNAME
+from ..model.workload import PodSetAssignment, Workload
+from .action import Action, Change, EndPod, Later
+
+BATCH = 0.1
+"""Seconds for which changes to the pods of one node are gathered."""
+
+GRACE = 30.0
+"""Seconds for which a node may be unready before it counts as failed, where pods have no say in it."""
+
+MOST_UNHEALTHY = 8
+"""How many names `unhealthyNodes` holds."""
+
+MANY_FAILED = "Workload eviction triggered due to multiple TAS assigned node failures, including: "
+POD_ENDED = "Pod terminated by Kueue NodeController due to node taint"
+
+
+class Affected(NamedTuple):
+    """A workload, and those of its pods that are on the node or select its host."""
+
+    workload: Workload
+    pods: Sequence[Pod] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """`node` is None when it is gone; `known_as` is then the hostname that it had, if that was not its name."""
+
+    name: str
+    node: Node | None
+    affected: Sequence[Affected]
+    gates: Gates
+    flavors: Mapping[str, Flavor] = field(default_factory=dict)
+    known_as: str = ""
+
+    @property
+    def host(self) -> str:
+        """What assignments and selectors call it."""
+        label = self.node.labels.get(HOSTNAME) if self.node is not None else None
+        return label or self.known_as or self.name
+
+
+class Verdict(NamedTuple):
+    """`ends_waiting`: pods that wait for the node can never start there."""
+
+    lost: bool
+    ends_waiting: bool = False
+
+
+FINE = Verdict(lost=False)
+
+
+def node_failure(view: NodeView, now: float) -> list[Action]:
+    """What a node's condition does to the workloads on it."""
+    if "TASFailedNodeReplacement" not in view.gates:
+        return []
+    node = view.node
+    if node is None or node.ready_since is None:
+        here = (one for one in _alive(view) if any(_pod_sets_on(one.workload, view.host)))
+        return [action for one in here for action in _carried_out(view, one, Verdict(lost=True), now)]
+    unready = 0.0 if node.ready else now - node.ready_since
+    by_pods = "TASReplaceNodeOnPodTermination" in view.gates
+    if not node.ready and unready < GRACE and not by_pods:
+        return [Later(node.ready_since + GRACE)]
+    overdue = unready >= GRACE and "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
+    actions: list[Action] = []
+    for one in _alive(view):
+        actions += _carried_out(view, one, _judged(view, node, one, overdue), now)
+    return actions
+
+
+def _alive(view: NodeView) -> Iterator[Affected]:
+    return (one for one in view.affected if not one.workload.finished and not one.workload.evicted)
+
+
+def _pod_sets_on(workload: Workload, host: str) -> Iterator[PodSetAssignment]:
+    """Its pod sets that have a place on a host; those of whoever is not admitted are no places yet."""
+    admission = workload.status.admission if workload.admitted else None
+    for given in () if admission is None else admission.pod_sets:
+        topology = given.topology
+        if topology is not None and topology.by_host and any(path[-1] == host for path in topology.values):
+            yield given
+
+
+# Has it been lost?
+
+
+def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> Verdict:
+    pod_sets = list(_pod_sets_on(one.workload, view.host))
+    if not pod_sets:
+        return Verdict(lost=False, ends_waiting=True)
+    by_pods = "TASReplaceNodeOnPodTermination" in view.gates
+    stopped = not any(pod.node == view.name and not pod.deleting and not pod.ended for pod in one.pods)
+    if not node.ready:
+        return Verdict(stopped or overdue, ends_waiting=True) if by_pods else Verdict(lost=True)
+    patience = _patience(view, node, one.workload, pod_sets)
+    if patience is Patience.ENDLESS:
+        return FINE
+    if patience is Patience.NONE and not by_pods:
+        return Verdict(lost=True)
+    return Verdict(stopped, ends_waiting=True)
+
+
+class Patience(IntEnum):
+    """How long pods bear the taints of a node."""
+
+    NONE = 0
+    FOR_A_TIME = 1
+    ENDLESS = 2
+
+
+def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable[PodSetAssignment]) -> Patience:
+    """The least of any pod set for any taint that keeps pods off."""
+    hard = [taint for taint in node.taints if taint.effect in HARD_EFFECTS]
+    if not hard or "TASReplaceNodeOnNodeTaints" not in view.gates:
+        return Patience.ENDLESS
+    tolerations = [list(_tolerations(view, workload, given)) for given in pod_sets]
+    return min(_bears(own, taint) for own in tolerations for taint in hard)
+
+
+def _tolerations(view: NodeView, workload: Workload, given: PodSetAssignment) -> Iterator[Toleration]:
+    """Those of the pod template, of its flavors, and what checks that are ready add."""
+    part = workload.part(given.name)
+    if part is not None:
+        yield from part.pod_set.shape.tolerations
+    for name in set(given.flavors.values()) & view.flavors.keys():
+        yield from view.flavors[name].tolerations
+    for update in updates_of(workload, given.name):
+        yield from update.tolerations
+
+
+def _bears(tolerations: Iterable[Toleration], taint: Taint) -> Patience:
+    """Comparing operators are not heeded here, as Kueue does not."""
+    fitting = [one for one in tolerations if one.operator not in ("Gt", "Lt") and one.tolerates(taint)]
+    if not fitting:
+        return Patience.NONE
+    return Patience.ENDLESS if any(one.seconds is None for one in fitting) else Patience.FOR_A_TIME
+
+
+# What follows
+
+
+def _carried_out(view: NodeView, one: Affected, verdict: Verdict, now: float) -> Iterator[Action]:
+    change = _lost(view, one.workload, now) if verdict.lost else _found(view, one.workload)
+    if change is not None:
+        yield change
+        if change.after.evicted:
+            return
+    if verdict.ends_waiting:
+        for pod in one.pods:
+            if _waits_for(pod, view.host):
+                yield _ended(pod)
+
+
+def _lost(view: NodeView, workload: Workload, now: float) -> Change | None:
+    """Listed for the scheduler to replace; a workload that loses more than can be replaced at once has to go."""
+    listed = workload.status.unhealthy
+    names = listed if view.host in listed else (*listed, view.host)
+    most = MOST_UNHEALTHY if "ReplaceSeveralNodes" in view.gates else 1
+    if len(names) > most:
+        after, events = evicted(workload, "NodeFailures", MANY_FAILED + ", ".join(names), now)
+        return Change(workload, after, tuple(events))
+    return None if names is listed else _listing(workload, names)
+
+
+def _found(view: NodeView, workload: Workload) -> Change | None:
+    names = workload.status.unhealthy
+    if view.host not in names:
+        return None
+    return _listing(workload, tuple(name for name in names if name != view.host))
+
+
+def _listing(workload: Workload, names: tuple[str, ...]) -> Change:
+    return Change(workload, replace(workload, status=replace(workload.status, unhealthy=names)))
+
+
+def _waits_for(pod: Pod, host: str) -> bool:
+    """Let go to this host, and still on no node."""
+    return pod.selector.get(HOSTNAME) == host and not pod.node and pod.phase == "Pending" and not pod.gated
+
+
+def _ended(pod: Pod) -> EndPod:
+    told = Event(pod.key, "Normal", "PodTerminatedByKueue", POD_ENDED)
+    return EndPod(pod, "TerminatedByKueue", "UnschedulableOnAssignedNode", POD_ENDED, (told,))

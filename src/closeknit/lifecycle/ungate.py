@@ -1,0 +1,210 @@
+"""Ungating: pods that were held back at creation are let go, each to its place in the assignment of its pod set.
+
+A pod that knows its rank gets the slot of that rank, so that neighbours in rank are neighbours in the tree. That needs
+every pod of the set to agree: ranks that are whole, in range and all different, and pods that went before sitting
+where their ranks say. Else the whole set is filled greedily: what is free in each domain goes to whoever waits.
+
+    a×2 b×1                        ranks 0 1 2 → a a b
+    a×2 b×1, rank 1 sits on b      b is full, so 0 and 2 both go to a
+
+Ungatings that were asked for and not seen yet would be counted as free places, so nothing is done while there are any.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+from ..model.assignment import Assignment
+from ..model.pod import Pod
+from ..model.request import Ranks
+from ..model.shape import whole_number
+from ..model.workload import Admission, PodSetAssignment, Workload
+from .action import Action, GiveUp, Later, Ungate
+
+BATCH = 1.0
+"""Seconds for which changes to the pods of one workload are gathered."""
+
+PENDING = "pending ungate operations"
+BAD_OFFSET = "failed to parse offset annotation"
+
+
+@dataclass(frozen=True, slots=True)
+class UngateView:
+    """`pods` in the order in which they are to be let go; those of others are passed over.
+
+    `under_way` has the uids of pods whose ungating was asked for and has not been seen. `family` is the name that the
+    slices of an elastic workload share; "" for that of the workload itself.
+    """
+
+    workload: Workload
+    pods: Sequence[Pod]
+    under_way: Collection[str] = ()
+    family: str = ""
+
+
+class Span(NamedTuple):
+    """The indexes that pods of a set carry: from `first` on, all below `bound`."""
+
+    first: int
+    bound: int
+
+
+def ungate(view: UngateView, now: float) -> list[Action]:
+    """Which pods may go, and where to."""
+    admission = view.workload.status.admission
+    if admission is None or not view.workload.admitted:
+        return []
+    if view.under_way:
+        return [Later(now + BATCH, PENDING)]
+    actions: list[Action] = []
+    unhealthy = set(view.workload.status.unhealthy)
+    ranks = {part.name: part.pod_set.ranks for part in view.workload.parts}
+    spans = _spans(view.workload, admission)
+    pods = _by_pod_set(view)
+    for given in admission.pod_sets:
+        listed = pods.get(given.name)
+        if given.topology is None or not listed:
+            continue
+        span = _shifted(spans[given.name], listed[0].index_offset)
+        if span is None:
+            return [GiveUp(BAD_OFFSET)]
+        places = _by_rank(listed, ranks.get(given.name, Ranks()), given.count, span, given.topology)
+        placed = _greedily(listed, given.topology) if places is None else zip(listed, places, strict=True)
+        actions += _let_go(placed, given.topology, unhealthy)
+    return actions
+
+
+def _by_pod_set(view: UngateView) -> dict[str, list[Pod]]:
+    """Its pods that have not ended; those that are on their way out still hold their place."""
+    family = view.family or view.workload.name
+    found: dict[str, list[Pod]] = {}
+    for pod in view.pods:
+        if pod.family == family and pod.namespace == view.workload.namespace and not pod.ended:
+            found.setdefault(pod.pod_set, []).append(pod)
+    return found
+
+
+def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: set[str]) -> Iterator[Ungate]:
+    """Whoever would go to a host that failed stays until that has been replaced."""
+    selectors: dict[int, Mapping[str, str]] = {}
+    for pod, domain in placed:
+        path = topology.values[domain]
+        if not pod.gated or (topology.by_host and path[-1] in unhealthy):
+            continue
+        if domain not in selectors:
+            selectors[domain] = dict(zip(topology.levels, path, strict=True))
+        yield Ungate(pod, selectors[domain])
+
+
+# By rank
+
+
+def _spans(workload: Workload, admission: Admission) -> dict[str, Span]:
+    """Of two pod sets in a group the smaller comes first, and the other goes on counting where it ends."""
+    groups: dict[str, list[PodSetAssignment]] = {}
+    for given in admission.pod_sets:
+        part = workload.part(given.name)
+        if part is not None and part.pod_set.group:
+            groups.setdefault(part.pod_set.group, []).append(given)
+    spans = {given.name: Span(0, given.count) for given in admission.pod_sets}
+    for members in groups.values():
+        if len(members) == 2:
+            small, large = sorted(members, key=lambda one: one.count)
+            spans[large.name] = Span(small.count, small.count + large.count)
+    return spans
+
+
+def _shifted(span: Span, offset: str) -> Span | None:
+    """By what the first pod says of itself; None if that is no number."""
+    more = whole_number(offset) if offset else 0
+    return None if more is None else Span(span.first + more, span.bound + more)
+
+
+def _by_rank(pods: Sequence[Pod], ranks: Ranks, count: int, span: Span, topology: Assignment) -> list[int] | None:
+    """The domain of each pod by its rank, as an index; None if a single pod contradicts."""
+    if not ranks.index_label:
+        return None
+    ends = list(accumulate(topology.counts))
+    places: list[int] = []
+    taken: set[int] = set()
+    for pod in pods:
+        rank = _rank(pod, ranks, count, span)
+        if rank is None or rank in taken or not 0 <= rank < min(count, ends[-1] if ends else 0):
+            return None
+        taken.add(rank)
+        domain = bisect_right(ends, rank)
+        if not pod.gated and _sits(pod, topology) != topology.values[domain]:
+            return None
+        places.append(domain)
+    return places
+
+
+def _rank(pod: Pod, ranks: Ranks, count: int, span: Span) -> int | None:
+    """A job of jobs numbers its pods anew in each of them: with 2 of 3 pods each, pod 1 of job 1 has rank 4."""
+    index = _below(pod, ranks.index_label, span.bound)
+    if index is None or not ranks.group_label:
+        return None if index is None else index - span.first
+    groups = ranks.group_count or 0
+    size = count // groups if groups > 0 else 0
+    group = _below(pod, ranks.group_label, groups)
+    return None if group is None or index >= size else index + group * size - span.first
+
+
+def _below(pod: Pod, label: str | None, bound: int) -> int | None:
+    """The number in a label, without a sign, if it is below the bound."""
+    text = pod.labels.get(label or "", "")
+    number = whole_number(text) if text.isdigit() else None
+    return number if number is not None and number < bound else None
+
+
+def _sits(pod: Pod, topology: Assignment) -> tuple[str, ...]:
+    """The domain that a pod was sent to."""
+    return tuple(pod.selector.get(level, "") for level in topology.levels)
+
+
+# Greedily
+
+
+def _greedily(pods: Sequence[Pod], topology: Assignment) -> Iterator[tuple[Pod, int]]:
+    taken = Counter(_sits(pod, topology) for pod in pods if not pod.gated)
+    waiting = (pod for pod in pods if pod.gated)
+    for domain, (path, count) in enumerate(topology.domains):
+        for pod in islice(waiting, max(0, count - taken[path])):
+            yield pod, domain
+
+
+# What was asked for and not seen yet
+
+
+@dataclass(slots=True)
+class Expectations:
+    """Ungatings under way, by workload.
+
+        expect()              observe(): seen without its gate, or gone; or the write failed, or changed nothing
+    ∅ ───────────▶ under way ─────────────────────────────────────────────────────────────────────────────▶ ∅
+    """
+
+    _uids: dict[str, set[str]] = field(default_factory=dict)
+    _workloads: dict[str, str] = field(default_factory=dict)
+
+    def expect(self, workload: str, uids: Iterable[str]) -> None:
+        for uid in uids:
+            self.observe(uid)
+            self._uids.setdefault(workload, set()).add(uid)
+            self._workloads[uid] = workload
+
+    def observe(self, uid: str) -> None:
+        """Pods that nobody waits for are none of its business."""
+        workload = self._workloads.pop(uid, None)
+        if workload is not None:
+            self._uids[workload].discard(uid)
+            if not self._uids[workload]:
+                del self._uids[workload]
+
+    def under_way(self, workload: str) -> frozenset[str]:
+        return frozenset(self._uids.get(workload, ()))

@@ -1,0 +1,42 @@
+"""ProvisioningRequests as they stand, read for the reconciler that made them."""
+
+from __future__ import annotations
+
+from ..cluster.port import Raw
+from ..dialects.kueue.jobs.marks import PROVISIONING
+from ..dialects.kueue.objects.wire import moment
+from ..lifecycle.provisioning import Asked
+from ..model.workload import Condition
+
+CHECK = "closeknit.dev/admission-check"
+"""On a request: the check that it is made for."""
+ATTEMPT = "closeknit.dev/attempt"
+POD_SETS = "closeknit.dev/pod-sets"
+
+
+def asked(raw: Raw) -> Asked:
+    meta, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
+    notes = meta.get("annotations") or {}
+    name: str = meta["name"]
+    attempt = notes.get(ATTEMPT) or name.rpartition("-")[2]
+    return Asked(
+        name,
+        notes.get(CHECK, ""),
+        int(attempt) if attempt.isdigit() else 0,
+        spec.get("provisioningClassName", ""),
+        spec.get("parameters") or {},
+        {one["type"]: _condition(one) for one in status.get("conditions") or ()},
+        status.get("provisioningClassDetails") or {},
+        tuple(filter(None, notes.get(POD_SETS, "").split(","))),
+    )
+
+
+def _condition(raw: Raw) -> Condition:
+    since = moment(raw.get("lastTransitionTime"))
+    return Condition(raw.get("status") == "True", raw.get("reason", ""), raw.get("message", ""), since)
+
+
+def parameters_of(workload: Raw) -> dict[str, str]:
+    """What the job says to whoever provisions."""
+    notes = workload["metadata"].get("annotations") or {}
+    return {key.removeprefix(PROVISIONING): value for key, value in notes.items() if key.startswith(PROVISIONING)}

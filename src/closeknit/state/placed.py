@@ -1,0 +1,152 @@
+"""Pods that were placed here, and which of them no holding covers any more.
+
+A pod's room is held by its workload, not by the pod; that is why Kueue does not count such pods at all. But a workload
+may lose its place, or get another, while its pods still run out their grace period. So every such pod is compared
+with what its workload holds: as many pods of a pod set as are assigned to a leaf are covered there, and the others
+drain. Only pods of the workload, or on the node, that a change is about are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..model.node import Node
+from ..model.resources import Resources
+from ..model.topology import Path
+from .mirror import OtherPod, Usage
+
+Slot = tuple[str, Path]
+"""A pod set, and the leaf that its assignment names; no leaf where it names none."""
+
+
+class PlacedPod(NamedTuple):
+    """A pod that is bound, has not ended, and was placed by topology. `workload` is the key of the one it is of.
+
+    `terminating`: it was told to go. Only a workload that is itself on its way out still covers such a pod; any other
+    will fill its place again.
+    """
+
+    workload: str
+    pod_set: str
+    node: str
+    requests: Resources
+    terminating: bool = False
+
+
+@dataclass(slots=True)
+class _Crew:
+    """The pods of one workload by slot, and how many the workload holds a place for."""
+
+    places: tuple[Usage, ...] = ()
+    evicted: bool = False
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    held: dict[Slot, int] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    pods: dict[Slot, set[str]] = field(default_factory=dict)
+
+
+class Placed:
+    """`draining` are the pods that nobody covers. Every change returns those that joined them or left them."""
+
+    def __init__(self, node_of: Callable[[str], Node | None]) -> None:
+        self.draining: dict[str, OtherPod] = {}
+        self._node_of = node_of
+        self._pods: dict[str, PlacedPod] = {}
+        self._crews: dict[str, _Crew] = {}
+        self._on_node: dict[str, set[str]] = {}
+
+    def put(self, key: str, pod: PlacedPod) -> set[str]:
+        """A pod as it is now; what its workload holds has to be told next if this is its first."""
+        changed = self.drop(key)
+        crew = self._crews.setdefault(pod.workload, _Crew())
+        self._pods[key] = pod
+        self._on_node.setdefault(pod.node, set()).add(key)
+        slot = self._seat(crew, key)
+        if crew.held.get(slot):
+            return changed | self._count(crew, [slot])
+        self.draining[key] = OtherPod(pod.node, pod.requests)
+        return changed | {key}
+
+    def drop(self, key: str) -> set[str]:
+        pod = self._pods.get(key)
+        if pod is None:
+            return set()
+        crew = self._crews[pod.workload]
+        slot = self._unseat(crew, key)
+        del self._pods[key]
+        self._on_node[pod.node].discard(key)
+        if not self._on_node[pod.node]:
+            del self._on_node[pod.node]
+        if not crew.slots:
+            del self._crews[pod.workload]
+        if self.draining.pop(key, None) is not None:
+            return {key}
+        return self._count(crew, [slot])
+
+    def cover(self, workload: str, places: tuple[Usage, ...], evicted: bool) -> set[str]:
+        """What a workload holds from now on; no places if it holds nothing."""
+        crew = self._crews.get(workload)
+        if crew is None or (crew.places == places and crew.evicted == evicted):
+            return set()
+        crew.places, crew.evicted = places, evicted
+        crew.levels = {one.pod_set: one.assignment.levels for one in places}
+        crew.held = _held(places)
+        for key in list(crew.slots):
+            self._unseat(crew, key)
+            self._seat(crew, key)
+        return self._count(crew, crew.pods)
+
+    def look_at(self, node: str) -> set[str]:
+        """A node came, went, or has other labels: its pods may be on other leaves than before."""
+        changed: set[str] = set()
+        for key in sorted(self._on_node.get(node, ())):
+            crew = self._crews[self._pods[key].workload]
+            before = self._unseat(crew, key)
+            changed |= self._count(crew, [before, self._seat(crew, key)])
+        return changed
+
+    def _seat(self, crew: _Crew, key: str) -> Slot:
+        pod = self._pods[key]
+        node, levels = self._node_of(pod.node), crew.levels.get(pod.pod_set, ())
+        known = node is not None and all(level in node.labels for level in levels)
+        slot = pod.pod_set, tuple(node.labels[level] for level in levels) if node is not None and known else ()
+        crew.slots[key] = slot
+        crew.pods.setdefault(slot, set()).add(key)
+        return slot
+
+    def _unseat(self, crew: _Crew, key: str) -> Slot:
+        slot = crew.slots.pop(key)
+        crew.pods[slot].discard(key)
+        if not crew.pods[slot]:
+            del crew.pods[slot]
+        return slot
+
+    def _count(self, crew: _Crew, slots: Iterable[Slot]) -> set[str]:
+        """Who of these slots drains. The first by name are covered, so that equal clusters give equal answers."""
+        changed: set[str] = set()
+        for slot in slots:
+            left = crew.held.get(slot, 0)
+            for key in sorted(crew.pods.get(slot, ())):
+                pod = self._pods[key]
+                covered = left > 0 and (crew.evicted or not pod.terminating)
+                left -= covered
+                if covered and self.draining.pop(key, None) is not None:
+                    changed.add(key)
+                elif not covered and key not in self.draining:
+                    self.draining[key] = OtherPod(pod.node, pod.requests)
+                    changed.add(key)
+        return changed
+
+
+def _held(places: Iterable[Usage]) -> dict[Slot, int]:
+    """How many pods each slot has a place for; flavors that both hold a pod set hold it once."""
+    held: dict[Slot, int] = {}
+    for one in places:
+        counts: dict[Slot, int] = {}
+        for path, count in one.assignment.domains:
+            slot = one.pod_set, path
+            counts[slot] = counts.get(slot, 0) + count
+        held.update(counts)
+    return held

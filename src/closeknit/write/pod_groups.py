@@ -1,0 +1,39 @@
+"""Writes to the pods of a group: started, sent away, let go; and its Workload, owned by all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..cluster.kinds import POD, WORKLOAD
+from ..cluster.port import Delete, Raw, Update, Write, key_of
+from ..dialects import timestamps
+from ..dialects.kueue.jobs.live.pod import doomed, is_gated, let_go
+from ..dialects.kueue.jobs.live.pod_groups import is_terminated
+from ..dialects.kueue.jobs.workload_object import owner_reference
+
+
+def sent_away(pods: Sequence[Raw], reason: str, message: str, now: float) -> Iterator[Write]:
+    """Pods past the gate are told why, and deleted; those behind it stay and wait."""
+    for pod in pods:
+        if not is_gated(pod) and not is_terminated(pod) and "deletionTimestamp" not in pod["metadata"]:
+            marked = doomed(pod, reason, message, timestamps.stamp(now))
+            yield Update(POD, {**marked, "metadata": {**marked["metadata"], "resourceVersion": ""}}, "status")
+            yield Delete(key_of(POD, pod), pod["metadata"]["uid"])
+
+
+def freed(pods: Sequence[Raw]) -> Iterator[Write]:
+    """Without our finalizer, where they have it."""
+    for pod in pods:
+        loose = let_go(pod)
+        if loose["metadata"].get("finalizers") != pod["metadata"].get("finalizers"):
+            yield Update(POD, loose)
+
+
+def owned(workload: Raw, pods: Sequence[Raw]) -> Write | None:
+    """The Workload with every pod of its group as an owner; None if it has them."""
+    owners = workload["metadata"].get("ownerReferences") or []
+    there = {one["uid"] for one in owners}
+    added = [owner_reference(pod, controller=False) for pod in pods if pod["metadata"]["uid"] not in there]
+    if not added:
+        return None
+    return Update(WORKLOAD, {**workload, "metadata": {**workload["metadata"], "ownerReferences": [*owners, *added]}})

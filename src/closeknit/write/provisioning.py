@@ -1,0 +1,126 @@
+"""A ProvisioningRequest and the PodTemplates that it refers to: the pods of a workload as they would run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..cluster.kinds import POD_TEMPLATE, PROVISIONING_REQUEST
+from ..cluster.port import Create, Raw, Write
+from ..dialects.kueue.jobs.injection import Info, injected
+from ..dialects.kueue.jobs.workload_object import owner_reference
+from ..dialects.kueue.keys import PREFIX
+from ..lifecycle.action import Ask
+from ..lifecycle.provisioning import needed, shortened
+from ..model.provisioning import IDENTICAL_REQUIREMENTS, IDENTICAL_TEMPLATES
+from ..model.workload import Part
+from ..observe.provisioning import ATTEMPT, CHECK, POD_SETS
+
+MANAGED = PREFIX + "managed"
+
+
+@dataclass(slots=True)
+class _Set:
+    part: Part
+    count: int
+    template: Raw
+    merged: list[str] = field(default_factory=list)
+
+
+def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mapping[str, str]) -> Iterator[Write]:
+    """The templates first, so that the request never refers to nothing."""
+    namespace = workload["metadata"]["namespace"]
+    owner = owner_reference(workload, controller=True)
+    sets = _merged(list(_sets(action, workload, infos)), action.config.merge)
+    for one in sets:
+        meta = {
+            "name": shortened(f"ppt-{action.name}-{one.part.name}"),
+            "namespace": namespace,
+            "labels": {MANAGED: "true"},
+            "ownerReferences": [owner],
+        }
+        yield Create(
+            POD_TEMPLATE, {"apiVersion": "v1", "kind": "PodTemplate", "metadata": meta, "template": one.template}
+        )
+    spec: Raw = {
+        "provisioningClassName": action.config.class_name,
+        "podSets": [
+            {"podTemplateRef": {"name": shortened(f"ppt-{action.name}-{one.part.name}")}, "count": one.count}
+            for one in sets
+        ],
+    }
+    wanted = {**action.config.parameters, **parameters}
+    if wanted:
+        spec["parameters"] = wanted
+    notes = {
+        CHECK: action.check,
+        ATTEMPT: str(_attempt(action)),
+        POD_SETS: ",".join(one.part.name for one in sets),
+    }
+    meta = {
+        "name": action.name,
+        "namespace": namespace,
+        "labels": {MANAGED: "true"},
+        "annotations": notes,
+        "ownerReferences": [owner],
+    }
+    kind = PROVISIONING_REQUEST
+    yield Create(kind, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, "spec": spec})
+
+
+def _attempt(action: Ask) -> int:
+    check = next(one for one in action.workload.status.checks if one.name == action.check)
+    return check.retries + 1
+
+
+def _sets(action: Ask, workload: Raw, infos: Sequence[Info]) -> Iterator[_Set]:
+    """The pods of each set with what its flavors add, limits standing in for requests that are not there."""
+    templates = {one.get("name", "main"): one["template"] for one in workload["spec"]["podSets"]}
+    by_name = {info.name: info for info in infos}
+    for part in needed(action.workload, action.config):
+        info = by_name[part.name]
+        template = injected(templates[part.name], info)
+        template = template if isinstance(template, dict) else templates[part.name]
+        yield _Set(part, info.count, _with_requests(template))
+
+
+def _with_requests(template: Raw) -> Raw:
+    spec = dict(template["spec"])
+    for key in ("initContainers", "containers"):
+        if spec.get(key):
+            spec[key] = [_filled(one) for one in spec[key]]
+    return {**template, "spec": spec}
+
+
+def _filled(container: Raw) -> Raw:
+    resources = container.get("resources") or {}
+    limits = resources.get("limits")
+    if not limits:
+        return container
+    return {**container, "resources": {**resources, "requests": {**limits, **(resources.get("requests") or {})}}}
+
+
+def _merged(sets: list[_Set], policy: str | None) -> list[_Set]:
+    """Sets that cannot be told apart count as one, under the name of the first."""
+    kept: list[_Set] = []
+    for one in sets:
+        twin = next((other for other in kept if _alike(one, other, policy)), None)
+        if twin is None:
+            kept.append(one)
+        else:
+            twin.count += one.count
+    return kept
+
+
+def _alike(one: _Set, other: _Set, policy: str | None) -> bool:
+    if policy == IDENTICAL_TEMPLATES:
+        return _plain(one.template) == _plain(other.template)
+    return policy == IDENTICAL_REQUIREMENTS and one.part.pod_set.shape == other.part.pod_set.shape
+
+
+def _plain(template: Raw) -> Raw:
+    """Without the name of its own pod set, which tells every two apart."""
+    labels = {
+        key: value for key, value in (template["metadata"].get("labels") or {}).items() if key != PREFIX + "podset"
+    }
+    return {**template, "metadata": {**template["metadata"], "labels": labels}}

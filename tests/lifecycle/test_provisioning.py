@@ -1,0 +1,142 @@
+"""Asking for machines: one request for each check, and what its conditions make of the check."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit.lifecycle.action import Action, Ask, Withdraw
+from closeknit.lifecycle.provisioning import Asked, ProvisioningView, provisioning, request_name
+from closeknit.model.gates import Gates
+from closeknit.model.provisioning import ProvisioningConfig, Retry
+from closeknit.model.request import PodSet
+from closeknit.model.shape import Shape
+from closeknit.model.workload import Check, Condition, Container, Part, PodSetUpdate, Workload
+from lifecycle.shapes import NOW, admitted, changed, events, evicted, pending, reserved, with_conditions, with_status
+
+KUEUE = Gates.profile("kueue")
+CONFIG = ProvisioningConfig("cfg", "class", {"a": "1"}, retry=Retry(2, 60, 100))
+GPU = Part(
+    PodSet("main", 3, Shape.of({"cpu": 1000})), {"cpu": 1000}, containers=(Container({"cpu": 1000}, {"gpu": 1}),)
+)
+
+
+def waiting(state: Any = "Pending", retries: int = 0, of: Workload | None = None) -> Workload:
+    workload = replace(of or reserved(), parts=(GPU,))
+    return with_status(workload, checks=(Check("check", state, "", 900.0, retries=retries), Check("other")))
+
+
+def request(attempt: int = 1, *kinds: str, **other: Any) -> Asked:
+    conditions = {kind: Condition(True, kind, f"it is {kind}") for kind in kinds}
+    return Asked(f"wl-check-{attempt}", "check", attempt, "class", {"a": "1"}, conditions, **other)
+
+
+def life(workload: Workload, *asked: Asked, config: ProvisioningConfig | None = CONFIG, **other: Any) -> list[Action]:
+    return provisioning(ProvisioningView(workload, {"check": config}, asked, other.pop("gates", KUEUE), **other), NOW)
+
+
+def state(actions: list[Action]) -> tuple[str, str]:
+    check = changed(actions).status.checks[0]
+    return check.state, check.message
+
+
+def test_a_workload_with_quota_asks_once() -> None:
+    assert life(waiting()) == [Ask(waiting(), "check", "wl-check-1", CONFIG)]
+    assert life(waiting(), request()) == []
+
+
+def test_a_workload_without_quota_asks_for_nothing() -> None:
+    assert life(with_status(pending(), checks=(Check("check"),))) == []
+
+
+def test_attempts_are_numbered_by_the_retries_of_the_check() -> None:
+    assert life(waiting(retries=2), request(2)) == [
+        Withdraw(waiting(retries=2), "wl-check-2"),
+        Ask(waiting(retries=2), "check", "wl-check-3", CONFIG),
+    ]
+
+
+def test_a_long_name_is_cut_with_a_hash_of_the_whole() -> None:
+    name = request_name("w" * 250, "check", 1)
+    assert name.startswith("w" * 247 + "-")
+    assert len(name) == 253
+
+
+def test_a_check_without_its_configuration_waits() -> None:
+    assert state(life(waiting(), config=None)) == ("Pending", "the check is not active")
+
+
+def test_no_machines_are_needed_for_pods_that_mention_no_managed_resource() -> None:
+    tpus, gpus = replace(CONFIG, managed=("tpu",)), replace(CONFIG, managed=("gpu",))
+    assert state(life(waiting(), config=tpus)) == ("Ready", "the provisioning request is not needed")
+    assert [type(one) for one in life(waiting(), config=gpus)] == [Ask]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("Accepted",), None),
+        (("Accepted", "Provisioned"), ("Ready", "it is Provisioned")),
+        (("Failed", "Provisioned"), ("Retry", "Retrying after failure: it is Failed")),
+        (("CapacityRevoked", "Provisioned"), ("Rejected", "it is CapacityRevoked")),
+        (("BookingExpired", "Provisioned"), ("Retry", "Retrying after booking expired: it is BookingExpired")),
+    ],
+)
+def test_the_first_condition_that_counts_decides(kinds: tuple[str, ...], expected: tuple[str, str] | None) -> None:
+    actions = life(waiting(), request(1, *kinds))
+    assert (state(actions) if actions else None) == expected
+
+
+def test_when_machines_are_expected_is_told_while_waiting() -> None:
+    soon = Condition(False, "ETA", "in 5 minutes")
+    asked = replace(request(1, "Accepted"), conditions={**request(1, "Accepted").conditions, "Provisioned": soon})
+    assert state(life(waiting(), asked)) == ("Pending", "in 5 minutes")
+
+
+def test_pods_are_told_which_request_they_consume_and_where_its_machines_are() -> None:
+    config = replace(CONFIG, selector={"pool": "PoolName"})
+    actions = life(waiting(), request(1, "Provisioned", details={"PoolName": "p7"}), config=config)
+    notes = {
+        "autoscaling.x-k8s.io/consume-provisioning-request": "wl-check-1",
+        "autoscaling.x-k8s.io/provisioning-class-name": "class",
+    }
+    check = changed(actions).status.checks[0]
+    assert check.updates == (PodSetUpdate("main", annotations=notes, selector={"pool": "p7"}),)
+    assert check.since == NOW
+    assert [reason for reason, _ in events(actions)] == ["AdmissionCheckUpdated"]
+
+
+@pytest.mark.parametrize(("retries", "expected"), [(0, 60), (1, 100)])
+def test_the_wait_before_another_attempt_doubles_up_to_a_limit(retries: int, expected: int) -> None:
+    actions = life(waiting(retries=retries), request(retries + 1, "Failed"))
+    assert changed(actions).status.checks[0].requeue_after == expected
+
+
+def test_after_the_last_attempt_the_workload_is_rejected() -> None:
+    assert state(life(waiting(retries=2), request(3, "Failed"))) == ("Rejected", "it is Failed")
+
+
+def test_a_booking_that_expires_means_nothing_to_who_runs() -> None:
+    running = waiting("Ready", of=admitted())
+    kept = life(running, request(1, "BookingExpired", "Provisioned"))
+    assert state(kept) == ("Ready", "it is Provisioned")
+
+
+def test_capacity_that_is_taken_away_ends_even_who_runs() -> None:
+    assert state(life(waiting("Ready", of=admitted()), request(1, "CapacityRevoked")))[0] == "Rejected"
+
+
+def test_a_request_that_is_not_as_wanted_is_made_anew() -> None:
+    assert life(waiting(), replace(request(), class_name="old")) == [Withdraw(waiting(), "wl-check-1")]
+    assert life(waiting(), request(), parameters={"b": "2"}) == [Withdraw(waiting(), "wl-check-1")]
+
+
+def test_requests_go_with_the_workload() -> None:
+    done = with_conditions(waiting(of=admitted()), Finished=(True, "Succeeded", 900.0))
+    assert life(done, request()) == [Withdraw(done, "wl-check-1")]
+    gone = waiting(of=evicted("Preempted"))
+    assert life(gone, request()) == [Withdraw(gone, "wl-check-1")]
+    keep = Gates.profile("kueue", {"CleanupProvisioningRequestsOnEviction": False})
+    assert life(gone, request(), gates=keep) == []

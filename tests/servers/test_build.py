@@ -1,0 +1,59 @@
+"""The recipe without its long part: what is written for Go to build, and where the result goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from servers.build import binary, cache, module_file
+from servers.versions import SERVERS, Module
+
+HOME = """module example.com/server
+
+go 1.26.0
+
+toolchain go1.26.1
+
+require example.com/part v0.0.0
+
+replace example.com/part => ./staging/src/example.com/part
+
+replace (
+\texample.com/other => ../other
+\texample.com/never => ./FORBIDDEN_DEPENDENCY
+)
+"""
+
+
+def test_folders_beside_the_module_become_published_versions() -> None:
+    text = module_file(HOME, Module("example.com/server", "v1.2.3", siblings="v0.2.3"))
+    assert "replace example.com/part => example.com/part v0.2.3\n" in text
+    assert "\texample.com/other => example.com/other v0.2.3\n" in text
+    assert "FORBIDDEN" not in text
+
+
+def test_the_module_is_required_under_another_modules_name() -> None:
+    text = module_file(HOME, Module("example.com/server", "v1.2.3", siblings="v0.2.3"))
+    assert text.startswith("module servers\n")
+    assert text.endswith("require example.com/server v1.2.3\n")
+    assert "toolchain" not in text
+
+
+def test_a_binary_is_named_by_program_and_version() -> None:
+    assert SERVERS["kube-apiserver"].file == "kube-apiserver-1.36.3"
+    assert SERVERS["etcd"].file == "etcd-3.6.8"
+
+
+def test_a_finished_binary_is_used_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLOSEKNIT_CACHE", str(tmp_path))
+    folder = tmp_path / "closeknit" / "servers"
+    folder.mkdir(parents=True)
+    (folder / "etcd-3.6.8").write_bytes(b"")
+    assert binary("etcd") == folder / "etcd-3.6.8"
+
+
+def test_the_cache_is_outside_the_work_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CLOSEKNIT_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache() == tmp_path / "closeknit" / "servers"

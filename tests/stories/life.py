@@ -1,0 +1,227 @@
+"""A story told: steps carried out on an embedded cluster whose clock jumps from event to event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from closeknit.cluster import kinds
+from closeknit.cluster.embedded.store import Options as WriteOptions
+from closeknit.cluster.errors import Refused
+from closeknit.cluster.kinds import Kind, kind_of
+from closeknit.cluster.port import Key
+from closeknit.host.embedded import EmbeddedCluster, Options
+
+from . import objects
+from .invariants import Broken, Invariants, condition
+from .steps import QUEUES, Step
+
+Raw = dict[str, Any]
+START = 1_800_000_000.0
+MOST_TURNS = 20_000
+"""So many steps of the loop at one moment are a sign that it never ends."""
+CLIENT = WriteOptions(trusted=False)
+
+
+class Life:
+    """One cluster from its beginning to the end of a story."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.clock = START
+        self.seed = seed
+        self.cluster = self._cluster()
+        self.cluster.begin()
+        for raw in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}, *objects.data_centre()):
+            self.create(raw)
+        self.settle()
+
+    def _cluster(self) -> EmbeddedCluster:
+        cluster = EmbeddedCluster(lambda: self.clock, Options(seed=self.seed))
+        self.invariants = Invariants(cluster.store)
+        cluster.participants.append(self.invariants)
+        cluster.loop.participants.append(self.invariants)
+        return cluster
+
+    # Writing as a user would
+
+    def create(self, raw: Raw) -> None:
+        kind = kind_of(raw["apiVersion"], raw["kind"])
+        assert kind is not None
+        try:
+            self.cluster.store.create(kind, raw, CLIENT)
+        except Refused as refused:
+            if refused.code not in (403, 409):
+                raise Broken(
+                    f"creating {raw['kind']} {raw['metadata']['name']} was refused: {refused.message}"
+                ) from None
+
+    def patch(self, kind: Kind, namespace: str, name: str, body: Raw) -> None:
+        if self.cluster.store.find(kind, namespace, name) is not None:
+            self.cluster.store.patch(Key(kind, namespace, name), body, options=CLIENT)
+
+    def delete(self, kind: Kind, namespace: str, name: str) -> None:
+        if self.cluster.store.find(kind, namespace, name) is not None:
+            self.cluster.store.delete(Key(kind, namespace, name), options=CLIENT)
+
+    # Time
+
+    def settle(self) -> float | None:
+        """Everything that is to be done at this moment."""
+        steps = self.cluster.loop.steps
+        due = self.cluster.run(MOST_TURNS)
+        if due is not None and due <= self.clock:
+            raise Broken(f"the loop does not come to rest: {self.cluster.loop.steps - steps} steps at one moment")
+        return due
+
+    def advance(self, seconds: float) -> None:
+        end = self.clock + seconds
+        while (due := self.settle()) is not None and due <= end:
+            self.clock = max(self.clock, due)
+        self.clock = end
+        self.settle()
+
+    # Steps
+
+    def tell(self, step: Step) -> None:
+        action: Callable[..., None] = getattr(self, f"_{step.what}")
+        action(**step.facts)
+        self.settle()
+        self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
+
+    def _submit(self, **facts: Any) -> None:
+        for raw in objects.submitted(facts):
+            self.create(raw)
+
+    def _advance(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def _jump(self, seconds: float) -> None:
+        self.clock += seconds
+
+    def _delete(self, name: str) -> None:
+        for kind in (kinds.JOB, kinds.JOB_SET, kinds.POD):
+            self.delete(kind, "default", name)
+        for pod in list(self.cluster.store.all(kinds.POD, "default")):
+            if (pod["metadata"].get("labels") or {}).get("kueue.x-k8s.io/pod-group-name") == name:
+                self.delete(kinds.POD, "default", pod["metadata"]["name"])
+
+    def _fail(self, node: str) -> None:
+        self.patch(kinds.NODE, "", node, {"metadata": {"annotations": {"closeknit.dev/failed": "true"}}})
+
+    def _recover(self, node: str) -> None:
+        self.patch(kinds.NODE, "", node, {"metadata": {"annotations": {"closeknit.dev/failed": None}}})
+
+    def _remove_node(self, node: str) -> None:
+        self.delete(kinds.NODE, "", node)
+
+    def _add_node(self, node: str, rack: str) -> None:
+        self.create(objects.node(node, rack))
+
+    def _cordon(self, node: str) -> None:
+        self.patch(kinds.NODE, "", node, {"spec": {"unschedulable": True}})
+
+    def _uncordon(self, node: str) -> None:
+        self.patch(kinds.NODE, "", node, {"spec": {"unschedulable": None}})
+
+    def _taint(self, node: str, effect: str) -> None:
+        self._set_taint(node, [{"key": "broken", "effect": effect}])
+
+    def _untaint(self, node: str) -> None:
+        self._set_taint(node, [])
+
+    def _set_taint(self, node: str, wanted: list[Raw]) -> None:
+        raw = self.cluster.store.find(kinds.NODE, "", node)
+        if raw is not None:
+            others = [one for one in (raw.get("spec") or {}).get("taints") or () if one["key"] != "broken"]
+            self.patch(kinds.NODE, "", node, {"spec": {"taints": [*others, *wanted]}})
+
+    def _stop_queue(self, queue: str, policy: str) -> None:
+        self.patch(kinds.CLUSTER_QUEUE, "", queue, {"spec": {"stopPolicy": policy}})
+
+    def _resume_queue(self, queue: str) -> None:
+        self.patch(kinds.CLUSTER_QUEUE, "", queue, {"spec": {"stopPolicy": "None"}})
+
+    def _quota(self, queue: str, cpu: int) -> None:
+        groups = objects.cluster_queue(queue, cpu)["spec"]["resourceGroups"]
+        self.patch(kinds.CLUSTER_QUEUE, "", queue, {"spec": {"resourceGroups": groups}})
+
+    def _deactivate(self, name: str) -> None:
+        self._set_active(name, False)
+
+    def _activate(self, name: str) -> None:
+        self._set_active(name, True)
+
+    def _set_active(self, name: str, active: bool) -> None:
+        for workload in list(self.cluster.store.all(kinds.WORKLOAD, "default")):
+            owners = workload["metadata"].get("ownerReferences") or ()
+            if any(one["name"] == name for one in owners) or workload["metadata"]["name"] == name:
+                self.patch(kinds.WORKLOAD, "default", workload["metadata"]["name"], {"spec": {"active": active}})
+
+    def _other_pod(self, **facts: Any) -> None:
+        if self.cluster.store.find(kinds.NODE, "", facts["node"]) is not None:
+            self.create(objects.other_pod(facts))
+
+    def _remove_other_pod(self, name: str) -> None:
+        self.delete(kinds.POD, "other", name)
+
+    def _daemon_set(self, name: str, there: bool) -> None:
+        if there:
+            self.create(objects.daemon_set(name))
+        else:
+            self.delete(kinds.DAEMON_SET, "other", name)
+
+    def _restart(self) -> None:
+        """All that is kept is the objects; what the control plane knows has to come out the same."""
+        before, old = self._state(), self.cluster.store
+        self.cluster = self._cluster()
+        for kind in kinds.KINDS:
+            for raw in old.all(kind):
+                self.cluster.store.restore(kind, raw)
+        self.cluster.store.resume(old.version)
+        self.cluster.begin()
+        after = self._state()
+        if before != after:
+            raise Broken(f"before the restart it knew {before}, after it {after}")
+
+    def _state(self) -> dict[str, Any]:
+        known = self.cluster.control_plane.known
+        free = {
+            flavor: dict(zip(mirror.snapshot.resources, mirror.snapshot.remaining.tolist(), strict=True))
+            for flavor, mirror in known.world.mirrors.items()
+        }
+        return {
+            "holdings": {key: (one.queue, one.usage) for key, one in sorted(known.world.ledger.holdings.items())},
+            "waiting": sorted([*known.scheduler.lines.line_of, *known.scheduler.lines.homeless]),
+            "quota": {name: dict(sorted(node.usage.items())) for name, node in known.world.tree.queues.items()},
+            "free": free,
+        }
+
+    # The end
+
+    def heal(self) -> None:
+        """Everything is put right, and enough time passes: then every job that can end has ended."""
+        store = self.cluster.store
+        for node in [raw["metadata"]["name"] for raw in store.all(kinds.NODE)]:
+            self._recover(node)
+            self._uncordon(node)
+            self._untaint(node)
+        for number in range(16):
+            name = f"n{number:02d}"
+            if store.find(kinds.NODE, "", name) is None:
+                self.create(objects.node(name, f"r{number // 4}"))
+        for queue in QUEUES:
+            self._resume_queue(queue)
+            self._quota(queue, 64)
+        for pod in list(store.all(kinds.POD, "other")):
+            self.delete(kinds.POD, "other", pod["metadata"]["name"])
+        for workload in list(store.all(kinds.WORKLOAD)):
+            self.patch(kinds.WORKLOAD, "default", workload["metadata"]["name"], {"spec": {"active": True}})
+        self.advance(4 * 3600)
+        self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
+        for workload in self.cluster.store.all(kinds.WORKLOAD):
+            if not condition(workload, "Finished"):
+                said = [
+                    f"{one['type']}={one['status']} {one['reason']}: {one['message']}"
+                    for one in (workload.get("status") or {}).get("conditions") or ()
+                ]
+                raise Broken(f"{workload['metadata']['name']} never ended: {said}")

@@ -1,0 +1,68 @@
+"""Telling stories, finding the ones that break a rule, and making those short."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from .life import Life
+from .steps import Drawer, Step
+
+
+class Outcome(NamedTuple):
+    """`at` is the step that broke a rule; None if none did."""
+
+    at: int | None = None
+    why: str = ""
+    decisions: int = 0
+
+
+def story_of(seed: int, length: int | None = None) -> list[Step]:
+    length = Random(f"length {seed}").randint(50, 200) if length is None else length
+    return Drawer(seed).story(length)
+
+
+def tell(story: Sequence[Step], seed: int = 0) -> Outcome:
+    life, at = Life(seed), 0
+    try:
+        for step in story:
+            life.tell(step)
+            at += 1
+        life.heal()
+    except Exception as error:  # whatever goes wrong breaks a rule
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return Outcome(at, f"{type(error).__name__}: {error} ({where.name})", life.invariants.decisions)
+    return Outcome(decisions=life.invariants.decisions)
+
+
+def shortened(story: Sequence[Step], why: str, seed: int = 0, patience: int = 400) -> list[Step]:
+    """A shorter story that breaks the same rule: chunks are left out as long as that works."""
+    kept, size = list(story), max(1, len(story) // 2)
+    while size and patience:
+        at = 0
+        while at < len(kept) and patience:
+            patience -= 1
+            shorter = kept[:at] + kept[at + size :]
+            if _kind(tell(shorter, seed).why) == _kind(why):
+                kept = shorter
+            else:
+                at += size
+        size //= 2
+    return kept
+
+
+def _kind(why: str) -> str:
+    """What two failures have in common when only names and numbers differ."""
+    return "".join(one for one in why if not one.isdigit())[:40]
+
+
+def written(story: Sequence[Step], seed: int) -> str:
+    return json.dumps({"seed": seed, "steps": [[step.what, step.facts] for step in story]}, indent=1)
+
+
+def read(text: str) -> tuple[list[Step], int]:
+    given = json.loads(text)
+    return [Step(what, facts) for what, facts in given["steps"]], given["seed"]
