@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from contract.client import Answer, Api
-from contract.expect import accepted, invalid, make
+from contract.expect import accepted, invalid, make, refused
 from contract.objects import LABELS, NOBODY, Object, container, path, template
 
 SELECTOR = {"matchLabels": LABELS}
@@ -244,6 +244,11 @@ def test_an_event_keeps_what_it_is_told(api: Api, space: str, name: str) -> None
     held = make(api, path("v1/events", space), named(name, body))
     assert holds(held, body)
     assert holds(held, {"eventTime": None, "lastTimestamp": None, "reportingComponent": "", "reportingInstance": ""})
+
+
+def test_the_times_of_a_lease_have_microseconds(api: Api, space: str, name: str) -> None:
+    body = named(name, {"spec": {"renewTime": "2026-01-01T00:00:00Z"}})
+    refused(api.post(path("coordination.k8s.io/v1/leases", space), body), 400, "BadRequest")
 
 
 def test_an_event_is_one_object_in_both_groups(api: Api, space: str, name: str) -> None:

@@ -76,6 +76,12 @@ def test_what_nobody_speaks_is_not_acceptable(api: Api, space: str, accept: str)
     refused(api.get(pods(space), accept=accept), 406, "NotAcceptable")
 
 
+def test_what_claims_to_be_protobuf_and_is_not_is_refused(api: Api, space: str) -> None:
+    answer = api.request("POST", config_maps(space), b"x", "application/vnd.kubernetes.protobuf")
+    assert answer.status in (400, 415)
+    assert answer.body["kind"] == "Status"
+
+
 def test_unknown_parameters_are_ignored(api: Api, space: str) -> None:
     accepted(api.get(pods(space), gadget="yes", pretty=True))
 

@@ -136,6 +136,12 @@ def test_leases_may_not_be_put_without_a_resource_version(api: Api, space: str, 
     invalid(api.put(f"{leases}/{name}", lease), "metadata.resourceVersion")
 
 
+def test_budgets_may_not_be_put_without_a_resource_version(api: Api, space: str, name: str) -> None:
+    budgets = path("policy/v1/poddisruptionbudgets", space)
+    make(api, budgets, {"metadata": {"name": name}})
+    invalid(api.put(f"{budgets}/{name}", {"metadata": {"name": name}}), "metadata.resourceVersion")
+
+
 def test_a_put_keeps_uid_and_creation_timestamp_that_it_leaves_out(api: Api, space: str, name: str) -> None:
     first = make(api, config_maps(space), config_map(name))["metadata"]
     second = accepted(api.put(config_maps(space, name), config_map(name, {"a": "1"})))["metadata"]

@@ -214,9 +214,7 @@ class TestCycle:
         assert decision.workload.name == "high"
 
     def test_with_the_gate_off_it_is_admitted_at_once(self) -> None:
-        built = scheduler(
-            [queue("a", {"placed": 99})], (), (FLAVOR,), (BY_HOST,), Gates.profile(changes={GATE: False})
-        )
+        built = scheduler([queue("a", {"placed": 99})], (), (FLAVOR,), (BY_HOST,), Gates.profile(changes={GATE: False}))
         built.world.put_node(node("h1"))
         built.world.put_placed_pod("default/old-0", pod("old", "h1"))
         self.high(built)

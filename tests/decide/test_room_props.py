@@ -135,7 +135,7 @@ class Room(RuleBasedStateMachine):
                 continue
             if any(node.labels.get(key) != value for key, value in FLAVORS[flavor].labels.items()):
                 continue
-            leaf = (node.labels[RACK],) if flavor == "racks" else (node.labels[HOSTNAME],)
+            leaf: tuple[str, ...] = (node.labels[RACK if flavor == "racks" else HOSTNAME],)
             here, gone = free.setdefault(leaf, Counter()), leaving.setdefault(leaf, Counter())
             if not node.ready or node.unschedulable:
                 continue
@@ -225,12 +225,8 @@ class Workloads(Room):
         super().__init__()
         self.confirm("v", "all", ["n1", "n2"], ["n3"], False)
         self.confirm("w", "racks", ["n1", "n1"], ["n1"], False)
-        for key, name, pod_set, node in (
-            ("q1", "v", "main", "n1"),
-            ("q2", "w", "main", "n2"),
-            ("q3", "w", "side", "n3"),
-        ):
-            self.put_placed_pod(key, name, pod_set, node, False)
+        for key, name, node in [("q1", "v", "n1"), ("q2", "w", "n2"), ("q3", "w", "n3")]:
+            self.put_placed_pod(key, name, "main", node, False)
 
     @rule(key=placed_pods, name=names, pod_set=st.sampled_from(sorted(TAKES)), node=nodes, terminating=yes)
     def put_placed_pod(self, key: str, name: str, pod_set: str, node: str, terminating: bool) -> None:
@@ -324,5 +320,5 @@ def assigned(one: Held) -> Counter[tuple[str, ...]]:
 TestDaemons = Daemons.TestCase
 TestWorkloads = Workloads.TestCase
 TestEverything = Everything.TestCase
-TestDaemons.settings = TestWorkloads.settings = settings(max_examples=50, stateful_step_count=30)
-TestEverything.settings = settings(max_examples=50, stateful_step_count=30)
+TestDaemons.settings = TestEverything.settings = settings(max_examples=50, stateful_step_count=30)
+TestWorkloads.settings = settings(max_examples=80, stateful_step_count=30)

@@ -88,6 +88,17 @@ class TestHoldings:
         assert holding.stage is Stage.CONFIRMED
         assert (made.node_of("a").usage[("placed", GPU)], room(made)) == (3, 5)  # type: ignore[index]
 
+    def test_what_was_held_before_a_confirmation_does_not_come_back(self) -> None:
+        made = world()
+        made.confirm(on_h1("w", 1))
+        made.assume(made.holding_of(on_h1("w", 2)))
+        holding = made.ledger.get("default/w")
+        assert holding is not None
+        made.confirm(holding.workload)
+        made.assume(made.holding_of(on_h1("w", 3)))
+        made.expire("default/w")
+        assert room(made) == 6
+
     def test_a_queue_that_comes_after_its_workloads_finds_them_in_use(self) -> None:
         made = World(Gates.profile())
         made.put_flavor(Flavor("default"))

@@ -45,7 +45,7 @@ CRDS = {
 KEEPS_UNKNOWN = {("Workload", "spec.podSets[].template")}
 """Parts that keep fields we do not know: a workload carries the pod template of whatever job it stands for."""
 
-WRITTEN = {
+WRITTEN: dict[str, dict[str, Any]] = {
     "Event": {
         **dict.fromkeys(("firstTimestamp", "lastTimestamp", "eventTime")),
         **dict.fromkeys(("reportingComponent", "reportingInstance"), ""),
@@ -60,6 +60,7 @@ OPEN = {"FieldsV1", "RawExtension"}
 FORMATS = {"date-time": "time", "byte": "bytes", "int32": "int32", "int64": "int64", "double": "number"}
 QUANTITY = "[numkMGTPE]"
 
+POD_SPEC = "#PodSpec"
 SMALL = {"LabelSelector", "LabelSelectorRequirement", "Taint"}
 MANY = 4
 """Parts with more fields than that are recognised by them inside other kinds; of smaller ones, only some are."""
@@ -79,6 +80,7 @@ def main() -> None:
             table = groups.setdefault(kind.group, {"blanks": {}, "parts": {}})
             table["blanks"][kind.kind] = {"metadata": {}}
             table["parts"][kind.kind] = root(schema, kind, shared["parts"])
+            table["parts"].update(dict(pod_spec_differences(schema, shared["parts"])))
     for group, table in groups.items():
         repeated(table["parts"])
         write(group, table)
@@ -187,7 +189,8 @@ def blank(parts: Table, name_of: str) -> Table:
 
 
 def reference(schema: Table) -> str:
-    return schema.get("$ref") or next((one["$ref"] for one in schema.get("allOf", ()) if "$ref" in one), "")
+    target: str = schema.get("$ref") or next((one["$ref"] for one in schema.get("allOf", ()) if "$ref" in one), "")
+    return target
 
 
 def described(schema: Table) -> Any:
@@ -229,7 +232,8 @@ def list_type(schema: Table) -> Table:
 def scalar(schema: Table) -> str:
     if schema.get("type") == "object":
         return "any"
-    return FORMATS.get(schema.get("format", ""), schema["type"])
+    word: str = schema["type"]
+    return FORMATS.get(schema.get("format", ""), word)
 
 
 # Kinds that others define
@@ -278,25 +282,56 @@ def custom(schema: Table, kind: str, path: str, shared: Table) -> Any:
         return {"list": custom(schema["items"], kind, f"{path}[]", shared), **list_type(schema), **extra}
     if isinstance(schema.get("additionalProperties"), dict):
         return {"map": custom(schema["additionalProperties"], kind, f"{path}{{}}", shared), **extra}
-    if schema.get("type") == "object" and (schema.get("properties") or not extra.get("open")):
+    if schema.get("type") == "object":
         return custom_object(schema, kind, path, shared, extra)
-    return with_extra(scalar(schema), {key: value for key, value in extra.items() if key != "open"})
+    if extra.pop("open", None):
+        return "any"
+    return with_extra(scalar(schema), extra)
 
 
 def custom_object(schema: Table, kind: str, path: str, shared: Table, extra: Table) -> Any:
     properties = schema.get("properties", {})
     if {"containers", "schedulerName"} <= properties.keys():
-        return "#PodSpec"
-    fields = {
-        name: custom(one, kind, f"{path}.{name}" if path else name, shared) for name, one in properties.items()
-    }
+        return POD_SPEC
+    fields = {name: custom(one, kind, f"{path}.{name}" if path else name, shared) for name, one in properties.items()}
     found: Table = {"fields": fields}
     if need := schema.get("required"):
         found["need"] = need
+    if default := {name: one["default"] for name, one in properties.items() if is_value(one.get("default"))}:
+        found["default"] = default
     same = next((name for name in sorted(shared) if is_same(name, shared[name], {**found, **extra})), "")
     if same:
         return with_extra(f"#{same}", {key: value for key, value in extra.items() if key != "atomic"})
     return {**found, **extra}
+
+
+def pod_spec_differences(schema: Table, shared: Table) -> Iterator[tuple[str, Table]]:
+    """Parts of a pod's spec that have one owner inside this kind, though not in a pod."""
+    properties = schema.get("properties", {})
+    if {"containers", "schedulerName"} <= properties.keys():
+        yield from owned_whole(schema, POD_SPEC, shared)
+    else:
+        for inner in (*properties.values(), schema.get("items"), schema.get("additionalProperties")):
+            if isinstance(inner, dict):
+                yield from pod_spec_differences(inner, shared)
+
+
+def owned_whole(schema: Table, form: Any, shared: Table) -> Iterator[tuple[str, Table]]:
+    if isinstance(form, dict):
+        inner = schema.get("items") or schema.get("additionalProperties")
+        if inner:
+            yield from owned_whole(inner, form.get("list") or form.get("map"), shared)
+    elif form.startswith("#"):
+        part = shared[form[1:]]
+        if schema.get("x-kubernetes-map-type") == "atomic" and not part.get("atomic"):
+            yield form[1:], {**part, "atomic": True}
+        for name, one in schema.get("properties", {}).items():
+            if name in part["fields"]:
+                yield from owned_whole(one, part["fields"][name], shared)
+
+
+def is_value(default: Any) -> bool:
+    return default is not None and not isinstance(default, dict | list)
 
 
 def is_same(name: str, part: Table, found: Table) -> bool:

@@ -93,7 +93,7 @@ class Invariants:
     # A participant that never has anything to do
 
     def see(self, change: Change) -> None:
-        if change.kind is not kinds.WORKLOAD or change.type == "DELETED":
+        if change.kind is not kinds.WORKLOAD or change.type != "MODIFIED":
             return
         new, old = change.object, change.old
         before = ((old or {}).get("status") or {}).get("admission")

@@ -6,6 +6,7 @@ import json
 import traceback
 from collections.abc import Sequence
 from random import Random
+from time import monotonic
 from typing import NamedTuple
 
 from .life import Life
@@ -38,13 +39,13 @@ def tell(story: Sequence[Step], seed: int = 0) -> Outcome:
     return Outcome(decisions=life.invariants.decisions)
 
 
-def shortened(story: Sequence[Step], why: str, seed: int = 0, patience: int = 400) -> list[Step]:
-    """A shorter story that breaks the same rule: chunks are left out as long as that works."""
+def shortened(story: Sequence[Step], why: str, seed: int = 0, seconds: float = 60) -> list[Step]:
+    """A shorter story that breaks the same rule: chunks are left out as long as that works, and there is time."""
+    end = monotonic() + seconds
     kept, size = list(story), max(1, len(story) // 2)
-    while size and patience:
+    while size and monotonic() < end:
         at = 0
-        while at < len(kept) and patience:
-            patience -= 1
+        while at < len(kept) and monotonic() < end:
             shorter = kept[:at] + kept[at + size :]
             if _kind(tell(shorter, seed).why) == _kind(why):
                 kept = shorter

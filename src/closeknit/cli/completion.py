@@ -1,9 +1,27 @@
-"""`closeknit completion SHELL`: what to put into the shell's start-up file."""
+"""`closeknit completion SHELL`, and what the shell is offered: kinds from the table, names from the cluster at hand.
+
+Whoever presses Tab wants an answer at once or none: a cluster that is slow or not there offers nothing, and nothing is
+ever an error.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import click
 from click.shell_completion import get_completion_class
+
+from ..cluster import kinds
+from ..cluster.kinds import KINDS, Kind
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+PATIENCE = 1.0
+MOST = 500
 
 
 @click.command()
@@ -21,3 +39,79 @@ def command(shell: str) -> None:
     script = get_completion_class(shell)
     assert script is not None
     click.echo(script(cli, {}, "closeknit", "_CLOSEKNIT_COMPLETE").source())
+
+
+def complete_kinds_and_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """`KIND NAME…` or `KIND/NAME…`: the kind first, then names of it."""
+    from .naming import kinds_by_name
+
+    before = context.params.get(parameter.name or "") or ()
+    first, slash, name = begun.partition("/")
+    if slash:
+        kind = kinds_by_name().get(first.lower())
+        return [f"{first}/{one}" for one in _names(context, kind, name)] if kind is not None else []
+    if not before:
+        return sorted(kind.plural for kind in KINDS if kind.plural.startswith(begun.lower()))
+    kind = kinds_by_name().get(str(before[0]).lower())
+    return [] if kind is None else [one for one in _names(context, kind, begun) if one not in before]
+
+
+def complete_names(*of: Kind, words: Sequence[str] = ()) -> Complete:
+    """Names of these kinds, and fixed words besides."""
+
+    def complete(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+        found = [word for word in words if word.startswith(begun)]
+        return [*found, *(name for kind in of for name in _names(context, kind, begun))]
+
+    return complete
+
+
+def complete_domains(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Nodes, and values of every level of a topology."""
+
+    async def ask(client: Client) -> list[str]:
+        from ..cluster.kube.client import METADATA
+        from .whereabouts import levels_of
+
+        levels = {level for one in await client.list(kinds.TOPOLOGY) for level in levels_of(one)}
+        nodes = await client.list(kinds.NODE, accept=METADATA)
+        labels = [node["metadata"].get("labels") or {} for node in nodes]
+        values = {one[level] for one in labels for level in levels if level in one}
+        return [*(node["metadata"]["name"] for node in nodes), *values]
+
+    return sorted({name for name in _asked(context, ask) if name.startswith(begun)})
+
+
+def _names(context: click.Context, kind: Kind | None, begun: str) -> list[str]:
+    async def ask(client: Client) -> list[str]:
+        import msgspec
+
+        from ..cluster.kube.client import METADATA, path
+
+        assert kind is not None
+        home = context.params.get("namespace") or client.config.namespace
+        place = path(kind, home if kind.namespaced else "")
+        page = await client.request("GET", place, query={"limit": MOST}, accept=METADATA)
+        return [one["metadata"]["name"] for one in msgspec.json.decode(page)["items"]]
+
+    return sorted(name for name in _asked(context, ask) if name.startswith(begun)) if kind is not None else []
+
+
+def _asked(context: click.Context, ask: Callable[[Client], Any]) -> list[str]:
+    """What the cluster at hand answers in time; nothing if anything at all is wrong."""
+    try:
+        import asyncio
+
+        from ..cluster.kube.client import Client
+        from .target import target_of
+
+        config = target_of(*(context.params.get(name) for name in ("kubeconfig", "context", "data"))).config
+
+        async def connected() -> list[str]:
+            async with asyncio.timeout(PATIENCE), Client(config) as client:
+                found: list[str] = await ask(client)
+                return found
+
+        return asyncio.run(connected())
+    except Exception:  # whatever it is, a shell in the middle of a line is not the place to say so
+        return []

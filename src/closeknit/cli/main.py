@@ -1,7 +1,7 @@
 """The entry point: the command group, and what every failure turns into.
 
-Exit codes: 0 yes, 3 does not fit, 2 wrong use or bad input, 1 our fault. Commands are imported when they are
-called, so that `--help` and shell completion stay quick.
+Exit codes: 0 yes, 3 does not fit, or not in time, 4 the cluster does not answer or refuses, 2 wrong use or bad input,
+1 our fault. Commands are imported when they are called, so that `--help` and shell completion stay quick.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ import sys
 import click
 
 from .. import __version__
+from ..cluster.errors import Refused
 from ..model.gates import GateError
 from ..model.mistake import InputError
+from .target import NoCluster
 
 COMMANDS = {
+    "apply": "Create or change objects of a running cluster as manifests say.",
+    "get": "Objects of the cluster: queues, jobs, workloads, nodes.",
+    "describe": "One object in full: conditions, events, placement, what it waits for.",
+    "delete": "Delete objects of the cluster.",
+    "decisions": "What was decided, when, why, and at what cost.",
+    "node": "Cordon, drain, or let fail nodes and whole racks.",
     "place": "Where the pods of a job would go.",
-    "explain": "Why a job does not fit, and what would make it fit.",
+    "explain": "Why a job waits or does not fit and what would help, or why it is where it is.",
     "what-if": "Who would be admitted, preempted or kept waiting if these jobs were submitted.",
-    "queue": "Quota, borrowing and shares of a cluster's queues.",
+    "queue": "Quota, borrowing and shares of a cluster's queues; stop and resume them.",
     "tree": "The data centre with free and used room per domain.",
     "topology": "Work with topologies: propose one from node labels.",
     "check": "Validate manifests without placing anything.",
@@ -32,6 +40,7 @@ COMMANDS = {
     "demo": "A guided tour on a sample data centre.",
 }
 
+NO_ANSWER = 4
 BAD_INPUT = 2
 OUR_FAULT = 1
 
@@ -72,12 +81,19 @@ class Commands(click.Group):
 def cli() -> None:
     """Closeknit places the pods of a distributed job close together.
 
-    These commands work on files alone; no cluster is needed. Begin with `closeknit demo`, or try
+    On a running cluster, an embedded one or one of Kubernetes:
+
+    \b
+      closeknit apply -f queues.yaml
+      closeknit get jobs
+      closeknit explain train
+
+    On files alone, with no cluster at all; `closeknit demo` shows how:
 
     \b
       closeknit tree --nodes nodes.yaml
       closeknit place job.yaml --nodes nodes.yaml
-      closeknit explain job.yaml --nodes nodes.yaml
+      closeknit what-if --cluster cluster.yaml job.yaml
     """
 
 
@@ -113,6 +129,18 @@ def main(args: list[str] | None = None) -> None:
     except GateError as error:
         click.echo(f"error: {error}; `closeknit gates` lists them all", err=True)
         sys.exit(BAD_INPUT)
+    except Refused as refused:
+        from .refusals import sentences
+
+        for sentence in sentences(refused):
+            click.echo(f"error: {sentence}", err=True)
+        sys.exit(NO_ANSWER)
+    except NoCluster as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(NO_ANSWER)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         sys.exit(130)

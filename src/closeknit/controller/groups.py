@@ -66,6 +66,9 @@ class Groups(Desk[Key]):
         group = self.live.look(f"{key.namespace}/{key.name}", now)
         if group is None:
             return
+        if all("deletionTimestamp" in pod["metadata"] for pod in group.pods):
+            yield from write.freed(self.live.stopped(group.pods))
+            return
         if group.view is None or group.raw is None:
             yield from self._begin(group, now)
             return

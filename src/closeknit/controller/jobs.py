@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..cluster.kinds import WORKLOAD
+from ..cluster.kinds import POD, WORKLOAD
 from ..cluster.port import Change, Create, Key, Raw, Write
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
@@ -16,6 +16,7 @@ from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen
 from ..write import jobs as job_writes
 from ..write import workloads as write
 from ..write.events import Recorder
+from ..write.pod_groups import freed_alone
 from .desk import Again, Desk, Step
 
 PATIENCE = 1.0
@@ -50,6 +51,8 @@ class Jobs(Desk[Key]):
             return
         if seen is None:
             return
+        if key.kind is POD:
+            yield from freed_alone(seen.raw, seen.view.workload)
         halted = self._halting(seen)
         if halted is not None:
             yield halted

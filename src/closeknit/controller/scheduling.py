@@ -39,14 +39,13 @@ class Scheduling:
         return scheduler.next_timer
 
     def step(self, now: float) -> Sequence[Write]:
-        known = self.known
+        known, moment = self.known, float(int(now))
         known.pass_on_wakes()
-        known.scheduler.tick(now)
-        if not known.scheduler.has_work(now):
+        known.scheduler.tick(moment)
+        if not known.scheduler.has_work(moment):
             return ()
-        moment = float(int(now))
         begin = perf_counter()
-        decisions = known.scheduler.cycle(moment if moment >= now - 1 else now)
+        decisions = known.scheduler.cycle(moment)
         cost = (perf_counter() - begin) / max(1, len(decisions))
         self._count_rounds(decisions)
         writes: list[Write] = []
@@ -79,11 +78,12 @@ class Scheduling:
         sent = self._sent.pop(id(write), None)
         if sent is None or not isinstance(result, Refused):
             return
+        moment = float(int(now))
         match sent[1]:
             case Admit(workload):
-                self.known.scheduler.failed(self.known.workloads.get(workload.key, workload), now)
+                self.known.scheduler.failed(self.known.workloads.get(workload.key, workload), moment)
             case Evict() as decision:
-                self.known.scheduler.not_evicted(decision, now)
+                self.known.scheduler.not_evicted(decision, moment)
             case _:
                 pass
         self._rounds = 0

@@ -24,12 +24,14 @@ from ..dialects.kueue import keys
 from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
+from ..model.daemon_set import DaemonSet
 from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import Settings
 from ..model.workload import Workload
 from ..queue.wake import Event
 from ..state.mirror import OtherPod
+from ..state.placed import PlacedPod
 from .pod_index import PodIndex
 from .tally import Tally
 from .workloads import Surroundings
@@ -57,6 +59,8 @@ class Known:
         self.pods = PodIndex()
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads that have a place on a host."""
+        self._placed: dict[str, str] = {}
+        """Pods that were placed by topology and run, with the workload of each."""
         self.tally = Tally("ReclaimablePods" in gates)
         self.wakes: dict[tuple[Event, str], None] = {}
         self._readers: dict[Kind, Callable[[Change], None]] = {
@@ -77,6 +81,11 @@ class Known:
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
         }
+
+    @property
+    def moment(self) -> float:
+        """Now, in whole seconds, as it is kept in objects: what is decided by the time comes out the same later."""
+        return float(int(self.now()))
 
     # Looking things up
 
@@ -133,7 +142,7 @@ class Known:
         """Tell whoever waits what has happened since the last time; says how many are back in line."""
         if not self.wakes:
             return 0
-        now, woken = self.now(), 0
+        now, woken = self.moment, 0
         pending, self.wakes = self.wakes, {}
         for event, queue in pending:
             if queue:
@@ -182,7 +191,21 @@ class Known:
             self.pods.put(pod_wire.pod(change.object))
 
     def _placed_pod(self, change: Change, key: str) -> None:
-        """Placed by topology: it counts through its workload."""
+        """Placed by topology: it counts through its workload, and on its own once that holds its place no more."""
+        raw = change.object
+        node, phase = raw["spec"].get("nodeName"), (raw.get("status") or {}).get("phase")
+        pod = self.pods.all.get(key)
+        if pod is not None and change.type != "DELETED" and node and phase not in ("Succeeded", "Failed"):
+            owner = self._placed[key] = f"{pod.namespace}/{pod.workload}"
+            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, self._requests(raw), pod.deleting))
+        elif key in self._placed:
+            self.world.drop_placed_pod(key)
+            workload = self.workloads.get(self._placed.pop(key))
+            if workload is None or workload.finished or workload.evicted or not workload.reserved:
+                self._wake(Event.OTHER_POD_GONE)
+
+    def _requests(self, raw: Raw) -> dict[str, int]:
+        return core.requests(msgspec.convert(raw["spec"], core.PodSpec))
 
     def _other_pod(self, change: Change, key: str) -> None:
         raw = change.object
@@ -194,10 +217,19 @@ class Known:
                 self.world.drop_pod(key)
                 self._wake(Event.OTHER_POD_GONE)
         elif known is None or known.node != node:
-            self.world.put_pod(key, OtherPod(node, core.requests(msgspec.convert(raw["spec"], core.PodSpec))))
+            self.world.put_pod(key, OtherPod(node, self._requests(raw), _daemon_of(raw)))
 
     def _daemon_set(self, change: Change) -> None:
         """Its pods are counted before they are there."""
+        meta = change.object["metadata"]
+        key = f"{meta['namespace']}/{meta['name']}"
+        if change.type == "DELETED" or "deletionTimestamp" in meta:
+            self.world.drop_daemon_set(key)
+            self._wake(Event.OTHER_POD_GONE)
+            return
+        spec = change.object["spec"]["template"]["spec"]
+        shape = core.shape(msgspec.convert(spec, core.PodSpec))
+        self.world.put_daemon_set(key, DaemonSet.of(meta["uid"], shape, bool(spec.get("hostNetwork"))))
 
     def _limit_range(self, change: Change) -> None:
         namespace = change.object["metadata"]["namespace"]
@@ -355,7 +387,7 @@ class Known:
             before = None
         self._index(self.workloads.get(workload.key), workload)
         self.workloads[workload.key] = workload
-        self.scheduler.put(workload, self.now())
+        self.scheduler.put(workload, self.moment)
         if before is not None:
             self._tell(before, workload)
 
@@ -407,6 +439,12 @@ class Known:
             self._wake(Event.PRIORITY_CHANGED, queue)
         if before.parts is not after.parts and _pods(after) < _pods(before):
             self._wake(Event.WORKLOAD_SHRANK, queue)
+
+
+def _daemon_of(pod: Raw) -> str:
+    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((one["uid"] for one in owners if one.get("controller") and one.get("kind") == "DaemonSet"), "")
 
 
 def _pods(workload: Workload) -> int:

@@ -97,6 +97,10 @@ class LiveGroups:
     def waiting(self, pods: list[Raw]) -> list[Raw]:
         return [pod for pod in pods if is_gated(pod) and "deletionTimestamp" not in pod["metadata"]]
 
+    def stopped(self, pods: list[Raw]) -> list[Raw]:
+        """Pods that do not run: they never did, or have ended."""
+        return [pod for pod in pods if is_gated(pod) or pod_groups.is_terminated(pod)]
+
     def excess(self, pods: list[Raw], workload: Raw | None = None) -> list[Raw]:
         """Pods that are too many, by what the Workload counts on once there is one."""
         return pod_groups.excess(pods, None if workload is None else pod_groups.wanted_of(workload))

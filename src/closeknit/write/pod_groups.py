@@ -10,6 +10,7 @@ from ..dialects import timestamps
 from ..dialects.kueue.jobs.live.pod import doomed, is_gated, let_go
 from ..dialects.kueue.jobs.live.pod_groups import is_terminated
 from ..dialects.kueue.jobs.workload_object import owner_reference
+from ..model.workload import Workload
 
 
 def sent_away(pods: Sequence[Raw], reason: str, message: str, now: float) -> Iterator[Write]:
@@ -27,6 +28,13 @@ def freed(pods: Sequence[Raw]) -> Iterator[Write]:
         loose = let_go(pod)
         if loose["metadata"].get("finalizers") != pod["metadata"].get("finalizers"):
             yield Update(POD, loose)
+
+
+def freed_alone(pod: Raw, workload: Workload | None) -> Iterator[Write]:
+    """A pod by itself is let go when its workload has finished, or when it is deleted and does not run."""
+    going = "deletionTimestamp" in pod["metadata"] and (is_gated(pod) or is_terminated(pod))
+    if going or (workload is not None and workload.finished):
+        yield from freed([pod])
 
 
 def owned(workload: Raw, pods: Sequence[Raw]) -> Write | None:

@@ -1,8 +1,8 @@
 """What fields a kind of object has, and how each is merged: the tables in `schemas`, as a graph to walk.
 
 One file holds Kubernetes' own kinds with all their parts, and one each API group of custom kinds; those refer to parts
-of the first, such as PodSpec. The files are written by `tests/servers/schemas.py` from what the real servers publish.
-A file is read when one of its kinds is first asked for; a part that several kinds share is one `Schema`.
+of the first, such as PodSpec, or have a part of the same name that differs. The files are written by
+`tests/servers/schemas.py` from what the real servers publish. A file is read when one of its kinds is first asked for.
 """
 
 from __future__ import annotations
@@ -93,14 +93,16 @@ def _table(file: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _part(file: str, name: str) -> Schema:
-    entry = _table(file)["parts"].get(name)
-    return replace(_read(file, entry), part=name) if entry is not None else _part(SHARED, name)
+    entry = _table(file)["parts"].get(name) or _table(SHARED)["parts"][name]
+    return replace(_read(file, entry), part=name)
 
 
 def _read(file: str, entry: str | dict[str, Any]) -> Schema:
     """One entry of a table: "string", "#PodSpec", {"list": …}, {"map": …}, {"fields": …}, or {"of": …} and more."""
     if isinstance(entry, str):
         return _part(file, entry[1:]) if entry.startswith("#") else ANY if entry == "any" else _SCALARS[entry]
+    if "open" in entry:
+        return _opened(_read(file, {key: value for key, value in entry.items() if key != "open"}))
     if "of" in entry:
         return replace(_read(file, entry["of"]), **_manner(entry))
     if "list" in entry:
@@ -114,10 +116,17 @@ def _read(file: str, entry: str | dict[str, Any]) -> Schema:
     return Schema("object", fields=fields, need=need, defaults=defaults, **_manner(entry))
 
 
+def _opened(schema: Schema) -> Schema:
+    """The same, but unknown fields are kept, here and below."""
+    fields = {name: _opened(one) for name, one in schema.fields.items()}
+    inner = _opened(schema.inner) if schema.inner is not None else None
+    return replace(schema, open=True, fields=fields, inner=inner) if schema.type in CONTAINERS else schema
+
+
 def _manner(entry: dict[str, Any]) -> dict[str, Any]:
     """How a field is merged and what it may be, as far as the entry says."""
     found: dict[str, Any] = {}
-    for word, name in (("atomic", "atomic"), ("null", "nullable"), ("open", "open"), ("key", "merge_key")):
+    for word, name in (("atomic", "atomic"), ("null", "nullable"), ("key", "merge_key")):
         if word in entry:
             found[name] = entry[word]
     if "enum" in entry:

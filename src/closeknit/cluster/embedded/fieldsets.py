@@ -26,8 +26,8 @@ SELF = "."
 _encoded = msgspec.json.Encoder().encode
 
 
-class Nameless(ValueError):
-    """An item of a list lacks the key by which it would be told apart."""
+class FieldsError(ValueError):
+    """Items of a list that cannot be told apart, or a field that has no place in the schema."""
 
 
 class Several(list[Any]):
@@ -45,7 +45,7 @@ def item_name(schema: Schema, item: Any) -> str:
     if not schema.keys:
         return f"v:{_encoded(item).decode()}"
     if not isinstance(item, dict):
-        raise Nameless("an item of a list that goes by keys has to be an object")
+        raise FieldsError("an item of a list that goes by keys has to be an object")
     if len(schema.keys) == 1:
         key = schema.keys[0]
         if key in item:
@@ -61,7 +61,7 @@ def _key_value(schema: Schema, item: Fields, key: str) -> Any:
         return inner.defaults[key]
     if inner.part:
         return 0 if child(inner, key).type == "int32" else ""
-    raise Nameless(f"an item of the list lacks its key {key}")
+    raise FieldsError(f"an item of the list lacks its key {key}")
 
 
 def by_name(schema: Schema, items: list[Any]) -> dict[str, Any]:
@@ -105,6 +105,8 @@ def said(schema: Schema, value: Any) -> Fields | None:
         inner = schema.inner or ANY
         for key, one in value.items():
             declared = known.get(key)
+            if declared is None and known and not schema.open:
+                raise FieldsError(f".{key}: field not declared in schema")
             below = said(declared or inner, one)
             if declared is None:
                 found[f"f:{key}"] = {SELF: LEAF, **below} if below else LEAF
@@ -113,8 +115,13 @@ def said(schema: Schema, value: Any) -> Fields | None:
         return found or None
     if isinstance(value, list) and schema.type == "list" and not schema.atomic:
         inner = schema.inner or ANY
-        items = by_name(schema, value).items()
-        return {name: {SELF: LEAF, **below} if (below := said(inner, one)) else LEAF for name, one in items} or None
+        found = {}
+        for name, one in by_name(schema, value).items():
+            if isinstance(one, Several):
+                raise FieldsError(f"duplicate entries for key {_step(name)}")
+            below = said(inner, one)
+            found[name] = {SELF: LEAF, **below} if below else LEAF
+        return found or None
     return LEAF
 
 
@@ -158,6 +165,14 @@ def _compare(schema: Schema, old: Fields, new: Fields, prefix: str, inner: Schem
 def has_itself(fields: Fields | None) -> bool:
     """Whether the node itself belongs to the set."""
     return fields is not None and (not fields or SELF in fields)
+
+
+def is_set(fields: object) -> bool:
+    """Whether this is the form of a set."""
+    return isinstance(fields, dict) and all(
+        (key == SELF and one == {}) or (key[:2] in ("f:", "k:", "v:", "i:") and is_set(one))
+        for key, one in fields.items()
+    )
 
 
 def minus(fields: Fields, others: Fields) -> Fields | None:

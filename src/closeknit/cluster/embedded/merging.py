@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .fields import ANY, Schema
-from .fieldsets import SELF, Fields, Several, by_name, child, has_itself, said
+from .fieldsets import SELF, Fields, Several, by_name, child, has_itself, item_name
 
 
 def merged(schema: Schema, live: Any, body: Any) -> Any:
@@ -47,7 +47,7 @@ def _merged_map(schema: Schema, live: Fields, body: Fields) -> Fields:
 def _merged_list(schema: Schema, live: list[Any], body: list[Any]) -> list[Any]:
     """Items that only the live list has stay where they are, those of the body come in its order.
 
-    live a b c, body c x b: a c x b. Here c is due before b, so b waits until c was met, with what is before it in the body.
+    live a b c, body c x b: a c x b. The body has c before b, so b waits until c has come.
     """
     inner = schema.inner or ANY
     there, wanted = by_name(schema, live), by_name(schema, body)
@@ -79,7 +79,7 @@ def _named(schema: Schema, items: list[Any], found: dict[str, Any]) -> Iterator[
         yield from found.items()
     else:
         for item in items:
-            yield next(iter(by_name(schema, [item]))), item
+            yield item_name(schema, item), item
 
 
 def without_dropped(schema: Schema, value: Any, last: Fields, owned: Fields) -> Any:
@@ -94,17 +94,27 @@ def without_dropped(schema: Schema, value: Any, last: Fields, owned: Fields) -> 
 
 def _without(schema: Schema, value: Any, last: Fields, owned: Fields, lost: bool, dead: bool) -> Any:
     """`lost`: something above was claimed before. `dead`: and nobody owns it now."""
-    is_list = schema.type == "list"
-    if not isinstance(value, list if is_list else dict) or schema.atomic:
+    if schema.atomic:
         return value
-    there = by_name(schema, value) if is_list else value
+    if schema.type == "list":
+        if not isinstance(value, list):
+            return value
+        items = by_name(schema, value)
+        left = _left(schema, items, "", last, owned, lost, dead)
+        return value if left is items else _listed(schema, value, items, left)
+    return _left(schema, value, "f:", last, owned, lost, dead) if isinstance(value, dict) else value
+
+
+def _left(
+    schema: Schema, there: dict[str, Any], prefix: str, last: Fields, owned: Fields, lost: bool, dead: bool
+) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for name, below in last.items():
-        key = name if is_list else name[2:]
+        key = name.removeprefix(prefix)
         if name == SELF or key not in there or isinstance(there[key], Several):
             continue
         inner = child(schema, key)
-        is_declared = schema.type == "object" and key in schema.fields
+        is_declared = key in schema.fields
         mine = owned.get(name)
         claimed = is_declared or has_itself(below)
         now_lost = lost or claimed
@@ -114,12 +124,19 @@ def _without(schema: Schema, value: Any, last: Fields, owned: Fields, lost: bool
             continue
         new = _without(inner, there[key], below, mine or {}, now_lost, now_dead)
         if new is not there[key]:
-            says_nothing = claimed and new and said(inner, new) is None
-            changed[key] = _GONE if says_nothing else new or None
+            changed[key] = (new if _says(inner, new) else _GONE) if new or not prefix else None
     if not changed:
-        return value
-    left = {key: changed.get(key, one) for key, one in there.items() if changed.get(key, one) is not _GONE}
-    return _spread(left.values()) if is_list else left
+        return there
+    return {key: changed.get(key, one) for key, one in there.items() if changed.get(key, one) is not _GONE}
+
+
+def _says(schema: Schema, value: Any) -> bool:
+    """Whether there is anything in it that could have an owner: an empty list has none."""
+    if schema.atomic or not isinstance(value, dict | list):
+        return True
+    if isinstance(value, list):
+        return bool(value) or schema.type != "list"
+    return not value or schema.type != "object" or any(_says(child(schema, key), one) for key, one in value.items())
 
 
 def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
@@ -128,9 +145,11 @@ def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
         if not isinstance(value, list):
             return value
         items = by_name(schema, value)
-        return _spread(
-            without_nulls(schema.item(), item, last[name]) if last.get(name) else item for name, item in items.items()
-        )
+        left = {
+            name: without_nulls(schema.item(), item, last[name]) if last.get(name) else item
+            for name, item in items.items()
+        }
+        return _listed(schema, value, items, left)
     if not isinstance(value, dict):
         return value
     result = dict(value)
@@ -144,8 +163,13 @@ def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
     return result
 
 
-def _spread(items: Any) -> list[Any]:
-    return [one for item in items for one in (item if isinstance(item, Several) else (item,))]
+def _listed(schema: Schema, items: list[Any], found: dict[str, Any], left: dict[str, Any]) -> list[Any]:
+    """What is left of a list, in its order."""
+    return [
+        item if isinstance(left[name], Several) else left[name]
+        for name, item in _named(schema, items, found)
+        if name in left
+    ]
 
 
 _GONE = object()

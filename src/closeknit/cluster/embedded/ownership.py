@@ -3,27 +3,25 @@
 A create, update or patch makes its writer the owner of what it changed, and nobody else any more. An apply says all
 that its manager wants: that is merged into the object, what it owned alone and no longer says is removed, and a field
 that somebody else owns with another value is a conflict, unless it is forced. Fields that the server fills in belong to
-nobody. Sets of fields are in `fieldsets`, merging is in `merging`; here is who holds which set.
+nobody. Sets of fields are in `fieldsets`, merging in `merging`, and who holds which set in `holders`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from ...dialects import timestamps
-from ..errors import BadRequest, Cause, Conflict
+from ..errors import BadRequest
 from ..kinds import DEPLOYMENT, JOB, NAMESPACE, NODE, POD, SERVICE, Kind
 from ..port import Raw
-from .fields import Schema, blank_of, schema_of
-from .fieldsets import Changes, Fields, Nameless, compare, minus, overlap, paths, said, union
+from .fields import ANY, Schema, blank_of, schema_of
+from .fieldsets import Changes, Fields, FieldsError, compare, minus, said, union
+from .holders import Holder, capped, given_entries, held_by, refuse_conflicts, taken, with_entries
+from .last_applied import noted, without_forgiven
 from .merging import merged, without_dropped, without_nulls
 
 BEFORE = "before-first-apply"
 """Owns what was there when nobody kept track and the first apply comes."""
-ANCIENT = "ancient-changes"
-"""Owns what the oldest of too many updaters did."""
-MOST_UPDATERS = 10
 
 _UNTRACKED = frozenset(
     {
@@ -45,34 +43,6 @@ _FILLED_IN: dict[Kind, tuple[tuple[str, ...], ...]] = {
 """What the server adds to a new object by itself: it is owned only as far as its maker gave it."""
 
 
-class Entry(NamedTuple):
-    """Who holds a set of fields, by what kind of write, through which part of the object."""
-
-    manager: str
-    operation: str
-    version: str
-    subresource: str
-
-    def entry(self, fields: Fields, time: str | None) -> Raw:
-        return {
-            "manager": self.manager,
-            "operation": self.operation,
-            "apiVersion": self.version,
-            **({"time": time} if time else {}),
-            "fieldsType": "FieldsV1",
-            "fieldsV1": fields,
-            **({"subresource": self.subresource} if self.subresource else {}),
-        }
-
-    def is_of(self, entry: Raw) -> bool:
-        return (
-            entry["manager"] == self.manager
-            and entry["operation"] == self.operation
-            and entry.get("subresource", "") == self.subresource
-            and (self.operation == "Apply" or entry["apiVersion"] == self.version)
-        )
-
-
 def updated(
     kind: Kind, old: Raw | None, new: Raw, manager: str, now: float, subresource: str, body: Raw | None = None
 ) -> Raw:
@@ -83,20 +53,23 @@ def updated(
     schema = schema_of(kind)
     if schema is None:
         return new
-    entries = _entries(old, new, subresource)
+    entries = given_entries(old, new, subresource)
     if old is not None and not entries:
-        return _with(new, [])
-    touched, removed = _changes(kind, schema, old if old is not None else blank_of(kind), new, subresource)
+        return with_entries(new, [])
+    try:
+        touched, removed = _changes(kind, schema, old if old is not None else blank_of(kind), new, subresource)
+    except FieldsError:
+        return with_entries(new, entries)
     if old is None and body is not None and touched is not None:
         touched = _as_given(kind, touched, body)
-    entries = _taken(entries, touched, removed)
+    entries = taken(entries, touched, removed)
     if touched is not None:
-        owner = Entry(manager, "Update", kind.api_version, subresource)
+        owner = Holder(manager, "Update", kind.api_version, subresource)
         mine = next((entry for entry in entries if owner.is_of(entry)), None)
         fields = touched if mine is None else union(mine["fieldsV1"], touched)
         entries = [entry for entry in entries if entry is not mine]
-        entries = _capped([*entries, owner.entry(fields, timestamps.stamp(now))])
-    return _with(new, entries)
+        entries = capped([*entries, owner.entry(fields, timestamps.stamp(now))])
+    return with_entries(new, entries)
 
 
 def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
@@ -104,43 +77,69 @@ def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
     schema = schema_of(kind)
     if schema is None:
         return new
-    fields = _said(schema, _told(kind, body, ""))
-    owner = Entry(manager, "Apply", kind.api_version, "")
-    return _with(new, [owner.entry(fields, timestamps.stamp(now))] if fields is not None else [])
+    try:
+        told = _told(kind, body, "")
+        fields = said(schema, told) if told else None
+    except FieldsError as error:
+        raise _unreadable(kind, body, error) from error
+    owner = Holder(manager, "Apply", kind.api_version, "")
+    return with_entries(new, [owner.entry(fields, timestamps.stamp(now))] if fields is not None else [])
 
 
 def applied(kind: Kind, old: Raw, body: Raw, manager: str, force: bool, now: float, subresource: str) -> Raw:
-    """The object after an apply: what the manager says is there, what it no longer says is gone."""
+    """The object after an apply: what the manager says is there, what it no longer says is gone.
+
+    If nobody owns anything any more, its `managedFields` are empty, but there.
+    """
     schema = schema_of(kind)
-    if (body.get("metadata") or {}).get("managedFields"):
-        raise BadRequest("metadata.managedFields must be nil")
     if schema is None:
-        result: Raw = merged(Schema("any"), old, body)
+        result: Raw = merged(ANY, old, body)
         return result
-    stamp, told = timestamps.stamp(now), _told(kind, body, subresource)
-    owner = Entry(manager, "Apply", kind.api_version, subresource)
-    fields = _said(schema, told)
-    entries = _tracked(kind, schema, old, subresource, stamp)
+    try:
+        return _applied(kind, schema, old, body, Holder(manager, "Apply", kind.api_version, subresource), force, now)
+    except FieldsError as error:
+        raise _unreadable(kind, body, error) from error
+
+
+def _applied(kind: Kind, schema: Schema, old: Raw, body: Raw, owner: Holder, force: bool, now: float) -> Raw:
+    stamp, told = timestamps.stamp(now), _told(kind, body, owner.subresource)
+    fields = said(schema, told) if told else None
+    entries = _tracked(kind, schema, old, owner.subresource, stamp)
     mine = next((entry for entry in entries if owner.is_of(entry)), None)
     others = [entry for entry in entries if entry is not mine]
     new: Raw = merged(schema, old, told)
-    if mine is not None and mine["fieldsV1"] != fields:
-        new = without_dropped(schema, new, mine["fieldsV1"], union(_all(fields, others), _NAMED))
-    touched, removed = _changes(kind, schema, old, new, subresource) if new is not old else (None, None)
+    if mine is not None and (fields is None or minus(mine["fieldsV1"], fields) is not None):
+        new = without_dropped(schema, new, mine["fieldsV1"], union(held_by(fields, others), _NAMED))
+    touched, removed = _changes(kind, schema, old, new, owner.subresource) if new is not old else (None, None)
     if mine is not None and removed is not None:
         new = without_nulls(schema, new, mine["fieldsV1"])
     if touched is not None and not force:
-        _refuse_conflicts(others, touched)
-    others = _taken(others, touched, removed)
+        refuse_conflicts(others, without_forgiven(schema, old, owner.manager, touched))
+    others = taken(others, touched, removed)
     if fields is not None:
         last = mine.get("time") if mine is not None else None
         others.append(owner.entry(fields, stamp if touched is not None or removed is not None else last))
-    return _with(new, others)
+    new = noted(new, body, owner.manager)
+    return with_entries(new, others) if others else {**new, "metadata": {**new["metadata"], "managedFields": []}}
+
+
+def _unreadable(kind: Kind, body: Raw, error: FieldsError) -> BadRequest:
+    name = (body.get("metadata") or {}).get("name", "")
+    return BadRequest(f"failed to create typed patch object ({name}; {kind.api_version}, Kind={kind.kind}): {error}")
 
 
 def alike(before: Sequence[Raw], after: Sequence[Raw]) -> bool:
     """Whether two lists say the same, times aside."""
     return [{**one, "time": None} for one in before] == [{**one, "time": None} for one in after]
+
+
+def _tracked(kind: Kind, schema: Schema, old: Raw, subresource: str, stamp: str) -> list[Raw]:
+    """Who holds what before an apply; what nobody kept track of belongs to a manager of its own."""
+    entries: list[Raw] = old["metadata"].get("managedFields") or []
+    if entries:
+        return entries
+    there, _ = _changes(kind, schema, blank_of(kind), old, subresource)
+    return [Holder(BEFORE, "Update", kind.api_version, subresource).entry(there, stamp)] if there is not None else []
 
 
 # What is tracked
@@ -166,17 +165,13 @@ def _seen(kind: Kind, tree: Raw, subresource: str) -> Raw:
 
 def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
     """What an apply may say."""
+    meta = body.get("metadata")
+    if isinstance(meta, dict) and meta.get("managedFields"):
+        raise BadRequest("metadata.managedFields must be nil")
     told = _seen(kind, body, subresource)
     if not told.get("metadata"):
         told.pop("metadata", None)
     return told
-
-
-def _said(schema: Schema, told: Raw) -> Fields | None:
-    try:
-        return said(schema, told) if told else None
-    except Nameless as error:
-        raise BadRequest(str(error)) from error
 
 
 def _changes(kind: Kind, schema: Schema, old: Raw, new: Raw, subresource: str) -> Changes:
@@ -207,115 +202,3 @@ def _given(fields: Fields, path: tuple[str, ...], body: object) -> Fields | None
     if below is not None:
         return {**fields, key: below}
     return {name: one for name, one in fields.items() if name != key} or None
-
-
-# Who holds what
-
-
-def _entries(old: Raw | None, new: Raw, subresource: str) -> list[Raw]:
-    """Who held what before: as the writer says, if it says so and may, else as it was."""
-    before: list[Raw] = (old["metadata"].get("managedFields") or []) if old is not None else []
-    given = new["metadata"].get("managedFields") if old is not None else None
-    if given is None or given is before or subresource:
-        return before
-    if given == [{}]:
-        return []
-    return given if given and all(map(_is_entry, given)) else before
-
-
-def _is_entry(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and entry.get("operation") in ("Apply", "Update")
-        and all(isinstance(entry.get(key), str) for key in ("manager", "apiVersion"))
-        and isinstance(entry.get("fieldsV1"), dict)
-    )
-
-
-def _tracked(kind: Kind, schema: Schema, old: Raw, subresource: str, stamp: str) -> list[Raw]:
-    """Who holds what before an apply; what nobody kept track of belongs to a manager of its own."""
-    entries: list[Raw] = old["metadata"].get("managedFields") or []
-    if entries:
-        return entries
-    there, _ = _changes(kind, schema, blank_of(kind), old, subresource)
-    return [Entry(BEFORE, "Update", kind.api_version, subresource).entry(there, stamp)] if there is not None else []
-
-
-def _all(fields: Fields | None, entries: Iterable[Raw]) -> Fields:
-    found = fields if fields is not None else {}
-    for entry in entries:
-        found = union(found, entry["fieldsV1"]) if found else entry["fieldsV1"]
-    return found
-
-
-def _taken(entries: Iterable[Raw], touched: Fields | None, removed: Fields | None) -> list[Raw]:
-    """The entries without what somebody else changed or removed; those who own nothing any more vanish."""
-    found: list[Raw] = []
-    for entry in entries:
-        fields: Fields | None = entry["fieldsV1"]
-        if touched is not None and fields is not None:
-            fields = minus(fields, touched)
-        if removed is not None and fields is not None:
-            fields = minus(fields, removed)
-        if fields is entry["fieldsV1"]:
-            found.append(entry)
-        elif fields is not None:
-            found.append({**entry, "fieldsV1": fields})
-    return found
-
-
-def _capped(entries: list[Raw]) -> list[Raw]:
-    """At most so many updaters; the oldest share one entry."""
-    updates = sorted((entry for entry in entries if entry["operation"] == "Update"), key=_order)
-    if len(updates) <= MOST_UPDATERS:
-        return entries
-    ancient, surplus = Entry(ANCIENT, "Update", updates[0]["apiVersion"], ""), len(updates) - MOST_UPDATERS + 1
-    oldest = updates[:surplus]
-    fields = _all(None, oldest)
-    kept = [entry for entry in entries if entry not in oldest]
-    return [*kept, ancient.entry(fields, max(entry["time"] for entry in oldest))]
-
-
-def _with(new: Raw, entries: list[Raw]) -> Raw:
-    meta = new["metadata"]
-    if not entries:
-        if "managedFields" not in meta:
-            return new
-        return {**new, "metadata": {key: value for key, value in meta.items() if key != "managedFields"}}
-    entries = sorted(entries, key=_order) if len(entries) > 1 else entries
-    return {**new, "metadata": {**meta, "managedFields": entries}}
-
-
-def _order(entry: Raw) -> tuple[str, str, str, str, str]:
-    subresource = entry.get("subresource", "")
-    return entry["operation"], entry.get("time", ""), entry["manager"], entry["apiVersion"], subresource
-
-
-# Conflicts
-
-
-def _refuse_conflicts(entries: Iterable[Raw], touched: Fields) -> None:
-    causes: list[Cause] = []
-    for entry in sorted(entries, key=lambda one: str(one["manager"])):
-        common = overlap(entry["fieldsV1"], touched)
-        if common is not None:
-            text = f"conflict with {_called(entry)}"
-            causes += [Cause(path, text, "FieldManagerConflict") for path in paths(common)]
-    if causes:
-        raise Conflict(_conflict_text(causes), causes=causes)
-
-
-def _called(entry: Raw) -> str:
-    part = f' with subresource "{entry["subresource"]}"' if entry.get("subresource") else ""
-    using = f" using {entry['apiVersion']}" if entry["operation"] == "Update" else ""
-    return f'"{entry["manager"]}"{part}{using}'
-
-
-def _conflict_text(causes: Sequence[Cause]) -> str:
-    if len(causes) == 1:
-        return f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
-    lines: list[str] = []
-    for message in dict.fromkeys(cause.message for cause in causes):
-        lines.append(f"{message.replace('conflict', 'conflicts', 1)}:")
-        lines += [f"- {cause.field}" for cause in causes if cause.message == message]
-    return f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)

@@ -7,6 +7,7 @@ does not make an object another one: name, namespace, identity and kind stay.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,9 +44,7 @@ def _refuse_another(kind: Kind, old: Raw, new: object) -> None:
     meta = new.get("metadata") if isinstance(new, dict) else None
     if not isinstance(new, dict) or not isinstance(meta, dict) or not meta.get("name"):
         name = old["metadata"]["name"]
-        raise BadRequest(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
+        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
     was = old["metadata"]
     if meta["name"] != was["name"]:
         raise BadRequest(f"the name of the object ({meta['name']}) does not match the name on the URL ({was['name']})")
@@ -84,7 +83,7 @@ def merged(old: Any, body: Any) -> Any:
 # RFC 6902
 
 
-class Misfit(Exception):
+class StepError(Exception):
     """A step that cannot be taken: its path leads nowhere, or its test fails."""
 
 
@@ -101,7 +100,7 @@ def by_steps(old: Any, steps: object) -> Any:
     try:
         for step in steps:
             new = _step(new, step)
-    except Misfit as error:
+    except StepError as error:
         raise Invalid("the server rejected our request due to an error in our request") from error
     return new
 
@@ -124,9 +123,9 @@ def _step(tree: Any, step: Mapping[str, Any]) -> Any:
             return _at(_removed(tree, source), path, lambda parent, key: _added(parent, key, found), found)
         case "test":
             if not _is_same(_found(tree, path), value):
-                raise Misfit
+                raise StepError
             return tree
-    raise Misfit
+    raise StepError
 
 
 def _is_same(found: Any, value: Any) -> bool:
@@ -138,7 +137,7 @@ def _pointer(text: str) -> list[str]:
     if not text:
         return []
     if not text.startswith("/"):
-        raise Misfit
+        raise StepError
     return [part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")]
 
 
@@ -147,9 +146,9 @@ def _found(tree: Any, path: Sequence[str]) -> Any:
         if isinstance(tree, dict) and key in tree:
             tree = tree[key]
         elif isinstance(tree, list):
-            tree = tree[_index(tree, key, len(tree) - 1)]
+            tree = tree[_index(key, len(tree) - 1)]
         else:
-            raise Misfit
+            raise StepError
     return tree
 
 
@@ -165,13 +164,13 @@ def _at(tree: Any, path: Sequence[str], change: Callable[[Any, str], Any], whole
 
 def _removed(tree: Any, path: Sequence[str]) -> Any:
     if not path:
-        raise Misfit
+        raise StepError
     return _at(tree, path, _without, None)
 
 
 def _added(parent: Any, key: str, value: Any) -> Any:
     if isinstance(parent, list):
-        index = len(parent) if key == "-" else _index(parent, key, len(parent))
+        index = len(parent) if key == "-" else _index(key, len(parent))
         return [*parent[:index], value, *parent[index:]]
     return _put(parent, key, value)
 
@@ -180,27 +179,27 @@ def _put(parent: Any, key: str, value: Any) -> Any:
     if isinstance(parent, dict):
         return {**parent, key: value}
     if isinstance(parent, list):
-        index = _index(parent, key, len(parent) - 1)
+        index = _index(key, len(parent) - 1)
         return [*parent[:index], value, *parent[index + 1 :]]
-    raise Misfit
+    raise StepError
 
 
 def _without(parent: Any, key: str) -> Any:
     if isinstance(parent, dict) and key in parent:
         return {name: value for name, value in parent.items() if name != key}
     if isinstance(parent, list):
-        index = _index(parent, key, len(parent) - 1)
+        index = _index(key, len(parent) - 1)
         return [*parent[:index], *parent[index + 1 :]]
-    raise Misfit
+    raise StepError
 
 
-def _index(items: list[Any], key: str, last: int) -> int:
+def _index(key: str, last: int) -> int:
     """Where in a list a key points; -1 is the last place."""
-    if not key.removeprefix("-").isascii() or not key.removeprefix("-").isdigit():
-        raise Misfit
+    if not re.fullmatch(r"-?[0-9]{1,9}", key, re.ASCII):
+        raise StepError
     index = int(key)
     if index < 0:
         index += last + 1
     if not 0 <= index <= last:
-        raise Misfit
+        raise StepError
     return index

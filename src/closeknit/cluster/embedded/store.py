@@ -184,7 +184,7 @@ class Store:
         if options.manager and by_apply:
             new = ownership.created(kind, body, new, options.manager, self.now())
         elif options.manager:
-            new = ownership.updated(kind, None, new, options.manager, self.now(), "")
+            new = ownership.updated(kind, None, new, options.manager, self.now(), "", body)
         return self._put(kind, None, new, options)
 
     def _home(self, kind: Kind, meta: Raw) -> str:
@@ -244,6 +244,8 @@ class Store:
         key = key_of(kind, old)
         self._check_version(key, old, body.get("metadata") or {})
         new = self._prepared(kind, old, body, subresource)
+        if tracked and not new["metadata"].get("managedFields"):
+            new["metadata"].pop("managedFields", None)
         new = self.rules.admit(self, kind, old, new, subresource, options)
         if kind.counted and any(
             new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in _ASIDE
@@ -441,7 +443,7 @@ def _by(write: Patch, options: Options) -> Options:
 
 def _with_fields(before: Raw, meta: Raw) -> Raw:
     fields = meta.get("managedFields")
-    return {**before, **({"managedFields": fields} if fields else {})}
+    return {**before, **({"managedFields": fields} if fields is not None else {})}
 
 
 def _changed(key: Key, why: str = "") -> Conflict:

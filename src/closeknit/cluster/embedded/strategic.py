@@ -7,6 +7,7 @@ have. Which lists are merged, and by what key, is in the schema; kubectl reads t
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from ..errors import BadRequest, Invalid
@@ -22,7 +23,8 @@ def strategically(schema: Schema, old: dict[str, Any], patch: dict[str, Any]) ->
         case None:
             pass
         case "replace":
-            return {key: value for key, value in patch.items() if not key.startswith("$")}
+            replaced: dict[str, Any] = _literal(patch)
+            return replaced
         case "delete":
             return {}
         case unknown:
@@ -52,7 +54,7 @@ def _patched(schema: Schema, old: Any, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What a patch says where there is nothing to merge it with: nothing that is null or has a directive."""
+    """What a patch says about a field that is not there yet: nothing that is null or has a directive."""
     if isinstance(value, dict):
         if PATCH in value:
             return None
@@ -61,6 +63,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [one for one in map(_plain, value) if one is not None]
     return value
+
+
+def _literal(value: Any) -> Any:
+    """What a patch says where it is taken as a value: directives in it mean nothing."""
+    if isinstance(value, dict):
+        return {key: _literal(one) for key, one in value.items() if one is not None and not key.startswith("$")}
+    return [_literal(one) for one in value] if isinstance(value, list) else value
 
 
 def _retained(old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +108,7 @@ def _union(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any],
     for one in patch:
         match one.get(PATCH):
             case "replace":
-                return said, said
+                return [_literal(one) for one in said], said
             case "delete":
                 gone.append(_name(schema, one))
             case None:
@@ -111,7 +120,7 @@ def _union(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any],
         name = _name(schema, one)
         place = next((i for i, was in enumerate(new) if was.get(schema.merge_key) == name), None)
         if place is None:
-            new.append(_plain(one))
+            new.append(_literal(one))
         else:
             new[place] = strategically(schema.item(), new[place], one)
     return new, said
@@ -125,11 +134,12 @@ def _are_scalars(items: list[Any]) -> bool:
 
 def _name(schema: Schema, item: Any) -> Any:
     """What tells an item from others: its merge key, or the value itself."""
-    if not schema.merge_key:
-        return item
-    if not isinstance(item, dict) or schema.merge_key not in item:
+    if schema.merge_key and (not isinstance(item, dict) or schema.merge_key not in item):
         raise Invalid(f"an item does not contain declared merge key: {schema.merge_key}")
-    return item[schema.merge_key]
+    name = item[schema.merge_key] if schema.merge_key else item
+    if isinstance(name, dict | list):
+        raise Invalid("what tells the items of a list apart has to be a value")
+    return name
 
 
 def _ordered(schema: Schema, new: dict[str, Any], patch: dict[str, Any], key: str, order: Any) -> None:
@@ -152,32 +162,21 @@ def _ordered(schema: Schema, new: dict[str, Any], patch: dict[str, Any], key: st
 
 
 def _arranged(schema: Schema, items: list[Any], wanted: list[Any], there: list[Any]) -> list[Any]:
-    """Items that are wanted in that order; the others are put among them as they were in the list before.
+    """Items that are wanted, in that order; the others go before the first of these that they were before.
 
-    there a b c d, wanted d x b: a before d, for it was; then d, x, b, and c behind b, for it was: a d x b c? No: c was
-    before d already passed, so it comes as soon as what follows it is not after it: a, c?, ...
+    there a b c d, wanted c x b: a was before c, and d behind all of them, hence a c x b d.
     """
     by_name: dict[Any, list[Any]] = {}
     for one in items:
         by_name.setdefault(_name(schema, one), []).append(one)
-    first = [one for name in dict.fromkeys(wanted) for one in by_name.get(name, ())]
-    others = [one for name in dict.fromkeys(there) if name not in wanted for one in by_name.get(name, ())]
     place = {name: index for index, name in reversed(list(enumerate(there)))}
+    others = deque(name for name in dict.fromkeys(there) if name in by_name and name not in wanted)
     result: list[Any] = []
-    left, right = iter(others), iter(first)
-    one, two = next(left, None), next(right, None)
-    while one is not None and two is not None:
-        before, after = place.get(_name(schema, one)), place.get(_name(schema, two))
-        if before is not None and after is not None and before < after:
-            result.append(one)
-            one = next(left, None)
-        else:
-            result.append(two)
-            two = next(right, None)
-    while one is not None:
-        result.append(one)
-        one = next(left, None)
-    while two is not None:
-        result.append(two)
-        two = next(right, None)
+    for name in dict.fromkeys(wanted):
+        if name in by_name:
+            while others and name in place and place[others[0]] < place[name]:
+                result += by_name[others.popleft()]
+            result += by_name[name]
+    for name in others:
+        result += by_name[name]
     return result

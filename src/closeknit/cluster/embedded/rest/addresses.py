@@ -10,9 +10,12 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from ...errors import BadRequest, NotFound
-from ...kinds import KINDS, NAMESPACE, Kind
+from ...kinds import KINDS, NAMESPACE, POD, Kind
 
 NOT_SERVED = "the server could not find the requested resource"
+NOT_ALLOWED = "the server does not allow this method on the requested resource"
+BINDINGS = "bindings"
+"""Where pods can be bound too, named by what is sent there."""
 
 _BY_PLURAL = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
 _GROUPS = {(kind.group, kind.version) for kind in KINDS}
@@ -46,6 +49,8 @@ def address(group: str, version: str, parts: list[str]) -> Address:
     """What is meant behind /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
     if (group, version) not in _GROUPS or not 1 <= len(parts) <= 5 or not all(parts):
         raise NotFound(NOT_SERVED)
+    if not group and parts[0] == NAMESPACE.plural and parts[2:] == [BINDINGS]:
+        return Address(POD, parts[1], part="binding")
     if parts[0] == NAMESPACE.plural and len(parts) > 2 and (group, version, parts[2]) in _BY_PLURAL:
         kind = _BY_PLURAL[group, version, parts[2]]
         found = Address(kind, parts[1], *parts[3:])

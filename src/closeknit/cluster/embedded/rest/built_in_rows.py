@@ -1,7 +1,6 @@
 """What `kubectl get` says of Kubernetes' own kinds: for each kind its columns, and a row of an object behind its name.
 
-Columns that end in `+` are only shown with `-o wide`. An age stands in the column of that name; every row function
-leaves it out, for it is the same everywhere.
+Columns that end in `+` are only shown with `-o wide`. Rows leave out name and age, which are the same everywhere.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _labels(labels: Raw | None) -> str:
     return label_text(labels or {}) or NONE
 
 
-def _node(raw: Raw, now: float) -> list[Any]:
+def _node(raw: Raw, _: float) -> list[Any]:
     ready = [one for one in _at(raw, "status", "conditions") or () if one["type"] == "Ready"]
     status = ["Ready" if one.get("status") == "True" else "NotReady" for one in ready] or ["Unknown"]
     if _at(raw, "spec", "unschedulable"):
@@ -116,11 +115,10 @@ def _event(raw: Raw, now: float) -> list[Any]:
         (raw.get("message") or "").strip(),
         age(first, now),
         count,
-        raw["metadata"].get("name", ""),
     ]
 
 
-def _service(raw: Raw, now: float) -> list[Any]:
+def _service(raw: Raw, _: float) -> list[Any]:
     spec = raw.get("spec") or {}
     kind = spec.get("type") or "ClusterIP"
     outside = ",".join(spec.get("externalIPs") or ())
@@ -166,7 +164,7 @@ def _cron_job(raw: Raw, now: float) -> list[Any]:
     ]
 
 
-def _revision(raw: Raw, now: float) -> list[Any]:
+def _revision(raw: Raw, _: float) -> list[Any]:
     owner = next((one for one in raw["metadata"].get("ownerReferences") or () if one.get("controller")), None)
     name = NONE
     if owner is not None:
@@ -175,22 +173,22 @@ def _revision(raw: Raw, now: float) -> list[Any]:
     return [name, raw.get("revision", 0)]
 
 
-def _deployment(raw: Raw, now: float) -> list[Any]:
+def _deployment(raw: Raw, _: float) -> list[Any]:
     ready = f"{_count(raw, 'status', 'readyReplicas')}/{_count(raw, 'spec', 'replicas')}"
     counts = [_count(raw, "status", one) for one in ("updatedReplicas", "availableReplicas")]
     return [ready, *counts, *_containers(raw), _selector(raw)]
 
 
-def _replica_set(raw: Raw, now: float) -> list[Any]:
+def _replica_set(raw: Raw, _: float) -> list[Any]:
     counts = [_count(raw, "status", one) for one in ("replicas", "readyReplicas")]
     return [_count(raw, "spec", "replicas"), *counts, *_containers(raw), _selector(raw)]
 
 
-def _stateful_set(raw: Raw, now: float) -> list[Any]:
+def _stateful_set(raw: Raw, _: float) -> list[Any]:
     return [f"{_count(raw, 'status', 'readyReplicas')}/{_count(raw, 'spec', 'replicas')}", *_containers(raw)]
 
 
-def _daemon_set(raw: Raw, now: float) -> list[Any]:
+def _daemon_set(raw: Raw, _: float) -> list[Any]:
     names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
     more = ("updatedNumberScheduled", "numberAvailable")
     counts = [_count(raw, "status", one) for one in names + more]
@@ -198,22 +196,22 @@ def _daemon_set(raw: Raw, now: float) -> list[Any]:
     return [*counts, where, *_containers(raw), _selector(raw)]
 
 
-def _budget(raw: Raw, now: float) -> list[Any]:
+def _budget(raw: Raw, _: float) -> list[Any]:
     limits = [_at(raw, "spec", one) for one in ("minAvailable", "maxUnavailable")]
     return [*("N/A" if one is None else str(one) for one in limits), _count(raw, "status", "disruptionsAllowed")]
 
 
-def _priority_class(raw: Raw, now: float) -> list[Any]:
+def _priority_class(raw: Raw, _: float) -> list[Any]:
     return [raw.get("value", 0), bool(raw.get("globalDefault")), raw.get("preemptionPolicy", "")]
 
 
-def _pod_template(raw: Raw, now: float) -> list[Any]:
+def _pod_template(raw: Raw, _: float) -> list[Any]:
     return [*_containers(raw, "template", "spec"), _labels(_at(raw, "template", "metadata", "labels"))]
 
 
 _WORK = "Containers+|Images+|Selector+"
 LAYOUTS: dict[Kind, Layout] = {
-    NAMESPACE: Layout("Name|Status|Age", lambda raw, now: [_at(raw, "status", "phase") or ""]),
+    NAMESPACE: Layout("Name|Status|Age", lambda raw, _: [_at(raw, "status", "phase") or ""]),
     NODE: Layout(
         "Name|Status|Roles|Age|Version|Internal-IP+|External-IP+|OS-Image+|Kernel-Version+|Container-Runtime+", _node
     ),
@@ -222,15 +220,13 @@ LAYOUTS: dict[Kind, Layout] = {
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name+",
         _event,
     ),
-    CONFIG_MAP: Layout(
-        "Name|Data|Age", lambda raw, now: [len(raw.get("data") or ()) + len(raw.get("binaryData") or ())]
-    ),
-    SECRET: Layout("Name|Type|Data|Age", lambda raw, now: [raw.get("type", ""), len(raw.get("data") or ())]),
+    CONFIG_MAP: Layout("Name|Data|Age", lambda raw, _: [len(raw.get("data") or ()) + len(raw.get("binaryData") or ())]),
+    SECRET: Layout("Name|Type|Data|Age", lambda raw, _: [raw.get("type", ""), len(raw.get("data") or ())]),
     SERVICE: Layout("Name|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", _service),
-    SERVICE_ACCOUNT: Layout("Name|Age", lambda raw, now: []),
+    SERVICE_ACCOUNT: Layout("Name|Age", lambda *_: []),
     POD_TEMPLATE: Layout("Name|Containers|Images|Pod Labels", _pod_template),
     LIMIT_RANGE: Layout(
-        "Name|Created At", lambda raw, now: [raw["metadata"].get("creationTimestamp")], dates=("Created At",)
+        "Name|Created At", lambda raw, _: [raw["metadata"].get("creationTimestamp")], dates=("Created At",)
     ),
     DEPLOYMENT: Layout(f"Name|Ready|Up-to-date|Available|Age|{_WORK}", _deployment),
     REPLICA_SET: Layout(f"Name|Desired|Current|Ready|Age|{_WORK}", _replica_set, ("Desired", "Current", "Ready")),
@@ -251,6 +247,6 @@ LAYOUTS: dict[Kind, Layout] = {
     PRIORITY_CLASS: Layout(
         "Name|Value|Global-Default|Age|PreemptionPolicy", _priority_class, ("Value",), ("Global-Default",)
     ),
-    RUNTIME_CLASS: Layout("Name|Handler|Age", lambda raw, now: [raw.get("handler", "")]),
-    LEASE: Layout("Name|Holder|Age", lambda raw, now: [_at(raw, "spec", "holderIdentity") or ""]),
+    RUNTIME_CLASS: Layout("Name|Handler|Age", lambda raw, _: [raw.get("handler", "")]),
+    LEASE: Layout("Name|Holder|Age", lambda raw, _: [_at(raw, "spec", "holderIdentity") or ""]),
 }

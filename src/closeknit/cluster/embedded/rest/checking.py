@@ -8,24 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import BadRequest, Invalid
+from ...errors import BadRequest, Refused
 from ...kinds import Kind
 from ...port import Raw
+from .. import schema
+from ..patching import unusable
 from ..store import Options
 
 
-def checked(kind: Kind, raw: Raw, options: Options, repeated: Sequence[str] = (), is_patched: bool = False) -> Raw:
-    """The object with known fields only; raises Invalid or BadRequest, or fills `options.warnings`."""
-    problems = [f'duplicate field "{field}"' for field in repeated]
+def checked(
+    kind: Kind, raw: Raw, options: Options, part: str = "", repeated: Sequence[str] = (), by_patch: bool = False
+) -> Raw:
+    """The object with known fields only; raises a Refused, or fills `options.warnings`."""
+    check_types(kind, raw, part, by_patch=by_patch)
+    kept, unknown = schema.prune(kind, raw)
+    problems = [f'unknown field "{field}"' for field in unknown] + [f'duplicate field "{field}"' for field in repeated]
     if problems and options.validation == "Strict":
-        raise _strict(kind, problems)
+        raise _strict(kind, f"strict decoding error: {', '.join(problems)}", by_patch)
     if options.validation == "Warn":
         options.warnings.extend(problems)
-    return raw
+    return kept
 
 
-def _strict(kind: Kind, problems: Sequence[str]) -> BadRequest | Invalid:
-    return BadRequest(
-        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-        f"strict decoding error: {', '.join(problems)}"
-    )
+def check_types(kind: Kind, raw: Raw, part: str = "", is_partial: bool = False, by_patch: bool = False) -> None:
+    """Refuse an object in which something is of the wrong type; `is_partial`: what is missing is not wrong."""
+    causes = schema.check_types(kind, raw, part, is_partial)
+    if causes:
+        name = raw["metadata"].get("name") if isinstance(raw.get("metadata"), dict) else ""
+        raise schema.wrong_form(kind, str(name or ""), causes, by_patch)
+
+
+def _strict(kind: Kind, text: str, by_patch: bool) -> Refused:
+    if by_patch:
+        return unusable(text)
+    return BadRequest(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {text}')

@@ -1,15 +1,11 @@
 """What `kubectl get` says of custom kinds: the columns that their definitions ask for, each with where its value lies.
 
-    Queue=spec.queueName      a field
-    Admitted=?Admitted        the status of the condition of this type
-    State=?                   the type of the last condition
-
-`+` behind a name: only with `-o wide`. Kinds that ask for nothing show their age.
+Kinds that ask for none show their age.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...kinds import (
     CLUSTER_QUEUE,
@@ -27,12 +23,100 @@ from ...kinds import (
 from ...port import Raw
 from .ages import age
 
-_CREATED = "metadata.creationTimestamp"
-_COLUMNS: dict[Kind, str] = {
-    WORKLOAD: f"Queue=spec.queueName|Reserved in=status.admission.clusterQueue|Admitted=?Admitted|Finished=?Finished|Age={_CREATED}",
-    CLUSTER_QUEUE: "Cohort=spec.cohortName|Strategy+=spec.queueingStrategy|Pending Workloads=#status.pendingWorkloads"
-    "|Admitted Workloads+=#status.admittedWorkloads",
-    LOCAL_QUEUE: "ClusterQueue=spec.clusterQueue|Pending Workloads=#status.pendingWorkloads"
-    "|Admitted Workloads=#status.admittedWorkloads",
-    WORKLOAD_PRIORITY_CLASS: "Value=#value",
+CONDITIONS = "status.conditions"
+
+
+class Custom(NamedTuple):
+    """`path` leads to the value. `condition`: it is the status of the condition of this type, or, if that is `*`, the
+    type of the last one.
+    """
+
+    name: str
+    path: str
+    type: Literal["string", "integer", "date"] = "string"
+    is_wide: bool = False
+    condition: str = ""
+
+    def cell(self, raw: Raw, now: float) -> Any:
+        value: Any = raw
+        for step in self.path.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if self.condition:
+            value = _condition(value or (), self.condition)
+        if value is None:
+            return None
+        if self.type == "date":
+            return age(value, now)
+        if self.type == "integer":
+            return value
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _condition(conditions: Any, wanted: str) -> str | None:
+    if wanted == "*":
+        return conditions[-1]["type"] if conditions else None
+    return next((one["status"] for one in conditions if one["type"] == wanted), None)
+
+
+def _status_of(condition: str) -> Custom:
+    return Custom(condition, CONDITIONS, condition=condition)
+
+
+AGE = Custom("Age", "metadata.creationTimestamp", "date")
+_STATE = Custom("State", CONDITIONS, condition="*")
+_PENDING = Custom("Pending Workloads", "status.pendingWorkloads", "integer")
+_ADMITTED = Custom("Admitted Workloads", "status.admittedWorkloads", "integer")
+
+COLUMNS: dict[Kind, tuple[Custom, ...]] = {
+    WORKLOAD: (
+        Custom("Queue", "spec.queueName"),
+        Custom("Reserved in", "status.admission.clusterQueue"),
+        _status_of("Admitted"),
+        _status_of("Finished"),
+        AGE,
+    ),
+    CLUSTER_QUEUE: (
+        Custom("Cohort", "spec.cohortName"),
+        Custom("Strategy", "spec.queueingStrategy", is_wide=True),
+        _PENDING,
+        _ADMITTED._replace(is_wide=True),
+    ),
+    LOCAL_QUEUE: (Custom("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED),
+    WORKLOAD_PRIORITY_CLASS: (Custom("Value", "value", "integer"),),
+    JOB_SET: (
+        Custom("TerminalState", "status.terminalState"),
+        Custom("Restarts", "status.restarts"),
+        _status_of("Completed"),
+        Custom("Suspended", "spec.suspend"),
+        AGE,
+    ),
+    LEADER_WORKER_SET: (
+        Custom("Ready", "status.readyReplicas", "integer"),
+        Custom("Desired", "spec.replicas", "integer"),
+        Custom("Up-to-date", "status.updatedReplicas", "integer"),
+        AGE,
+    ),
+    PYTORCH_JOB: (_STATE, AGE),
+    TRAIN_JOB: (_STATE, AGE),
+    RAY_CLUSTER: (
+        Custom("desired workers", "status.desiredWorkerReplicas", "integer"),
+        Custom("available workers", "status.availableWorkerReplicas", "integer"),
+        Custom("cpus", "status.desiredCPU"),
+        Custom("memory", "status.desiredMemory"),
+        Custom("gpus", "status.desiredGPU"),
+        Custom("tpus", "status.desiredTPU", is_wide=True),
+        Custom("status", "status.state"),
+        AGE._replace(name="age"),
+        Custom("head pod IP", "status.head.podIP", is_wide=True),
+        Custom("head service IP", "status.head.serviceIP", is_wide=True),
+    ),
+    RAY_JOB: (
+        Custom("job status", "status.jobStatus"),
+        Custom("deployment status", "status.jobDeploymentStatus"),
+        Custom("ray cluster name", "status.rayClusterName"),
+        Custom("start time", "status.startTime"),
+        Custom("end time", "status.endTime"),
+        AGE._replace(name="age"),
+    ),
 }
+PLAIN = (AGE,)

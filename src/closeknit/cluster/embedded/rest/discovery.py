@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from typing import NamedTuple
+
+import msgspec
 
 from ...kinds import KINDS, NAMESPACE, POD, Kind
 from ...port import Raw
+from ..schema import openapi_v3
+from .addresses import BINDINGS
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 KUBERNETES = ("1", "36")
@@ -94,8 +99,19 @@ def resource_list(name: str, version: str) -> Raw | None:
     if kinds is None:
         return None
     resources = [one for kind in kinds for one in _resources(kind)]
+    if not name:
+        resources.insert(0, _BINDINGS)
     of = f"{name}/{version}" if name else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources}
+
+
+_BINDINGS = {
+    "name": BINDINGS,
+    "singularName": "binding",
+    "namespaced": True,
+    "kind": "Binding",
+    "verbs": ["create"],
+}
 
 
 def _resources(kind: Kind) -> Iterator[Raw]:
@@ -137,22 +153,17 @@ def aggregated(core: bool) -> Raw:
 
 
 def _aggregated(kind: Kind) -> Raw:
-    own = {"group": kind.group, "version": kind.version, "kind": kind.kind}
     inner = [
         {
             "subresource": part.name,
-            "responseKind": {
-                "group": part.group or kind.group,
-                "version": part.version or kind.version,
-                "kind": part.kind or kind.kind,
-            },
+            "responseKind": {"group": part.group, "version": part.version, "kind": part.kind or kind.kind},
             "verbs": list(part.verbs),
         }
         for part in parts(kind)
     ]
     return {
         "resource": kind.plural,
-        "responseKind": own,
+        "responseKind": {"group": "", "version": "", "kind": kind.kind},
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": verbs(kind),
@@ -184,10 +195,14 @@ def root_paths() -> Raw:
     return {"paths": sorted(["/api", "/apis", "/livez", "/openapi/v3", "/readyz", "/version", *found])}
 
 
+@cache
 def openapi_index() -> Raw:
-    """/openapi/v3"""
-    found = (_path(name, of) for name, of in group_versions())
-    return {"paths": {path.removeprefix("/"): {"serverRelativeURL": f"/openapi/v3{path}"} for path in found}}
+    """/openapi/v3: where each document is, under an address that changes when it does."""
+    paths = {}
+    for name, of in group_versions():
+        path, content = _path(name, of), sha256(msgspec.json.encode(openapi(name, of))).hexdigest()
+        paths[path.removeprefix("/")] = {"serverRelativeURL": f"/openapi/v3{path}?hash={content}"}
+    return {"paths": paths}
 
 
 def _path(name: str, of: str) -> str:
@@ -195,15 +210,5 @@ def _path(name: str, of: str) -> str:
 
 
 def openapi(name: str, of: str) -> Raw | None:
-    """/openapi/v3/api/v1 and the like: what can be patched; and where schemas are known, what it is made of."""
-    kinds = group_versions().get((name, of))
-    if kinds is None:
-        return None
-    paths = {kind.path("{namespace}", "{name}"): {"patch": _patch(kind)} for kind in kinds}
-    return {"openapi": "3.0.0", "info": {"title": "closeknit", "version": "unversioned"}, "paths": paths}
-
-
-def _patch(kind: Kind) -> Raw:
-    parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string", "uniqueItems": True}}
-    own = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-    return {"parameters": [parameter], "responses": {}, "x-kubernetes-group-version-kind": own}
+    """/openapi/v3/api/v1 and the like"""
+    return openapi_v3(name, of) if (name, of) in group_versions() else None

@@ -114,12 +114,8 @@ def metadata(raw: Raw, form: Form) -> Raw:
 def table(kind: Kind, objects: Sequence[Raw], meta: Raw, form: Form, now: float, has_columns: bool = True) -> Raw:
     rows = []
     for raw in objects:
-        row: Raw = {"cells": tables.cells(kind, raw, now)}
-        if form.include == "Metadata":
-            row["object"] = metadata(raw, form)
-        elif form.include == "Object":
-            row["object"] = raw
-        rows.append(row)
+        shown = {"Metadata": metadata(raw, form), "Object": raw, "None": None}[form.include]
+        rows.append({"cells": tables.cells(kind, raw, now), "object": shown})
     return {
         "kind": "Table",
         "apiVersion": _version(form),

@@ -1,7 +1,7 @@
 """What `kubectl get pods` says of a pod: one word that sums up its phase and what its containers do.
 
-The first trouble in order wins: an init container that is not through, then the first container that waits or has ended,
-then, whatever they say, that the pod is being deleted.
+The first trouble in order wins: an init container that is not through, then the first container that waits or has
+ended, then, whatever they say, that the pod is being deleted.
 """
 
 from __future__ import annotations

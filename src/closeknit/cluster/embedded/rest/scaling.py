@@ -8,6 +8,7 @@ from ....model.shape import whole_number
 from ...errors import BadRequest, Cause, Invalid
 from ...kinds import LEADER_WORKER_SET, PYTORCH_JOB, Kind
 from ...port import Raw
+from .selectors import selector_text
 
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -37,7 +38,7 @@ def scale_of(kind: Kind, raw: Raw) -> Raw:
     wanted = _at(raw, places.wanted)
     status: Raw = {"replicas": _at(raw, places.actual) or 0}
     selector = _at(raw, places.selector)
-    text = selector if isinstance(selector, str) else _text(selector or {})
+    text = selector if isinstance(selector, str) else selector_text(selector or {})
     if text:
         status["selector"] = text
     return {
@@ -77,20 +78,3 @@ def _with(raw: Raw, place: tuple[str, ...], value: int) -> Raw:
     first, *rest = place
     inner = raw.get(first)
     return {**raw, first: _with(inner if isinstance(inner, dict) else {}, tuple(rest), value) if rest else value}
-
-
-def _text(selector: Raw) -> str:
-    """A label selector as one writes it: _text({"matchLabels": {"a": "b"}}) == "a=b"."""
-    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for one in selector.get("matchExpressions") or ():
-        key, values = one["key"], ",".join(one.get("values") or ())
-        match one["operator"]:
-            case "In":
-                terms.append(f"{key} in ({values})")
-            case "NotIn":
-                terms.append(f"{key} notin ({values})")
-            case "Exists":
-                terms.append(key)
-            case "DoesNotExist":
-                terms.append(f"!{key}")
-    return ",".join(terms)

@@ -185,3 +185,21 @@ def _values(tokens: _Tokens) -> tuple[str, ...]:
 
 def _is_value(operator: str, text: str) -> bool:
     return whole_number(text) is not None if operator in ("Gt", "Lt") else is_label_value(text)
+
+
+# The other way round
+
+
+def label_text(labels: Raw) -> str:
+    """label_text({"b": "2", "a": "1"}) == "a=1,b=2"."""
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def selector_text(selector: Raw) -> str:
+    """The selector of an object as one writes it: "app=web,tier in (a,b),!old"."""
+    terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for one in selector.get("matchExpressions") or ():
+        key, values = one["key"], ",".join(sorted(one.get("values") or ()))
+        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "DoesNotExist": f"!{key}"}
+        terms.append((key, forms.get(one["operator"], key)))
+    return ",".join(text for _, text in sorted(terms))

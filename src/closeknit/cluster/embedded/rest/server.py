@@ -18,12 +18,13 @@ from hmac import compare_digest
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMethod
 
-from ...errors import BadRequest, Forbidden, NotFound, Refused, TooLarge, Unauthorized
+from ...errors import BadRequest, Forbidden, MethodNotAllowed, NotFound, Refused, TooLarge, Unauthorized
 from ...port import Raw
 from ..store import Store
 from . import bodies, discovery, forms
-from .addresses import NOT_SERVED, Address, address, steps
+from .addresses import NOT_ALLOWED, NOT_SERVED, Address, address, steps
 from .forms import Form
 from .listing import Page
 from .queries import Query
@@ -35,6 +36,8 @@ LOOPBACK = "127.0.0.1"
 HEALTH = ("livez", "readyz", "healthz")
 OWN = "closeknit"
 LONGEST_LINE = 1 << 16
+LAST_WORDS = 1.0
+"""How many seconds a connection gets to end by itself when the server stops."""
 
 Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request under /closeknit/NAME."""
@@ -64,14 +67,8 @@ class Server:
 
     async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
         """Listen on loopback; port 0 is any that is free. Says which."""
-        handler = web.Server(
-            self.handle,
-            handler_cancellation=True,
-            access_log=None,
-            max_line_size=LONGEST_LINE,
-            max_field_size=LONGEST_LINE,
-        )
-        self._runner = web.ServerRunner(handler)
+        listener = _Listener(self.handle, handler_cancellation=True)
+        self._runner = web.ServerRunner(listener, shutdown_timeout=LAST_WORDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls)
         await site.start()
@@ -109,7 +106,7 @@ class Server:
             raise Forbidden("this server is reached as localhost, 127.0.0.1 or [::1], with its port")
         path, _, text = request.raw_path.partition("?")
         where = steps(path)
-        if where[0] in HEALTH and len(where) == 1:
+        if where[0] in HEALTH and len(where) <= 2:
             return web.Response(text="ok")
         credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
         if not compare_digest(credential, self._credential):
@@ -225,6 +222,33 @@ class Server:
                 one.set_result(None)
         if self.on_change is not None:
             self.on_change()
+
+
+class _Listener(web.Server):
+    """Makes a `_Connection` of every connection."""
+
+    def __call__(self) -> web.RequestHandler:
+        settings: dict[str, Any] = {"max_line_size": LONGEST_LINE, "max_field_size": LONGEST_LINE, "access_log": None}
+        return _Connection(self, loop=asyncio.get_running_loop(), **settings)
+
+
+class _Connection(web.RequestHandler):
+    """What is no HTTP is refused in the same words as everything else."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if isinstance(exc, BadHttpMethod):
+            refused: Refused = MethodNotAllowed(NOT_ALLOWED)
+        else:
+            refused = BadRequest(f"the request cannot be read: {message or exc}")
+        response = _refusal(refused)
+        response.force_close()
+        return response
 
 
 async def _read(request: web.BaseRequest) -> bytes:

@@ -19,6 +19,8 @@ LONGEST, SPREAD = 1800, 1800
 """A watch for which nobody set a time ends after 30 to 60 minutes, not all of them together."""
 PIECE = 200
 """How many events are encoded before others get their turn."""
+PATIENCE = 30.0
+"""How many seconds a piece may lie unread before the watcher is given up."""
 
 _numbers = count()
 
@@ -55,9 +57,11 @@ class Stream:
         except Expired as expired:
             await response.write(watching.failure(expired))
         except TimeoutError:
-            pass  # it does not read; then it does not matter how it ends
+            transport.abort()
         finally:
             self.hub.leave(self.subject, watcher)
+            if transport.is_closing():
+                transport.abort()  # or it would wait for somebody to read what is left
         if not transport.is_closing():
             await response.write_eof()
         return response
@@ -88,7 +92,8 @@ class Stream:
         rest = iter(events)
         while piece := list(islice(rest, PIECE)):
             now = self.hub.store.now()
-            await response.write(watching.lines(self.subject, piece, now, is_first=not watcher.is_begun))
+            async with asyncio.timeout(PATIENCE):
+                await response.write(watching.lines(self.subject, piece, now, is_first=not watcher.is_begun))
             watcher.is_begun = True
             await asyncio.sleep(0)
 

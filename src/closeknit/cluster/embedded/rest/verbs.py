@@ -10,13 +10,25 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...errors import BadRequest, Cause, Forbidden, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
-from ...kinds import JOB, NAMESPACE, NODE, POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT, Kind
+from ...kinds import (
+    BUDGET,
+    JOB,
+    LEASE,
+    NAMESPACE,
+    NODE,
+    POD,
+    POD_TEMPLATE,
+    RUNTIME_CLASS,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    Kind,
+)
 from ...port import Evict, Key, PatchForm, Propagation, Raw
 from .. import patching
 from ..store import Options, Store
 from . import bodies, discovery, listing, scaling
-from .addresses import NOT_SERVED, Address
-from .checking import checked
+from .addresses import NOT_ALLOWED, NOT_SERVED, Address
+from .checking import check_types, checked
 from .listing import Page
 from .queries import Deleting, Query, deleting, writing
 from .selectors import Selection, selection
@@ -29,9 +41,10 @@ PATCHES: dict[str, PatchForm] = {
 }
 LONGEST_GRACE = 1 << 31
 
-_NOT_ALLOWED = "the server does not allow this method on the requested resource"
 _RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT)
 """Whoever deletes one of these gets it back; of the others only a word that it is gone."""
+_VERSIONED = (LEASE, BUDGET, RUNTIME_CLASS)
+"""Whoever puts one of these, or of the custom kinds, has to say which version it changes."""
 _FOR_EVER = ("default", "kube-system", "kube-public")
 _NOTHING_RUNS = ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers")
 
@@ -70,7 +83,9 @@ class Verbs:
         """What to do for a method at an address; raises NotFound or MethodNotAllowed."""
         kind, parts = at.kind, {part.name for part in discovery.parts(at.kind)}
         found: dict[str, Verb]
-        if not at.name:
+        if at.part in parts:
+            found = self._of_part(at.part)
+        elif not at.name:
             found = {"GET": self.list, "POST": self.create, "DELETE": self.delete_all}
             if at.is_across:
                 found = {"GET": self.list}
@@ -78,14 +93,12 @@ class Verbs:
                 del found["DELETE"]
         elif not at.part:
             found = {"GET": self.get, "PUT": self.update, "PATCH": self.patch, "DELETE": self.delete}
-        elif at.part in parts:
-            found = self._of_part(at.part)
         elif kind is POD and at.part in _NOTHING_RUNS:
             found = dict.fromkeys(("GET", "POST"), self.nothing_runs)
         else:
             raise NotFound(NOT_SERVED)
         if method not in found:
-            raise MethodNotAllowed(_NOT_ALLOWED)
+            raise MethodNotAllowed(NOT_ALLOWED)
         return found[method]
 
     def _of_part(self, part: str) -> dict[str, Verb]:
@@ -121,13 +134,15 @@ class Verbs:
         raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace)
         if raw["metadata"].get("resourceVersion"):
             raise BadRequest("resourceVersion should not be set on objects to be created")
-        raw = checked(at.kind, raw, options, _repeated(sent, options))
+        raw = checked(at.kind, raw, options, repeated=_repeated(sent, options))
         return _done(self.store.create(at.kind, raw, options), at, options, 201)
 
     def update(self, at: Address, sent: Sent) -> Reply:
         options = writing(sent.query, "UpdateOptions", sent.agent)
         raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace, at.name)
-        raw = checked(at.kind, raw, options, _repeated(sent, options))
+        raw = checked(at.kind, raw, options, at.part, _repeated(sent, options))
+        if not raw["metadata"].get("resourceVersion") and (at.kind in _VERSIONED or not at.kind.is_built_in):
+            raise _needs_version(at)
         return _done(self.store.update(at.kind, raw, at.part, options), at, options)
 
     def patch(self, at: Address, sent: Sent) -> Reply:
@@ -135,10 +150,8 @@ class Verbs:
         if form == "apply":
             return self._apply(at, body, options)
         old = self.store.get(at.kind, at.namespace, at.name)
-        new = bodies.object_of(at.kind, patching.patched(at.kind, form, old, body), at.namespace, at.name)
-        if new["metadata"].get("uid") not in (None, old["metadata"]["uid"]):
-            raise _immutable(at, "metadata.uid")
-        new = checked(at.kind, new, options, _repeated(sent, options), is_patched=True)
+        new = patching.patched(at.kind, form, old, body)
+        new = checked(at.kind, new, options, at.part, _repeated(sent, options), by_patch=True)
         return _done(self.store.update(at.kind, new, at.part, options), at, options)
 
     def _patch(self, sent: Sent) -> tuple[PatchForm, Options, Any]:
@@ -157,7 +170,7 @@ class Verbs:
         raw = bodies.object_of(at.kind, body, at.namespace, at.name)
         if not raw.get("kind") or not raw.get("apiVersion"):
             raise BadRequest("an object to be applied has to name its kind and apiVersion")
-        raw = checked(at.kind, raw, options)
+        check_types(at.kind, raw, at.part, is_partial=True)
         is_there = self.store.find(at.kind, at.namespace, at.name) is not None
         made = self.store.patch(Key(at.kind, at.namespace, at.name), raw, "apply", at.part, options)
         return _done(made, at, options, 200 if is_there else 201)
@@ -219,13 +232,24 @@ class Verbs:
         options = writing(sent.query, "CreateOptions", sent.agent)
         body = bodies.tree(sent.data, sent.media)
         target, meta = _inner(body, "target"), _inner(body, "metadata")
-        node, uid = target.get("name"), meta.get("uid") or ""
+        node, uid, name = target.get("name"), meta.get("uid") or "", meta.get("name") or at.name
         if target.get("kind", NODE.kind) not in ("", NODE.kind) or not isinstance(node, str) or not node:
             raise BadRequest("a Binding needs a target that is a Node with a name")
-        if not isinstance(uid, str):
-            raise BadRequest("Binding cannot be read: metadata.uid is a text")
-        self.store.bind(at.namespace, at.name, node, uid, options)
+        if not isinstance(uid, str) or not isinstance(name, str) or name != (at.name or name):
+            raise BadRequest("the name in the Binding is not that of the pod, or its uid is no text")
+        more = {"metadata": {field: _inner(meta, field) for field in ("labels", "annotations") if meta.get(field)}}
+        if more["metadata"]:
+            dry = Options(options.manager, trusted=False, dry_run=True)
+            self._mark(at, name, more, dry)
+        self.store.bind(at.namespace, name, node, uid, options)
+        if more["metadata"] and not options.dry_run:
+            self._mark(at, name, more, options)
         return Reply(_SUCCESS, code=201)
+
+    def _mark(self, at: Address, name: str, more: Raw, options: Options) -> None:
+        """Put what a Binding brings along on the pod."""
+        new = patching.merged(self.store.get(POD, at.namespace, name), more)
+        self.store.update(POD, checked(POD, new, options, by_patch=True), options=options)
 
     def evict(self, at: Address, sent: Sent) -> Reply:
         options = writing(sent.query, "CreateOptions", sent.agent)
@@ -256,6 +280,12 @@ def _repeated(sent: Sent, options: Options) -> list[str]:
     return bodies.repeated(sent.data)
 
 
+def _needs_version(at: Address) -> Invalid:
+    cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
+    text = f'{at.kind.resource} "{at.name}" is invalid: {cause.field}: {cause.message}'
+    return Invalid(text, group=at.kind.group, kind=at.kind.plural, name=at.name, causes=[cause])
+
+
 def _propagation(at: Address, how: Deleting) -> Propagation:
     """Of Jobs, the pods stay where nobody says otherwise: so it was before there was garbage collection."""
     return how.propagation or ("Orphan" if at.kind is JOB else "Background")
@@ -271,9 +301,3 @@ def _inner(body: Any, field: str) -> Raw:
     if not isinstance(body, dict) or not isinstance(inner, dict | None):
         raise BadRequest(f"the body cannot be read: {field} is no object")
     return inner or {}
-
-
-def _immutable(at: Address, field: str) -> Invalid:
-    cause = Cause(field, "Invalid value: field is immutable")
-    text = f'{at.kind.kind} "{at.name}" is invalid: {field}: {cause.message}'
-    return Invalid(text, group=at.kind.group, kind=at.kind.kind, name=at.name, causes=[cause])

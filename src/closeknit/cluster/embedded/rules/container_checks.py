@@ -28,19 +28,22 @@ _PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def check_containers(
-    containers: Field, causes: Causes, taken: set[str], volumes: Collection[str], init: bool = False
+    containers: Field, causes: Causes, taken: set[str], volumes: Collection[str], filled: bool, init: bool = False
 ) -> None:
-    """All of one list; `taken` are names used elsewhere in the pod, `volumes` those that can be mounted."""
+    """All of one list; `taken` are names used elsewhere in the pod, `volumes` those that can be mounted.
+
+    `filled` says that defaults are there, so that what is missing was meant to be.
+    """
     for one in containers.items():
         _check_name(one.at("name"), causes, taken)
         if not one.at("image").text():
             causes.required(one.at("image"))
         elif one.at("image").text() != one.at("image").text().strip():
             causes.invalid(one.at("image"), "must not have leading or trailing whitespace")
-        causes.one_of(one.at("imagePullPolicy"), PULL_POLICIES)
-        causes.one_of(one.at("terminationMessagePolicy"), MESSAGE_POLICIES)
+        causes.one_of(one.at("imagePullPolicy"), PULL_POLICIES, filled)
+        causes.one_of(one.at("terminationMessagePolicy"), MESSAGE_POLICIES, filled)
         check_resources(one.at("resources"), causes)
-        _check_ports(one.at("ports"), causes)
+        _check_ports(one.at("ports"), causes, filled)
         _check_environment(one.at("env"), causes)
         _check_mounts(one.at("volumeMounts"), causes, volumes)
         for key in ("livenessProbe", "readinessProbe", "startupProbe"):
@@ -127,7 +130,7 @@ def _is_whole(name: str) -> bool:
     return _is_extended(name) or name.startswith("hugepages-")
 
 
-def _check_ports(ports: Field, causes: Causes) -> None:
+def _check_ports(ports: Field, causes: Causes, filled: bool) -> None:
     names: set[str] = set()
     for port in ports.items():
         name = port.at("name").text()
@@ -143,7 +146,7 @@ def _check_ports(ports: Field, causes: Causes) -> None:
             check_port(number, causes)
         if port.at("hostPort").value:
             check_port(port.at("hostPort"), causes)
-        causes.one_of(port.at("protocol"), PROTOCOLS)
+        causes.one_of(port.at("protocol"), PROTOCOLS, filled)
 
 
 def check_port(port: Field, causes: Causes) -> None:

@@ -17,7 +17,7 @@ from ...port import Raw
 from ..store import Options, Store
 from .causes import Causes
 from .metadata import check_metadata, check_metadata_change, tidy
-from .queueing import held
+from .queueing import check_held, held
 from .rule import Making
 from .settings import Settings
 from .table import RULES
@@ -43,6 +43,8 @@ class HostRules:
             return self._created(store, kind, new, options)
         if subresource == "status":
             return self._with_status(store, kind, old, new, options)
+        if subresource == "finalize":
+            return new
         return self._changed(store, kind, old, new, options)
 
     def _created(self, store: Store, kind: Kind, new: Raw, options: Options) -> Raw:
@@ -56,6 +58,7 @@ class HostRules:
             causes, field = Causes(), Field.root(new)
             check_metadata(kind, rule.name, field.at("metadata"), causes)
             rule.check(field, causes)
+            check_held(store, self.settings, kind, None, field, causes)
             _refuse(kind, new, field, causes, options)
         return new
 
@@ -71,9 +74,10 @@ class HostRules:
         if not options.trusted:
             check_metadata(kind, rule.name, after.at("metadata"), causes)
             check_metadata_change(before.at("metadata"), after.at("metadata"), causes)
-            rule.check(after, causes)
-        if not _says_the_same(old, new):
-            rule.change(before, after, causes)
+            if not rule.change_judges_all:
+                rule.check(after, causes)
+            check_held(store, self.settings, kind, before, after, causes)
+        rule.change(before, after, causes)
         _refuse(kind, new, after, causes, options)
         return new
 

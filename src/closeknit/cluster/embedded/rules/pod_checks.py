@@ -17,11 +17,12 @@ def check_pod(pod: Field, causes: Causes) -> None:
     check_pod_spec(pod.at("spec"), causes)
 
 
-def check_template(template: Field, causes: Causes) -> None:
+def check_template(template: Field, causes: Causes, filled: bool = True) -> None:
+    """`filled` is false for a template in a custom kind: nobody has filled in what pods get by default."""
     meta = template.at("metadata")
     check_labels(_named(meta.at("labels"), f"{template.path}.labels"), causes)
     check_annotations(_named(meta.at("annotations"), f"{template.path}.annotations"), causes)
-    check_pod_spec(template.at("spec"), causes)
+    check_pod_spec(template.at("spec"), causes, filled)
     if template.at("spec", "ephemeralContainers").items():
         causes.forbidden(template.at("spec", "ephemeralContainers"), "not allowed in a pod template")
 
@@ -31,16 +32,16 @@ def _named(field: Field, path: str) -> Field:
     return Field(field.value, path, field.report)
 
 
-def check_pod_spec(spec: Field, causes: Causes) -> None:
+def check_pod_spec(spec: Field, causes: Causes, filled: bool = True) -> None:
     volumes = _volumes(spec.at("volumes"), causes)
     names: set[str] = set()
     if not spec.at("containers").items():
         causes.required(spec.at("containers"))
-    check_containers(spec.at("containers"), causes, names, volumes)
-    check_containers(spec.at("initContainers"), causes, names, volumes, init=True)
+    check_containers(spec.at("containers"), causes, names, volumes, filled)
+    check_containers(spec.at("initContainers"), causes, names, volumes, filled, init=True)
     check_resources(spec.at("resources"), causes)
-    causes.one_of(spec.at("restartPolicy"), RESTART_POLICIES)
-    causes.one_of(spec.at("dnsPolicy"), DNS_POLICIES)
+    causes.one_of(spec.at("restartPolicy"), RESTART_POLICIES, filled)
+    causes.one_of(spec.at("dnsPolicy"), DNS_POLICIES, filled)
     _check_names(spec, causes)
     _check_deadline(spec.at("activeDeadlineSeconds"), causes)
     check_placing(spec, causes)

@@ -37,7 +37,8 @@ class Rule(NamedTuple):
     """`fill` is for every write, `begin` for the first one, `prepare` for all others: it gets the old object too.
 
     `check` judges an object by itself. `change` judges what an update does to it, `status` what one of its status does;
-    both say so of the new object. `fill_status` is for every write of a status.
+    both say so of the new object. `fill_status` is for every write of a status. `change_judges_all` says that `change`
+    judges the new object by itself as well: it may put up with what was wrong before.
     """
 
     fill: Callable[[Raw], Raw] = _same
@@ -48,6 +49,7 @@ class Rule(NamedTuple):
     status: Callable[[Field, Field, Causes], None] | None = None
     fill_status: Callable[[Raw, Raw], Raw] | None = None
     name: NameForm = subdomain
+    change_judges_all: bool = False
 
 
 IMMUTABLE = "field is immutable"

@@ -11,12 +11,17 @@ from .cron import NAME as CRON_JOB_NAME
 from .cron import check_cron_job
 from .job_checks import check_job, check_job_change, check_job_status
 from .job_defaults import begun_cron_job, begun_job, filled_cron_job, filled_job, filled_job_status
+from .job_sets import JOB_SET_RULE
 from .keyed_data import CONFIG_MAP_RULE, SECRET_RULE
+from .kueue import FLAVOR_RULE, KUEUE_RULE
+from .leader_worker_sets import LEADER_WORKER_SET_RULE
 from .nodes import NAMESPACE_RULE, NODE_RULE
 from .pod_changes import check_pod_change, prepared_pod
 from .pod_checks import check_pod
 from .pod_defaults import filled_pod
 from .pods import begun_pod, check_pod_status, filled_pod_status
+from .provisioning import PROVISIONING_REQUEST_RULE
+from .ray import RAY_CLUSTER_RULE, RAY_JOB_RULE
 from .rule import Rule
 from .services import SERVICE_RULE
 from .sets import (
@@ -27,6 +32,7 @@ from .sets import (
     REVISION_RULE,
     STATEFUL_SET_RULE,
 )
+from .training import MPI_JOB_RULE, PYTORCH_JOB_RULE, RUNTIME_RULE, TRAIN_JOB_RULE
 
 
 def _pod(raw: Raw) -> Raw:
@@ -55,4 +61,16 @@ RULES: dict[Kind, Rule] = {
     kinds.PRIORITY_CLASS: PRIORITY_CLASS_RULE,
     kinds.RUNTIME_CLASS: RUNTIME_CLASS_RULE,
     kinds.LEASE: LEASE_RULE,
+    **{kind: KUEUE_RULE for kind in KINDS if kind.group == kinds.WORKLOAD.group},
+    kinds.RESOURCE_FLAVOR: FLAVOR_RULE,
+    kinds.JOB_SET: JOB_SET_RULE,
+    kinds.LEADER_WORKER_SET: LEADER_WORKER_SET_RULE,
+    kinds.MPI_JOB: MPI_JOB_RULE,
+    kinds.PYTORCH_JOB: PYTORCH_JOB_RULE,
+    kinds.TRAIN_JOB: TRAIN_JOB_RULE,
+    kinds.TRAINING_RUNTIME: RUNTIME_RULE,
+    kinds.CLUSTER_TRAINING_RUNTIME: RUNTIME_RULE,
+    kinds.RAY_JOB: RAY_JOB_RULE,
+    kinds.RAY_CLUSTER: RAY_CLUSTER_RULE,
+    kinds.PROVISIONING_REQUEST: PROVISIONING_REQUEST_RULE,
 }

@@ -1,1 +1,62 @@
-"""Stand-ins for what runs around a control plane: kubelets, the binding of pods, controllers of the kinds."""
+"""Stand-ins for what runs around a control plane: kubelets, the binding of pods, controllers of the kinds.
+
+Each is one controller of a real cluster, as a function of the store, and small: what a user of this host can see is as
+there, how it comes about need not be. They share which pods are on which node, and what is free.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from ..loop import Standin
+from .autoscaler import Autoscaler
+from .binder import Binder
+from .budgets import Budgets
+from .cron_job import CronJobs
+from .daemon_set import DaemonSets
+from .deployment import Deployments
+from .garbage import GarbageCollector
+from .heartbeat import Heartbeat
+from .job import Jobs
+from .job_set import JobSets
+from .kubelet import Kubelet
+from .leader_worker_set import LeaderWorkerSets
+from .mpi_job import MpiJobs
+from .namespaces import Namespaces
+from .node_lifecycle import NodeLifecycle
+from .pod_gc import PodGc
+from .pytorch_job import PytorchJobs
+from .replica_set import ReplicaSets
+from .seats import Seats
+from .settings import DEFAULTS, Settings
+from .stateful_set import StatefulSets
+from .taint_eviction import TaintEviction
+from .train_job import TrainJobs
+
+
+def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> list[Standin]:
+    """All of them, in the order in which they get their turns."""
+    seats, binder = Seats(), Binder()
+    return [
+        Heartbeat(settings),
+        NodeLifecycle(settings, seats),
+        TaintEviction(seats),
+        PodGc(settings, seats),
+        binder,
+        Kubelet(settings, random, seats),
+        Jobs(settings),
+        ReplicaSets(),
+        Deployments(),
+        StatefulSets(),
+        DaemonSets(),
+        CronJobs(),
+        JobSets(),
+        LeaderWorkerSets(),
+        MpiJobs(),
+        PytorchJobs(),
+        TrainJobs(),
+        GarbageCollector(),
+        Namespaces(),
+        Budgets(),
+        Autoscaler(settings, binder.room, seats),
+    ]

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ....dialects.timestamps import parse, stamp
-from ....model.shape import Requirement
 from ...kinds import EVENT, POD, Kind
 from ...port import Change, Create, Delete, Key, Raw, Update, key_of
 from ..ids import ALPHABET
@@ -90,12 +89,12 @@ def child(
     annotations: Mapping[str, str] = _NONE,
     finalizers: Sequence[str] = (),
 ) -> Create:
-    """An object controlled by `owner`, in its namespace. `prefix` is its generateName, if it has no `name`.
+    """An object controlled by `owner`, in its namespace. `prefix` is its generateName.
 
     Labels and annotations of `body` are kept; those given win.
     """
     given: Raw = body.get("metadata") or {}
-    meta: Raw = {"name": name} if name else {"generateName": prefix}
+    meta: Raw = {key: text for key, text in (("name", name), ("generateName", prefix)) if text}
     meta["namespace"] = owner["metadata"].get("namespace", "")
     for part, more in (("labels", labels), ("annotations", annotations)):
         together = {**(given.get(part) or _NONE), **more}
@@ -193,6 +192,21 @@ def ready_since(pod: Raw) -> float | None:
     """When the pod became ready; None if it is not."""
     found = condition(pod, "Ready")
     return parse(found["lastTransitionTime"]) if found is not None and found["status"] == "True" else None
+
+
+def available_at(pod: Raw, min_ready: float) -> float | None:
+    """From when on a pod counts as available: it is ready, and has been for so many seconds. None: not ready."""
+    since = ready_since(pod)
+    return None if since is None else since + min_ready
+
+
+def dispensable_first(pods: Iterable[Raw], rank: Callable[[Raw], int] = lambda _: 0) -> list[Raw]:
+    """Who goes first when there are too many: without a node, not running, not ready, a high rank, the youngest."""
+    youngest_first = sorted(pods, key=lambda one: str(one["metadata"].get("creationTimestamp")), reverse=True)
+    return sorted(
+        youngest_first,
+        key=lambda one: (bool(one["spec"].get("nodeName")), phase(one) == "Running", is_ready(one), -rank(one)),
+    )
 
 
 class Tally(NamedTuple):
@@ -308,19 +322,6 @@ def fingerprint(value: object, length: int = 10) -> str:
         number, at = divmod(number, len(ALPHABET))
         letters.append(ALPHABET[at])
     return "".join(letters)
-
-
-def selects(selector: Raw | None, labels: Mapping[str, str] | None) -> bool:
-    """Whether a label selector picks these labels: an empty one picks everything, none at all nothing."""
-    if selector is None:
-        return False
-    has = labels or _NONE
-    if any(has.get(key) != value for key, value in (selector.get("matchLabels") or _NONE).items()):
-        return False
-    return all(
-        Requirement(one["key"], one["operator"], tuple(one.get("values") or ())).admits(has.get(one["key"]))
-        for one in selector.get("matchExpressions") or ()
-    )
 
 
 def number(value: Any, default: int) -> int:

@@ -18,12 +18,11 @@ from ...kinds import JOB, POD
 from ...port import Change, Delete, Key, Raw, key_of
 from ..loop import Later, Step
 from ..store import Store
-from .children import children, controller_of, family, is_deleting, status_write
+from .children import children, controller_of, dispensable_first, family, is_deleting, status_write
 from .job_failure import ended_at, pause
 from .job_look import Look, counts_after, counts_when_deleted, look_at
 from .job_outcome import Outcome, deadline, decide
 from .job_pods import (
-    dispensable_first,
     failed_before,
     ignored_before,
     index_of,
@@ -147,7 +146,7 @@ class Jobs:
         wanted = _wanted(look)
         surplus = len(look.active) - wanted
         if surplus > 0:
-            yield from _dismiss(look, dispensable_first(look.active)[:surplus])
+            yield from _dismiss(look, dispensable_first(look.active, index_of)[:surplus])
             return
         waits = look.spec.get("podReplacementPolicy") == "Failed"
         missing = wanted - len(look.active) - (look.terminating if waits else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...kinds import JOB, POD
 from ...port import Create, Raw, Update
-from .children import is_ready, phase, pod, with_env
+from .children import pod, with_env
 
 PREFIX = "batch.kubernetes.io/"
 TRACKING = PREFIX + "job-tracking"
@@ -75,17 +75,3 @@ def untracked(pod: Raw) -> Update:
     if kept:
         meta["finalizers"] = kept
     return Update(POD, {**pod, "metadata": meta})
-
-
-def dispensable_first(pods: list[Raw]) -> list[Raw]:
-    """Who goes first when there are too many: without a node, not running, not ready, high indexes, the youngest."""
-    youngest_first = sorted(pods, key=lambda one: str(one["metadata"].get("creationTimestamp")), reverse=True)
-    return sorted(
-        youngest_first,
-        key=lambda one: (
-            bool(one["spec"].get("nodeName")),
-            phase(one) == "Running",
-            is_ready(one),
-            -index_of(one),
-        ),
-    )

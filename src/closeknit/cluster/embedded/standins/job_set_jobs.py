@@ -29,7 +29,8 @@ def replicas(replicated: Raw) -> int:
 
 def replicated_of(job: Raw) -> str:
     """Which replicated job of its JobSet it belongs to."""
-    return (job["metadata"].get("labels") or {}).get(REPLICATED, "")
+    labels: dict[str, str] = job["metadata"].get("labels") or {}
+    return labels.get(REPLICATED, "")
 
 
 def attempt_of(job: Raw) -> int:
@@ -48,7 +49,8 @@ def subdomain(job_set: Raw) -> str:
 
 
 def _subdomain(job_set: Raw) -> str:
-    return (job_set["spec"].get("network") or {}).get("subdomain") or job_set["metadata"]["name"]
+    network = job_set["spec"].get("network") or {}
+    return str(network.get("subdomain") or job_set["metadata"]["name"])
 
 
 def service(job_set: Raw) -> Create:

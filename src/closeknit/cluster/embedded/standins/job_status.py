@@ -31,7 +31,9 @@ def status_of(look: Look, outcome: Outcome | None) -> Raw:
     else:
         if holds(look.job, "Suspended"):
             conditions = _with(conditions, "Suspended", False, "JobResumed", "Job resumed", now)
-        status["startTime"] = before.get("startTime") or stamp(now)
+        start = before.get("startTime") or (None if look.spec.get("suspend") else stamp(now))
+        if start is not None:
+            status["startTime"] = start
     if outcome is not None:
         conditions = _with(conditions, outcome.interim, True, outcome.reason, outcome.message, now)
         if not look.active and not look.terminating:

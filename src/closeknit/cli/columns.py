@@ -1,0 +1,156 @@
+"""What `closeknit get` shows beside what the server has its own columns for: queue, level, domains, waiting for.
+
+The server says which columns a kind has, as it does for kubectl. Ours are added at the end; what they tell of a job
+lies in its Workload, which is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..cluster import kinds
+from ..cluster.errors import NotFound
+from ..cluster.kinds import Kind
+from ..cluster.kube.client import METADATA, Client
+from ..dialects.kueue import keys
+from .whereabouts import Atlas, Raw, condition, groups_of, holds, levels_of, reason_of, short_level
+
+JOBS = frozenset(
+    {
+        kinds.JOB,
+        kinds.JOB_SET,
+        kinds.LEADER_WORKER_SET,
+        kinds.STATEFUL_SET,
+        kinds.MPI_JOB,
+        kinds.PYTORCH_JOB,
+        kinds.TRAIN_JOB,
+        kinds.RAY_JOB,
+        kinds.RAY_CLUSTER,
+    }
+)
+"""Kinds that have a Workload."""
+
+PLACES = ("Level", "Domains", "Waiting for")
+HEADERS: dict[Kind, tuple[str, ...]] = {
+    kinds.WORKLOAD: PLACES,
+    **dict.fromkeys(JOBS, ("Queue", *PLACES)),
+    kinds.NODE: ("Domain",),
+    kinds.POD: ("Node", "Workload"),
+    kinds.CLUSTER_QUEUE: ("State",),
+    kinds.LOCAL_QUEUE: ("State",),
+    kinds.RESOURCE_FLAVOR: ("Topology",),
+    kinds.TOPOLOGY: ("Levels",),
+}
+
+
+class Around:
+    """What else has to be known of a cluster to fill our columns; looked up as far as it is needed."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.atlas = Atlas()
+        self._workloads: dict[str, Raw] = {}
+        self._is_mapped = False
+
+    async def learn(self, kind: Kind, objects: Sequence[Raw], namespace: str = "") -> None:
+        """Whatever the columns of these objects need."""
+        workloads = objects
+        if kind in JOBS:
+            workloads = await self._of_jobs(objects, namespace)
+        if kind is kinds.NODE:
+            self.atlas = Atlas(await listed(self.client, kinds.TOPOLOGY))
+        elif not self._is_mapped and any(_has_places(one) for one in workloads):
+            self.atlas, self._is_mapped = await atlas_of(self.client), True
+
+    async def _of_jobs(self, jobs: Sequence[Raw], namespace: str) -> list[Raw]:
+        uids = [one["metadata"].get("uid", "") for one in jobs]
+        selector = {"labelSelector": f"{keys.JOB_UID}={uids[0]}"} if len(uids) == 1 else {}
+        found = await listed(self.client, kinds.WORKLOAD, namespace, **selector) if uids else []
+        self._workloads.update(newest_by_owner(found))
+        return [one for uid in uids if (one := self._workloads.get(uid)) is not None]
+
+    def cells(self, kind: Kind, raw: Raw) -> list[str]:
+        fill = _CELLS.get(kind)
+        return [] if fill is None else fill(raw, self)
+
+    def workload_of(self, job: Raw) -> Raw | None:
+        return self._workloads.get(job["metadata"].get("uid", ""))
+
+
+async def listed(client: Client, kind: Kind, namespace: str = "", **query: str) -> list[Raw]:
+    """All of a kind; none where the cluster does not serve it."""
+    try:
+        return await client.list(kind, namespace, **query)
+    except NotFound:
+        return []
+
+
+async def atlas_of(client: Client) -> Atlas:
+    topologies, flavors = await listed(client, kinds.TOPOLOGY), await listed(client, kinds.RESOURCE_FLAVOR)
+    return Atlas(topologies, flavors, await client.list(kinds.NODE, accept=METADATA))
+
+
+def newest_by_owner(workloads: Iterable[Raw]) -> dict[str, Raw]:
+    """By the uid of the job; of several, that which was made last."""
+    found: dict[str, Raw] = {}
+    for one in sorted(workloads, key=lambda raw: raw["metadata"].get("creationTimestamp") or ""):
+        for owner in one["metadata"].get("ownerReferences") or ():
+            found[owner.get("uid", "")] = one
+    return found
+
+
+def _has_places(workload: Raw) -> bool:
+    admission = (workload.get("status") or {}).get("admission") or {}
+    return any(one.get("topologyAssignment") for one in admission.get("podSetAssignments") or ())
+
+
+def _places(workload: Raw, atlas: Atlas) -> list[str]:
+    groups = [one for one in groups_of(workload, atlas) if one.pods]
+    levels = ", ".join(dict.fromkeys(short_level(one.level) for one in groups if one.level))
+    domains = "; ".join(dict.fromkeys(one.where for one in groups))
+    return [levels, domains, reason_of(workload)[0]]
+
+
+def _workload(raw: Raw, around: Around) -> list[str]:
+    return _places(raw, around.atlas)
+
+
+def _job(raw: Raw, around: Around) -> list[str]:
+    meta = raw["metadata"]
+    queue = (meta.get("labels") or {}).get(keys.QUEUE) or (meta.get("annotations") or {}).get(keys.QUEUE, "")
+    workload = around.workload_of(raw)
+    return [queue, *(["", "", ""] if workload is None else _places(workload, around.atlas))]
+
+
+def _node(raw: Raw, around: Around) -> list[str]:
+    """By the topology that says most about it."""
+    labels = raw["metadata"].get("labels") or {}
+    paths = [[labels.get(level, "") for level in levels] for levels in around.atlas.topologies.values()]
+    whole = [path for path in paths if all(path)]
+    return ["/".join(sorted(whole, key=len)[-1]) if whole else ""]
+
+
+def _pod(raw: Raw, _: Around) -> list[str]:
+    notes = raw["metadata"].get("annotations") or {}
+    return [(raw.get("spec") or {}).get("nodeName", ""), notes.get(keys.WORKLOAD, "")]
+
+
+def _queue(raw: Raw, _: Around) -> list[str]:
+    stop = (raw.get("spec") or {}).get("stopPolicy") or "None"
+    if stop != "None":
+        return [f"stopped ({stop})"]
+    found = condition(raw, "Active")
+    return ["" if found is None else "active" if holds(raw, "Active") else str(found.get("reason", "inactive"))]
+
+
+_CELLS: dict[Kind, Callable[[Raw, Around], list[Any]]] = {
+    kinds.WORKLOAD: _workload,
+    **dict.fromkeys(JOBS, _job),
+    kinds.NODE: _node,
+    kinds.POD: _pod,
+    kinds.CLUSTER_QUEUE: _queue,
+    kinds.LOCAL_QUEUE: _queue,
+    kinds.RESOURCE_FLAVOR: lambda raw, _: [(raw.get("spec") or {}).get("topologyName", "")],
+    kinds.TOPOLOGY: lambda raw, _: [", ".join(levels_of(raw))],
+}

@@ -1,0 +1,178 @@
+"""`closeknit delete`: objects of the cluster, by name, by label or by manifest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..cluster.errors import NotFound, Refused
+from ..cluster.kinds import Kind
+from ..model.mistake import refuse
+from .completion import complete_kinds_and_names
+from .durations import seconds
+from .get import name_of
+from .naming import Named, objects_named
+from .progress import Progress
+from .refusals import sentences
+from .target import NAMESPACE, announce, run, target_of, target_options
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..cluster.port import Propagation, Raw
+
+REFUSED, TOO_LATE = 4, 3
+EVERY = 0.1
+"""Seconds between two looks at what should be gone."""
+
+
+class Doomed(NamedTuple):
+    kind: Kind
+    namespace: str
+    name: str
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[KIND NAME...]", shell_complete=complete_kinds_and_names)
+@click.option("-f", "--filename", multiple=True, type=click.Path(), metavar="FILE|DIR|-", help="What is in manifests.")
+@NAMESPACE
+@click.option("-l", "--selector", metavar="KEY=VALUE,...", help="All of the kind with these labels.")
+@click.option("--all", "everything", is_flag=True, help="All of the kind in the namespace.")
+@click.option(
+    "--cascade",
+    type=click.Choice(["background", "foreground", "orphan"]),
+    default="background",
+    show_default=True,
+    help="What belongs to it goes after it, before it, or stays.",
+)
+@click.option("--grace-period", type=click.IntRange(0), metavar="SECONDS", help="How long pods may take to stop.")
+@click.option("--ignore-not-found", is_flag=True, help="What is not there is as good as deleted.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Until everything is gone.")
+@click.option("--timeout", callback=seconds, default="60s", show_default=True, help="How long to wait.")
+@target_options
+def command(
+    what: tuple[str, ...],
+    filename: tuple[str, ...],
+    namespace: str | None,
+    selector: str | None,
+    everything: bool,
+    cascade: str,
+    grace_period: int | None,
+    ignore_not_found: bool,
+    wait: bool,
+    timeout: float,
+    **target: Any,
+) -> int:
+    """Delete objects of the cluster.
+
+    With what belongs to them: the pods of a Job, too. Exit code 4 says that the cluster refused one, 3 that one was
+    still there when the time was up.
+
+    \b
+      closeknit delete job train
+      closeknit delete job/train workload/old
+      closeknit delete -f job.yaml
+      closeknit delete pods -l app=probe --no-wait
+    """
+    asked = objects_named(what) if what else []
+    _check(asked, filename, selector, everything)
+    chosen = target_of(**target)
+    place = namespace or chosen.config.namespace
+    doomed = [Doomed(one.kind, place if one.kind.namespaced else "", one.name) for one in asked if one.name]
+    if filename:
+        from .manifests import read_objects
+
+        objects = read_objects(filename, place, is_told=namespace is not None)
+        doomed += [Doomed(one.kind, one.namespace, one.name) for one in reversed(objects) if one.name]
+    announce(chosen)
+    how = _How(
+        cascade.capitalize(),  # type: ignore[arg-type]
+        grace_period,
+        ignore_not_found,
+        timeout if wait else 0.0,
+    )
+    several = [one for one in asked if not one.name]
+    return run(chosen, lambda client: _delete(client, doomed, several, place, selector or "", how))
+
+
+class _How(NamedTuple):
+    propagation: Propagation
+    grace: int | None
+    may_be_missing: bool
+    seconds: float
+
+
+def _check(asked: Sequence[Named], filename: Sequence[str], selector: str | None, everything: bool) -> None:
+    several = any(not one.name for one in asked)
+    if not asked and not filename:
+        raise refuse("is missing", "say what: KIND NAME, KIND/NAME, or -f FILE", what="KIND")
+    if several and not selector and not everything:
+        raise refuse("is missing", "name objects, or choose by -l, or say --all", what="NAME")
+    if (selector or everything) and not several:
+        raise refuse("goes with a kind and no names", "give one of the two", what="--selector, --all")
+
+
+async def _delete(
+    client: Client, doomed: list[Doomed], several: Sequence[Named], namespace: str, selector: str, how: _How
+) -> int:
+    for one in several:
+        home = namespace if one.kind.namespaced else ""
+        query = {"labelSelector": selector} if selector else {}
+        found = await client.list(one.kind, home, **query)
+        doomed += [Doomed(one.kind, home, raw["metadata"]["name"]) for raw in found]
+        if not found:
+            click.echo(f"there are no {one.kind.plural} to delete", err=True)
+    going: list[tuple[Doomed, Raw]] = []
+    code = 0
+    for each in doomed:
+        try:
+            raw = await client.get(*each)
+            await client.delete(*each, propagation=how.propagation, grace=how.grace, uid=raw["metadata"].get("uid", ""))
+        except NotFound as missing:
+            if not how.may_be_missing:
+                code = _complain(missing)
+        except Refused as refused:
+            code = _complain(refused)
+        else:
+            click.echo(f"{name_of(raw)} deleted")
+            going.append((each, raw))
+    return code or await _wait(client, going, how.seconds)
+
+
+def _complain(refused: Refused) -> int:
+    for sentence in sentences(refused):
+        click.echo(f"error: {sentence}", err=True)
+    return REFUSED
+
+
+async def _wait(client: Client, going: list[tuple[Doomed, Raw]], limit: float) -> int:
+    end = monotonic() + limit
+    with Progress("objects") as progress:
+        while going and limit:
+            going = [pair for pair in going if await _is_there(client, *pair)]
+            if not going:
+                break
+            if monotonic() > end:
+                _name_leftovers(going, limit)
+                return TOO_LATE
+            progress.tell(partial("waiting until {:,} objects are gone".format, len(going)))
+            await asyncio.sleep(EVERY)
+    return 0
+
+
+async def _is_there(client: Client, one: Doomed, raw: Raw) -> bool:
+    try:
+        found = await client.get(*one)
+    except NotFound:
+        return False
+    return bool(found["metadata"].get("uid") == raw["metadata"].get("uid"))
+
+
+def _name_leftovers(going: Sequence[tuple[Doomed, Raw]], limit: float) -> None:
+    names = ", ".join(name_of(raw) for _, raw in going[:3]) + (f" and {len(going) - 3} more" if len(going) > 3 else "")
+    remedy = "`closeknit describe` shows their finalizers; --timeout waits longer"
+    click.echo(f"error: still there after {limit:g} s: {names}; {remedy}", err=True)

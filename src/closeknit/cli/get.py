@@ -1,0 +1,233 @@
+"""`closeknit get`: objects of the cluster as tables, or as they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..cluster.kinds import Kind
+from ..model.mistake import refuse
+from .completion import complete_kinds_and_names
+from .naming import Named, lacks_namespace, objects_named
+from .output import emit, write
+from .target import NAMESPACE, follow, run, target_of, target_options
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..cluster.kube.watch import Event
+    from ..cluster.port import Raw
+
+FORMS = ("table", "wide", "json", "yaml", "name")
+
+
+@click.command()
+@click.argument("what", nargs=-1, required=True, metavar="KIND [NAME...]", shell_complete=complete_kinds_and_names)
+@NAMESPACE
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@click.option("-l", "--selector", metavar="KEY=VALUE,...", help="Only objects with these labels.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and show every change; Ctrl-C ends it.")
+@click.option("-o", "--output", type=click.Choice(FORMS), default="table", help="wide: more columns; name: KIND/NAME.")
+@target_options
+def command(
+    what: tuple[str, ...],
+    namespace: str | None,
+    all_namespaces: bool,
+    selector: str | None,
+    watch: bool,
+    output: str,
+    **target: Any,
+) -> int:
+    """Objects of the cluster.
+
+    As kubectl shows them, and beside that where pods are and what workloads wait for: QUEUE, LEVEL (the lowest at
+    which one domain holds all pods), DOMAINS, WAITING FOR. KIND goes by any of its names: Job, jobs, jobs.batch.
+
+    \b
+      closeknit get workloads
+      closeknit get jobs -A -w
+      closeknit get nodes -l example.com/rack=r1
+      closeknit get workload/job-train-1a2b3 -o yaml
+      closeknit get clusterqueues,localqueues
+    """
+    asked = objects_named(what)
+    if watch and len(asked) > 1:
+        raise refuse("follows one kind, or one object", "give one", what="--watch")
+    if selector and any(one.name for one in asked):
+        raise refuse("does not go with names", "give one of the two", what="--selector")
+    if (namespace or all_namespaces) and all(not one.kind.namespaced for one in asked):
+        raise lacks_namespace(asked[0].kind)
+    if all_namespaces and any(one.name for one in asked):
+        raise refuse("does not go with names", "say by -n where they are", what="--all-namespaces")
+    chosen = target_of(**target)
+    place = "" if all_namespaces else namespace or chosen.config.namespace
+    if watch:
+        follow(chosen, lambda client: _Watch(client, asked[0], place, selector or "", output).run())
+        return 0
+    if output in ("json", "yaml", "name"):
+        return run(chosen, lambda client: _whole(client, asked, place, selector or "", output))
+    return run(chosen, lambda client: _tables(client, asked, place, selector or "", output))
+
+
+def _query(one: Named, selector: str) -> dict[str, str]:
+    query = {"labelSelector": selector} if selector else {}
+    return {**query, "fieldSelector": f"metadata.name={one.name}"} if one.name else query
+
+
+def _home(kind: Kind, namespace: str) -> str:
+    return namespace if kind.namespaced else ""
+
+
+# As they are
+
+
+async def _whole(client: Client, asked: Sequence[Named], namespace: str, selector: str, output: str) -> int:
+    objects: list[Raw] = []
+    for one in asked:
+        home = _home(one.kind, namespace)
+        if one.name:
+            objects.append(await client.get(one.kind, home, one.name))
+        else:
+            objects += await client.list(one.kind, home, **_query(one, selector))
+    if output == "name":
+        write(name_of(raw) for raw in objects)
+    elif len(asked) == 1 and asked[0].name:
+        emit(plain(objects[0]), output)
+    else:
+        emit({"apiVersion": "v1", "kind": "List", "items": [plain(raw) for raw in objects]}, output)
+    return 0
+
+
+def plain(raw: Raw) -> Raw:
+    """Without who wrote which field: nobody wants to read that."""
+    meta = {field: value for field, value in raw["metadata"].items() if field != "managedFields"}
+    return {**raw, "metadata": meta}
+
+
+def name_of(raw: Raw) -> str:
+    group = raw["apiVersion"].rpartition("/")[0]
+    kind = f"{raw['kind'].lower()}.{group}" if group else raw["kind"].lower()
+    return f"{kind}/{raw['metadata']['name']}"
+
+
+# As tables
+
+
+async def _tables(client: Client, asked: Sequence[Named], namespace: str, selector: str, output: str) -> int:
+    """A table a kind; names of one kind are shown together."""
+    from ..report.table import table
+
+    shown = 0
+    for kind in dict.fromkeys(one.kind for one in asked):
+        names = [one.name for one in asked if one.kind is kind and one.name]
+        rows = _Rows(client, kind, _home(kind, namespace), output == "wide")
+        cells = await rows.of_names(names) if names else await rows.of_all(_query(Named(kind), selector))
+        if cells and shown:
+            click.echo()
+        write(table(rows.headers, cells))
+        shown += len(cells)
+    if not shown:
+        where = f" in namespace {namespace}" if namespace and any(one.kind.namespaced for one in asked) else ""
+        click.echo(f"there are no {', '.join(one.kind.plural for one in asked)}{where}", err=True)
+    return 0
+
+
+class _Rows:
+    """The server's columns and ours, for one kind."""
+
+    def __init__(self, client: Client, kind: Kind, namespace: str, wide: bool) -> None:
+        from .columns import HEADERS, Around
+
+        self.client, self.kind, self.namespace, self.wide = client, kind, namespace, wide
+        self.around = Around(client)
+        self.shows_namespace = kind.namespaced and not namespace
+        self._own = HEADERS.get(kind, ())
+        self._shown: list[int] = []
+        self.headers: list[str] = []
+
+    async def of_all(self, query: dict[str, str]) -> list[list[Any]]:
+        import msgspec
+
+        from ..cluster.kube.client import TABLE, path
+
+        query = {**query, "includeObject": "Object"}
+        listing = await self.client.listing(path(self.kind, self.namespace), TABLE, query)
+        self.learn_columns(listing.columns)
+        rows = [msgspec.json.decode(item) for item in listing.items]
+        await self.around.learn(self.kind, [row["object"] for row in rows], self.namespace)
+        return [self.cells(row["object"], row["cells"]) for row in rows]
+
+    async def of_names(self, names: Sequence[str]) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        for name in names:
+            await self.client.get(self.kind, self.namespace, name)  # or it says which one is missing
+            found += await self.of_all({"fieldSelector": f"metadata.name={name}"})
+        return found
+
+    def learn_columns(self, columns: Sequence[Raw]) -> None:
+        """Those that the server shows in a wide table are not said twice."""
+        self._shown = [at for at, one in enumerate(columns) if self.wide or not one.get("priority")]
+        given = [columns[at]["name"].upper() for at in self._shown]
+        self._added = [at for at, name in enumerate(self._own) if name.upper() not in given]
+        space = ["Namespace"] if self.shows_namespace else []
+        self.headers = [*space, *given, *(self._own[at] for at in self._added)]
+
+    def cells(self, raw: Raw, cells: Sequence[Any]) -> list[Any]:
+        space = [raw["metadata"].get("namespace", "")] if self.shows_namespace else []
+        own = self.around.cells(self.kind, raw)
+        return [*space, *(cells[at] for at in self._shown), *(own[at] for at in self._added)]
+
+
+class _Watch:
+    """What is there, then a row, an object or a name for every change."""
+
+    def __init__(self, client: Client, asked: Named, namespace: str, selector: str, output: str) -> None:
+        self.client, self.asked, self.output = client, asked, output
+        self.namespace, self.query = _home(asked.kind, namespace), _query(asked, selector)
+        self.is_table = output in ("table", "wide")
+
+    async def run(self) -> None:
+        from ..cluster.kube.watch import Follower, Listed
+        from ..report.table import Columns
+
+        if self.asked.name:
+            await self.client.get(self.asked.kind, self.namespace, self.asked.name)
+        follower = Follower(self.client, self.asked.kind, self.namespace, rows=self.is_table, selectors=self.query)
+        rows = _Rows(self.client, self.asked.kind, self.namespace, self.output == "wide")
+        waiting: list[Event] = []
+        columns: Columns | None = None
+        async with aclosing(follower.events()) as events:
+            async for told in events:
+                if isinstance(told, Listed) and columns is None:
+                    rows.learn_columns(told.columns)
+                    columns = Columns(rows.headers)
+                    await self._show(rows, columns, waiting, is_first=True)
+                elif not isinstance(told, Listed):
+                    waiting.append(told)
+                    if columns is not None:
+                        await self._show(rows, columns, waiting)
+
+    async def _show(self, rows: _Rows, columns: Any, events: list[Event], is_first: bool = False) -> None:
+        """Everything that waits to be shown."""
+        if self.is_table:
+            await rows.around.learn(self.asked.kind, [one.object for one in events], self.namespace)
+            lines = list(columns.lines(rows.cells(one.object, one.cells or []) for one in events))
+            if is_first:
+                click.echo(columns.heading())
+            write(lines)
+        else:
+            for one in events:
+                self._tell(one)
+        events.clear()
+        sys.stdout.flush()
+
+    def _tell(self, event: Event) -> None:
+        if self.output == "name":
+            click.echo(name_of(event.object))
+            return
+        if self.output == "yaml":
+            click.echo("---")
+        emit(plain(event.object), self.output)

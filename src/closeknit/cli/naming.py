@@ -1,0 +1,85 @@
+"""How objects are named on the command line: `KIND NAME…`, `KIND/NAME…`, or a bare name where the kind is clear.
+
+A kind goes by any of its names, as with kubectl: Job, jobs, jobs.batch, a short name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ..cluster.kinds import KINDS, WORKLOAD, Kind
+from ..model.mistake import InputError, refuse
+from ..model.nearest import did_you_mean
+
+MANIFESTS = (".yaml", ".yml", ".json")
+OWN_SHORT = {"wl": WORKLOAD}
+
+
+class Named(NamedTuple):
+    """An object that somebody asked for; without a name: all of the kind."""
+
+    kind: Kind
+    name: str = ""
+
+
+@cache
+def kinds_by_name() -> dict[str, Kind]:
+    found: dict[str, Kind] = {}
+    for kind in KINDS:
+        for name in (kind.singular, kind.plural, *kind.short, kind.resource, f"{kind.singular}.{kind.group}"):
+            found.setdefault(name, kind)
+    return {**OWN_SHORT, **found}
+
+
+def kind_named(text: str) -> Kind:
+    found = kinds_by_name().get(text.lower())
+    if found is None:
+        plurals = [kind.plural for kind in KINDS]
+        remedy = did_you_mean(text.lower(), list(kinds_by_name())).strip() or f"the kinds are {', '.join(plurals)}"
+        raise refuse(f'there is no kind "{text}" here', remedy, what="KIND")
+    return found
+
+
+def objects_named(words: Sequence[str]) -> list[Named]:
+    """objects_named(["job", "a", "b"]) are two Jobs; so are objects_named(["job/a", "jobs/b"])."""
+    if any("/" in word for word in words):
+        return [_pair(word) for word in words]
+    kinds, names = [kind_named(one) for one in words[0].split(",")], words[1:]
+    if not names:
+        return [Named(kind) for kind in kinds]
+    return [Named(kind, name) for kind in kinds for name in names]
+
+
+def _pair(word: str) -> Named:
+    kind, _, name = word.partition("/")
+    if not name or not kind:
+        raise refuse(f'"{word}" does not name an object', "write KIND NAME, or KIND/NAME for each", what="NAME")
+    return Named(kind_named(kind), name)
+
+
+def is_manifest(word: str) -> bool:
+    """Whether an argument means a file rather than an object of the cluster."""
+    return word == "-" or word.endswith(MANIFESTS) or os.path.exists(word)
+
+
+class Meant(NamedTuple):
+    """`[KIND/]NAME` or `NAMESPACE/NAME`, as one asks for a workload; no kind: whichever has that name."""
+
+    kind: Kind | None
+    namespace: str
+    name: str
+
+
+def meant(word: str, namespace: str) -> Meant:
+    first, slash, name = word.partition("/")
+    if not slash:
+        return Meant(None, namespace, word)
+    kind = kinds_by_name().get(first.lower())
+    return Meant(kind, namespace, name) if kind is not None else Meant(None, first, name)
+
+
+def lacks_namespace(kind: Kind) -> InputError:
+    return refuse(f"{kind.plural} do not live in namespaces", "leave out -n and -A", what="--namespace")

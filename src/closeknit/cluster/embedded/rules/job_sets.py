@@ -1,0 +1,152 @@
+"""JobSets: Jobs by name, each a number of times.
+
+Their templates are fixed as those of a Job are; while one is suspended, before or after the change, where its pods go
+may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....dialects.field import INT32_MAX, Field
+from ...port import Raw
+from .causes import Causes
+from .crd_defaults import filler
+from .job_checks import MODES
+from .names import host_label
+from .pod_checks import check_template
+from .rule import IMMUTABLE, Rule, unchanged
+
+MAX_NAME = 63
+_POD_TAIL = 6
+"""Characters that the name of a pod has beyond that of its Job and its index."""
+
+_MOVABLE = ("nodeSelector", "tolerations", "schedulingGates")
+_FIXED = ("managedBy", "failurePolicy", "network", "startupPolicy", "successPolicy", "coordinator")
+
+_fill = filler(
+    {
+        "spec.successPolicy": {"operator": "All"},
+        "spec.startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+        "spec.network": {},
+        "spec.network.enableDNSHostnames": True,
+        "spec.network.publishNotReadyAddresses": True,
+        "spec.failurePolicy.restartStrategy": "Recreate",
+        "spec.replicatedJobs[].replicas": 1,
+        "spec.replicatedJobs[].groupName": "default",
+        "spec.replicatedJobs[].template.spec.completionMode": "Indexed",
+        "spec.replicatedJobs[].template.spec.template.spec.restartPolicy": "OnFailure",
+    }
+)
+
+
+def _filled(raw: Raw) -> Raw:
+    raw = _fill({**raw, "spec": raw.get("spec") or {}})
+    rules: Any = (raw["spec"].get("failurePolicy") or {}).get("rules")
+    if not rules:
+        return raw
+    named = [{**one, "name": one.get("name") or f"failurePolicyRule{index}"} for index, one in enumerate(rules)]
+    policy = {**raw["spec"]["failurePolicy"], "rules": named}
+    return {**raw, "spec": {**raw["spec"], "failurePolicy": policy}}
+
+
+def _check(raw: Field, causes: Causes) -> None:
+    spec, name = raw.at("spec"), raw.at("metadata", "name").text()
+    jobs = spec.at("replicatedJobs")
+    known: list[str] = []
+    for one in jobs.items():
+        _check_job(one, name, known, causes)
+        known.append(one.at("name").text())
+    _check_targets(spec, known, causes)
+    domain = spec.at("network", "subdomain")
+    if domain.text() and host_label(domain.text()):
+        causes.invalid(domain, host_label(domain.text()))
+    manager = spec.at("managedBy")
+    if manager.given and "/" not in manager.text():
+        causes.invalid(manager, "must be a path with a domain, such as example.com/controller")
+    causes.at_least(spec.at("ttlSecondsAfterFinished"), 0)
+
+
+def _check_job(one: Field, set_name: str, known: list[str], causes: Causes) -> None:
+    name, replicas = one.at("name"), one.at("replicas")
+    job = one.at("template", "spec")
+    if not name.text():
+        causes.required(name)
+    elif name.text() in known:
+        causes.duplicate(name)
+    causes.at_least(replicas, 0)
+    for key in ("parallelism", "completions", "backoffLimit"):
+        causes.at_least(job.at(key), 0)
+    if job.at("completionMode").given:
+        causes.one_of(job.at("completionMode"), MODES)
+    copies = replicas.value if isinstance(replicas.value, int) else 1
+    pods = job.at("parallelism").value if isinstance(job.at("parallelism").value, int) else 1
+    if copies * pods > INT32_MAX:
+        causes.invalid(replicas, f"makes more than {INT32_MAX} pods")
+    longest = f"{set_name}-{name.text()}-{max(0, copies - 1)}"
+    if name.text() and host_label(longest[:MAX_NAME].rstrip("-")):
+        causes.invalid(name, f"Jobs would be called {longest}: {host_label(longest[:MAX_NAME].rstrip('-'))}")
+    elif len(longest) + len(str(max(0, pods - 1))) + 1 + _POD_TAIL > MAX_NAME:
+        causes.invalid(name, f"pods of {longest} would have names of more than {MAX_NAME} characters")
+    check_template(job.at("template"), causes, filled=False)
+    _check_depends(one, known, causes)
+
+
+def _check_depends(one: Field, known: list[str], causes: Causes) -> None:
+    for other in one.at("dependsOn").items():
+        if other.at("name").text() not in known:
+            causes.invalid(other.at("name"), "must be a replicated job that comes before this one")
+        causes.one_of(other.at("status"), ("Ready", "Complete"))
+
+
+def _check_targets(spec: Field, known: list[str], causes: Causes) -> None:
+    """Policies name replicated jobs of this set."""
+    for target in _targets(spec):
+        if target.text() not in known:
+            causes.invalid(target, f"must be one of {', '.join(known)}")
+    operator, order = spec.at("successPolicy", "operator"), spec.at("startupPolicy", "startupPolicyOrder")
+    if spec.at("successPolicy").given:
+        causes.one_of(operator, ("All", "Any"))
+    if spec.at("startupPolicy").given:
+        causes.one_of(order, ("AnyOrder", "InOrder"))
+    if order.value == "InOrder" and any(one.at("dependsOn").items() for one in spec.at("replicatedJobs").items()):
+        causes.invalid(spec, "startupPolicy InOrder and dependsOn cannot stand together", "object")
+
+
+def _targets(spec: Field) -> Iterator[Field]:
+    yield from spec.at("successPolicy", "targetReplicatedJobs").items()
+    for rule in spec.at("failurePolicy", "rules").items():
+        yield from rule.at("targetReplicatedJobs").items()
+    if spec.at("coordinator").given:
+        yield spec.at("coordinator", "replicatedJob")
+
+
+def _check_change(old: Field, new: Field, causes: Causes) -> None:
+    before, after = old.at("spec"), new.at("spec")
+    unchanged(before, after, causes, *(key for key in _FIXED if before.at(key).given))
+    free = before.at("suspend").value is True or after.at("suspend").value is True
+    jobs = after.at("replicatedJobs")
+    if _fixed(before.at("replicatedJobs").value, free) != _fixed(jobs.value, free):
+        causes.invalid(jobs, IMMUTABLE, "object")
+
+
+def _fixed(jobs: Any, free: bool) -> Any:
+    """What may not differ; `free` if pods may be sent elsewhere."""
+    if not free or not isinstance(jobs, list):
+        return jobs
+    return [without_placing(one, ("template", "spec", "template")) for one in jobs]
+
+
+def without_placing(tree: Any, path: tuple[str, ...]) -> Any:
+    """An object without what says where the pods of the template at that path go, and how they are labelled."""
+    if not isinstance(tree, dict):
+        return tree
+    if path:
+        return {**tree, path[0]: without_placing(tree.get(path[0]), path[1:])}
+    spec = {key: value for key, value in (tree.get("spec") or {}).items() if key not in _MOVABLE}
+    meta = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in ("labels", "annotations")}
+    return {**tree, "spec": spec, "metadata": meta}
+
+
+JOB_SET_RULE = Rule(_filled, check=_check, change=_check_change, name=host_label)

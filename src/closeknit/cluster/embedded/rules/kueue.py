@@ -1,0 +1,31 @@
+"""Kueue's own kinds: their defaults and rules are told by its dialect; here they become causes."""
+
+from __future__ import annotations
+
+from ....dialects.field import Field
+from ....dialects.kueue.objects import with_defaults
+from ....dialects.kueue.objects.rules import CREATE_CHECKS, check_update
+from ...port import Raw
+from .causes import Causes
+from .rule import Making, Rule
+
+
+def _begun(making: Making, raw: Raw) -> Raw:
+    """What only happens once: a finalizer, and what the gates do not allow."""
+    return with_defaults(raw, making.settings.gates)
+
+
+def _check(raw: Field, _causes: Causes) -> None:
+    check = CREATE_CHECKS.get(raw.at("kind").text())
+    if check is not None:
+        check(raw)
+
+
+def _check_change(old: Field, new: Field, _causes: Causes) -> None:
+    check_update(old, new)
+
+
+KUEUE_RULE = Rule(
+    with_defaults, _begun, check=_check, change=_check_change, status=_check_change, change_judges_all=True
+)
+FLAVOR_RULE = Rule(begin=_begun, check=_check, change=_check_change, change_judges_all=True)

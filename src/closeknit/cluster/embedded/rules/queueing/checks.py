@@ -1,0 +1,181 @@
+"""What is asked of a job that may wait in a queue: names, topology, and what stays while it runs.
+
+These are the rules of Kueue's webhooks. Those about topology, names and times are told by its dialect, field by field;
+here is who is held to them, and what may change when.
+"""
+
+from __future__ import annotations
+
+from .....dialects.field import Field
+from .....dialects.kueue import keys
+from .....dialects.kueue.jobs import marks
+from .....dialects.kueue.jobs.kinds import KINDS
+from .....dialects.kueue.jobs.live import Integration
+from .....dialects.kueue.jobs.roles import Role, Rules
+from .....dialects.kueue.jobs.standing import of_job
+from .....dialects.kueue.jobs.train_job import rendered, runtime_of
+from .....dialects.kueue.jobs.workload import workload
+from .....dialects.kueue.topology_request import AnnotationError, parse_bool
+from .....dialects.kueue.validation import (
+    Member,
+    count_mistakes,
+    elastic_mistakes,
+    group_mistakes,
+    template_mistakes,
+)
+from .....model.gates import Gates
+from .....model.shape import whole_number
+from ....kinds import BY_NAME, JOB, POD, TRAIN_JOB, WORKLOAD, Kind
+from ...store import Store
+from ..causes import Causes
+from ..rule import IMMUTABLE
+from ..settings import Settings
+from .managed import has_default_queue, is_held, is_managed_namespace, job_kind
+from .pods import check_pod, check_pod_change
+from .serving import check_serving_change, is_serving
+
+
+def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, new: Field, causes: Causes) -> None:
+    """All of it; `old` is the object before the change, if it is one."""
+    if kind is WORKLOAD:
+        if old is None or old.at("spec").value != new.at("spec").value:
+            workload(new, settings.gates)
+        return
+    known = job_kind(settings, kind)
+    raw = new.mapping()
+    if known is None or not is_managed_namespace(store, settings, raw["metadata"]["namespace"]):
+        return
+    of_job(new, new, [])
+    _check_kind(known, kind, new, causes)
+    _check_topology(store, settings.gates, kind, new)
+    if kind is POD:
+        check_pod(new, causes)
+    if kind is JOB:
+        _check_partial(old, new, causes)
+    if isinstance(known, Integration) and is_held(settings, raw) and not known.ignored(raw):
+        _check_refusal(known, new, causes)
+    if old is not None:
+        _check_change(store, settings, kind, old, new, causes)
+
+
+def _check_kind(known: object, kind: Kind, new: Field, causes: Causes) -> None:
+    """What not every kind can have."""
+    meta = new.at("metadata")
+    elastic = meta.at("annotations", keys.ELASTIC)
+    if elastic.value == "true" and not (isinstance(known, Integration) and known.may_be_elastic):
+        causes.forbidden(elastic, f"a {kind.kind} cannot be elastic")
+    for part in ("labels", "annotations"):
+        if meta.at(part, keys.PREBUILT).given and is_serving(kind):
+            causes.forbidden(meta.at(part, keys.PREBUILT), f"a {kind.kind} makes its own Workloads")
+
+
+def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
+    """Rules 1 to 9, as many as the kind runs; sets whose pods are looked at one by one run none."""
+    if kind is POD:
+        annotations = new.at("metadata", "annotations")
+        if "TopologyAwareScheduling" in gates:
+            new.report.add(template_mistakes(annotations.strings(), gates, annotations.path))
+        return
+    found = KINDS.get((kind.group, kind.kind))
+    body = _body(store, kind, new)
+    if found is None or body is None or (is_serving(kind) and found.rules is Rules.NONE):
+        return
+    roles = found.roles(body)
+    members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
+    for member in members:
+        new.report.add(template_mistakes(member.annotations, gates, member.at))
+        if Rules.COUNT in found.rules:
+            new.report.add(count_mistakes(member.annotations, member.count, gates, member.at))
+    if Rules.GROUPS in found.rules:
+        new.report.add(group_mistakes(members))
+    if Rules.ELASTIC in found.rules:
+        _check_elastic(new, roles, gates)
+
+
+def _body(store: Store, kind: Kind, new: Field) -> Field | None:
+    """Where the templates lie; for a TrainJob that is what its runtime makes of it. Counts are judged elsewhere."""
+    if kind is not TRAIN_JOB:
+        return Field.root(new.value)
+    wanted = runtime_of(new.mapping())
+    source = BY_NAME.get((wanted.group, wanted.kind))
+    runtime = None if source is None else store.find(source, wanted.namespace, wanted.name)
+    return None if runtime is None else Field.root(rendered(new.mapping(), runtime))
+
+
+def _check_elastic(new: Field, roles: list[Role], gates: Gates) -> None:
+    annotations = new.at("metadata", "annotations").strings()
+    for role in roles:
+        new.report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
+
+
+def _check_partial(old: Field | None, new: Field, causes: Causes) -> None:
+    """A Job that may start with fewer pods says how few, and keeps its number while it runs."""
+    spec, annotations = new.at("spec"), new.at("metadata", "annotations")
+    both, least, number = (
+        annotations.at(marks.SAME_COMPLETIONS),
+        annotations.at(keys.MIN_PARALLELISM),
+        spec.at("parallelism"),
+    )
+    try:
+        same = both.given and parse_bool(both.text())
+    except AnnotationError:
+        causes.invalid(both, "must be true or false")
+        same = False
+    if same and spec.at("completionMode").text() != "Indexed":
+        causes.invalid(both, "needs completionMode Indexed")
+    elif same and spec.at("completions").value != number.value:
+        causes.invalid(spec.at("completions"), f"must be equal to parallelism, for {marks.SAME_COMPLETIONS} says so")
+    if not least.given:
+        return
+    fewest = whole_number(least.text()) or 0
+    if old is None and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
+        causes.invalid(least, "must be above 0 and below parallelism")
+    running = old is not None and old.at("spec", "suspend").value is not True and spec.at("suspend").value is not True
+    if old is not None and running and number.value != old.at("spec", "parallelism").value:
+        causes.forbidden(number, "cannot change while a job that may start with fewer pods runs")
+
+
+def _check_refusal(known: Integration, new: Field, causes: Causes) -> None:
+    refusal = known.refusal(new.mapping())
+    path, _, text = refusal.partition(": ")
+    if refusal:
+        causes.invalid(path, text, None)
+
+
+def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new: Field, causes: Causes) -> None:
+    if kind is POD:
+        check_pod_change(old, new, causes)
+    running = _runs(settings, kind, old, new)
+    before, after = old.at("metadata", "labels"), new.at("metadata", "labels")
+    queue = after.at(keys.QUEUE)
+    if before.at(keys.QUEUE).text() != queue.text():
+        if running:
+            causes.invalid(queue, IMMUTABLE + " while the job runs", queue.text())
+        elif not queue.text() and has_default_queue(store, new.at("metadata", "namespace").text()):
+            causes.invalid(queue, "cannot be removed where a default queue is", "")
+    _check_class(before.at(keys.PRIORITY_CLASS), after.at(keys.PRIORITY_CLASS), running, causes)
+    for key in (keys.PREBUILT, keys.MAX_SECONDS):
+        if running and before.at(key).text() != after.at(key).text():
+            causes.invalid(after.at(key), IMMUTABLE + " while the job runs", after.at(key).text())
+    elastic = new.at("metadata", "annotations", keys.ELASTIC)
+    if (old.at("metadata", "annotations", keys.ELASTIC).value == "true") != (elastic.value == "true"):
+        causes.invalid(elastic, IMMUTABLE, elastic.value or "")
+    if is_held(settings, new.mapping()):
+        check_serving_change(kind, old, new, causes)
+
+
+def _check_class(old: Field, new: Field, running: bool, causes: Causes) -> None:
+    """It may be exchanged for another, not given to who runs already, nor taken away."""
+    if old.text() and not new.text():
+        causes.invalid(new, "cannot be removed", "")
+    elif running and not old.text() and new.text():
+        causes.invalid(new, "cannot be given to a job that runs", new.text())
+
+
+def _runs(settings: Settings, kind: Kind, old: Field, new: Field) -> bool:
+    """Whether what the job says about waiting has been acted upon."""
+    known = job_kind(settings, kind)
+    if isinstance(known, Integration):
+        return not known.is_suspended(new.mapping())
+    ready = old.at("status", "readyReplicas").value
+    return isinstance(ready, int) and ready > 0

@@ -1,0 +1,44 @@
+"""What may change in a set that waits by its pods: a StatefulSet or LeaderWorkerSet has been counted as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....dialects.core import PodSpec, shape
+from .....dialects.field import Field
+from .....dialects.kueue.jobs.live import SERVING
+from .....dialects.kueue.objects.wire import Unreadable, convert
+from ....kinds import LEADER_WORKER_SET, STATEFUL_SET, Kind
+from ..causes import Causes
+from ..rule import IMMUTABLE
+
+_GROUP = ("spec", "leaderWorkerTemplate")
+
+
+def is_serving(kind: Kind) -> bool:
+    return (kind.group, kind.kind) in SERVING
+
+
+def check_serving_change(kind: Kind, old: Field, new: Field, causes: Causes) -> None:
+    """What pods ask for and where they may go stays; a StatefulSet is whole or gone."""
+    if kind is STATEFUL_SET:
+        _check_shape(old.at("spec", "template"), new.at("spec", "template"), causes)
+        before, after = old.at("spec", "replicas").value, new.at("spec", "replicas")
+        if before != after.value and before and after.value:
+            causes.forbidden(after, "a StatefulSet in a queue can only be scaled to 0, and back")
+    if kind is LEADER_WORKER_SET:
+        for key in ("leaderTemplate", "workerTemplate"):
+            _check_shape(old.at(*_GROUP, key), new.at(*_GROUP, key), causes)
+
+
+def _check_shape(old: Field, new: Field, causes: Causes) -> None:
+    if old.given != new.given or _shape(old.at("spec").value) != _shape(new.at("spec").value):
+        causes.invalid(new.at("spec"), IMMUTABLE + ", as far as pods are placed by it", None)
+
+
+def _shape(spec: Any) -> Any:
+    """What pods of this spec are placed by; what cannot be read is like nothing else."""
+    try:
+        return shape(convert(spec or {}, PodSpec))
+    except (Unreadable, ValueError):
+        return object()

@@ -1,0 +1,170 @@
+"""The MPI operator: workers as pods, and a launcher as a Job, which ends for both.
+
+While the job is suspended its launcher is there, suspended too, and there are no workers. What becomes of the launcher
+becomes of the job. The keys in its Secret are none: nobody logs in anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+
+from ....dialects.timestamps import stamp
+from ...kinds import CONFIG_MAP, JOB, MPI_JOB, POD, SECRET, SERVICE
+from ...port import Change, Key, Raw, Update
+from ..loop import Later, Step
+from ..store import Store
+from .children import children, condition, deletion, family, is_deleting, is_ready, phase, status_write
+from .kubeflow import History, cleans, is_over, is_suspended, replica_status
+from .mpi_parts import config_map, hosts, launcher, relaunched, secret, service, worker, workers
+from .pace import Pace
+
+CONTROLLER = "kubeflow.org/mpi-operator"
+COMPONENT = "mpi-job-controller"
+EVICTED = "Evicted"
+
+
+class MpiJobs:
+    def __init__(self) -> None:
+        self._pace = Pace()
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is MPI_JOB:
+            return () if change.type == "DELETED" else (change.key,)
+        return family(change, MPI_JOB) if change.kind is POD or change.kind is JOB else ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        assert isinstance(key, Key)
+        found = store.find(MPI_JOB, key.namespace, key.name)
+        policy = (found or {}).get("spec", {}).get("runPolicy") or {}
+        if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
+            return
+        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        if (at := self._pace.wait(size, now)) is not None:
+            yield Later(at)
+            return
+        look = Look(store, found, now)
+        self._pace.looked(size, len(look.pods), now)
+        yield from look.steps()
+
+
+class Look:
+    """One look at an MPIJob, its launcher and its workers."""
+
+    def __init__(self, store: Store, job: Raw, now: float) -> None:
+        self.store, self.job, self.now = store, job, now
+        meta = job["metadata"]
+        self.called = f"MPIJob {meta['namespace']}/{meta['name']}"
+        self.status: Raw = dict(job.get("status") or {})
+        self.history = History(MPI_JOB, job, now, COMPONENT)
+        self.pods = children(store, job, POD)
+        self.launcher = next(iter(children(store, job, JOB)), None)
+
+    def steps(self) -> Iterator[Step]:
+        if is_over(self.job):
+            yield from self._cleaned()
+            return
+        if self.history.add("Created", True, "MPIJobCreated", f"{self.called} is created."):
+            self.history.tell("MPIJobCreated", f"{self.called} is created.")
+        yield from self._furniture()
+        if is_suspended(self.job):
+            yield from self._suspended()
+        else:
+            yield from self._running()
+        yield from self._write()
+
+    def _write(self) -> Iterator[Step]:
+        started = [] if self.launcher is None else children(self.store, self.launcher, POD)
+        ends: Raw = {} if self.launcher is None else self.launcher.get("status") or {}
+        launched = {"active": sum(phase(one) == "Running" for one in started if not is_deleting(one))}
+        launched |= {part: ends.get(part, 0) for part in ("succeeded", "failed")}
+        over = self.history.holds("Succeeded") or self.history.holds("Failed")
+        replicas = {
+            "Launcher": {part: count for part, count in launched.items() if count},
+            "Worker": {} if over or is_suspended(self.job) else replica_status(self.pods),
+        }
+        status = {**self.status, "conditions": self.history.list, "replicaStatuses": replicas}
+        yield from status_write(MPI_JOB, self.job, status)
+        yield from self.history.events
+
+    def _furniture(self) -> Iterator[Step]:
+        """What pods find when they start: names, the list of hosts, and keys."""
+        meta = self.job["metadata"]
+        namespace, name = meta["namespace"], meta["name"]
+        if self.store.find(SERVICE, namespace, name) is None:
+            yield service(self.job)
+        wanted = config_map(self.job, hosts(self.job, self.pods))
+        there = self.store.find(CONFIG_MAP, namespace, f"{name}-config")
+        if there is None:
+            yield wanted
+        elif there.get("data") != wanted.body["data"]:
+            yield Update(CONFIG_MAP, {**there, "data": wanted.body["data"]})
+        if self.store.find(SECRET, namespace, f"{name}-ssh") is None:
+            yield secret(self.job)
+
+    def _suspended(self) -> Iterator[Step]:
+        for one in self.pods:
+            yield from deletion(POD, one)
+        if self.launcher is None:
+            yield launcher(self.job, suspend=True)
+        elif not self.launcher["spec"].get("suspend"):
+            yield Update(JOB, {**self.launcher, "spec": {**self.launcher["spec"], "suspend": True}})
+        if self.history.add("Suspended", True, "MPIJobSuspended", "MPIJob suspended"):
+            self.history.tell("MPIJobSuspended", "MPIJob suspended")
+        self.history.add("Running", False, "MPIJobSuspended", f"{self.called} is suspended.")
+
+    def _running(self) -> Iterator[Step]:
+        if self.history.holds("Suspended"):
+            self.history.add("Suspended", False, "MPIJobResumed", "MPIJob resumed")
+            self.history.tell("MPIJobResumed", "MPIJob resumed")
+            self.status["startTime"] = stamp(self.now)
+        self.status.setdefault("startTime", stamp(self.now))
+        names = {one["metadata"]["name"] for one in self.pods}
+        wanted = [worker(self.job, index) for index in range(workers(self.job))]
+        yield from (one for one in wanted if one.body["metadata"]["name"] not in names)
+        if self.launcher is None:
+            if self.job["spec"].get("launcherCreationPolicy") != "WaitForWorkersReady" or self._all(is_ready):
+                yield launcher(self.job, suspend=False)
+        elif self.launcher["spec"].get("suspend"):
+            yield relaunched(self.job, self.launcher)
+        else:
+            self._told_by(self.launcher)
+
+    def _all(self, test: Callable[[Raw], bool]) -> bool:
+        return sum(map(test, self.pods)) >= workers(self.job)
+
+    def _told_by(self, launcher: Raw) -> None:
+        """What the launcher says of the job."""
+        complete, failed = condition(launcher, "Complete"), condition(launcher, "Failed")
+        lost = [one for one in self.pods if phase(one) == "Failed" and one["status"].get("reason") == EVICTED]
+        if complete is not None:
+            text = f"{self.called} successfully completed."
+            self._end("Succeeded", "MPIJobSucceeded", text)
+            self.status["completionTime"] = launcher["status"].get("completionTime") or stamp(self.now)
+        elif failed is not None:
+            self._end("Failed", *self._why(launcher, failed))
+            self.status["completionTime"] = stamp(self.now)
+        elif lost:
+            self._end("Failed", "MPIJobEvicted", f"{len(lost)}/{workers(self.job)} workers are evicted")
+        elif (launcher.get("status") or {}).get("active") and self._all(lambda one: phase(one) == "Running"):
+            started = children(self.store, launcher, POD)
+            if any(phase(one) == "Running" for one in started) and self.history.add(
+                "Running", True, "MPIJobRunning", f"{self.called} is running."
+            ):
+                self.history.tell("MPIJobRunning", f"{self.called} is running")
+
+    def _why(self, launcher: Raw, failed: Raw) -> tuple[str, str]:
+        """The job's reason, then that of its last pod, which mostly has none."""
+        pods = [one for one in children(self.store, launcher, POD) if phase(one) == "Failed"]
+        last: Raw = pods[-1]["status"] if pods else {}
+        return f"{failed['reason']}/{last.get('reason') or ''}", f"{failed['message']}: {last.get('message') or ''}"
+
+    def _end(self, kind: str, reason: str, text: str) -> None:
+        self.history.add(kind, True, reason, text)
+        self.history.tell(reason, text, warning=kind == "Failed")
+
+    def _cleaned(self) -> Iterator[Step]:
+        """Workers run for ever; they go when the job has ended, unless they are to be looked at."""
+        policy = cleans(self.job, "None")
+        for one in self.pods:
+            if policy == "All" or (policy == "Running" and phase(one) in ("Running", "Pending")):
+                yield from deletion(POD, one)

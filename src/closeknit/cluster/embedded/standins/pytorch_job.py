@@ -1,0 +1,225 @@
+"""The training operator's PyTorchJob: a master and workers, each a pod of its own with a Service.
+
+The job is what its master is: it runs, succeeds and fails with it; without a master, with its workers. A pod that
+failed for good fails the job; with restart policy ExitCode one that was killed from outside is made again. Elastic
+jobs are run as if they were none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from ....dialects.timestamps import parse, stamp
+from ...kinds import POD, PYTORCH_JOB, SERVICE
+from ...port import Change, Delete, Key, Raw, key_of
+from ..loop import Later, Step
+from ..store import Store
+from .children import children, deletion, family, is_deleting, number, phase, status_write
+from .job_failure import ended_at
+from .kubeflow import REPLICA_TYPE, History, cleans, is_over, is_suspended, replica_status
+from .pace import Pace
+from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places, replicas, restart_policy, specs
+
+CONTROLLER = "kubeflow.org/training-operator"
+COMPONENT = "pytorchjob-controller"
+PASSING = 128
+"""From this exit code on a container was ended from outside."""
+PAUSE = 1.0
+"""Seconds between the end of a pod and the next try."""
+
+
+class PytorchJobs:
+    def __init__(self) -> None:
+        self._pace = Pace()
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is PYTORCH_JOB:
+            return () if change.type == "DELETED" else (change.key,)
+        return family(change, PYTORCH_JOB) if change.kind is POD else ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        assert isinstance(key, Key)
+        found = store.find(PYTORCH_JOB, key.namespace, key.name)
+        policy = (found or {}).get("spec", {}).get("runPolicy") or {}
+        if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
+            return
+        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        if (at := self._pace.wait(size, now)) is not None:
+            yield Later(at)
+            return
+        look = Look(store, found, now)
+        self._pace.looked(size, len(look.pods), now)
+        yield from look.steps()
+
+
+class Look:
+    """One look at a PyTorchJob and its pods."""
+
+    def __init__(self, store: Store, job: Raw, now: float) -> None:
+        self.store, self.job, self.now = store, job, now
+        self.name: str = job["metadata"]["name"]
+        self.called = f"PyTorchJob {self.name}"
+        self.policy: Raw = job["spec"].get("runPolicy") or {}
+        self.status: Raw = dict(job.get("status") or {})
+        self.history = History(PYTORCH_JOB, job, now, COMPONENT)
+        self.pods = children(store, job, POD)
+
+    def steps(self) -> Iterator[Step]:
+        if is_over(self.job):
+            yield from self._over()
+            return
+        self.history.add("Created", True, "PyTorchJobCreated", f"{self.called} is created.")
+        if is_suspended(self.job):
+            yield from self._suspended()
+        else:
+            yield from self._running()
+        yield from status_write(PYTORCH_JOB, self.job, {**self.status, "conditions": self.history.list})
+        yield from self.history.events
+
+    def _of(self, kind: str) -> list[Raw]:
+        return [one for one in self.pods if (one["metadata"].get("labels") or {}).get(REPLICA_TYPE) == kind.lower()]
+
+    def _count(self, counted: bool) -> dict[str, Raw]:
+        states = {}
+        for kind in specs(self.job):
+            selector = ",".join(f"{key}={value}" for key, value in sorted(labels(self.job, kind).items()))
+            states[kind] = {"selector": selector, **(replica_status(self._of(kind)) if counted else {})}
+        self.status["replicaStatuses"] = states
+        return states
+
+    # Suspended
+
+    def _suspended(self) -> Iterator[Step]:
+        yield from self._removed(self.pods)
+        if "startTime" in self.status:
+            self._count(counted=False)
+        text = f"{self.called} is suspended."
+        if self.history.holds("Running"):
+            self.history.add("Running", False, "PyTorchJobSuspended", text)
+        if self.history.add("Suspended", True, "PyTorchJobSuspended", text):
+            self.history.tell("PyTorchJobSuspended", text)
+
+    def _removed(self, pods: Iterable[Raw]) -> Iterator[Step]:
+        """Pods with their Services, which have their names."""
+        for one in pods:
+            yield from deletion(POD, one)
+            meta = one["metadata"]
+            service = self.store.find(SERVICE, meta["namespace"], meta["name"])
+            if service is not None:
+                yield from deletion(SERVICE, service)
+
+    # Running
+
+    def _running(self) -> Iterator[Step]:
+        if self.history.holds("Suspended"):
+            text = f"{self.called} is resumed."
+            self.history.add("Suspended", False, "PyTorchJobResumed", text)
+            self.history.tell("PyTorchJobResumed", text)
+            self.status["startTime"] = stamp(self.now)
+        self.status.setdefault("startTime", stamp(self.now))
+        states = self._count(counted=True)
+        if why := self._overdue():
+            self._end("Failed", f"Job {self.name} has failed because it {why}")
+            return
+        yield from self._deadline()
+        yield from self._made()
+        retries = list(self._retries())
+        yield from self._retried(retries)
+        self._judged(states, {id(one) for one in retries})
+
+    def _made(self) -> Iterator[Step]:
+        namespace = self.job["metadata"]["namespace"]
+        for kind, index in places(self.job):
+            service, pod = new_service(self.job, kind, index), f"{self.name}-{kind.lower()}-{index}"
+            if self.store.find(POD, namespace, pod) is None:
+                yield new_pod(self.job, kind, index)
+            if self.store.find(SERVICE, namespace, pod) is None:
+                yield service
+
+    def _retries(self) -> Iterator[Raw]:
+        """Failed pods that are worth another try."""
+        for kind, spec in specs(self.job).items():
+            if restart_policy(spec) == "ExitCode":
+                yield from (one for one in self._of(kind) if phase(one) == "Failed" and exit_code(one) >= PASSING)
+
+    def _retried(self, pods: list[Raw]) -> Iterator[Step]:
+        for one in pods:
+            at = ended_at(one, self.now) + PAUSE
+            if at > self.now:
+                yield Later(at)
+            else:
+                yield from deletion(POD, one)
+
+    def _judged(self, states: dict[str, Raw], retried: set[int]) -> None:
+        """The first kind of replicas speaks for the job; any of them can fail it."""
+        first = next(iter(states), MASTER)
+        for kind, state in states.items():
+            failed = [one for one in self._of(kind) if phase(one) == "Failed"]
+            if any(id(one) in retried for one in failed):
+                text = f"{self.called} is restarting because {len(failed)} {kind} replica(s) failed."
+                if self.history.add("Restarting", True, "PyTorchJobRestarting", text):
+                    self.history.tell("PyTorchJobRestarting", text, warning=True)
+                return
+            if failed:
+                self._end("Failed", f"{self.called} is failed because {len(failed)} {kind} replica(s) failed.")
+                return
+            if kind == first and self._speaks(kind, state):
+                return
+
+    def _speaks(self, kind: str, state: Raw) -> bool:
+        """Whether the job has succeeded. One of workers alone is named with its namespace."""
+        called, done = self.called, "is successfully completed."
+        if kind == WORKER:
+            called, done = f"PyTorchJob {self.job['metadata']['namespace']}/{self.name}", "successfully completed."
+        if state.get("succeeded", 0) >= replicas(specs(self.job)[kind]):
+            self._end("Succeeded", f"{called} {done}")
+            return True
+        if state.get("active"):
+            self.history.add("Running", True, "PyTorchJobRunning", f"{called} is running.")
+        return False
+
+    def _overdue(self) -> str:
+        """Why it has gone on for too long, or failed too often; empty if it has not."""
+        limit, seconds = self.policy.get("backoffLimit"), self.policy.get("activeDeadlineSeconds")
+        if seconds is not None and self.now >= parse(self.status["startTime"]) + seconds:
+            return "was active longer than specified deadline"
+        if limit is None:
+            return ""
+        tries = sum(number(one.get("restartCount"), 0) for pod in self.pods for one in statuses(pod))
+        return "has reached the specified backoff limit" if tries and tries >= limit else ""
+
+    def _deadline(self) -> Iterator[Step]:
+        if (seconds := self.policy.get("activeDeadlineSeconds")) is not None:
+            yield Later(parse(self.status["startTime"]) + seconds)
+
+    # The end
+
+    def _end(self, kind: str, text: str) -> None:
+        self.history.add(kind, True, f"PyTorchJob{kind}", text)
+        self.history.tell(f"PyTorchJob{kind}", text)
+        self.status["completionTime"] = stamp(self.now)
+
+    def _over(self) -> Iterator[Step]:
+        policy = cleans(self.job, "None")
+        if policy != "None":
+            yield from self._removed(
+                one for one in self.pods if policy == "All" or phase(one) in ("Running", "Pending")
+            )
+        seconds = self.policy.get("ttlSecondsAfterFinished")
+        if seconds is None:
+            return
+        at = self.history.ended_at() + seconds
+        if at > self.now:
+            yield Later(at)
+        else:
+            yield Delete(key_of(PYTORCH_JOB, self.job), uid=self.job["metadata"]["uid"])
+
+
+def statuses(pod: Raw) -> list[Raw]:
+    return (pod.get("status") or {}).get("containerStatuses") or []
+
+
+def exit_code(pod: Raw) -> int:
+    """That of its first container that did not end well; 0 if none says so."""
+    codes = (number(((one.get("state") or {}).get("terminated") or {}).get("exitCode"), 0) for one in statuses(pod))
+    return next((code for code in codes if code), 0)

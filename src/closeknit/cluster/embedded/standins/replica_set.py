@@ -1,0 +1,80 @@
+"""The ReplicaSet controller: as many pods as asked for. Those that ended are replaced and left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from ...kinds import POD, REPLICA_SET
+from ...port import Change, Key, Raw
+from ..loop import Later, Step
+from ..store import Store
+from .children import (
+    available_at,
+    children,
+    deletion,
+    dispensable_first,
+    family,
+    is_active,
+    is_deleting,
+    is_ended,
+    is_ready,
+    number,
+    pod,
+    status_write,
+)
+from .pace import Pace
+
+
+class ReplicaSets:
+    def __init__(self) -> None:
+        self._pace = Pace()
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is REPLICA_SET or change.kind is POD:
+            return family(change, REPLICA_SET)
+        return ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        assert isinstance(key, Key)
+        owner = store.find(REPLICA_SET, key.namespace, key.name)
+        if owner is None:
+            return
+        meta = owner["metadata"]
+        look = (meta["uid"], meta.get("generation"))
+        at = self._pace.wait(look, now)
+        if at is not None:
+            yield Later(at)
+            return
+        pods = children(store, owner, POD)
+        self._pace.looked(look, len(pods), now)
+        yield from _sync(owner, pods, now)
+
+
+def _sync(owner: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
+    spec = owner["spec"]
+    active = [one for one in pods if is_active(one)]
+    missing = 0
+    if not is_deleting(owner):
+        missing = number(spec.get("replicas"), 1) - len(active)
+        for _ in range(missing):
+            yield pod(spec["template"], REPLICA_SET, owner, prefix=f"{owner['metadata']['name']}-")
+        for one in dispensable_first(active)[: max(0, -missing)]:
+            yield from deletion(POD, one)
+            active.remove(one)
+    going = sum(is_deleting(one) and not is_ended(one) for one in pods) + max(0, -missing)
+    times = [at for one in active if (at := available_at(one, spec.get("minReadySeconds") or 0)) is not None]
+    yield from status_write(REPLICA_SET, owner, _status(owner, active, max(0, missing), going, times, now))
+    if later := [at for at in times if at > now]:
+        yield Later(min(later))
+
+
+def _status(owner: Raw, active: list[Raw], made: int, going: int, times: list[float], now: float) -> Raw:
+    total = len(active) + made
+    status: Raw = {"replicas": total}
+    counts = {
+        "fullyLabeledReplicas": total,
+        "readyReplicas": sum(is_ready(one) for one in active),
+        "availableReplicas": sum(at <= now for at in times),
+    }
+    status.update({part: count for part, count in counts.items() if count})
+    return {**status, "terminatingReplicas": going, "observedGeneration": owner["metadata"].get("generation", 1)}

@@ -1,0 +1,124 @@
+"""The trainer: a TrainJob becomes a JobSet of its name, made from its runtime, and tells what becomes of that.
+
+Who patches the runtime is merged in, the control plane included. The JobSet is brought up to date while it stands
+still; once it runs it is only ever suspended. Initializers are left as the runtime has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from ....dialects.kueue.jobs.train_job import runtime_of
+from ....dialects.timestamps import parse
+from ...kinds import CLUSTER_TRAINING_RUNTIME, JOB_SET, TRAIN_JOB, TRAINING_RUNTIME
+from ...port import Change, Key, Raw, Update
+from ..loop import Later, Step
+from ..store import Store
+from .children import children, deletion, family, holds, is_deleting, status_write
+from .conditions import Conditions
+from .train_parts import extras, job_set, template
+
+CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
+COMPONENT = "trainer-controller-manager"
+RUNTIMES = {one.kind: one for one in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)}
+COUNTS = ("name", "ready", "succeeded", "failed", "active", "suspended")
+
+
+class TrainJobs:
+    def __init__(self) -> None:
+        self._waiting: dict[Key, dict[Key, None]] = {}
+        """Who named a runtime that was not there."""
+
+    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
+        if change.kind is TRAIN_JOB:
+            return () if change.type == "DELETED" else (change.key,)
+        if change.kind is TRAINING_RUNTIME or change.kind is CLUSTER_TRAINING_RUNTIME:
+            return () if change.type == "DELETED" else tuple(self._waiting.pop(change.key, ()))
+        return family(change, TRAIN_JOB) if change.kind is JOB_SET else ()
+
+    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
+        assert isinstance(key, Key)
+        found = store.find(TRAIN_JOB, key.namespace, key.name)
+        if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
+            return
+        if holds(found, "Complete") or holds(found, "Failed"):
+            return
+        conditions = Conditions(TRAIN_JOB, found, now, COMPONENT)
+        child = next(iter(children(store, found, JOB_SET)), None)
+        late = self._deadline(found, now)
+        if late is not None and late <= now:
+            text = "TrainJob exceeded its active deadline"
+            conditions.say("Failed", True, "DeadlineExceeded", text)
+            conditions.tell("DeadlineExceeded", text, warning=True)
+            yield from () if child is None else deletion(JOB_SET, child)
+        else:
+            yield from () if late is None else (Later(late),)
+            yield from self._made(store, found, child)
+            self._heard(found, child, conditions)
+        yield from self._write(found, child, conditions)
+
+    def _made(self, store: Store, job: Raw, child: Raw | None) -> Iterator[Step]:
+        halts = bool(job["spec"].get("suspend"))
+        if child is not None and not child["spec"].get("suspend"):
+            if halts:
+                yield Update(JOB_SET, {**child, "spec": {**child["spec"], "suspend": True}})
+            return
+        runtime = self._runtime(store, job)
+        if runtime is None:
+            return
+        made = job_set(job, template(job, runtime), suspend=halts)
+        if child is None:
+            yield from self._extras(store, job, runtime)
+            yield made
+        else:
+            yield Update(JOB_SET, {**child, "spec": made.body["spec"]})
+
+    def _runtime(self, store: Store, job: Raw) -> Raw | None:
+        wanted = runtime_of(job)
+        kind = RUNTIMES.get(wanted.kind)
+        if kind is None:
+            return None
+        found = store.find(kind, wanted.namespace, wanted.name)
+        if found is None:
+            meta = job["metadata"]
+            me = Key(TRAIN_JOB, meta["namespace"], meta["name"])
+            self._waiting.setdefault(Key(kind, wanted.namespace, wanted.name), {})[me] = None
+        return found
+
+    def _extras(self, store: Store, job: Raw, runtime: Raw) -> Iterator[Step]:
+        for one in extras(job, runtime):
+            meta = one.body["metadata"]
+            if store.find(one.kind, meta["namespace"], meta["name"]) is None:
+                yield one
+
+    def _heard(self, job: Raw, child: Raw | None, conditions: Conditions) -> None:
+        """What the JobSet says, in the words of a TrainJob."""
+        if job["spec"].get("suspend"):
+            conditions.say("Suspended", True, "Suspended", "TrainJob is suspended")
+        elif conditions.holds("Suspended"):
+            conditions.say("Suspended", False, "Resumed", "TrainJob is resumed")
+        for kind, ours in (("Completed", "Complete"), ("Failed", "Failed")):
+            found = None if child is None else Conditions(JOB_SET, child, conditions.now, COMPONENT).find(kind)
+            if found is not None and found["status"] == "True":
+                conditions.say(ours, True, found["reason"], found["message"])
+
+    def _write(self, job: Raw, child: Raw | None, conditions: Conditions) -> Iterator[Step]:
+        status: Raw = dict(job.get("status") or {})
+        states = (child or {}).get("status", {}).get("replicatedJobsStatus")
+        if states:
+            status["jobsStatus"] = [{part: one.get(part, 0) for part in COUNTS} for one in states]
+        status = conditions.into(status)
+        if status:
+            yield from status_write(TRAIN_JOB, job, status)
+        yield from conditions.events
+
+    def _deadline(self, job: Raw, now: float) -> float | None:
+        """Counted from when it was made, or last resumed."""
+        seconds = job["spec"].get("activeDeadlineSeconds")
+        if not seconds or job["spec"].get("suspend"):
+            return None
+        suspended = Conditions(TRAIN_JOB, job, now, COMPONENT).find("Suspended")
+        if suspended is not None and suspended["status"] == "True":
+            return now + float(seconds)
+        since = job["metadata"]["creationTimestamp"] if suspended is None else suspended["lastTransitionTime"]
+        return parse(since) + float(seconds)

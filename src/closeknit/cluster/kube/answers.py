@@ -1,0 +1,50 @@
+"""What a server answers when it does not do as asked, as exceptions.
+
+Each is one of `cluster.errors`: by the reason of the Status that was sent, else by the status code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .. import errors
+from ..errors import Cause, Refused
+
+_CLASSES = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Refused)]
+_BY_REASON = {one.reason: one for one in _CLASSES}
+_BY_CODE = {one.code: one for one in reversed(_CLASSES)}
+"""Of two with the same code the more general one, which comes first."""
+
+
+def refusal(code: int, body: bytes, retry_after: str = "") -> Refused:
+    """What was answered instead of success."""
+    try:
+        status = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        status = None
+    if not isinstance(status, dict) or status.get("kind") != "Status":
+        text = body[:500].decode("utf-8", "replace").strip()
+        status = {"message": text or f"the server answered {code} and nothing else", "code": code}
+    return refusal_of(status, code, retry_after)
+
+
+def refusal_of(status: dict[str, Any], code: int = 0, retry_after: str = "") -> Refused:
+    """A Status object as an exception."""
+    details = status.get("details") or {}
+    code = status.get("code") or code
+    kind = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code, Refused)
+    seconds = details.get("retryAfterSeconds") or (int(retry_after) if retry_after.isdigit() else None)
+    return kind(
+        status.get("message") or f"the server answered {code}",
+        group=details.get("group", ""),
+        kind=details.get("kind", ""),
+        name=details.get("name", ""),
+        uid=details.get("uid", ""),
+        causes=[
+            Cause(one.get("field", ""), one.get("message", ""), one.get("reason", ""))
+            for one in details.get("causes") or ()
+        ],
+        retry_after=seconds,
+    )

@@ -1,0 +1,220 @@
+"""The client against the embedded host's server, and against one that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+import pytest
+from aiohttp import web
+
+from closeknit.cluster.errors import AlreadyExists, BadRequest, Expired, Invalid, NotFound, Refused, TooManyRequests
+from closeknit.cluster.kinds import CONFIG_MAP, NODE, POD
+from closeknit.cluster.kube.answers import refusal
+from closeknit.cluster.kube.client import METADATA, Client
+from closeknit.cluster.kube.config import Config, read_config
+from closeknit.cluster.kube.unreachable import Unreachable
+from cluster.embedded.rest.running import Running
+from cluster.kube.scripted import listed, pod, scripted, status
+
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with Running(tmp_path_factory.mktemp("host")) as server:
+        yield server
+
+
+def asked(running: Running, work: Callable[[Client], Awaitable[T]], warnings: list[str] | None = None) -> T:
+    async def run() -> T:
+        config = read_config([running.kubeconfig])
+        async with Client(config, (warnings if warnings is not None else []).append) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def test_an_object_is_created_read_changed_and_deleted(running: Running) -> None:
+    async def work(client: Client) -> None:
+        made = await client.create(CONFIG_MAP, "default", {"metadata": {"name": "one"}, "data": {"a": "1"}})
+        assert made["metadata"]["uid"]
+        changed = await client.patch(CONFIG_MAP, "default", "one", {"data": {"b": "2"}})
+        assert changed["data"] == {"a": "1", "b": "2"}
+        assert (await client.get(CONFIG_MAP, "default", "one"))["data"] == {"a": "1", "b": "2"}
+        await client.delete(CONFIG_MAP, "default", "one", uid=made["metadata"]["uid"])
+        with pytest.raises(NotFound, match='configmaps "one" not found'):
+            await client.get(CONFIG_MAP, "default", "one")
+
+    asked(running, work)
+
+
+def test_an_apply_names_us_as_the_manager_of_its_fields(running: Running) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": {"a": "1"}}
+    made = asked(running, lambda client: client.patch(CONFIG_MAP, "default", "applied", body, "apply"))
+    assert [(one["manager"], one["operation"]) for one in made["metadata"]["managedFields"]] == [("closeknit", "Apply")]
+
+
+def test_a_long_list_comes_in_pages_and_none_is_missing(running: Running) -> None:
+    def fill(store: object) -> None:
+        for number in range(1201):
+            running.store.create(CONFIG_MAP, {"metadata": {"name": f"page-{number:04}", "labels": {"of": "pages"}}})
+
+    running.do(fill)
+    found = asked(running, lambda client: client.list(CONFIG_MAP, "default", labelSelector="of=pages"))
+    assert [one["metadata"]["name"] for one in found] == [f"page-{number:04}" for number in range(1201)]
+    assert found[0]["kind"] == "ConfigMap"
+
+
+def test_metadata_alone_can_be_asked_for(running: Running) -> None:
+    running.do(lambda store: store.create(NODE, {"metadata": {"name": "n1", "labels": {"rack": "r1"}}}))
+    (found,) = asked(running, lambda client: client.list(NODE, accept=METADATA))
+    assert found["metadata"]["labels"] == {"rack": "r1"}
+    assert "status" not in found
+
+
+def test_a_refusal_carries_what_the_server_said(running: Running) -> None:
+    async def work(client: Client) -> None:
+        await client.create(CONFIG_MAP, "default", {"metadata": {"name": "twice"}})
+        with pytest.raises(AlreadyExists) as error:
+            await client.create(CONFIG_MAP, "default", {"metadata": {"name": "twice"}})
+        assert (error.value.name, error.value.kind) == ("twice", "configmaps")
+
+    asked(running, work)
+
+
+def test_a_name_cannot_lead_to_another_path(running: Running) -> None:
+    running.do(lambda store: store.create(CONFIG_MAP, {"metadata": {"name": "kept"}}))
+
+    async def work(client: Client) -> None:
+        with pytest.raises(Refused):
+            await client.delete(CONFIG_MAP, "default", "x/../kept")
+        with pytest.raises(BadRequest):
+            await client.get(CONFIG_MAP, "default", "..")
+
+    asked(running, work)
+    assert running.do(lambda store: store.find(CONFIG_MAP, "default", "kept")) is not None
+
+
+def test_a_wrong_token_is_refused(running: Running) -> None:
+    async def run() -> None:
+        async with Client(read_config([running.kubeconfig])._replace(token="wrong")) as client:
+            await client.get(NODE, "", "n1")
+
+    with pytest.raises(Refused) as error:
+        asyncio.run(run())
+    assert error.value.code == 401
+
+
+def test_a_certificate_that_nobody_vouches_for_is_not_trusted(running: Running) -> None:
+    async def run() -> None:
+        async with Client(read_config([running.kubeconfig])._replace(authority="")) as client:
+            await client.get(NODE, "", "n1")
+
+    with pytest.raises(Unreachable, match="its certificate is not to be trusted: self-signed certificate"):
+        asyncio.run(run())
+
+
+def test_a_server_that_is_not_there_is_said_to_be_so() -> None:
+    async def run() -> None:
+        async with Client(Config("http://127.0.0.1:1")) as client:
+            await client.get(NODE, "", "n1")
+
+    with pytest.raises(Unreachable, match=r"http://127.0.0.1:1: nobody listens there"):
+        asyncio.run(run())
+
+
+def test_a_server_that_does_not_answer_is_given_up() -> None:
+    async def silent(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    async def run() -> None:
+        async with scripted(silent, timeout=0.2) as client:
+            await client.get(NODE, "", "n1")
+
+    with pytest.raises(Unreachable, match="no answer in time"):
+        asyncio.run(run())
+
+
+def test_a_web_page_is_no_server_of_ours() -> None:
+    async def page(request: web.Request) -> web.StreamResponse:
+        return web.Response(text="<html>")
+
+    async def run() -> None:
+        async with scripted(page) as client:
+            await client.get(NODE, "", "n1")
+
+    with pytest.raises(Unreachable, match="it does not answer as Kubernetes does"):
+        asyncio.run(run())
+
+
+def test_warnings_of_the_server_are_passed_on() -> None:
+    async def warned(request: web.Request) -> web.StreamResponse:
+        return web.json_response({}, headers={"Warning": '299 - "unknown field \\"spec.x\\""'})
+
+    async def run() -> list[str]:
+        said: list[str] = []
+        async with scripted(warned) as client:
+            client.warn = said.append
+            await client.get(NODE, "", "n1")
+        return said
+
+    assert asyncio.run(run()) == ['unknown field "spec.x"']
+
+
+def test_a_list_whose_pages_are_forgotten_is_begun_anew() -> None:
+    asked_for: list[str] = []
+
+    async def forgetful(request: web.Request) -> web.StreamResponse:
+        asked_for.append(request.query.get("continue", ""))
+        if len(asked_for) == 1:
+            body = {"metadata": {"resourceVersion": "7", "continue": "next"}, "items": [pod("stale", 1)]}
+            return web.json_response(body)
+        if len(asked_for) == 2:
+            return web.json_response(status(410, "Expired"), status=410)
+        return listed(9, pod("fresh", 8))
+
+    async def run() -> list[str]:
+        async with scripted(forgetful) as client:
+            return [one["metadata"]["name"] for one in await client.list(POD)]
+
+    assert asyncio.run(run()) == ["fresh"]
+    assert asked_for == ["", "next", ""]
+
+
+def test_a_list_that_is_always_forgotten_is_given_up() -> None:
+    async def forgetful(request: web.Request) -> web.StreamResponse:
+        return web.json_response(status(410, "Expired"), status=410)
+
+    async def run() -> None:
+        async with scripted(forgetful) as client:
+            await client.list(POD)
+
+    with pytest.raises(Expired):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "kind", "message"),
+    [
+        (422, b'{"kind":"Status","reason":"Invalid","code":422,"message":"is wrong"}', Invalid, "is wrong"),
+        (429, b"", TooManyRequests, "the server answered 429 and nothing else"),
+        (404, b"404 page not found\n", NotFound, "404 page not found"),
+        (503, b'{"kind":"Status","reason":"ServiceUnavailable","message":"later"}', Refused, "later"),
+    ],
+)
+def test_refusals_are_told_by_reason_else_by_code(code: int, body: bytes, kind: type[Refused], message: str) -> None:
+    found = refusal(code, body, "3")
+    assert type(found) is kind
+    assert (found.message, found.retry_after) == (message, 3)
+
+
+def test_causes_name_the_fields() -> None:
+    body = (
+        b'{"kind":"Status","reason":"Invalid","message":"m","details":{"name":"x","causes":'
+        b'[{"field":"spec.a","message":"Required value","reason":"FieldValueRequired"}]}}'
+    )
+    (cause,) = refusal(422, body).causes
+    assert cause == ("spec.a", "Required value", "FieldValueRequired")

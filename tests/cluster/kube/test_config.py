@@ -1,0 +1,115 @@
+"""Kubeconfig as people have it."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from closeknit.cluster.kube.config import read_config
+from closeknit.model.mistake import InputError
+
+PEM = "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n"
+
+
+def kubeconfig(**changes: Any) -> dict[str, Any]:
+    return {
+        "clusters": [{"name": "home", "cluster": {"server": "https://127.0.0.1:6443"}}],
+        "users": [{"name": "me", "user": {"token": "secret"}}],
+        "contexts": [{"name": "at-home", "context": {"cluster": "home", "user": "me"}}],
+        "current-context": "at-home",
+        **changes,
+    }
+
+
+def written(folder: Path, tree: Any, name: str = "config") -> Path:
+    path = folder / name
+    path.write_text(yaml.safe_dump(tree))
+    return path
+
+
+def refused(*files: Path, context: str = "") -> str:
+    with pytest.raises(InputError) as error:
+        read_config(files, context)
+    return str(error.value)
+
+
+def test_the_current_context_says_server_token_and_namespace(tmp_path: Path) -> None:
+    config = read_config([written(tmp_path, kubeconfig())])
+    assert (config.server, config.bearer(), config.namespace) == ("https://127.0.0.1:6443", "secret", "default")
+    assert (config.context, config.source) == ("at-home", str(tmp_path / "config"))
+
+
+def test_a_context_that_is_named_counts_instead_of_the_current_one(tmp_path: Path) -> None:
+    tree = kubeconfig()
+    other = {"cluster": "home", "user": "me", "namespace": "team-a"}
+    tree["contexts"].append({"name": "at-work", "context": other})
+    assert read_config([written(tmp_path, tree)], "at-work").namespace == "team-a"
+
+
+def test_certificates_are_read_from_data_and_from_files_beside_the_kubeconfig(tmp_path: Path) -> None:
+    (tmp_path / "client.crt").write_text(PEM)
+    (tmp_path / "client.key").write_text("key")
+    tree = kubeconfig(
+        users=[{"name": "me", "user": {"client-certificate": "client.crt", "client-key": "client.key"}}],
+    )
+    tree["clusters"][0]["cluster"]["certificate-authority-data"] = base64.b64encode(PEM.encode()).decode()
+    config = read_config([written(tmp_path, tree)])
+    assert (config.authority, config.certificate, config.key) == (PEM, PEM, "key")
+
+
+def test_a_token_file_is_read_again_every_time(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("first\n")
+    config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": {"tokenFile": "token"}}]))])
+    assert config.bearer() == "first"
+    (tmp_path / "token").write_text("second\n")
+    assert config.bearer() == "second"
+
+
+def test_of_several_files_the_first_that_names_something_counts(tmp_path: Path) -> None:
+    first = written(tmp_path, {"current-context": "at-home"}, "first")
+    second = written(tmp_path, kubeconfig(**{"current-context": "elsewhere"}), "second")
+    assert read_config([first, tmp_path / "missing", second]).context == "at-home"
+
+
+def test_a_context_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    said = refused(written(tmp_path, kubeconfig()), context="at-hom")
+    assert 'has no context "at-hom"; did you mean at-home? there are: at-home' in said
+
+
+def test_without_a_current_context_one_has_to_be_named(tmp_path: Path) -> None:
+    tree = kubeconfig()
+    del tree["current-context"]
+    assert "names no current context; choose one by --context: at-home" in refused(written(tmp_path, tree))
+
+
+@pytest.mark.parametrize("field", ["exec", "auth-provider", "username", "as"])
+def test_a_user_that_we_cannot_be_is_refused(tmp_path: Path, field: str) -> None:
+    said = refused(written(tmp_path, kubeconfig(users=[{"name": "me", "user": {field: "x"}}])))
+    assert f"user me: {field}: is not supported" in said
+
+
+def test_a_proxy_is_not_passed_over(tmp_path: Path) -> None:
+    cluster = {"server": "https://127.0.0.1:1", "proxy-url": "http://proxy"}
+    said = refused(written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}])))
+    assert "cluster home: proxy-url: is not supported" in said
+
+
+def test_what_is_no_kubeconfig_is_refused_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[1, 2")
+    assert f"{tmp_path}/config: is no kubeconfig" in refused(tmp_path / "config")
+    assert "cannot be read: No such file or directory" in refused(tmp_path / "missing")
+
+
+def test_an_address_that_is_none_is_refused_with_an_example(tmp_path: Path) -> None:
+    said = refused(written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": {"server": "127.0.0.1"}}])))
+    assert 'cluster home: server: "127.0.0.1" is no address; write one such as https://10.0.0.1:6443' in said
+
+
+def test_data_that_is_not_base64_is_named(tmp_path: Path) -> None:
+    tree = kubeconfig()
+    tree["clusters"][0]["cluster"]["certificate-authority-data"] = "%%%"
+    assert "certificate-authority-data: is not the Base64 of a PEM text" in refused(written(tmp_path, tree))
