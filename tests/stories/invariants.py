@@ -13,6 +13,7 @@ from typing import Any
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.port import Change
+from host.lab import condition
 
 from .steps import QUEUES
 
@@ -33,11 +34,6 @@ TOPOLOGY_NOTES = tuple(
 
 class Broken(AssertionError):  # noqa: N818 - it is what a story ends with
     """An invariant does not hold."""
-
-
-def condition(raw: Raw, kind: str) -> bool:
-    found = (raw.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == kind and one["status"] == "True" for one in found)
 
 
 def milli(text: object) -> int:

@@ -6,81 +6,45 @@ from collections.abc import Callable
 from typing import Any
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.store import Options as WriteOptions
 from closeknit.cluster.errors import Refused
-from closeknit.cluster.kinds import Kind, kind_of
-from closeknit.cluster.port import Key
 from closeknit.host.embedded import EmbeddedCluster, Options
+from host.lab import Lab, condition
 
 from . import objects
-from .invariants import Broken, Invariants, condition
+from .invariants import Broken, Invariants
 from .steps import QUEUES, Step
 
 Raw = dict[str, Any]
-START = 1_800_000_000.0
-MOST_TURNS = 4_000
-"""So many steps of the loop at one moment are a sign that it never ends."""
-CLIENT = WriteOptions(trusted=False)
 
 
-class Life:
+class Life(Lab):
     """One cluster from its beginning to the end of a story."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.clock = START
-        self.seed = seed
-        self.starts = 0
-        self.cluster = self._cluster()
-        self.cluster.begin()
+        self.seed, self.starts = seed, 0
+        super().__init__(self._options())
+        self._look_on()
         for raw in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}, *objects.data_centre()):
-            self.create(raw)
+            self.submit(raw)
         self.settle()
 
-    def _cluster(self) -> EmbeddedCluster:
+    def _options(self) -> Options:
+        """Ids differ from start to start, as they would."""
         self.starts += 1
-        cluster = EmbeddedCluster(lambda: self.clock, Options(seed=self.seed * 1000 + self.starts))
-        self.invariants = Invariants(cluster.store)
-        cluster.participants.append(self.invariants)
-        cluster.loop.participants.append(self.invariants)
-        return cluster
+        return Options(seed=self.seed * 1000 + self.starts)
 
-    # Writing as a user would
+    def _look_on(self) -> None:
+        self.invariants = Invariants(self.cluster.store)
+        self.cluster.add(self.invariants)
 
-    def create(self, raw: Raw) -> None:
-        kind = kind_of(raw["apiVersion"], raw["kind"])
-        assert kind is not None
+    def submit(self, raw: Raw) -> None:
+        """What is there already, or may not be made now, is left out."""
         try:
-            self.cluster.store.create(kind, raw, CLIENT)
+            self.create(raw)
         except Refused as refused:
             if refused.code not in (403, 409):
-                raise Broken(
-                    f"creating {raw['kind']} {raw['metadata']['name']} was refused: {refused.message}"
-                ) from None
-
-    def patch(self, kind: Kind, namespace: str, name: str, body: Raw) -> None:
-        if self.cluster.store.find(kind, namespace, name) is not None:
-            self.cluster.store.patch(Key(kind, namespace, name), body, options=CLIENT)
-
-    def delete(self, kind: Kind, namespace: str, name: str) -> None:
-        if self.cluster.store.find(kind, namespace, name) is not None:
-            self.cluster.store.delete(Key(kind, namespace, name), options=CLIENT)
-
-    # Time
-
-    def settle(self) -> float | None:
-        """Everything that is to be done at this moment."""
-        steps = self.cluster.loop.steps
-        due = self.cluster.run(MOST_TURNS)
-        if due is not None and due <= self.clock:
-            raise Broken(f"the loop does not come to rest: {self.cluster.loop.steps - steps} steps at one moment")
-        return due
-
-    def advance(self, seconds: float) -> None:
-        end = self.clock + seconds
-        while (due := self.settle()) is not None and due <= end:
-            self.clock = max(self.clock, due)
-        self.clock = end
-        self.settle()
+                what = f"{raw['kind']} {raw['metadata']['name']}"
+                raise Broken(f"creating {what} was refused: {refused.message}") from None
 
     # Steps
 
@@ -92,7 +56,7 @@ class Life:
 
     def _submit(self, **facts: Any) -> None:
         for raw in objects.submitted(facts):
-            self.create(raw)
+            self.submit(raw)
 
     def _advance(self, seconds: float) -> None:
         self.advance(seconds)
@@ -117,7 +81,7 @@ class Life:
         self.delete(kinds.NODE, "", node)
 
     def _add_node(self, node: str, rack: str) -> None:
-        self.create(objects.node(node, rack))
+        self.submit(objects.node(node, rack))
 
     def _cordon(self, node: str) -> None:
         self.patch(kinds.NODE, "", node, {"spec": {"unschedulable": True}})
@@ -161,21 +125,22 @@ class Life:
 
     def _other_pod(self, **facts: Any) -> None:
         if self.cluster.store.find(kinds.NODE, "", facts["node"]) is not None:
-            self.create(objects.other_pod(facts))
+            self.submit(objects.other_pod(facts))
 
     def _remove_other_pod(self, name: str) -> None:
         self.delete(kinds.POD, "other", name)
 
     def _daemon_set(self, name: str, there: bool) -> None:
         if there:
-            self.create(objects.daemon_set(name))
+            self.submit(objects.daemon_set(name))
         else:
             self.delete(kinds.DAEMON_SET, "other", name)
 
     def _restart(self) -> None:
         """All that is kept is the objects; what the control plane knows has to come out the same."""
         before, old = self._state(), self.cluster.store
-        self.cluster = self._cluster()
+        self.cluster = EmbeddedCluster(lambda: self.clock, self._options())
+        self._look_on()
         for kind in kinds.KINDS:
             for raw in old.all(kind):
                 self.cluster.store.restore(kind, raw)
@@ -222,7 +187,7 @@ class Life:
         for number in range(16):
             name = f"n{number:02d}"
             if store.find(kinds.NODE, "", name) is None:
-                self.create(objects.node(name, f"r{number // 4}"))
+                self.submit(objects.node(name, f"r{number // 4}"))
         for queue in QUEUES:
             self._resume_queue(queue)
             self._quota(queue, 64)

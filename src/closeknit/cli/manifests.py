@@ -28,6 +28,9 @@ from ..observe.pool_nodes import nodes_of_pool
 
 Raw = dict[str, Any]
 
+OF_THE_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
+"""What only a server sets; manifests that `kubectl get` printed have it, and no cluster takes it from another."""
+
 
 class Manifest(NamedTuple):
     """`where` is the file; `is_pool`: it was not written out, but stands for a place in a pool."""
@@ -95,8 +98,9 @@ def _manifest(where: str, raw: Raw, namespace: str, is_told: bool, converted: Co
     meta = raw.get("metadata")
     if not isinstance(meta, dict) or not (meta.get("name") or meta.get("generateName")):
         return Mistake("is missing", "give it a name", where, what, "metadata.name")
+    meta = {field: value for field, value in meta.items() if field not in OF_THE_SERVER}
     if not kind.namespaced:
-        return Manifest(where, kind, raw)
+        return Manifest(where, kind, {**raw, "metadata": meta})
     home = meta.get("namespace")
     if is_told and home not in (None, "", namespace):
         remedy = f"leave out -n, or say -n {home}"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..cluster.kinds import POD, WORKLOAD
+from ..cluster.kinds import (
+    CLUSTER_TRAINING_RUNTIME,
+    POD,
+    PRIORITY_CLASS,
+    TRAINING_RUNTIME,
+    WORKLOAD,
+    WORKLOAD_PRIORITY_CLASS,
+)
 from ..cluster.port import Change, Create, Key, Raw, Write
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
@@ -19,6 +26,9 @@ from ..write.events import Recorder
 from ..write.pod_groups import freed_alone
 from .desk import Again, Desk, Step
 
+NAMED = (PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
+"""What a job may name before it is there."""
+
 PATIENCE = 1.0
 """Seconds until a start is tried again that waits for something else to be seen."""
 
@@ -29,10 +39,15 @@ class Jobs(Desk[Key]):
     def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
         super().__init__(known, recorder)
         self.live = LiveJobs(known, managed)
+        self._refused: dict[Key, None] = {}
+        """Jobs that name something which is not there, or contradict themselves."""
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
             return [change.key]
+        if change.kind in NAMED:
+            refused, self._refused = self._refused, {}
+            return refused
         if change.kind is WORKLOAD:
             owners = (change.object["metadata"].get("ownerReferences")) or ()
             found = (self.known.by_uid.get(one["uid"]) for one in owners)
@@ -47,6 +62,7 @@ class Jobs(Desk[Key]):
         except ValueError as error:
             raw = self.known.find(key)
             if raw is not None:
+                self._refused[key] = None
                 yield from self._tell(raw, "Warning", "InvalidJob", str(error), now)
             return
         if seen is None:
@@ -89,8 +105,8 @@ class Jobs(Desk[Key]):
     def _make(self, seen: Seen, now: float) -> Iterator[Step]:
         wanted = self.live.wanted(seen.raw, seen.integration, seen.source)
         if isinstance(wanted, Refusal):
+            self._refused[seen.key] = None
             yield from self._tell(seen.raw, "Warning", wanted.reason, wanted.message, now)
-            yield Again(now + 30)
             return
         yield Create(WORKLOAD, wanted)
         name = f"{wanted['metadata']['namespace']}/{wanted['metadata']['name']}"

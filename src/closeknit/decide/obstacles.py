@@ -199,7 +199,8 @@ class Obstacles:
                 borrows = ", or let it borrow more" if queue.cohort else ""
                 return f"ask for less, or raise the quota of ClusterQueue {queue.name}{borrows}"
             case "TopologyPlacementFailed":
-                found = ", or ".join(self._of_engine(one, wait)) if tries else ""
+                why = self.explanations(one) if tries else ()
+                found = ", or ".join(str(remedy) for each in why for remedy in each.remedies[:FEW])
                 return found or "ask for fewer pods, or for a coarser level"
             case "WaitingForQuota":
                 return _of_quota(queue, wait)
@@ -224,10 +225,11 @@ class Obstacles:
         hints = [hint for part, hint in HINTS if part in wait.message]
         return "; or ".join(hints).format(queue=queue.name, levels=levels)
 
-    def _of_engine(self, one: Workload, wait: Wait) -> Iterator[str]:
-        """What would make its pods fit; each was tried by the engine on the nodes as they are used now."""
+    def explanations(self, one: Workload) -> Iterator[Explanation]:
+        """Why its pods have no place, and what would help: all of it tried on the nodes as they are used now."""
+        wait = self.story.waits.get(one.key)
         by_flavor: dict[str, list[PodSet]] = {}
-        for planned in () if wait.plan is None else wait.plan.pod_sets:
+        for planned in () if wait is None or wait.plan is None else wait.plan.pod_sets:
             flavor = next((each.flavor for each in planned.flavors.values() if each.flavor in self.world.mirrors), None)
             part = one.part(planned.name)
             if flavor is not None and part is not None:
@@ -238,7 +240,7 @@ class Obstacles:
             assert snapshot is not None
             found = explain(snapshot, Request.of(sets), Policy(self.world.gates))
             if isinstance(found, Explanation):
-                yield from map(str, found.remedies[:FEW])
+                yield found
 
 
 def _of_quota(queue: ClusterQueue, wait: Wait) -> str:

@@ -308,10 +308,11 @@ class World:
         places, evicted = ((), False) if holding is None else (holding.places, holding.workload.evicted)
         self._drain(self.placed.cover(key, places, evicted))
 
-    def _drain(self, changed: Iterable[str]) -> None:
-        for key in changed:
+    def _drain(self, changed: set[str]) -> None:
+        if changed:
+            changes = {key: self.placed.draining.get(key) for key in sorted(changed)}
             for mirror in self.mirrors.values():
-                mirror.drain(key, self.placed.draining.get(key))
+                mirror.drain(changes)
 
     def _charge(self, holding: Holding) -> None:
         self.tree.add(holding.queue, holding.usage)

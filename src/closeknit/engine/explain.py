@@ -94,16 +94,30 @@ def _explain_group(
     if isinstance(wanted, Reason) or not snapshot.tree.leaves:
         return Explanation(workers, leader, reason)
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
-    tally = tally_of(columns, wanted.slicing)
     return Explanation(
         workers,
         leader,
         reason,
         snapshot.usable_leaves(),
-        tuple(_view(tally, level, workers.count, leader is not None) for level in range(len(tally.levels))),
+        _views(tally_of(columns, wanted.slicing), workers, leader),
         _causes(columns),
         remedies(Case(snapshot, group, workers, leader, policy, wanted)),
     )
+
+
+def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[LevelView, ...]:
+    """What each level offers to a group, whether it fits or not; nothing where the request itself is wrong."""
+    found = roles(group)
+    wanted = None if isinstance(found, Reason) else search(snapshot.topology, found[0].constraint, policy.gates)
+    if isinstance(found, Reason) or wanted is None or isinstance(wanted, Reason) or not snapshot.tree.leaves:
+        return ()
+    workers, leader = found
+    columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+    return _views(tally_of(columns, wanted.slicing), workers, leader)
+
+
+def _views(tally: Tally, workers: PodSet, leader: PodSet | None) -> tuple[LevelView, ...]:
+    return tuple(_view(tally, level, workers.count, leader is not None) for level in range(len(tally.levels)))
 
 
 def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:

@@ -64,6 +64,11 @@ class EmbeddedCluster:
         self.participants: list[Participant] = [self.control_plane, *(Worker(self.store, one) for one in around)]
         self.loop = Loop(self.store, self.participants)
 
+    def add(self, one: Participant) -> None:
+        """Somebody else who takes part, as the last of all; before `begin`."""
+        self.participants.append(one)
+        self.loop.participants.append(one)
+
     def begin(self) -> None:
         """Show everybody what is there, and make what every cluster has."""
         for change in self._all():

@@ -8,7 +8,7 @@ warning, and the rest is used. Only text that cannot be read at all is refused.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from .pool_nodes import nodes_of_pool, pods_of_pool
 from .quantities import bad_quantities
 
 Raw = dict[str, Any]
+Buffer = bytes | msgspec.Raw
 Key = tuple[str, str]
 """API group and kind."""
 
@@ -167,6 +168,15 @@ def read_manifests(paths: Sequence[str], tick: Tick | None = None) -> Manifests:
     return reader.finished()
 
 
+def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]]) -> Manifests:
+    """The same from lists of a running cluster: API version, kind, and the objects as JSON."""
+    reader = _Reader()
+    for api_version, kind, objects in lists:
+        for data in objects:
+            reader.take(api_version, kind, data)
+    return reader.finished()
+
+
 class _Reader:
     def __init__(self) -> None:
         self.found = Manifests()
@@ -193,9 +203,8 @@ class _Reader:
         except msgspec.DecodeError:
             self._whole(file, pieces, decoded(file, pieces, data))
             return
-        group, slash, _ = (head.api_version or "").partition("/")
         kind = head.kind or pieces.kind or ""
-        key = (group if slash else "", kind) if head.api_version else _OF_KIND.get(kind, ("", kind))
+        key = (_group(head.api_version), kind) if head.api_version else _OF_KIND.get(kind, ("", kind))
         if key == NODE:
             self._look_at_node(shown(file), data)
         elif key == POD:
@@ -204,6 +213,16 @@ class _Reader:
             self._keep(key, shown(file), {"kind": kind, **decoded(file, pieces, data)})
         elif not key[1] or key[1].endswith("List"):
             self._whole(file, pieces, decoded(file, pieces, data))
+
+    def take(self, api_version: str, kind: str, data: Buffer) -> None:
+        """An object of a list, which need not say itself what it is."""
+        key = (_group(api_version), kind)
+        if key == NODE:
+            self._look_at_node("", data)
+        elif key == POD:
+            self._look_at_pod("", data)
+        elif key in KEPT:
+            self._keep(key, "", {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)})
 
     def _whole(self, file: str, pieces: Pieces, raw: Any) -> None:
         """Something that is not one object of a known kind: a list inside a list, or pools in the compact form."""
@@ -245,7 +264,7 @@ class _Reader:
                 return
         self.found.objects.setdefault(key, []).append(Found(where, raw))
 
-    def _look_at_node(self, where: str, data: bytes) -> None:
+    def _look_at_node(self, where: str, data: Buffer) -> None:
         try:
             wire = self._node.decode(data)
         except msgspec.ValidationError as error:
@@ -272,7 +291,7 @@ class _Reader:
             self.found.warnings.append(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
         self.found.nodes[node.name] = node
 
-    def _look_at_pod(self, where: str, data: bytes) -> None:
+    def _look_at_pod(self, where: str, data: Buffer) -> None:
         try:
             wire = self._pod.decode(data)
         except msgspec.ValidationError as error:
@@ -299,7 +318,7 @@ class _Reader:
             raw = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(data)}
             self.found.objects.setdefault(POD, []).append(Found(where, raw))
 
-    def _asks(self, spec: FilePodSpec, data: bytes, what: str, where: str) -> Resources:
+    def _asks(self, spec: FilePodSpec, data: Buffer, what: str, where: str) -> Resources:
         """What a pod takes; pods that ask in the same words are worked out once."""
         known = self._requests.get(spec.key)
         if known is None:
@@ -381,6 +400,11 @@ _PARTS = (
     ("annotations", dict, "a mapping"),
     ("ownerReferences", list, "a list"),
 )
+
+
+def _group(api_version: str) -> str:
+    """_group("batch/v1") == "batch"; Kubernetes' core has none."""
+    return api_version.rpartition("/")[0]
 
 
 def _text(value: Any) -> str | None:

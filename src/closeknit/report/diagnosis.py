@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,14 +13,18 @@ from .plan import wording
 
 def diagnosis(name: str, found: Explanation) -> Iterator[str]:
     """Line by line."""
+    yield f"{name} does not fit: {found.reason}"
+    yield from details(found)
+
+
+def details(found: Explanation) -> Iterator[str]:
+    """Everything behind the reason."""
     asked = found.workers
     leader = "" if found.leader is None else f" and its leader {found.leader.name}"
-    yield f"{name} does not fit: {found.reason}"
     yield f"  asked: {asked.count} pods of {asked.name}{leader}, {wording(asked.constraint)}"
     if found.levels:
         yield "  level by level:"
-        width = max(len(view.level) for view in found.levels)
-        yield from (f"    {_level(view, width, asked.count)}" for view in found.levels)
+        yield from (f"    {line}" for line in level_lines(found.levels, asked.count))
     if found.causes:
         yield f"  what stands in the way ({found.leaves} nodes are usable):"
         width = max(len(cause.cause) for cause in found.causes)
@@ -30,6 +34,12 @@ def diagnosis(name: str, found: Explanation) -> Iterator[str]:
         yield from (f"    * {remedy}" for remedy in found.remedies)
     elif found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
         yield "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
+
+
+def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
+    """What each level offers to so many pods."""
+    width = max((len(view.level) for view in views), default=0)
+    return (_level(view, width, need) for view in views)
 
 
 def _level(view: LevelView, width: int, need: int) -> str:
@@ -54,15 +64,7 @@ def diagnosis_json(found: Explanation) -> dict[str, Any]:
         "count": found.workers.count,
         "reason": str(found.reason),
         "usableNodes": found.leaves,
-        "levels": [
-            {
-                "level": view.level,
-                "domains": view.domains,
-                "holding": view.holding,
-                "best": {"path": list(view.best), "pods": view.pods, "inOnePiece": view.in_one_piece},
-            }
-            for view in found.levels
-        ],
+        "levels": levels_json(found.levels),
         "causes": [
             {"cause": cause.cause, "nodes": cause.leaves, "pods": cause.pods, "detail": cause.detail}
             for cause in found.causes
@@ -72,3 +74,15 @@ def diagnosis_json(found: Explanation) -> dict[str, Any]:
             for remedy in found.remedies
         ],
     }
+
+
+def levels_json(views: Sequence[LevelView]) -> list[dict[str, Any]]:
+    return [
+        {
+            "level": view.level,
+            "domains": view.domains,
+            "holding": view.holding,
+            "best": {"path": list(view.best), "pods": view.pods, "inOnePiece": view.in_one_piece},
+        }
+        for view in views
+    ]

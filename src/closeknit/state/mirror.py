@@ -99,15 +99,14 @@ class Mirror:
         if pod is not None:
             self._use(pod, -1)
 
-    def drain(self, key: str, pod: OtherPod | None) -> None:
-        """A pod that was placed here is on its way out; None if it is not, or no longer there."""
-        before = self.draining.pop(key, None)
-        if before is not None and self._snapshot is not None:
-            self._snapshot.use(before.node, before.requests, -1, drains=True)
-        if pod is not None:
-            self.draining[key] = pod
-            if self._snapshot is not None:
-                self._snapshot.use(pod.node, pod.requests, drains=True)
+    def drain(self, changes: Mapping[str, OtherPod | None]) -> None:
+        """Pods that were placed here and are on their way out; None for those that no longer are, or are gone."""
+        before = [self.draining.pop(key) for key in changes if key in self.draining]
+        now = {key: pod for key, pod in changes.items() if pod is not None}
+        self.draining.update(now)
+        if self._snapshot is not None:
+            turned = [(pod.node, pod.requests, -1) for pod in before]
+            self._snapshot.drain(turned + [(pod.node, pod.requests, 1) for pod in now.values()])
 
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
         self.daemon_sets[key] = daemon_set

@@ -161,23 +161,19 @@ class Snapshot:
         """Forget how to undo; what was written stays."""
         self._journal.clear()
 
-    def use(self, node: str, requests: Resources, pods: int = 1, drains: bool = False) -> None:
-        """Add pods that were not placed here, or that drain, to their node; negative `pods` take them away.
+    def use(self, node: str, requests: Resources, pods: int = 1) -> None:
+        """Add pods that were not placed here to their node; negative `pods` take them away.
 
         A node or a resource that is not in the columns is passed over: nothing can be placed on it.
         """
-        row = self.row_of.get(node)
-        if row is None:
-            return
-        column = self.draining if drains else self.other
-        for resource, value in {**requests, PODS: 1}.items():
-            at = self.index.get(resource)
-            if at is not None:
-                column[at, row] = _within(int(column[at, row]) + value * pods)
-        self._touch(self.leaf_of_row[row : row + 1])
+        self._use(self.other, ((node, requests, pods),))
+
+    def drain(self, changes: Iterable[tuple[str, Resources, int]]) -> None:
+        """The same for pods that drain: node, requests and how many, for all that begin to or are gone."""
+        self._use(self.draining, changes)
 
     def use_columns(self, usage: Mapping[str, IntArray], drains: bool = False) -> None:
-        """The same for every node at once, in row order."""
+        """Usage by other pods, or by pods that drain, for every node at once, in row order."""
         columns = self.draining if drains else self.other
         for resource, column in usage.items():
             if resource in self.index:
@@ -232,6 +228,20 @@ class Snapshot:
         self.nodes_changed = self.version
 
     # How
+
+    def _use(self, columns: IntArray, changes: Iterable[tuple[str, Resources, int]]) -> None:
+        touched = set()
+        for node, requests, pods in changes:
+            row = self.row_of.get(node)
+            if row is None:
+                continue
+            for resource, value in {**requests, PODS: 1}.items():
+                at = self.index.get(resource)
+                if at is not None:
+                    columns[at, row] = _within(int(columns[at, row]) + value * pods)
+            touched.add(int(self.leaf_of_row[row]))
+        if touched:
+            self._touch(np.array(sorted(touched)))
 
     def _write(self, entry: Entry) -> None:
         self._journal.append(entry)

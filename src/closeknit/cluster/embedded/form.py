@@ -21,7 +21,7 @@ from ..errors import BadRequest, Cause, Invalid, Refused
 from ..kinds import Kind
 from ..port import Raw
 from .fields import Schema, schema_of
-from .fieldsets import FieldsError, Several, by_name
+from .fieldsets import FieldsError, item_name
 from .patching import unusable
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -142,14 +142,16 @@ def _malformed(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
 
 
 def _repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
-    try:
-        several = [one for one in by_name(schema, items).values() if isinstance(one, Several)]
-    except FieldsError:
-        return
-    for same in several:
-        index = [place for place, one in enumerate(items) if one is same[1] or one == same[1]][1]
-        shown = {key: same[1].get(key) for key in schema.keys} if schema.keys else same[1]
-        yield Cause(f"{path}[{index}]", f"Duplicate value: {_text(shown)}", "FieldValueDuplicate")
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        try:
+            name = item_name(schema, item)
+        except FieldsError:
+            continue
+        if name in seen:
+            shown = {key: item[key] for key in schema.keys if key in item} if schema.keys else item
+            yield Cause(f"{path}[{index}]", f"Duplicate value: {_text(shown)}", "FieldValueDuplicate")
+        seen.add(name)
 
 
 def _is_type(schema: Schema, value: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from ..errors import Refused
 from ..port import Change, Raw, Write
 from ..worklist import Worklist
-from .store import Store
+from .store import HISTORY, Store
 
 
 class Later(NamedTuple):
@@ -125,3 +125,5 @@ class Loop:
             except Refused as refused:
                 result = refused
             one.done(write, result, now)
+            if self.store.version - self.seen > HISTORY // 2:
+                self.pass_on()

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Literal, Protocol
 
 from ...dialects import timestamps
-from ..errors import AlreadyExists, BadRequest, Conflict, Expired, Forbidden, Invalid, NotFound
+from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound
 from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
 from ..port import (
     Bind,
@@ -40,7 +40,8 @@ from . import eviction, ownership, patching
 HISTORY = 20_000
 """How many changes can be watched again; who comes back from before that has to list anew."""
 
-NAME_TAIL = 5
+NAME_TAIL, NAME_LENGTH = 5, 63
+"""A generated name is no longer than this, and ends with as many random characters."""
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 KEEPING = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 ENDED = ("Succeeded", "Failed")
@@ -137,7 +138,7 @@ class Store:
         if after + 1 < self.forgotten:
             raise Expired(f"too old resource version: {after} ({self.forgotten - 1})")
         newest = self.history[-1].version if self.history else self.version
-        return list(islice(self.history, len(self.history) - (newest - after), None)) if newest > after else []
+        return list(islice(reversed(self.history), newest - after))[::-1] if newest > after else []
 
     # Writing
 
@@ -160,10 +161,11 @@ class Store:
 
     def create(self, kind: Kind, body: Raw, options: Options = PLAIN, by_apply: bool = False) -> Raw:
         meta = dict(body.get("metadata") or {})
-        name, prefix = meta.get("name"), meta.get("generateName")
+        name, prefix = meta.get("name"), meta.get("generateName") or ""
         if not name and not prefix:
-            raise Invalid(f"{kind.kind} needs a name", group=kind.group, kind=kind.kind)
-        meta["name"] = name or f"{prefix}{self.ids.tail(NAME_TAIL)}"
+            missing = Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")
+            raise Invalid(f"{kind.kind} needs a name", group=kind.group, kind=kind.kind, causes=[missing])
+        meta["name"] = name or f"{prefix[: NAME_LENGTH - NAME_TAIL]}{self.ids.tail(NAME_TAIL)}"
         namespace = self._home(kind, meta)
         for system in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"):
             meta.pop(system, None)

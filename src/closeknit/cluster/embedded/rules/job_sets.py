@@ -6,6 +6,7 @@ may change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,10 @@ from .rule import IMMUTABLE, Rule, unchanged
 MAX_NAME = 63
 _POD_TAIL = 6
 """Characters that the name of a pod has beyond that of its Job and its index."""
+REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
+"""Why a Job can fail."""
 
+_RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MOVABLE = ("nodeSelector", "tolerations", "schedulingGates")
 _FIXED = ("managedBy", "failurePolicy", "network", "startupPolicy", "successPolicy", "coordinator")
 
@@ -87,17 +91,22 @@ def _check_job(one: Field, set_name: str, known: list[str], causes: Causes) -> N
     longest = f"{set_name}-{name.text()}-{max(0, copies - 1)}"
     if name.text() and host_label(longest[:MAX_NAME].rstrip("-")):
         causes.invalid(name, f"Jobs would be called {longest}: {host_label(longest[:MAX_NAME].rstrip('-'))}")
-    elif len(longest) + len(str(max(0, pods - 1))) + 1 + _POD_TAIL > MAX_NAME:
+    elif len(longest) + _pod_tail(job) > MAX_NAME:
         causes.invalid(name, f"pods of {longest} would have names of more than {MAX_NAME} characters")
     check_template(job.at("template"), causes, filled=False)
     _check_depends(one, known, causes)
+
+
+def _pod_tail(job: Field) -> int:
+    """How much longer the longest name of a pod is than that of its Job."""
+    completions = job.at("completions").value
+    return len(str(max(0, completions - 1))) + 1 + _POD_TAIL if isinstance(completions, int) else 0
 
 
 def _check_depends(one: Field, known: list[str], causes: Causes) -> None:
     for other in one.at("dependsOn").items():
         if other.at("name").text() not in known:
             causes.invalid(other.at("name"), "must be a replicated job that comes before this one")
-        causes.one_of(other.at("status"), ("Ready", "Complete"))
 
 
 def _check_targets(spec: Field, known: list[str], causes: Causes) -> None:
@@ -105,13 +114,42 @@ def _check_targets(spec: Field, known: list[str], causes: Causes) -> None:
     for target in _targets(spec):
         if target.text() not in known:
             causes.invalid(target, f"must be one of {', '.join(known)}")
-    operator, order = spec.at("successPolicy", "operator"), spec.at("startupPolicy", "startupPolicyOrder")
-    if spec.at("successPolicy").given:
-        causes.one_of(operator, ("All", "Any"))
-    if spec.at("startupPolicy").given:
-        causes.one_of(order, ("AnyOrder", "InOrder"))
+    _check_rules(spec.at("failurePolicy", "rules"), causes)
+    _check_coordinator(spec, causes)
+    order = spec.at("startupPolicy", "startupPolicyOrder")
     if order.value == "InOrder" and any(one.at("dependsOn").items() for one in spec.at("replicatedJobs").items()):
         causes.invalid(spec, "startupPolicy InOrder and dependsOn cannot stand together", "object")
+
+
+def _check_rules(rules: Field, causes: Causes) -> None:
+    names: set[str] = set()
+    for rule in rules.items():
+        name = rule.at("name")
+        if not _RULE_NAME.fullmatch(name.text()) or len(name.text()) > 128:
+            causes.invalid(name, "use letters, digits, '_', ',' and ':', beginning with a letter")
+        elif name.text() in names:
+            causes.duplicate(name)
+        names.add(name.text())
+        for reason in rule.at("onJobFailureReasons").items():
+            if reason.text() not in REASONS:
+                causes.unsupported(reason, REASONS)
+
+
+def _check_coordinator(spec: Field, causes: Causes) -> None:
+    """One pod of one Job, which has to have an index."""
+    one = spec.at("coordinator")
+    jobs = {job.at("name").text(): job for job in spec.at("replicatedJobs").items()}
+    found = jobs.get(one.at("replicatedJob").text())
+    if not one.given or found is None:
+        return
+    job = found.at("template", "spec")
+    if job.at("completionMode").value != "Indexed" or not job.at("completions").given:
+        causes.invalid(one.at("replicatedJob"), "must be Indexed, with a number of completions")
+    for key, many in (("jobIndex", found.at("replicas").value), ("podIndex", job.at("completions").value)):
+        index = one.at(key)
+        causes.at_least(index, 0)
+        if isinstance(index.value, int) and isinstance(many, int) and index.value >= many:
+            causes.invalid(index, f"must be below {many}")
 
 
 def _targets(spec: Field) -> Iterator[Field]:

@@ -11,16 +11,13 @@ from .pod_checks import check_template
 from .rule import Rule, unchanged
 from .sets import check_share
 
-RESTARTS = ("Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None")
-STARTS = ("LeaderCreated", "LeaderReady")
-DOMAINS = ("Shared", "UniquePerReplica")
-
 _ROLLING = {"partition": 0, "maxUnavailable": 1, "maxSurge": 0}
 _fill = filler(
     {
         "spec.replicas": 1,
         "spec.startupPolicy": "LeaderCreated",
-        "spec.networkConfig": {"subdomainPolicy": "Shared"},
+        "spec.networkConfig": {},
+        "spec.networkConfig.subdomainPolicy": "Shared",
         "spec.rolloutStrategy": {"type": "RollingUpdate"},
         "spec.rolloutStrategy.type": "RollingUpdate",
         "spec.rolloutStrategy.rollingUpdateConfiguration": dict(_ROLLING),
@@ -33,7 +30,12 @@ _fill = filler(
 
 
 def _filled(raw: Raw) -> Raw:
-    return _fill({**raw, "spec": raw.get("spec") or {}})
+    """An old word for not restarting at all is replaced."""
+    raw = _fill({**raw, "spec": raw.get("spec") or {}})
+    group = raw["spec"].get("leaderWorkerTemplate") or {}
+    if group.get("restartPolicy") != "Default":
+        return raw
+    return {**raw, "spec": {**raw["spec"], "leaderWorkerTemplate": {**group, "restartPolicy": "None"}}}
 
 
 def _check(raw: Field, causes: Causes) -> None:
@@ -44,17 +46,12 @@ def _check(raw: Field, causes: Causes) -> None:
     causes.at_least(size, 1)
     if isinstance(replicas.value, int) and isinstance(size.value, int) and replicas.value * size.value > INT32_MAX:
         causes.invalid(replicas, f"makes more than {INT32_MAX} pods")
-    causes.one_of(spec.at("startupPolicy"), STARTS, needed=False)
-    causes.one_of(group.at("restartPolicy"), RESTARTS, needed=False)
-    causes.one_of(spec.at("networkConfig", "subdomainPolicy"), DOMAINS, needed=False)
     rolling = spec.at("rolloutStrategy", "rollingUpdateConfiguration")
     causes.at_least(rolling.at("partition"), 0)
     gone, more = check_share(rolling.at("maxUnavailable"), causes), check_share(rolling.at("maxSurge"), causes)
     if gone == 0 and more == 0 and replicas.value:
         causes.invalid(rolling.at("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
     _check_sub_groups(group, causes)
-    if not group.at("workerTemplate").given:
-        causes.required(group.at("workerTemplate"))
     for key in ("leaderTemplate", "workerTemplate"):
         if group.at(key).given:
             check_template(group.at(key), causes, filled=False)

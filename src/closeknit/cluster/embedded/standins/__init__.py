@@ -26,6 +26,8 @@ from .namespaces import Namespaces
 from .node_lifecycle import NodeLifecycle
 from .pod_gc import PodGc
 from .pytorch_job import PytorchJobs
+from .ray_cluster import RayClusters
+from .ray_job import RayJobs
 from .replica_set import ReplicaSets
 from .seats import Seats
 from .settings import DEFAULTS, Settings
@@ -55,6 +57,8 @@ def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> lis
         MpiJobs(),
         PytorchJobs(),
         TrainJobs(),
+        RayClusters(),
+        RayJobs(),
         GarbageCollector(),
         Namespaces(),
         Budgets(),

@@ -35,6 +35,8 @@ from .pace import Pace
 from .settings import DEFAULTS, Settings
 
 CONTROLLER = "kubernetes.io/job-controller"
+AT_ONCE = 500
+"""Pods that are made in one look; the rest follows at once."""
 
 
 class Streak(NamedTuple):
@@ -78,19 +80,18 @@ class Jobs:
         if is_finished(job):
             yield from self._finished(store, job, now)
             return
-        meta = job["metadata"]
-        at = self._pace.wait((meta["uid"], meta.get("generation")), now)
+        at = self._pace.wait(_look_key(job), now)
         if at is not None:
             yield Later(at)
             return
         pods = children(store, job, POD)
-        self._pace.looked((meta["uid"], meta.get("generation")), len(pods), now)
+        self._pace.looked(_look_key(job), len(pods), now)
         yield from self._sync(job, pods, now)
 
     def _finished(self, store: Store, job: Raw, now: float) -> Iterator[Step]:
-        meta = job["metadata"]
-        self._streaks.pop(meta["uid"], None)
-        self._pace.looked((meta["uid"], meta.get("generation")), 0, now)
+        uid = job["metadata"]["uid"]
+        self._streaks.pop(uid, None)
+        self._pace.looked(_look_key(job), 0, now)
         for one in children(store, job, POD):
             if is_tracked(one):
                 yield untracked(one)
@@ -101,7 +102,7 @@ class Jobs:
         if at > now:
             yield Later(at)
         else:
-            yield Delete(key_of(JOB, job), uid=meta["uid"], propagation="Foreground")
+            yield Delete(key_of(JOB, job), uid=uid, propagation="Foreground")
 
     def _sync(self, job: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
         look = look_at(job, pods, now)
@@ -150,6 +151,10 @@ class Jobs:
             return
         waits = look.spec.get("podReplacementPolicy") == "Failed"
         missing = wanted - len(look.active) - (look.terminating if waits else 0)
+        if missing > AT_ONCE:
+            self._pace.looked(_look_key(look.job), 0, look.now)
+            missing = AT_ONCE
+            yield Later(look.now)
         if missing <= 0:
             return
         at = self._next_try(look)
@@ -200,6 +205,11 @@ class Jobs:
     def _next_try(self, look: Look) -> float:
         streak = self._streaks.get(look.job["metadata"]["uid"])
         return look.now if streak is None else streak.last + pause(streak.length, self.settings.job_backoff)
+
+
+def _look_key(job: Raw) -> tuple[str, int]:
+    """What is waited for: a job as it is specified now."""
+    return job["metadata"]["uid"], job["metadata"].get("generation", 0)
 
 
 def _wanted(look: Look) -> int:

@@ -1,7 +1,8 @@
 """What a PyTorchJob is made of: a pod and a Service for the master and for every worker.
 
 All pods are told who the master is, their rank and how many they are. Where there is no master they find each other,
-and the first worker has its role. What elastic jobs get besides is left out.
+and the first worker has its role. Left out are what elastic jobs get besides, and the container in which real workers
+wait for the master: pods ask for what was counted.
 """
 
 from __future__ import annotations
@@ -17,10 +18,6 @@ NAME = "pytorchjob-controller"
 MASTER, WORKER = "Master", "Worker"
 PORT = {"name": "pytorchjob-port", "containerPort": 23456}
 CONTAINER = "pytorch"
-WAITING = (
-    "err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;"
-    "echo waiting for master; sleep 2; done; exit $err"
-)
 
 
 def specs(job: Raw) -> dict[str, Raw]:
@@ -60,8 +57,6 @@ def new_pod(job: Raw, kind: str, index: int) -> Create:
     policy = restart_policy(spec)
     more: Raw = {"containers": containers, "restartPolicy": "Never" if policy == "ExitCode" else policy}
     leads = kind == MASTER or MASTER not in specs(job)
-    if not leads:
-        more["initContainers"] = [*(inner.get("initContainers") or ()), _doorman(job)]
     marks = {**labels(job, kind), REPLICA_INDEX: str(index)}
     if leads and index == 0:
         marks[ROLE] = "master"
@@ -93,14 +88,3 @@ def _environment(job: Raw, kind: str, index: int) -> list[Raw]:
         told |= {"WORLD_SIZE": nodes, "RANK": rank, "PET_NODE_RANK": rank}
     told |= {"PET_NPROC_PER_NODE": str(job["spec"].get("nprocPerNode") or "auto"), "PET_NNODES": nodes}
     return [{"name": key, "value": value} for key, value in told.items()]
-
-
-def _doorman(job: Raw) -> Raw:
-    """What keeps a worker until the master has a name."""
-    return {
-        "name": "init-pytorch",
-        "image": "alpine:3.10",
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", WAITING.replace("{master}", pod_name(job, MASTER, 0))],
-        "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
-    }

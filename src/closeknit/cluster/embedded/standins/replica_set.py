@@ -58,9 +58,11 @@ def _sync(owner: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
         missing = number(spec.get("replicas"), 1) - len(active)
         for _ in range(missing):
             yield pod(spec["template"], REPLICA_SET, owner, prefix=f"{owner['metadata']['name']}-")
-        for one in dispensable_first(active)[: max(0, -missing)]:
-            yield from deletion(POD, one)
-            active.remove(one)
+        if missing < 0:
+            ranked = dispensable_first(active)
+            active = ranked[-missing:]
+            for one in ranked[:-missing]:
+                yield from deletion(POD, one)
     going = sum(is_deleting(one) and not is_ended(one) for one in pods) + max(0, -missing)
     times = [at for one in active if (at := available_at(one, spec.get("minReadySeconds") or 0)) is not None]
     yield from status_write(REPLICA_SET, owner, _status(owner, active, max(0, missing), going, times, now))

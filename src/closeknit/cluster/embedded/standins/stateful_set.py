@@ -27,6 +27,7 @@ from .children import (
     pod,
     status_write,
 )
+from .leader_worker_pods import dressed, is_dressable
 from .pace import Pace
 from .revisions import Revisions, revisions
 
@@ -139,7 +140,8 @@ class Roll:
         spec = {"hostname": name}
         if self.spec.get("serviceName"):
             spec["subdomain"] = self.spec["serviceName"]
-        return pod(template, STATEFUL_SET, self.owner, name=name, prefix=f"{self.name}-", labels=labels, spec=spec)
+        made = pod(template, STATEFUL_SET, self.owner, name=name, prefix=f"{self.name}-", labels=labels, spec=spec)
+        return Create(POD, dressed(made.body)) if is_dressable(made.body) else made
 
     def _remove(self, at: int) -> Iterator[Step]:
         self.removed.add(at)

@@ -1,0 +1,182 @@
+"""How one workload stands: why it waits and what would help, or where it is and why there.
+
+Why it is where it is is found out by asking again: its places are given back for a moment, every level is counted, and
+the same question is put to the engine once more. What was decided long ago may have another answer by now, and then
+this says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..decide.obstacles import Obstacle
+from ..decide.topology import ask
+from ..decide.world import World
+from ..engine.explain import Explanation, LevelView, level_views
+from ..engine.place import Outcome, Result, place
+from ..engine.policy import Policy
+from ..model.encoding import encode
+from ..model.name import Name
+from ..model.request import PodSet, Request
+from ..model.workload import PodSetAssignment, Workload
+from .diagnosis import details, diagnosis_json, level_lines, levels_json
+from .plan import Plan, picture, plan
+from .what_if import where
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The pod sets of a workload in one flavor, as they are placed now; `stays`: asked again, they would be again."""
+
+    flavor: str
+    plan: Plan
+    levels: tuple[tuple[PodSet, tuple[LevelView, ...]], ...]
+    stays: bool
+    elsewhere: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Either `places` say where it is, or `obstacle` what keeps it."""
+
+    name: Name
+    workload: Workload
+    queue: str
+    where: str = ""
+    places: tuple[Place, ...] = ()
+    obstacle: Obstacle | None = None
+    why: tuple[Explanation, ...] = ()
+
+    @property
+    def state(self) -> str:
+        if self.obstacle is None:
+            return "Admitted"
+        return "QuotaReserved" if self.workload.reserved else "Waiting"
+
+
+def placed(world: World, one: Workload, name: Name) -> Standing:
+    """Of a workload that is admitted."""
+    admission = one.status.admission
+    assert admission is not None
+    holding = world.ledger.get(one.key)
+    flavors: dict[str, list[tuple[PodSet, PodSetAssignment]]] = {}
+    for given in admission.pod_sets:
+        part = one.part(given.name)
+        flavor = next((name for name in given.flavors.values() if name in world.mirrors), None)
+        if given.topology is not None and part is not None and flavor is not None:
+            asked = ask(world, one, part.pod_set, given.count, flavor)
+            flavors.setdefault(flavor, []).append((asked.pod_set, given))
+    mark = world.checkpoint()
+    try:
+        if holding is not None:
+            world.take_away(holding)
+        places = tuple(found for flavor, sets in flavors.items() if (found := _place(world, flavor, sets)) is not None)
+    finally:
+        world.rollback(mark)
+    return Standing(name, one, admission.queue, where(world, one), places)
+
+
+def _place(world: World, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
+    """Nothing where a node is gone that it was placed on: then there is nothing to compare."""
+    snapshot, policy = world.snapshot(flavor), Policy(world.gates)
+    assert snapshot is not None
+    outcomes = [Outcome(asked, given.topology) for asked, given in sets]
+    paths = (path for one in outcomes if one.assignment is not None for path in one.assignment.values)
+    if any(path not in snapshot.tree.leaf_of for path in paths):
+        return None
+    made = plan(snapshot, "", Result(tuple(outcomes)), policy)
+    request = Request.of([asked for asked, _ in sets])
+    levels = tuple(
+        (max(group.pod_sets, key=lambda one: one.count), level_views(snapshot, group, policy))
+        for group in request.groups
+    )
+    again = place(snapshot, request, policy)
+    now = {one.pod_set.name: one.assignment for one in again.outcomes}
+    stays = all(now.get(one.pod_set.name) == one.assignment for one in outcomes)
+    return Place(flavor, made, levels, stays, "" if stays else _elsewhere(again))
+
+
+def _elsewhere(again: Result) -> str:
+    """Where it would go now, in a few words."""
+    if not again.fits:
+        return f"nowhere: {again.reason}"
+    names = [
+        "/".join(path) for one in again.outcomes if one.assignment is not None for path in one.assignment.values[:3]
+    ]
+    total = sum(len(one.assignment.values) for one in again.outcomes if one.assignment is not None)
+    return ", ".join(names[:3]) + (f" and {total - 3} more" if total > 3 else "")
+
+
+# For people
+
+
+def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
+    one, obstacle = standing.workload, standing.obstacle
+    line = f"LocalQueue {one.local_queue}" + (f" of ClusterQueue {standing.queue}" if standing.queue else "")
+    if obstacle is None:
+        yield f"{standing.name} is admitted in {line}: {standing.where}"
+        for found in standing.places:
+            yield from _place_lines(found, wide)
+        return
+    state = "holds its quota in" if one.reserved else "waits in"
+    yield f"{standing.name} {state} {line}: {obstacle.reason}"
+    if obstacle.message:
+        like = f": {obstacle.like}: {obstacle.cause}" if obstacle.like else ""
+        yield f"  {obstacle.message}{like}"
+    for why in standing.why:
+        yield from details(why)
+    if obstacle.remedy and not any(why.remedies for why in standing.why):
+        yield f"  would help: {obstacle.remedy}"
+
+
+def _place_lines(found: Place, wide: bool) -> Iterator[str]:
+    yield from (f"  {line.removeprefix(' · ')}" for line in picture(found.plan, everything=wide))
+    for asked, views in found.levels:
+        if views:
+            yield f"  why there: without it, for {asked.count} pods of {asked.name}"
+            yield from (f"    {line}" for line in level_lines(views, asked.count))
+    if found.stays:
+        yield "  asked again now, it would get the same place: the tightest that holds it"
+    else:
+        yield f"  asked again now, it would go to {found.elsewhere}; the cluster has changed since"
+
+
+# For machines
+
+
+def as_data(standing: Standing) -> dict[str, Any]:
+    one, obstacle = standing.workload, standing.obstacle
+    value: dict[str, Any] = {
+        "workload": one.key,
+        "job": {"kind": standing.name.kind, "namespace": standing.name.namespace, "name": standing.name.name},
+        "state": standing.state,
+        "localQueue": one.local_queue,
+        "clusterQueue": standing.queue or None,
+    }
+    if obstacle is not None:
+        value |= {"reason": obstacle.reason, "message": obstacle.message, "remedy": obstacle.remedy}
+        value["explanations"] = [diagnosis_json(why) for why in standing.why]
+        return value
+    value["podSets"] = [_pod_set(given) for given in (one.status.admission.pod_sets if one.status.admission else ())]
+    value["places"] = [
+        {
+            "flavor": found.flavor,
+            "levels": [{"podSet": asked.name, "levels": levels_json(views)} for asked, views in found.levels],
+            "stays": found.stays,
+        }
+        for found in standing.places
+    ]
+    return value
+
+
+def _pod_set(given: PodSetAssignment) -> dict[str, Any]:
+    topology = given.topology
+    return {
+        "name": given.name,
+        "count": given.count,
+        "flavors": dict(given.flavors),
+        "assignment": None if topology is None else encode(topology),
+        "domains": [] if topology is None else [{"path": list(path), "pods": pods} for path, pods in topology.domains],
+    }

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from closeknit.cluster.embedded.schema import openapi_v3
+from closeknit.cluster.kinds import KINDS, Kind
+
+VERSIONS = sorted({(kind.group, kind.version) for kind in KINDS})
+
+
+def references(tree: Any) -> set[str]:
+    return set(re.findall(r"'\$ref': '#/components/schemas/([^']+)'", repr(tree)))
+
+
+@pytest.mark.parametrize(("group", "version"), VERSIONS)
+def test_every_reference_in_a_document_leads_somewhere(group: str, version: str) -> None:
+    document = openapi_v3(group, version)
+    parts = document["components"]["schemas"]
+    assert references(document) <= parts.keys()
+    assert all("type" in part for part in parts.values())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_every_kind_has_a_patch_operation_that_checks_fields(kind: Kind) -> None:
+    names = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+    paths = openapi_v3(kind.group, kind.version)["paths"].values()
+    found = [path["patch"] for path in paths if path["patch"]["x-kubernetes-group-version-kind"] == names]
+    assert len(found) == 1
+    assert "fieldValidation" in [one["name"] for one in found[0]["parameters"]]
+
+
+def test_a_kind_is_described_with_its_fields_and_what_they_need() -> None:
+    parts = openapi_v3("batch", "v1")["components"]["schemas"]
+    assert parts["Job"]["description"] == "Runs pods until enough of them have succeeded."
+    assert parts["Job"]["properties"]["spec"] == {"$ref": "#/components/schemas/JobSpec"}
+    assert parts["JobSpec"]["required"] == ["template"]
+    assert parts["JobSpec"]["properties"]["suspend"] == {"type": "boolean"}
+    assert parts["PodSpec"]["properties"]["containers"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/Container"},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "x-kubernetes-patch-strategy": "merge",
+        "x-kubernetes-patch-merge-key": "name",
+    }
+
+
+def test_a_field_that_refers_to_a_part_can_say_more_about_it() -> None:
+    strategy = openapi_v3("apps", "v1")["components"]["schemas"]["DeploymentSpec"]["properties"]["strategy"]
+    assert strategy == {
+        "allOf": [{"$ref": "#/components/schemas/DeploymentStrategy"}],
+        "x-kubernetes-patch-strategy": "retainKeys",
+    }
+
+
+def test_the_pod_template_of_a_workload_is_open() -> None:
+    parts = openapi_v3("kueue.x-k8s.io", "v1beta2")["components"]["schemas"]
+    pod_set = parts["Workload"]["properties"]["spec"]["properties"]["podSets"]["items"]
+    assert pod_set["properties"]["template"]["x-kubernetes-preserve-unknown-fields"] is True
+
+
+def test_nothing_is_said_about_a_group_that_is_not_served() -> None:
+    document = openapi_v3("example.org", "v1")
+    assert (document["paths"], document["components"]["schemas"]) == ({}, {})
