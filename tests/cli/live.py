@@ -1,85 +1,65 @@
-"""A whole embedded cluster for tests of the commands: store, stand-ins, control plane and server, on a free port.
+"""A whole embedded cluster for tests of the commands: the host as users run it, in a thread, on a free port.
 
-It runs in a thread of its own by the real clock, but everything in it is quick. Commands get at it as users do, by the
-kubeconfig that it writes.
+Everything in it is quick. Commands get at it as users do, by the kubeconfig that it writes into its folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any, TypeVar
-from urllib.parse import parse_qs
-
-import msgspec
-from aiohttp import web
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.certificate import credentials, write_kubeconfig
-from closeknit.cluster.embedded.rest.server import Server
+from closeknit.cluster.embedded.folder import Folder
 from closeknit.cluster.embedded.standins.settings import Settings as Pace
 from closeknit.cluster.embedded.store import Store
-from closeknit.cluster.kinds import Kind
-from closeknit.controller.records import Record
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.cluster.kinds import BY_NAME
+from closeknit.host.embedded import Options
+from closeknit.host.service import Service
 
 T = TypeVar("T")
 Raw = dict[str, Any]
 
 BLOCK, RACK, HOST = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
+PACE = Pace(start_time=0.02, run_time=3600.0, stop_time=0.02, heartbeat_grace=0.2)
 
 
 class Live:
     """Touch the store only through `do`, which runs in the cluster's thread."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        made = credentials(folder, time())
-        self.records: list[Record] = []
-        pace = Pace(start_time=0.02, run_time=3600.0, stop_time=0.02, heartbeat_grace=0.2)
-        self.cluster = EmbeddedCluster(time, Options(pace=pace, seed=1), keep=self._keep)
-        self.server = Server(
-            self.cluster.store, made.token, extra={"decisions": self._decisions}, on_change=self._go_on
-        )
-        self._timer: asyncio.TimerHandle | None = None
-        self._more = asyncio.Event()
+        self.folder, self.kubeconfig = folder, str(folder / "kubeconfig")
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        started: Future[int] = asyncio.run_coroutine_threadsafe(self._start(made.tls()), self._loop)
-        self.kubeconfig = str(write_kubeconfig(folder, started.result(30)))
+        self._service = self._called(self._start())
+        self._life = asyncio.run_coroutine_threadsafe(self._service.run(), self._loop)
 
-    async def _start(self, tls: Any) -> int:
-        self.cluster.begin()
-        port = await self.server.start(tls)
-        self._go_on()
-        return port
+    async def _start(self) -> Service:
+        self._held = Folder(self.folder)
+        service = Service(self._held, Options(pace=PACE, seed=1))
+        service.begin()
+        await service.serve()
+        return service
 
-    def _go_on(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        due = self.cluster.run(most=2000)
-        self.server.settle()
-        if due is not None:
-            self._timer = self._loop.call_later(max(0.0, due - time()), self._go_on)
+    def _called(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def do(self, action: Callable[[Store], T]) -> T:
         async def done() -> T:
-            result = action(self.cluster.store)
-            self._go_on()
+            result = action(self._service.store)
+            self._service.nudge()
             return result
 
-        return asyncio.run_coroutine_threadsafe(done(), self._loop).result(60)
+        return self._called(done())
 
-    def create(self, kind: Kind, **body: Any) -> Raw:
-        return self.do(lambda store: store.create(kind, body))
-
-    def all(self, kind: Kind) -> list[Raw]:
-        return self.do(lambda store: list(store.all(kind)))
+    def create(self, *objects: Raw) -> None:
+        for raw in objects:
+            kind = BY_NAME[raw["apiVersion"].rpartition("/")[0], raw["kind"]]
+            self.do(lambda store, kind=kind, raw=raw: store.create(kind, raw))  # type: ignore[misc]
 
     def until(self, condition: Callable[[Store], T], seconds: float = 30.0) -> T:
         """What a condition gives as soon as that is something."""
@@ -92,37 +72,12 @@ class Live:
         raise AssertionError("it did not come to that in time")
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(30)
+        self._loop.call_soon_threadsafe(self._service.stop)
+        self._life.result(60)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(30)
         self._loop.close()
-
-    async def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        await self.server.stop()
-
-    # What was decided
-
-    def _keep(self, record: Record) -> None:
-        self.records.append(record)
-
-    async def _decisions(self, request: web.BaseRequest) -> web.StreamResponse:
-        query = {name: values[0] for name, values in parse_qs(request.query_string).items()}
-        since = time() - float(query["since"]) if "since" in query else 0.0
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
-        await response.prepare(request)
-        sent = 0
-        while True:
-            for record in self.records[sent:]:
-                if record.at >= since and query.get("workload") in (None, record.workload):
-                    await response.write(msgspec.json.encode(record._asdict()) + b"\n")
-            sent = len(self.records)
-            if query.get("watch") != "true":
-                break
-            await asyncio.sleep(0.02)
-        await response.write_eof()
-        return response
+        self._held.close()
 
 
 def node(name: str, block: str, rack: str, cpu: int = 8) -> Raw:

@@ -12,7 +12,7 @@ from contract.expect import accepted
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-GROUPS = ["apps", "batch", "coordination.k8s.io", "events.k8s.io", "node.k8s.io", "policy", "scheduling.k8s.io"]
+GROUPS = ["apps", "batch", "coordination.k8s.io", "node.k8s.io", "policy", "scheduling.k8s.io"]
 
 KINDS = [
     ("/api/v1", "namespaces", "Namespace", False, ["ns"], []),
@@ -36,7 +36,6 @@ KINDS = [
     ("/apis/scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", False, ["pc"], []),
     ("/apis/node.k8s.io/v1", "runtimeclasses", "RuntimeClass", False, [], []),
     ("/apis/coordination.k8s.io/v1", "leases", "Lease", True, [], []),
-    ("/apis/events.k8s.io/v1", "events", "Event", True, ["ev"], []),
 ]
 
 SUBRESOURCES = [

@@ -251,25 +251,6 @@ def test_the_times_of_a_lease_have_microseconds(api: Api, space: str, name: str)
     refused(api.post(path("coordination.k8s.io/v1/leases", space), body), 400, "BadRequest")
 
 
-def test_an_event_is_one_object_in_both_groups(api: Api, space: str, name: str) -> None:
-    body = {
-        "eventTime": "2026-01-01T00:00:00.000000Z",
-        "reportingController": "example.com/test",
-        "reportingInstance": "one",
-        "action": "Placing",
-        "reason": "Placed",
-        "note": "hello",
-        "type": "Normal",
-        "regarding": {"kind": "Pod", "namespace": space, "name": "p"},
-    }
-    held = make(api, path("events.k8s.io/v1/events", space), named(name, body))
-    assert holds(held, body)
-    same = accepted(api.get(path("v1/events", space, name)))
-    assert same["metadata"]["uid"] == held["metadata"]["uid"]
-    assert (same["message"], same["involvedObject"]["name"]) == ("hello", "p")
-    assert same["reportingComponent"] == "example.com/test"
-
-
 INVALID = [
     ("data[bad key!]", "v1/configmaps", {"data": {"bad key!": "1"}}),
     ("data[a]", "v1/configmaps", {"data": {"a": "1"}, "binaryData": {"a": "AAE="}}),

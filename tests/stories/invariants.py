@@ -80,7 +80,9 @@ def holds(workload: Raw) -> bool:
 
 
 class Invariants:
-    """Sees every change, as the last of all."""
+    """Sees every change to a Workload, as the last of all."""
+
+    watches = (kinds.WORKLOAD,)
 
     def __init__(self, store: Store) -> None:
         self.store = store

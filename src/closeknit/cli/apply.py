@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..cluster import kinds
-from ..cluster.errors import BadRequest, Invalid, NotFound, Refused
+from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, Unauthorized
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
 from .manifests import Manifest, only_embedded, read_objects
@@ -155,7 +155,7 @@ def _complain(one: Applied) -> None:
     place = f"{one.manifest.where}: {one.manifest.label}"
     for sentence in sentences(one.refused):
         click.echo(f"error: {place}: {sentence}", err=True)
-    if isinstance(one.refused, Invalid | BadRequest):
+    if not isinstance(one.refused, Conflict | Forbidden | NotFound | Unauthorized):
         for advice in _advice(one.manifest):
             click.echo(f"  {advice}", err=True)
 

@@ -1,11 +1,11 @@
-"""A whole cluster as the commands about queues read it: a folder of manifests, and Kueue's configuration.
+"""A whole cluster as the commands about queues read it: one that runs, or manifests of one; and Kueue's configuration.
 
-What is odd about the folder goes to stderr as warnings; only what cannot be read at all is refused.
+What is odd about it goes to stderr as warnings; only what cannot be read at all is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,8 @@ from ..observe.cluster_state import ClusterState, cluster_state
 from ..observe.manifests import read_manifests
 from .options import GATES
 from .progress import Progress
+from .target import OPTIONS as TARGET
+from .target import run, target_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,14 +36,13 @@ KUBECTL = (
 )
 """The one line that writes a cluster down."""
 
-OPTIONS = (
+WHOLE = (
     click.option(
         "--cluster",
-        required=True,
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
-        help="Manifests of the whole cluster, as `kubectl get -o yaml` or `-o json` prints them.",
+        help="Manifests of a whole cluster, as `kubectl get -o yaml` prints them, instead of one that runs.",
     ),
     click.option(
         "--config",
@@ -50,13 +51,13 @@ OPTIONS = (
         help="Kueue's Configuration, or the ConfigMap that holds it: fair sharing, resources, feature gates.",
     ),
     click.option("--fair-sharing", is_flag=True, help="As if Kueue were configured with fair sharing."),
-    *GATES,
 )
+OPTIONS = (*WHOLE, *GATES, *TARGET)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`newest` is the latest time that any object mentions, if any does."""
+    """`newest` is the latest time that any object mentions, if any does; of a running cluster it is now."""
 
     state: ClusterState
     newest: float | None
@@ -79,20 +80,46 @@ def check_stdin(cluster: Sequence[str], jobs: Sequence[str] = (), config: str | 
 
 
 def load(
-    cluster: Sequence[str], config: str | None, fair_sharing: bool, feature_gates: str, profile: str
+    cluster: Sequence[str],
+    config: str | None,
+    fair_sharing: bool,
+    feature_gates: str,
+    profile: str,
+    **target: str | None,
 ) -> tuple[Loaded, Gates]:
     """Read everything, and warn of what is odd."""
+    gates, settings = rules(config, fair_sharing, feature_gates, profile)
+    check_target(cluster, target)
+    if cluster:
+        with Progress("objects") as tick:
+            found = read_manifests(cluster, tick)
+        where, remedy = ", ".join(map(shown, cluster)), f"fill it so: {KUBECTL}"
+    else:
+        from .live import manifests
+
+        chosen = target_of(**target)
+        found = run(chosen, manifests)
+        where, remedy = chosen.words, "apply one: closeknit apply -f queues.yaml"
+    if not found.of("ClusterQueue") and not found.of("LocalQueue"):
+        raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
+    return Loaded(cluster_state(found, gates, settings), found.newest), gates
+
+
+def rules(config: str | None, fair_sharing: bool, feature_gates: str, profile: str) -> tuple[Gates, Settings]:
+    """How the cluster decides, as far as options and Kueue's configuration say."""
     chosen = Configuration(Settings()) if config is None else read_configuration(config)
     gates = Gates.profile(profile, {**chosen.gates, **parse_changes(feature_gates)})
     settings = chosen.settings
     if fair_sharing and not settings.fair_sharing:
         settings = replace(settings, fair_sharing=FAIR)
-    with Progress("objects") as tick:
-        found = read_manifests(cluster, tick)
-    if not found.of("ClusterQueue") and not found.of("LocalQueue"):
-        where = ", ".join(map(shown, cluster))
-        raise refuse("there is no ClusterQueue and no LocalQueue in it", f"fill it so: {KUBECTL}", where=where)
-    return Loaded(cluster_state(found, gates, settings), found.newest), gates
+    return gates, settings
+
+
+def check_target(files: Sequence[str], target: Mapping[str, str | None], option: str = "--cluster") -> None:
+    """Files and a running cluster are two different things to ask about."""
+    for name, value in target.items():
+        if files and value is not None:
+            raise refuse(f"does not go with --{name}", "give one of the two", what=option)
 
 
 def tell(state: ClusterState) -> None:

@@ -57,10 +57,11 @@ def complete_kinds_and_names(context: click.Context, parameter: click.Parameter,
 
 
 def complete_names(*of: Kind, words: Sequence[str] = ()) -> Complete:
-    """Names of these kinds, and fixed words besides."""
+    """Names of these kinds; the first word may also be one of these."""
 
-    def complete(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
-        found = [word for word in words if word.startswith(begun)]
+    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+        is_first = not context.params.get(parameter.name or "")
+        found = [word for word in words if word.startswith(begun) and is_first]
         return [*found, *(name for kind in of for name in _names(context, kind, begun))]
 
     return complete

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,10 +12,11 @@ import msgspec
 
 from ..cluster import kinds
 from ..cluster.errors import NotFound
+from ..model.mistake import refuse
 from .completion import complete_names
 from .durations import seconds
 from .output import OUTPUT, emit, write
-from .target import NAMESPACE, follow, run, target_of, target_options
+from .target import NAMESPACE, NoCluster, follow, run, target_of, target_options
 from .whereabouts import short_level
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def command(
     place = namespace or chosen.config.namespace
 
     async def show(client: Client) -> None:
-        query: dict[str, str | int] = {} if since is None else {"since": f"{since:g}"}
+        query: dict[str, str | int] = {} if since is None else {"since": f"{time() - since:.3f}"}
         if workload is not None:
             query["workload"] = await workload_key(client, workload, place)
         if watch:
@@ -84,10 +86,11 @@ def command(
 
 async def workload_key(client: Client, word: str, namespace: str) -> str:
     """The Workload that somebody means by a name: its own, or that of its job."""
+    from .columns import listed
     from .naming import meant
 
     kind, home, name = meant(word, namespace)
-    workloads = await client.list(kinds.WORKLOAD, home)
+    workloads = await listed(client, kinds.WORKLOAD, home)
     for one in sorted(workloads, key=lambda raw: raw["metadata"].get("creationTimestamp") or "", reverse=True):
         owners = one["metadata"].get("ownerReferences") or ()
         is_it = kind in (None, kinds.WORKLOAD) and one["metadata"]["name"] == name
@@ -99,7 +102,7 @@ async def workload_key(client: Client, word: str, namespace: str) -> str:
         return f"{home}/{name}"  # it may be gone, and what was decided about it is kept
     assert kind is not None
     await client.get(kind, home, name)  # or it says that there is none
-    raise NotFound(f"{kind.kind} {home}/{name} has no Workload: it is not managed by a queue")
+    raise refuse("has no Workload", "give it a queue, and a control plane makes one", what=f"{kind.kind} {home}/{name}")
 
 
 class _Printer:
@@ -115,7 +118,7 @@ class _Printer:
                     self._take(self.client.read(_decision, line))
         except NotFound:
             text = "this cluster keeps no decisions; `closeknit describe` shows the events of a workload"
-            raise NotFound(text) from None
+            raise NoCluster(text) from None
         self._end()
 
     def _take(self, one: Decision) -> None:

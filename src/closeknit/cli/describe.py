@@ -57,14 +57,14 @@ def command(what: tuple[str, ...], namespace: str | None, **target: Any) -> None
 
 
 async def _described(client: Client, kind: Kind, namespace: str, name: str) -> list[str]:
-    from .columns import JOBS, atlas_of, newest_by_owner
+    from .columns import JOBS, atlas_of, listed, newest_by_owner
 
     raw = await client.get(kind, namespace, name)
     uid = raw["metadata"].get("uid", "")
     now = time()
     workload: Raw | None = raw if kind is kinds.WORKLOAD else None
     if kind in JOBS:
-        workload = newest_by_owner(await client.list(kinds.WORKLOAD, namespace)).get(uid)
+        workload = newest_by_owner(await listed(client, kinds.WORKLOAD, namespace)).get(uid)
     lines = [*_head(raw, now)]
     if workload is not None:
         lines += _standing(workload, await atlas_of(client), is_itself=workload is raw)

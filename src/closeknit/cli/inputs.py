@@ -1,4 +1,4 @@
-"""The cluster as every command reads it: its options, and a snapshot made of them.
+"""A cluster of files as `place`, `explain` and `tree` read it: its options, and a snapshot made of them.
 
     nodes ─▶ selector ─┬─▶ levels ─▶ snapshot ◀─ usage by pods
                        └─▶ levels suggested from labels, if none are given
@@ -33,15 +33,19 @@ from .selector import parse_selector, select
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-OPTIONS = (
-    click.option(
+
+def _nodes(required: bool) -> Callable[[Any], Any]:
+    return click.option(
         "--nodes",
-        required=True,
+        required=required,
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
         help="Nodes as `kubectl get nodes -o json` prints them, or pools in the compact form; - reads stdin.",
-    ),
+    )
+
+
+OPTIONS = (
     click.option(
         "--pods",
         multiple=True,
@@ -75,11 +79,16 @@ class Loaded:
     tolerations: tuple[Toleration, ...] = ()
 
 
-def cluster_options(command: F) -> F:
+def cluster_options(command: F, required: bool = True) -> F:
     """The options above, as keyword arguments that `load` takes."""
-    for option in reversed(OPTIONS):
+    for option in reversed((_nodes(required), *OPTIONS)):
         command = option(command)
     return command
+
+
+def file_options(command: F) -> F:
+    """The same for a command that works without files as well, on a running cluster."""
+    return cluster_options(command, required=False)
 
 
 def check_stdin(
@@ -120,7 +129,7 @@ def load(
         read = read_nodes(nodes, tick)
     _warn(read.warnings)
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
-    laid = told or _suggested(chosen, wanted)
+    laid = told or suggested(chosen, wanted)
     _warn(missing_levels(chosen, laid, "--levels" if levels is not None else f"Topology {laid.name}"))
     snapshot = Snapshot(laid, chosen)
     if not len(snapshot.table):
@@ -156,7 +165,8 @@ def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
             snapshot.use_columns(reorder(used, nodes.table.names, snapshot.table.names))
 
 
-def _suggested(table: NodeTable, wanted: Collection[str]) -> Topology:
+def suggested(table: NodeTable, wanted: Collection[str] = ()) -> Topology:
+    """Levels by the labels of nodes, where nobody says which."""
     from ..observe.suggest import suggest
 
     suggestion = suggest(table, wanted)

@@ -1,41 +1,181 @@
-"""`closeknit queue`: quota, borrowing and shares of a cluster that was written down."""
+"""`closeknit queue`: quota, borrowing and shares of a cluster that runs, or was written down; stopping queues."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..report.quota import Ledger, as_data, tree
-from .cluster import check_stdin, cluster_options, load, tell
+from ..cluster import kinds
+from ..model.mistake import refuse
+from ..model.nearest import did_you_mean
+from ..report.quota import Ledger, as_data, names, tree
+from .cluster import check_stdin, cluster_options, load, rules, tell
+from .completion import complete_names
 from .output import OUTPUT, emit, write
+from .target import announce, follow, run, target_of
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..model.gates import Gates
+    from ..model.settings import Settings
+    from ..observe.known import Known
+    from .target import Target
+
+STOP, RESUME = "stop", "resume"
+READ = (
+    kinds.NAMESPACE,
+    kinds.TOPOLOGY,
+    kinds.RESOURCE_FLAVOR,
+    kinds.ADMISSION_CHECK,
+    kinds.PROVISIONING_CONFIG,
+    kinds.COHORT,
+    kinds.CLUSTER_QUEUE,
+    kinds.LOCAL_QUEUE,
+    kinds.LIMIT_RANGE,
+    kinds.RUNTIME_CLASS,
+    kinds.WORKLOAD,
+)
+"""What quota depends on."""
 
 
 @click.command()
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[NAME | stop NAME | resume NAME]",
+    shell_complete=complete_names(kinds.CLUSTER_QUEUE, kinds.COHORT, words=(STOP, RESUME)),
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on, and show it anew when something changes; Ctrl-C ends it.")
+@click.option("--drain", is_flag=True, help="With stop: evict what runs too, not only admit nothing more.")
 @cluster_options
 @OUTPUT
-def command(output: str | None, **cluster: Any) -> None:
-    """Quota, borrowing and shares of a cluster's queues.
+def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None, **cluster: Any) -> None:
+    """Quota, borrowing and shares of a cluster's queues; stop and resume them.
 
     Cohorts and the ClusterQueues in them as a tree, with a line for every flavor and resource: `▒` is what a queue
     uses of its own quota, `█` what it has borrowed, `░` what is free. Lent is quota that its owner has not used and
     could not use now, because others do. A share is what a queue has borrowed of what its cohort could lend, in
-    thousandths, divided by its weight. -o wide shows LocalQueues too.
+    thousandths, divided by its weight. -o wide shows LocalQueues too. NAME shows one cohort or ClusterQueue alone.
 
     \b
-      closeknit queue --cluster cluster.yaml
+      closeknit queue
+      closeknit queue research -w
       closeknit queue --cluster cluster.yaml -o json
+
+    A queue that is stopped admits nothing; with --drain, what it has admitted is evicted too. NAME is a ClusterQueue,
+    or NAMESPACE/NAME of a LocalQueue.
+
+    \b
+      closeknit queue stop research
+      closeknit queue stop team-a/main --drain
+      closeknit queue resume research
 
     `closeknit what-if --help` has the line that writes a cluster down.
     """
+    target = {name: cluster[name] for name in ("kubeconfig", "context", "data")}
+    if words and words[0] in (STOP, RESUME):
+        _check_words(words, bool(cluster["cluster"]), watch, output)
+        _set_policy(words[1], "None" if words[0] == RESUME else "HoldAndDrain" if drain else "Hold", target)
+        return
+    if len(words) > 1:
+        raise refuse("is one queue, or one cohort", "give one", what="NAME")
+    if drain:
+        raise refuse("goes with stop", "write: closeknit queue stop NAME --drain", what="--drain")
+    name = words[0] if words else ""
+    if cluster["cluster"]:
+        if watch:
+            raise refuse("files do not change", "leave out one of the two", what="--watch")
+        _of_files(name, output, cluster)
+        return
+    gates, settings = rules(*(cluster[one] for one in ("config", "fair_sharing", "feature_gates", "profile")))
+    _of_running(target_of(**target), name, watch, output, gates, settings)
+
+
+def _of_files(name: str, output: str | None, cluster: dict[str, Any]) -> None:
     check_stdin(cluster["cluster"], config=cluster["config"])
     loaded, _ = load(**cluster)
     state = loaded.state
     tell(state)
     for one in state.workloads.values():
         state.scheduler.put(one, loaded.newest or 0.0)
-    ledger = Ledger.of(state.scheduler, state.workloads.values())
-    if output in ("json", "yaml"):
-        emit(as_data(ledger), output)
+    _show(Ledger.of(state.scheduler, state.workloads.values()), name, output)
+
+
+def _of_running(target: Target, name: str, watch: bool, output: str | None, gates: Gates, settings: Settings) -> None:
+    def ledger(known: Known) -> Ledger:
+        return Ledger.of(known.scheduler, known.workloads.values())
+
+    async def once(client: Client) -> None:
+        from .live import known
+
+        _show(ledger(await known(client, READ, gates, settings)), name, output)
+
+    async def again(client: Client) -> None:
+        from time import time
+
+        from ..observe.known import Known
+        from .live import Watching
+
+        def draw(knows: Known) -> list[str]:
+            _check_name(ledger(knows), name)
+            return list(tree(ledger(knows), output == "wide", name))
+
+        await Watching(client, READ, Known(gates, settings, time), draw).run()
+
+    if not watch:
+        run(target, once)
+    elif output in ("json", "yaml"):
+        raise refuse("shows a picture", "leave out one of the two", what="--watch")
     else:
-        write(tree(ledger, wide=output == "wide"))
+        follow(target, again)
+
+
+def _show(ledger: Ledger, name: str, output: str | None) -> None:
+    _check_name(ledger, name)
+    if output in ("json", "yaml"):
+        emit(as_data(ledger, name), output)
+        return
+    lines = list(tree(ledger, output == "wide", name))
+    write(lines or ["there are no queues"])
+    sys.stdout.flush()
+
+
+def _check_name(ledger: Ledger, name: str) -> None:
+    known = names(ledger)
+    if name and name not in known:
+        remedy = did_you_mean(name, known) + (f"there are: {', '.join(known)}" if known else "there are none at all")
+        raise refuse(f'there is no ClusterQueue and no Cohort "{name}"', remedy, what="NAME")
+
+
+# Stopping
+
+
+def _check_words(words: tuple[str, ...], on_files: bool, watch: bool, output: str | None) -> None:
+    if len(words) != 2:
+        raise refuse(
+            "is missing" if len(words) == 1 else "is one queue", f"write: closeknit queue {words[0]} NAME", what="NAME"
+        )
+    for option, given in (("--cluster", on_files), ("--watch", watch), ("--output", output is not None)):
+        if given:
+            raise refuse(f"does not go with {words[0]}", "leave it out", what=option)
+
+
+def _set_policy(name: str, policy: str, target: dict[str, Any]) -> None:
+    namespace, slash, local = name.partition("/")
+    kind = kinds.LOCAL_QUEUE if slash else kinds.CLUSTER_QUEUE
+    chosen = target_of(**target)
+    announce(chosen)
+
+    async def change(client: Client) -> None:
+        where = (namespace, local) if slash else ("", name)
+        before = await client.get(kind, *where)
+        done = {"None": "resumed", "Hold": "stopped", "HoldAndDrain": "stopped and draining"}[policy]
+        if ((before.get("spec") or {}).get("stopPolicy") or "None") == policy:
+            click.echo(f"{kind.kind} {name} already {done}")
+            return
+        await client.patch(kind, *where, {"spec": {"stopPolicy": policy}})
+        click.echo(f"{kind.kind} {name} {done}")
+
+    run(chosen, change)

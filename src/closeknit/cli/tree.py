@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,43 +13,173 @@ from ..model.nearest import did_you_mean
 from ..report.census import Census
 from ..report.outline import default_level, outline, outline_json
 from ..report.svg import draw
-from .inputs import cluster_options, load
-from .output import OUTPUT, emit
+from .cluster import check_target
+from .inputs import file_options, load
+from .options import gates_of
+from .output import OUTPUT, emit, write
+from .target import follow, run, target_of, target_options
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..observe.known import Known
+    from .rooms import Room, Wanted
 
 
 @click.command()
-@cluster_options
+@file_options
 @click.option("--level", help="The lowest level to show; default: as low as fits on a screen.")
 @click.option("--resource", help="What the bars count; default: accelerators if there are any, else cpu.")
+@click.option("--flavor", help="Of a running cluster: only this ResourceFlavor.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the tree into this SVG file.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and draw it anew when something changes; Ctrl-C ends it.")
+@target_options
 @OUTPUT
-def command(level: str | None, resource: str | None, svg: str | None, output: str | None, **cluster: Any) -> None:
+def command(
+    level: str | None,
+    resource: str | None,
+    flavor: str | None,
+    svg: str | None,
+    watch: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    data: str | None,
+    output: str | None,
+    **cluster: Any,
+) -> None:
     """The data centre with free and used room per domain.
 
+    Of the running cluster: a tree for every ResourceFlavor with a topology, with what workloads were promised taken.
+    With --levels or --selector: the same nodes in another tree. With --nodes: of files.
+
     \b
+      closeknit tree
+      closeknit tree -w --level rack
       closeknit tree --nodes nodes.yaml
       closeknit tree --nodes nodes.yaml --level cloud.provider.com/topology-rack --resource cpu
       closeknit tree --nodes nodes.json --pods pods.json --svg cluster.svg
     """
-    loaded = load(**cluster)
-    census = Census.of(loaded.snapshot)
-    chosen = resource or census.main_resource()
-    if chosen not in census.resources:
-        raise _unknown("--resource", "resource", chosen, census.resources)
-    deepest = _level(level, loaded.topology.levels)
-    if svg:
-        picture = draw(census, chosen, deepest)
+    target = {"kubeconfig": kubeconfig, "context": context, "data": data}
+    view = View(level, resource, output)
+    if watch and (svg or output in ("json", "yaml") or cluster["nodes"]):
+        raise refuse("draws a running cluster on the terminal", "leave out --nodes, --svg and -o", what="--watch")
+    if cluster["nodes"]:
+        check_target(cluster["nodes"], {**target, "flavor": flavor}, "--nodes")
+        loaded = load(**cluster)
+        view.show([("", Census.of(loaded.snapshot))], [""], svg)
+        return
+    chosen = target_of(**target)
+    wanted = _wanted(flavor, cluster)
+    gates = gates_of(**cluster)
+
+    async def once(client: Client) -> None:
+        from ..model.settings import Settings
+        from .live import known
+        from .rooms import READ, Rooms, titles
+
+        found = Rooms(wanted).of(await known(client, READ, gates, Settings()))
+        view.show(_censuses(found), titles(found), svg)
+
+    async def again(client: Client) -> None:
+        from time import time
+
+        from ..model.settings import Settings
+        from ..observe.known import Known
+        from .live import Watching
+        from .rooms import READ, Rooms, titles
+
+        rooms = Rooms(wanted)
+
+        def picture(knows: Known) -> list[str]:
+            found = rooms.of(knows)
+            return [line for line, _ in view.pictures(_censuses(found), titles(found))]
+
+        await Watching(client, READ, Known(gates, Settings(), time), picture).run()
+
+    if watch:
+        follow(chosen, again)
+    else:
+        run(chosen, once)
+
+
+def _wanted(flavor: str | None, cluster: dict[str, Any]) -> Wanted:
+    from ..observe.levels import levels_from_text, read_topology
+    from .rooms import Wanted
+    from .selector import parse_selector
+
+    if cluster["pods"]:
+        raise refuse("goes with --nodes", "give the nodes too, or leave it out", what="--pods")
+    if cluster["topology"] and cluster["levels"]:
+        raise refuse("does not go with --topology", "give one of the two", what="--levels")
+    labels = parse_selector(cluster["selector"])
+    told = levels_from_text(cluster["levels"]) if cluster["levels"] else None
+    if cluster["topology"]:
+        told = read_topology(cluster["topology"])[0]
+    if flavor and (told or labels):
+        raise refuse("has its own levels and nodes", "leave out --levels, --topology and --selector", what="--flavor")
+    return Wanted(flavor or "", told, labels)
+
+
+def _censuses(found: Sequence[Room]) -> list[tuple[str, Census]]:
+    return [(room.flavor, Census.of(room.snapshot)) for room in found]
+
+
+Named = Sequence[tuple[str, Census]]
+
+
+class View:
+    """How trees are to be shown: down to a level, in one resource."""
+
+    def __init__(self, level: str | None, resource: str | None, output: str | None) -> None:
+        self.level, self.resource, self.output = level, resource, output
+
+    def show(self, censuses: Named, titles: Sequence[str], svg: str | None) -> None:
+        if svg:
+            self._draw(censuses, svg)
+        if self.output in ("json", "yaml"):
+            trees = [self._data(flavor, census) for flavor, census in censuses]
+            emit(trees[0] if len(trees) == 1 else trees, self.output)
+            return
+        pictures = list(self.pictures(censuses, titles))
+        write(line for line, is_hint in pictures if not is_hint)
+        for line, is_hint in pictures:
+            if is_hint:
+                click.echo(line, err=True)
+
+    def pictures(self, censuses: Named, titles: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        """Lines, each with whether it is only a hint."""
+        for number, ((_, census), title) in enumerate(zip(censuses, titles, strict=True)):
+            if title:
+                yield from [("", False)] if number else []
+                yield title, False
+            levels, deepest = census.tree.topology.levels, self._deepest(census)
+            shown = default_level(census) if deepest is None else deepest
+            lines = outline(census, shown, self._resource(census), wide=self.output == "wide")
+            yield from ((line, False) for line in lines)
+            if deepest is None and shown < len(levels) - 1:
+                yield f"--level {levels[shown + 1]} shows {len(census.nodes[shown + 1])} domains more", True
+
+    def _draw(self, censuses: Named, svg: str) -> None:
+        if len(censuses) > 1:
+            raise refuse("draws one tree", "choose one by --flavor", what="--svg")
+        (_, census), *_ = censuses
+        picture = draw(census, self._resource(census), self._deepest(census))
         Path(svg).write_text(picture, encoding="utf-8")
         click.echo(f"wrote {svg}", err=True)
-    shown = default_level(census) if deepest is None else deepest
-    if output in ("json", "yaml"):
-        emit(outline_json(census, loaded.topology.lowest if deepest is None else deepest), output)
-        return
-    for line in outline(census, shown, chosen, wide=output == "wide"):
-        click.echo(line)
-    if deepest is None and shown < loaded.topology.lowest:
-        below = loaded.topology.levels[shown + 1]
-        click.echo(f"--level {below} shows {len(census.nodes[shown + 1])} domains more", err=True)
+
+    def _data(self, flavor: str, census: Census) -> dict[str, Any]:
+        deepest = self._deepest(census)
+        self._resource(census)
+        tree = outline_json(census, census.tree.topology.lowest if deepest is None else deepest)
+        return {"flavor": flavor, **tree} if flavor else tree
+
+    def _resource(self, census: Census) -> str:
+        chosen = self.resource or census.main_resource()
+        if chosen not in census.resources:
+            raise _unknown("--resource", "resource", chosen, census.resources)
+        return chosen
+
+    def _deepest(self, census: Census) -> int | None:
+        return _level(self.level, census.tree.topology.levels)
 
 
 def _level(key: str | None, levels: tuple[str, ...]) -> int | None:

@@ -1,4 +1,4 @@
-"""`closeknit what-if`: what would happen if these jobs were submitted to a cluster that was written down."""
+"""`closeknit what-if`: what would happen if these jobs were submitted to a cluster that runs, or was written down."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ WAITS = 3
     help=f"""Who would be admitted, preempted or kept waiting if these jobs were submitted.
 
     JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads, each with a queue; without one, the cluster is played as
-    it is. They join, behind everybody else, the line of the cluster
-    that --cluster describes, and the scheduler runs until nothing changes: a preempted job stops at once and is back
-    in line, nothing that runs finishes, admission checks turn ready. Shown are, in order, who is admitted where, who
-    is preempted by whom and why, and who waits, for what, and what would help. Nothing is written anywhere.
+    it is. They join, behind everybody else, the line of the running cluster, or of the one that --cluster describes,
+    and the scheduler runs until nothing changes: a preempted job stops at once and is back in line, nothing that runs
+    finishes, admission checks turn ready. Shown are, in order, who is admitted where, who is preempted by whom and
+    why, and who waits, for what, and what would help. Nothing is written anywhere.
 
     Exit code 0 says that every given job is admitted, 3 that one waits.
+
+    \b
+      closeknit what-if train.yaml
 
     One line writes a cluster down; -o json is read faster, and folders of such files work as well. Add jobsets and
     other kinds of jobs that your cluster has.
@@ -53,7 +56,7 @@ WAITS = 3
 @click.option(
     "--now",
     metavar="RFC3339",
-    help="The time at which it happens, such as 2026-01-31T12:00:00Z; default: the newest time in the manifests.",
+    help="The time at which it happens, such as 2026-01-31T12:00:00Z; default: now, or the newest time in manifests.",
 )
 @OUTPUT
 def command(jobs: tuple[str, ...], output: str | None, checks: str, now: str | None, **cluster: Any) -> int:

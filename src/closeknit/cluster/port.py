@@ -92,10 +92,11 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Delete a pod, unless a PodDisruptionBudget forbids it."""
+    """Delete a pod, unless a PodDisruptionBudget forbids it. `grace` as of `Delete`."""
 
     namespace: str
     pod: str
+    grace: int | None = None
 
 
 Write = Create | Update | Patch | Delete | Bind | Evict

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..cluster.errors import Refused
+from ..cluster.kinds import Kind
 from ..cluster.port import Change, Raw, Write
 from ..model.gates import Gates as FeatureGates
 from ..model.settings import Settings
@@ -45,6 +46,8 @@ class Part(Protocol):
 
 
 class ControlPlane:
+    watches: tuple[Kind, ...] = ()
+
     def __init__(
         self,
         gates: FeatureGates,

@@ -44,7 +44,7 @@ class Jobs(Desk[Key]):
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
-            return [change.key]
+            return [change.key] if self.live.may_be_managed(change.object) else ()
         if change.kind in NAMED:
             refused, self._refused = self._refused, {}
             return refused

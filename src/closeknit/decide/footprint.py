@@ -48,11 +48,13 @@ class Footprints:
                 snapshot = self._snapshot(flavor)
                 _admit(snapshot, place, _leaves(snapshot, place), sign)
 
-    def inside(self, holding: Holding, flavor: str) -> Iterator[Leaves]:
+    def inside(self, holding: Holding, flavor: str) -> list[Leaves]:
         """What of a holding shows in a flavor, place by place."""
-        for at, place in enumerate(holding.places):
-            if flavor == place.flavor or flavor in self._shown_in(place):
-                yield self._of_holding(holding, at, flavor)[1]
+        return [
+            self._of_holding(holding, at, flavor)[1]
+            for at, place in enumerate(holding.places)
+            if flavor == place.flavor or flavor in self._shown_in(place)
+        ]
 
     def _shown_in(self, place: Usage) -> tuple[str, ...]:
         if place.flavor in self._shared and place.assignment.by_host:

@@ -201,6 +201,7 @@ class Room:
         self.flavor = flavors.pop() if len(flavors) == 1 else ""
         self.request, self.policy = Request.of(one.pod_set for one in wanted), Policy(world.gates)
         self._passing: BoolArray | None = None
+        self._concerns: dict[Holding, bool] = {}
 
     def __call__(self) -> bool:
         if not self.wanted:
@@ -211,6 +212,12 @@ class Room:
         return has_room(snapshot, self.request, self.policy)
 
     def concerns(self, holding: Holding) -> bool:
+        known = self._concerns.get(holding)
+        if known is None:
+            known = self._concerns[holding] = self._may_use_room_of(holding)
+        return known
+
+    def _may_use_room_of(self, holding: Holding) -> bool:
         snapshot = self.world.snapshot(self.flavor)
         if snapshot is None:
             return bool(self.wanted)

@@ -375,13 +375,13 @@ class World:
                 mirror.snapshot.charge_draining(sign)
         self._footprints.charge(holding, sign)
 
-    def leaves_in(self, holding: Holding, flavor: str) -> Iterator[Leaves]:
+    def leaves_in(self, holding: Holding, flavor: str) -> list[Leaves]:
         """What of a holding shows in a flavor that has a topology."""
-        if holding is self.leaving:
-            snapshot = self.mirrors[flavor].snapshot
-            leaves = snapshot.draining_leaves()
-            yield leaves, snapshot.leaving[snapshot.index[PODS], leaves]
-        yield from self._footprints.inside(holding, flavor)
+        if holding is not self.leaving:
+            return self._footprints.inside(holding, flavor)
+        snapshot = self.mirrors[flavor].snapshot
+        leaves = snapshot.draining_leaves()
+        return [(leaves, snapshot.leaving[snapshot.index[PODS], leaves])]
 
 
 def _leaving() -> Holding:

@@ -40,7 +40,8 @@ def _fit_few(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray
     if not is_known or not len(rows):
         return np.zeros(capacity.shape[1], dtype=np.int64)
     scarcest: IntArray = np.minimum.reduce(capacity[rows] // amounts[:, None])
-    return np.clip(scarcest, 0, MOST, out=scarcest)
+    np.maximum(scarcest, 0, out=scarcest)
+    return np.minimum(scarcest, MOST, out=scarcest)
 
 
 def by_resources(snapshot: Snapshot, _rows: IntArray, capacity: IntArray, charge: Charge) -> IntArray:

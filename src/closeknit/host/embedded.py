@@ -35,7 +35,7 @@ LAST = (kinds.WORKLOAD, kinds.POD)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`seed` None: ids and run times are drawn anew each time."""
+    """`seed` None: ids are drawn anew each time."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
@@ -60,20 +60,17 @@ class EmbeddedCluster:
         self.now = now
         self.store = Store(now, ids, rules, log)
         self.control_plane = ControlPlane(options.gates, options.settings, now, options.managed, keep)
-        around = stand_in.standins(options.pace, Random(options.seed))
-        self.participants: list[Participant] = [self.control_plane, *(Worker(self.store, one) for one in around)]
-        self.loop = Loop(self.store, self.participants)
+        around = stand_in.standins(options.pace, Random(options.seed or 0))
+        self.loop = Loop(self.store, [self.control_plane, *(Worker(self.store, one) for one in around)])
 
     def add(self, one: Participant) -> None:
         """Somebody else who takes part, as the last of all; before `begin`."""
-        self.participants.append(one)
-        self.loop.participants.append(one)
+        self.loop.add(one)
 
     def begin(self) -> None:
         """Show everybody what is there, and make what every cluster has."""
         for change in self._all():
-            for one in self.participants:
-                one.see(change)
+            self.loop.tell(change)
         self.loop.seen = self.store.version
         for name in NAMESPACES:
             if self.store.find(kinds.NAMESPACE, "", name) is None:

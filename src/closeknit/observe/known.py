@@ -59,8 +59,8 @@ class Known:
         self.pods = PodIndex()
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads that have a place on a host."""
-        self._placed: dict[str, str] = {}
-        """Pods that were placed by topology and run, with the workload of each."""
+        self._placed: set[str] = set()
+        """Pods that were placed by topology and run."""
         self.tally = Tally("ReclaimablePods" in gates)
         self.wakes: dict[tuple[Event, str], None] = {}
         self._readers: dict[Kind, Callable[[Change], None]] = {
@@ -194,14 +194,16 @@ class Known:
         """Placed by topology: it counts through its workload, and on its own once that holds its place no more."""
         raw = change.object
         node, phase = raw["spec"].get("nodeName"), (raw.get("status") or {}).get("phase")
-        pod = self.pods.all.get(key)
-        if pod is not None and change.type != "DELETED" and node and phase not in ("Succeeded", "Failed"):
-            owner = self._placed[key] = f"{pod.namespace}/{pod.workload}"
+        if change.type != "DELETED" and node and phase not in ("Succeeded", "Failed"):
+            pod = self.pods.all.get(key) or pod_wire.pod(raw)
+            owner = f"{pod.namespace}/{pod.workload}"
+            self._placed.add(key)
             self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, self._requests(raw), pod.deleting))
         elif key in self._placed:
+            self._placed.discard(key)
+            drained = key in self.world.placed.draining
             self.world.drop_placed_pod(key)
-            workload = self.workloads.get(self._placed.pop(key))
-            if workload is None or workload.finished or workload.evicted or not workload.reserved:
+            if drained:
                 self._wake(Event.OTHER_POD_GONE)
 
     def _requests(self, raw: Raw) -> dict[str, int]:

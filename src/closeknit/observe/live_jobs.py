@@ -28,6 +28,7 @@ from .known import Known
 from .workloads import DEFAULT, priority_of
 
 MOST_ANCESTORS = 10
+REMEMBERED = 50_000
 DEPLOYMENT = "deployment"
 OWN_NAMESPACES = frozenset({"kube-system", "kueue-system", "closeknit-system"})
 
@@ -67,15 +68,20 @@ class LiveJobs:
         default_factory=lambda: {BY_NAME[name]: one for name, one in LIVE.items() if name in BY_NAME}
     )
 
+    _compared: dict[str, tuple[tuple[object, ...], tuple[bool, bool], bool]] = field(default_factory=dict)
+
     def is_managed(self, raw: Raw) -> bool:
         meta = raw["metadata"]
         if meta.get("namespace", "") in self.managed.not_in:
             return False
-        labels = meta.get("labels") or {}
         if raw["kind"] == "Pod" and (Known.group_of(raw) or _is_of_set(meta.get("annotations") or {})):
             return False
-        named = keys.QUEUE in labels or keys.PREBUILT in labels or self.managed.without_queue
-        return named and not self.has_managed_ancestor(raw)
+        return self.may_be_managed(raw) and not self.has_managed_ancestor(raw)
+
+    def may_be_managed(self, raw: Raw) -> bool:
+        """Whether it says so itself; what stands above it may say otherwise."""
+        labels = raw["metadata"].get("labels") or {}
+        return keys.QUEUE in labels or keys.PREBUILT in labels or self.managed.without_queue
 
     def has_managed_ancestor(self, raw: Raw) -> bool:
         """Whether something above it is a job of ours: then it runs on that one's account."""
@@ -129,11 +135,25 @@ class LiveJobs:
         return None if wanted is None or kind is None else self.known.find(Key(kind, wanted.namespace, wanted.name))
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
+        """Worked out again only if something of it has changed: most changes are to the status of either."""
         stored = self.known.raw_workload(workload.key)
         if stored is None:
             return False
+        admission = (stored.get("status") or {}).get("admission")
+        compared = (raw["spec"], raw["metadata"].get("labels"), stored["spec"], admission, source)
+        seen = self._compared.get(workload.uid)
+        if (
+            seen is not None
+            and seen[1] == (workload.reserved, workload.admitted)
+            and all(one is other for one, other in zip(seen[0], compared, strict=True))
+        ):
+            return seen[2]
         infos = self.infos(workload) if workload.reserved else None
-        return is_same(raw, integration, stored, None if isinstance(infos, Conflict) else infos, source)
+        same = is_same(raw, integration, stored, None if isinstance(infos, Conflict) else infos, source)
+        if len(self._compared) > REMEMBERED:
+            self._compared.clear()
+        self._compared[workload.uid] = (compared, (workload.reserved, workload.admitted), same)
+        return same
 
     def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
         return infos_of(self.known, workload)

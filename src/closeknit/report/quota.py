@@ -95,10 +95,21 @@ class Ledger:
             local_queues.setdefault(local.cluster_queue, []).append(local)
         return cls(scheduler, Headcount.of(scheduler, workloads), local_queues)
 
-    @property
-    def roots(self) -> list[QuotaNode]:
-        """Cohorts first, each kind by name."""
-        return sorted(self.scheduler.world.tree.roots(), key=_order)
+    def tops(self, name: str = "") -> list[QuotaNode]:
+        """What the tree begins with: its roots, or the one that is named. Cohorts first, each kind by name."""
+        roots = sorted(self.scheduler.world.tree.roots(), key=_order)
+        return [one for root in roots for one in _within(root) if one.name == name] if name else roots
+
+
+def names(ledger: Ledger) -> list[str]:
+    """Of all cohorts and queues."""
+    return [one.name for root in ledger.tops() for one in _within(root)]
+
+
+def _within(node: QuotaNode) -> Iterator[QuotaNode]:
+    yield node
+    for child in node.children:
+        yield from _within(child)
 
 
 def amounts(node: QuotaNode) -> dict[FlavorResource, Amounts]:
@@ -120,14 +131,14 @@ def _order(node: QuotaNode) -> tuple[bool, str]:
 # For people
 
 
-def tree(ledger: Ledger, wide: bool = False) -> Iterator[str]:
-    """The whole tree, line by line."""
-    rows = [row for root in ledger.roots for row in _node(ledger, root, "", "", wide)]
-    width = max((len(left) for left, _ in rows), default=0)
+def tree(ledger: Ledger, wide: bool = False, name: str = "") -> Iterator[str]:
+    """The whole tree, or what is below a name, line by line."""
+    rows = [row for top in ledger.tops(name) for row in _node(ledger, top, "", "", wide)]
+    width = max((len(left) for left, right in rows if right), default=0)
     for left, right in rows:
         yield f"{left:<{width}}  {right}".rstrip() if right else left
     lost = ledger.count.pending[""]
-    if lost:
+    if lost and not name:
         yield f"{lost} workload{'' if lost == 1 else 's'} in no LocalQueue that exists"
 
 
@@ -208,10 +219,10 @@ def _local_queues(ledger: Ledger, queue: str, indent: str) -> Iterator[Row]:
 # For machines
 
 
-def as_data(ledger: Ledger) -> dict[str, Any]:
+def as_data(ledger: Ledger, name: str = "") -> dict[str, Any]:
     return {
-        "cohorts": [_data(ledger, node) for node in ledger.roots if not node.is_queue],
-        "clusterQueues": [_data(ledger, node) for node in ledger.roots if node.is_queue],
+        "cohorts": [_data(ledger, node) for node in ledger.tops(name) if not node.is_queue],
+        "clusterQueues": [_data(ledger, node) for node in ledger.tops(name) if node.is_queue],
     }
 
 

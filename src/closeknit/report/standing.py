@@ -138,7 +138,9 @@ def _place_lines(found: Place, wide: bool) -> Iterator[str]:
             yield f"  why there: without it, for {asked.count} pods of {asked.name}"
             yield from (f"    {line}" for line in level_lines(views, asked.count))
     if found.stays:
-        yield "  asked again now, it would get the same place: the tightest that holds it"
+        tightest = all(asked.constraint is not None and asked.constraint.required for asked, _ in found.levels)
+        why = ": of the domains that hold it, the tightest is taken" if tightest else ""
+        yield f"  asked again now, it would get the same place{why}"
     else:
         yield f"  asked again now, it would go to {found.elsewhere}; the cluster has changed since"
 

@@ -17,7 +17,7 @@ NOW, LATER = 1_767_225_600.0, 1_767_225_605.0
 TIME, LATER_TIME = "2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z"
 
 CONTAINER = {"name": "c", "image": "nginx", "imagePullPolicy": "Always", "resources": {}}
-CONTAINER_FIELDS = {".": {}, "f:image": {}, "f:imagePullPolicy": {}, "f:name": {}, "f:resources": {}}
+CONTAINER_FIELDS: Raw = {".": {}, "f:image": {}, "f:imagePullPolicy": {}, "f:name": {}, "f:resources": {}}
 
 
 def raw(kind: Kind, meta: Raw | None = None, **parts: Any) -> Raw:
@@ -323,7 +323,10 @@ def test_nonsense_about_owners_is_passed_over(given: Any) -> None:
 
 def test_entries_of_another_version_go() -> None:
     old = made(CONFIG_MAP, config(a="1"))
-    meta = {**old["metadata"], "managedFields": [entry("x", {"f:data": {}}, apiVersion="v9"), entry("y", {"f:data": {}})]}
+    meta = {
+        **old["metadata"],
+        "managedFields": [entry("x", {"f:data": {}}, apiVersion="v9"), entry("y", {"f:data": {}})],
+    }
     assert owned(changed(old, metadata=meta)) == {"y Update": {"f:data": {}}}
 
 

@@ -69,9 +69,7 @@ def test_an_apply_leaves_the_owners_that_a_real_server_lists(case: Raw) -> None:
 @pytest.mark.parametrize("case", [case for case in APPLIES if "subresource" not in case], ids=named)
 def test_an_apply_leaves_the_object_that_a_real_server_keeps(case: Raw) -> None:
     kind = KINDS[case["kind"]]
-    new = ownership.applied(
-        kind, full(kind, case["old"]), case["body"], case["manager"], "force" in case, NOW, ""
-    )
+    new = ownership.applied(kind, full(kind, case["old"]), case["body"], case["manager"], "force" in case, NOW, "")
     assert content(prune(kind, new)[0]) == content(after(kind, case))
 
 

@@ -19,7 +19,10 @@ STEPS_AT = {"list": ["x", "y"], "map": {"k": 1, "a/b": 2, "m~n": 3}}
 
 def test_a_merge_patch_removes_what_is_null_and_replaces_lists() -> None:
     old = {"a": {"b": 1, "c": [1, 2]}, "d": 4}
-    assert merged(old, {"a": {"b": None, "c": [3], "e": {"f": None, "g": 1}}}) == {"a": {"c": [3], "e": {"g": 1}}, "d": 4}
+    assert merged(old, {"a": {"b": None, "c": [3], "e": {"f": None, "g": 1}}}) == {
+        "a": {"c": [3], "e": {"g": 1}},
+        "d": 4,
+    }
     assert old == {"a": {"b": 1, "c": [1, 2]}, "d": 4}
 
 
@@ -30,7 +33,10 @@ def test_a_merge_patch_of_something_else_with_an_object_starts_anew() -> None:
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
-        ({"op": "add", "path": "/map/z", "value": 9}, {"list": ["x", "y"], "map": {"k": 1, "a/b": 2, "m~n": 3, "z": 9}}),
+        (
+            {"op": "add", "path": "/map/z", "value": 9},
+            {"list": ["x", "y"], "map": {"k": 1, "a/b": 2, "m~n": 3, "z": 9}},
+        ),
         ({"op": "add", "path": "/list/-", "value": "z"}, {**STEPS_AT, "list": ["x", "y", "z"]}),
         ({"op": "add", "path": "/list/0", "value": "z"}, {**STEPS_AT, "list": ["z", "x", "y"]}),
         ({"op": "add", "path": "/list/2", "value": "z"}, {**STEPS_AT, "list": ["x", "y", "z"]}),

@@ -205,6 +205,7 @@ def test_unknown_fields_of_the_pod_template_of_a_workload_stay() -> None:
 
 
 def test_values_of_the_wrong_type_pass_through_pruning() -> None:
+    wrong: Raw
     for wrong in ({"spec": 5}, {"spec": {"containers": "no"}}, {"spec": {"containers": [5]}}, {"metadata": []}):
         assert prune(POD, wrong) == (wrong, [])
 
@@ -290,7 +291,11 @@ def test_every_wrong_value_of_a_custom_kind_is_named() -> None:
 
 
 def test_items_of_a_custom_kind_with_the_same_key_are_duplicates() -> None:
-    flavors = [{"name": "a", "resources": []}, {"name": "b", "resources": []}, {"name": "a", "resources": [{"name": 1}]}]
+    flavors = [
+        {"name": "a", "resources": []},
+        {"name": "b", "resources": []},
+        {"name": "a", "resources": [{"name": 1}]},
+    ]
     causes = check_types(CLUSTER_QUEUE, queue(resourceGroups=[{"coveredResources": ["cpu"], "flavors": flavors}]))
     assert ("spec.resourceGroups[0].flavors[2]", 'Duplicate value: {"name":"a"}', "FieldValueDuplicate") in causes
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import pytest
@@ -179,6 +180,29 @@ def test_the_space_of_deleted_objects_is_given_back_while_running(tmp_path: Path
     pages = looking.execute("PRAGMA page_count").fetchone()[0]
     looking.close()
     assert pages * 8192 < 2_000_000
+
+
+def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
+    store, _ = begun(tmp_path / "state")
+    store.commit()
+    assert {S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_folder_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        SqliteLog(tmp_path / "nowhere" / "state")
+
+
+def test_a_change_of_an_object_that_was_there_before_the_log_is_kept(tmp_path: Path) -> None:
+    store = Store(lambda: 1.0, RandomIds(1))
+    store.create(NAMESPACE, {"metadata": {"name": "default"}})
+    config_map(store, "a")
+    store.log = log = SqliteLog(tmp_path / "state")
+    store.patch(Key(CONFIG_MAP, "default", "a"), {"data": {"k": "v"}})
+    store.commit()
+    log.close()
+    again, _ = opened(tmp_path / "state")
+    assert again.get(CONFIG_MAP, "default", "a")["data"] == {"k": "v"}
 
 
 @pytest.mark.parametrize("content", [b"This is no database, but a letter to a friend." * 100, b"\x00" * 5000])

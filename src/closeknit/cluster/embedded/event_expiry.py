@@ -26,6 +26,8 @@ _SWEEP = ("sweep",)
 class EventExpiry:
     """A stand-in with one key: all events."""
 
+    watches = (EVENT,)
+
     def __init__(self, lifetime: float = LIFETIME, most: int = MOST) -> None:
         self.lifetime, self.most = lifetime, most
         self._last: dict[Key, tuple[float, int]] = {}

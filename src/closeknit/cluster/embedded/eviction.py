@@ -24,7 +24,7 @@ SOON = 10
 """Seconds after which it is worth trying again, if the budget was just made."""
 
 
-def evict(store: Store, namespace: str, pod: str, options: Options) -> Raw:
+def evict(store: Store, namespace: str, pod: str, options: Options, grace: int | None = None) -> Raw:
     """The pod as it is then; raises TooManyRequests if a budget forbids it."""
     found = store.get(POD, namespace, pod)
     if not _may_always_go(found):
@@ -35,12 +35,18 @@ def evict(store: Store, namespace: str, pod: str, options: Options) -> Raw:
         for budget in budgets:
             if not _lets_unready_go(budget, found):
                 _take(store, budget, pod, options)
+    if not _is_over(found):
         _mark(store, found, options)
-    return store.delete(Key(POD, namespace, pod), found["metadata"]["uid"], options=options)
+    return store.delete(Key(POD, namespace, pod), found["metadata"]["uid"], grace=grace, options=options)
 
 
 def _may_always_go(pod: Raw) -> bool:
-    return "deletionTimestamp" in pod["metadata"] or (pod.get("status") or {}).get("phase") != "Running"
+    return _is_over(pod) or pod["status"].get("phase") == "Pending"
+
+
+def _is_over(pod: Raw) -> bool:
+    status = pod.get("status") or {}
+    return "deletionTimestamp" in pod["metadata"] or status.get("phase") in (None, "Succeeded", "Failed")
 
 
 def _lets_unready_go(budget: Raw, pod: Raw) -> bool:

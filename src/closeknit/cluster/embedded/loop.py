@@ -7,14 +7,18 @@ something to do now, or later. Order is fixed, so the same beginning gives the s
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
+from math import inf
 from typing import NamedTuple, Protocol
 
 from ..errors import Refused
+from ..kinds import Kind
 from ..port import Change, Raw, Write
 from ..worklist import Worklist
-from .store import HISTORY, Store
+from .store import Store
+
+BEHIND = 10_000
+"""So many changes are passed on even within a step: the store does not remember them for ever."""
 
 
 class Later(NamedTuple):
@@ -27,7 +31,10 @@ Step = Write | Later
 
 
 class Participant(Protocol):
-    """Somebody who watches the cluster and writes to it."""
+    """Somebody who watches the cluster and writes to it. `watches` names the kinds that it is told of; () is all."""
+
+    @property
+    def watches(self) -> tuple[Kind, ...]: ...
 
     def see(self, change: Change) -> None: ...
 
@@ -42,7 +49,10 @@ class Participant(Protocol):
 
 
 class Standin(Protocol):
-    """One controller of the real cluster, as a function of the store."""
+    """One controller of the real cluster, as a function of the store. `watches` as for a participant."""
+
+    @property
+    def watches(self) -> tuple[Kind, ...]: ...
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         """What has to be looked at after this change."""
@@ -55,7 +65,7 @@ class Worker:
     """Makes a participant of a stand-in, one key at a time."""
 
     def __init__(self, store: Store, standin: Standin) -> None:
-        self.store, self.standin = store, standin
+        self.store, self.standin, self.watches = store, standin, standin.watches
         self._list: Worklist[Hashable] = Worklist()
         self._key: Hashable = None
 
@@ -86,38 +96,63 @@ class Worker:
 
 
 class Loop:
-    """Runs all participants in turn."""
+    """Runs all participants in turn. When each is next due is asked again only after it was told or did something."""
 
     def __init__(self, store: Store, participants: Iterable[Participant]) -> None:
         self.store = store
-        self.participants = list(participants)
+        self.participants: list[Participant] = []
         self.seen = store.version
         self.steps = 0
+        self._at: list[float] = []
+        self._told: dict[Kind, list[int]] = {}
+        for one in participants:
+            self.add(one)
+
+    def add(self, one: Participant) -> None:
+        """Somebody else who takes part, as the last of all."""
+        self.participants.append(one)
+        self._at.append(0.0)
+        self._told.clear()
 
     def run(self, now: float, most: int | None = None) -> float | None:
         """Until nobody has anything to do at this time, or so many steps were taken; then says when there is."""
         taken = 0
         while most is None or taken < most:
             self.pass_on()
-            due = [one for one in self.participants if (at := one.due()) is not None and at <= now]
+            due = [place for place, at in enumerate(self._at) if at <= now]
             if not due:
-                return min((at for one in self.participants if (at := one.due()) is not None), default=None)
-            for one in due:
-                self._step(one, now)
+                soonest = min(self._at, default=inf)
+                return None if soonest == inf else soonest
+            for place in due:
+                self._step(place, now)
                 taken += 1
         return now
 
     def pass_on(self) -> None:
-        """Tell everybody what happened since."""
+        """Tell everybody whom it concerns what happened since."""
         if self.store.version == self.seen:
             return
-        changes = deque(self.store.changes(self.seen))
+        changes = self.store.changes(self.seen)
         self.seen = self.store.version
         for change in changes:
-            for one in self.participants:
-                one.see(change)
+            self.tell(change)
 
-    def _step(self, one: Participant, now: float) -> None:
+    def tell(self, change: Change) -> None:
+        places = self._told.get(change.kind)
+        if places is None:
+            places = self._told[change.kind] = [
+                place for place, one in enumerate(self.participants) if not one.watches or change.kind in one.watches
+            ]
+        for place in places:
+            self.participants[place].see(change)
+            self._at[place] = 0.0
+
+    def _step(self, place: int, now: float) -> None:
+        one = self.participants[place]
+        at = one.due()
+        if at is None or at > now:
+            self._at[place] = inf if at is None else at
+            return
         self.steps += 1
         for write in one.step(now):
             try:
@@ -125,5 +160,5 @@ class Loop:
             except Refused as refused:
                 result = refused
             one.done(write, result, now)
-            if self.store.version - self.seen > HISTORY // 2:
+            if self.store.version - self.seen > BEHIND:
                 self.pass_on()

@@ -19,6 +19,7 @@ from .fieldsets import Changes, Fields, FieldsError, compare, minus, said, union
 from .holders import Holder, capped, given_entries, held_by, refuse_conflicts, taken, with_entries
 from .last_applied import noted, without_forgiven
 from .merging import merged, without_dropped, without_nulls
+from .schema import prune
 
 BEFORE = "before-first-apply"
 """Owns what was there when nobody kept track and the first apply comes."""
@@ -34,7 +35,10 @@ _NAMED: Fields = {"f:metadata": {"f:name": {}}}
 """What every apply says, though nobody is listed as its owner."""
 _NEVER = frozenset({"apiVersion", "kind"})
 _FILLED_IN: dict[Kind, tuple[tuple[str, ...], ...]] = {
-    POD: (("spec", "tolerations"), ("spec", "priority"), ("spec", "preemptionPolicy"), ("spec", "serviceAccountName")),
+    POD: tuple(
+        ("spec", name)
+        for name in ("tolerations", "priority", "preemptionPolicy", "serviceAccountName", "serviceAccount")
+    ),
     NODE: (("spec", "taints"),),
     NAMESPACE: (("spec", "finalizers"),),
     JOB: (("metadata", "labels"), ("spec", "selector"), ("spec", "template", "metadata", "labels")),
@@ -83,6 +87,7 @@ def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
     except FieldsError as error:
         raise _unreadable(kind, body, error) from error
     owner = Holder(manager, "Apply", kind.api_version, "")
+    new = _settled(kind, new)
     return with_entries(new, [owner.entry(fields, timestamps.stamp(now))] if fields is not None else [])
 
 
@@ -119,8 +124,13 @@ def _applied(kind: Kind, schema: Schema, old: Raw, body: Raw, owner: Holder, for
     if fields is not None:
         last = mine.get("time") if mine is not None else None
         others.append(owner.entry(fields, stamp if touched is not None or removed is not None else last))
-    new = noted(new, body, owner.manager)
+    new = noted(_settled(kind, new) if new is not old else old, body, owner.manager)
     return with_entries(new, others) if others else {**new, "metadata": {**new["metadata"], "managedFields": []}}
+
+
+def _settled(kind: Kind, new: Raw) -> Raw:
+    """What a manager claims may be empty; then it is owned, but not there."""
+    return prune(kind, new)[0] if kind.is_built_in else new
 
 
 def _unreadable(kind: Kind, body: Raw, error: FieldsError) -> BadRequest:
@@ -165,8 +175,10 @@ def _seen(kind: Kind, tree: Raw, subresource: str) -> Raw:
 
 def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
     """What an apply may say."""
-    meta = body.get("metadata")
-    if isinstance(meta, dict) and meta.get("managedFields"):
+    meta = body.get("metadata") or {}
+    if not isinstance(meta, dict):
+        raise BadRequest("metadata has to be an object")
+    if meta.get("managedFields"):
         raise BadRequest("metadata.managedFields must be nil")
     told = _seen(kind, body, subresource)
     if not told.get("metadata"):
@@ -175,7 +187,12 @@ def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
 
 
 def _changes(kind: Kind, schema: Schema, old: Raw, new: Raw, subresource: str) -> Changes:
+    """What a write touched and removed. A part that every object of the kind has, such as a status, does not appear."""
     before, after = _seen(kind, old, subresource), _seen(kind, new, subresource)
+    for part, blank in blank_of(kind).items():
+        if isinstance(blank, dict) and not _is_hidden(kind, part, subresource):
+            before.setdefault(part, {})
+            after.setdefault(part, {})
     return compare(schema, before, after) if before != after else (None, None)
 
 

@@ -44,7 +44,10 @@ CREATE TABLE decisions (number INTEGER PRIMARY KEY, body BLOB);
 INSERT INTO meta VALUES ('version', 1);
 """
 _MAKE = "INSERT OR REPLACE INTO objects (kind, namespace, name, body) VALUES (?, ?, ?, ?)"
-_KEEP = "UPDATE objects SET body = ?4 WHERE kind = ?1 AND namespace = ?2 AND name = ?3"
+_KEEP = (
+    "INSERT INTO objects (kind, namespace, name, body) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (kind, namespace, name) DO UPDATE SET body = excluded.body"
+)
 _DROP = "DELETE FROM objects WHERE kind = ? AND namespace = ? AND name = ?"
 
 _MIGRATIONS: dict[int, str] = {}
@@ -77,10 +80,11 @@ class SqliteLog:
         self._pending: dict[Key, _Pending] = {}
         self._decisions: list[Decision] = []
         try:
+            path.touch(0o600)
             self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._open(fsync)
             self._last = self._one("SELECT COALESCE(MAX(number), 0) FROM decisions")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._unreadable(error) from error
 
     def _open(self, fsync: bool) -> None:
@@ -151,7 +155,8 @@ class SqliteLog:
             raise NotKeptError(f"{self.path}: changes cannot be written: {error}") from error
         self._pending.clear()
         self._decisions.clear()
-        self._give_back(STEP)
+        with suppress(sqlite3.Error):
+            self._give_back()
 
     def _write_objects(self, version: int) -> None:
         made: list[tuple[Any, ...]] = []
@@ -167,11 +172,12 @@ class SqliteLog:
                 self._file.executemany(statement, rows)
         self._file.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
 
-    def _give_back(self, most: int) -> None:
+    def _give_back(self) -> None:
+        """Make the file smaller by free pages that nobody will need soon."""
         free = self._one("PRAGMA freelist_count")
         if free > SPARE_PAGES:
             used = self._one("PRAGMA page_count") - free
-            beyond = min(most, free - SPARE_PAGES - used // 8)
+            beyond = min(STEP, free - SPARE_PAGES - used // 8)
             if beyond > 0:
                 self._file.executescript(f"PRAGMA incremental_vacuum({beyond})")  # execute() takes one page only
 

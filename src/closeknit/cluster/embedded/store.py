@@ -42,6 +42,8 @@ HISTORY = 20_000
 
 NAME_TAIL, NAME_LENGTH = 5, 63
 """A generated name is no longer than this, and ends with as many random characters."""
+LONGEST_GRACE = 1 << 31
+"""In seconds: what is longer would end after the last year that a time can be written for."""
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 KEEPING = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 ENDED = ("Succeeded", "Failed")
@@ -157,7 +159,7 @@ class Store:
             case Bind():
                 return self.bind(write.namespace, write.pod, write.node, write.uid, options)
             case Evict():
-                return eviction.evict(self, write.namespace, write.pod, options)
+                return eviction.evict(self, write.namespace, write.pod, options, write.grace)
 
     def create(self, kind: Kind, body: Raw, options: Options = PLAIN, by_apply: bool = False) -> Raw:
         meta = dict(body.get("metadata") or {})
@@ -200,7 +202,8 @@ class Store:
             raise NotFound(f'namespaces "{namespace}" not found', kind="namespaces", name=namespace)
         if "deletionTimestamp" in home["metadata"] and kind is not EVENT:
             text = f"{kind.resource} {meta['name']!r} is forbidden: namespace {namespace} is being terminated"
-            raise Forbidden(text, group=kind.group, kind=kind.plural, name=meta["name"])
+            cause = Cause("metadata.namespace", f"namespace {namespace} is being terminated", "NamespaceTerminating")
+            raise Forbidden(text, group=kind.group, kind=kind.plural, name=meta["name"], causes=[cause])
         return namespace
 
     def update(self, kind: Kind, body: Raw, subresource: str = "", options: Options = PLAIN) -> Raw:
@@ -472,7 +475,7 @@ def _grace(kind: Kind, raw: Raw, asked: int | None) -> int:
     if (raw.get("status") or {}).get("phase") in ENDED:
         return 0
     period = asked if asked is not None else raw["spec"].get("terminationGracePeriodSeconds", 30)
-    return max(0, period)
+    return max(0, min(period, LONGEST_GRACE))
 
 
 def _same_but_times(old: Raw, new: Raw) -> bool:

@@ -18,15 +18,15 @@ _BY_CODE = {one.code: one for one in reversed(_CLASSES)}
 """Of two with the same code the more general one, which comes first."""
 
 
-def refusal(code: int, body: bytes, retry_after: str = "") -> Refused:
-    """What was answered instead of success."""
+def refusal(code: int, body: bytes, retry_after: str = "", where: str = "") -> Refused:
+    """What was answered instead of success; `where` is the path that was asked for."""
     try:
         status = msgspec.json.decode(body)
     except msgspec.DecodeError:
         status = None
     if not isinstance(status, dict) or status.get("kind") != "Status":
-        text = body[:500].decode("utf-8", "replace").strip()
-        status = {"message": text or f"the server answered {code} and nothing else", "code": code}
+        text = body[:500].decode("utf-8", "replace").strip() or f"the server answered {code} and nothing else"
+        status = {"message": f"{where}: {text}" if where else text, "code": code}
     return refusal_of(status, code, retry_after)
 
 

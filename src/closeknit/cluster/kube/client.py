@@ -242,7 +242,8 @@ class Client:
                 for warning in response.headers.getall("Warning", []):
                     self.warn(_warning(warning))
                 if response.status >= 300:
-                    raise refusal(response.status, await response.read(), response.headers.get("Retry-After", ""))
+                    later = response.headers.get("Retry-After", "")
+                    raise refusal(response.status, await response.read(), later, where)
                 yield response
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise Unreachable(self.config.server, _why(error)) from error

@@ -10,6 +10,15 @@ import pytest
 from closeknit.cluster.embedded.rules import HostRules
 from cluster.embedded.rest.running import Running
 from contract.client import Api
+from servers.build import cache
+from servers.versions import SERVERS
+
+KUBECTL = cache() / SERVERS["kubectl"].file
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not KUBECTL.exists():
+        terminalreporter.write_line(f"SKIPPED, LOUDLY: the tour with kubectl, for there is no {KUBECTL}")
 
 
 @pytest.fixture(scope="module")

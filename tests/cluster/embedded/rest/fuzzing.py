@@ -89,7 +89,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "RayCluster": {"spec": {"headGroupSpec": {"rayStartParams": {}, "template": TEMPLATE}}},
 }
 ODD: list[Any] = [
-    *(None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**40, 0.5, -0.0, 1e308, 1e-320),
+    *(None, True, False, 0, -1, 1, 2**31, 2**62, 2**63, -(2**63) - 1, 10**40, 0.5, -0.0, 1e308, 1e-320),
     *("", "x", "0", "-1", "1Gi", "99999999999999999999", "é", "😀", "\u0000", "\u202e", "a" * 300, "../..", "{{", "%s"),
     *("2026-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "All", "Never", "kube-system"),
     *([], {}, [None], [[]], [{}], {"": None}, {"a": {"b": {}}}, [1, "a", None], {"$patch": "delete"}, {"name": "c"}),

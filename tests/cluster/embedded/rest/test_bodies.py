@@ -13,6 +13,7 @@ from closeknit.cluster.embedded.rest.bodies import (
     YAML,
     media_type,
     object_of,
+    refuse_protobuf,
     repeated,
     tree,
 )
@@ -76,9 +77,12 @@ def test_nesting_within_reason_is_read() -> None:
     assert tree(b'{"a":' * 100 + b"[" * 20 + b"]" * 20 + b"}" * 100, JSON)
 
 
-def test_protobuf_is_refused_with_a_remedy() -> None:
+def test_protobuf_is_refused_with_a_remedy_where_there_is_one() -> None:
     with pytest.raises(UnsupportedMediaType, match=r"--dry-run=client -o yaml \| kubectl create -f -"):
+        refuse_protobuf(PROTOBUF, is_create=True)
+    with pytest.raises(UnsupportedMediaType, match=r"protobuf is not read here$"):
         tree(b"k8s\x00", PROTOBUF)
+    refuse_protobuf(JSON)
 
 
 def test_other_media_types_are_refused() -> None:

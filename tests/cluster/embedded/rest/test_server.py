@@ -266,11 +266,12 @@ def test_a_dry_run_is_answered_but_nothing_changes(running: Running, api: Api) -
     assert api.get(f"{MAPS}/dry").body["data"] == {"k": "v"}
 
 
-def test_protobuf_gets_a_remedy_wherever_it_is_sent(api: Api) -> None:
-    for path in (MAPS, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"):
+def test_protobuf_is_refused_wherever_it_is_sent(api: Api) -> None:
+    for path, has_remedy in ((MAPS, True), ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", False)):
         answer = api.request("POST", path, b"k8s\x00", "application/vnd.kubernetes.protobuf")
         assert (answer.status, answer.body["reason"]) == (415, "UnsupportedMediaType")
-        assert "protobuf" in answer.body["message"]
+        assert "protobuf is not read here" in answer.body["message"]
+        assert ("--dry-run=client -o yaml | kubectl create -f -" in answer.body["message"]) is has_remedy
 
 
 def test_an_answer_can_be_had_in_yaml(api: Api) -> None:
@@ -293,6 +294,15 @@ def test_nothing_runs_in_a_pod_so_there_is_no_log(api: Api) -> None:
     assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
     assert "simulated" in answer.body["message"]
     assert api.get(f"{PODS}/nobody/log").status == 404
+
+
+def test_a_pod_that_wants_an_eternity_to_stop_can_be_deleted(api: Api) -> None:
+    api.post(PODS, pod("slow", nodeName="n", terminationGracePeriodSeconds=2**62))
+    body = api.delete(f"{PODS}/slow").body
+    assert body["metadata"]["deletionGracePeriodSeconds"] == 2**31
+    assert api.delete(f"{PODS}/slow", {"gracePeriodSeconds": -1}).body["metadata"]["deletionGracePeriodSeconds"] == 1
+    assert api.delete(f"{PODS}/slow", gracePeriodSeconds=0).status == 200
+    assert api.get(f"{PODS}/slow").status == 404
 
 
 def test_namespaces_of_the_system_stay(api: Api) -> None:

@@ -58,7 +58,8 @@ def test_no_request_does_harm(tmp_path: Path) -> None:
         client = Client(running)
         for number in range(COUNT):
             if number % 100 == 0:
-                assert {client.send(seed)[0] for seed in fuzz.seeds()} <= ({201} if number == 0 else {201, 409, 422})
+                seeded = {client.send(seed)[0] for seed in fuzz.seeds()}
+                assert seeded == {201} if number == 0 else max(seeded) < 500
             request = fuzz.request()
             before, start = running.store.version, monotonic()
             code, body = client.send(request)

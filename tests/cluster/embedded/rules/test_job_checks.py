@@ -185,6 +185,10 @@ def ended(*kinds: str, **more: Any) -> Raw:
         (ended("Failed"), [("status.conditions", "Invalid"), ("status.startTime", "Required")]),
         ({"status": {"active": 1, "ready": 2}}, [("status.ready", "Invalid")]),
         ({"status": {"completedIndexes": "0"}}, [("status.completedIndexes", "Invalid")]),
+        (
+            ended("SuccessCriteriaMet", "Complete", startTime=STARTED, completionTime="2025-01-01T00:00:00Z"),
+            [("status.completionTime", "Invalid")],
+        ),
     ],
 )
 def test_a_status_that_contradicts_itself_is_refused(status: Raw, wrong: Any) -> None:
@@ -199,3 +203,13 @@ def test_the_start_of_a_job_is_forgotten_only_while_it_is_suspended(suspend: boo
     host.create(JOB, job(suspend=suspend))
     started(host, says_so=True)
     assert host.change_refusal(JOB, {"status": {"startTime": None}}, "status") == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "good"), [("0", True), ("0,2-3", True), ("0,7", False), ("x", False), ("2,1", False), ("1-0", False)]
+)
+def test_completed_indexes_are_indexes_of_the_job(text: str, good: bool) -> None:
+    host = Host()
+    host.create(JOB, job(completionMode="Indexed", completions=4, parallelism=4))
+    wrong = host.change_refusal(JOB, {"status": {"completedIndexes": text}}, "status")
+    assert wrong == ([] if good else [("status.completedIndexes", "Invalid")])

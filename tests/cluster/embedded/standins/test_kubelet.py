@@ -43,6 +43,7 @@ def test_a_bound_pod_runs_after_a_second_and_ends_after_a_minute() -> None:
     assert container["restartCount"] == 0
     assert container["state"] == {"running": {"startedAt": "2023-11-14T22:13:21Z"}}
     assert pod["status"]["podIP"] == "10.0.0.1"
+    assert "hostIP" not in pod["status"]
     host.run(59.8)
     assert phase(host, "p") == "Running"
     host.run(0.2)
@@ -54,6 +55,17 @@ def test_a_bound_pod_runs_after_a_second_and_ends_after_a_minute() -> None:
     assert ended["reason"] == "PodCompleted"
     last = pod["status"]["containerStatuses"][0]["state"]["terminated"]
     assert (last["exitCode"], last["reason"], last["finishedAt"]) == (0, "Completed", "2023-11-14T22:14:21Z")
+
+
+def test_a_pod_has_the_address_of_its_node() -> None:
+    host = playground()
+    node = host.get(NODE, "n1")
+    addresses = [{"type": "InternalIP", "address": "172.16.0.5"}]
+    host.patch(NODE, "n1", {"status": {**node["status"], "addresses": addresses}}, "status")
+    bound(host, "p")
+    host.run(2)
+    assert host.get(POD, "p")["status"]["hostIP"] == "172.16.0.5"
+    assert host.get(POD, "p")["status"]["hostIPs"] == [{"ip": "172.16.0.5"}]
 
 
 def test_an_unbound_pod_is_left_alone() -> None:

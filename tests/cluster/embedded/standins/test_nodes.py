@@ -52,6 +52,7 @@ def test_a_new_node_is_made_ready_and_gets_a_lease() -> None:
     node = host.get(NODE, "n1")
     assert states(node) == {"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"}
     assert node["status"]["allocatable"] == {"cpu": "4", "pods": "10"}
+    assert [one["type"] for one in node["status"]["addresses"]] == ["InternalIP", "Hostname"]
     assert taints(node) == []
     lease = host.get(LEASE, "n1", "kube-node-lease")
     assert lease["spec"]["holderIdentity"] == "n1"

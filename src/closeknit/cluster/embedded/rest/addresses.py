@@ -45,9 +45,13 @@ def steps(path: str) -> list[str]:
     return parts[:-1] if len(parts) > 1 and not parts[-1] else parts
 
 
+def is_served(group: str, version: str) -> bool:
+    return (group, version) in _GROUPS
+
+
 def address(group: str, version: str, parts: list[str]) -> Address:
     """What is meant behind /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
-    if (group, version) not in _GROUPS or not 1 <= len(parts) <= 5 or not all(parts):
+    if not is_served(group, version) or not 1 <= len(parts) <= 5 or not all(parts):
         raise NotFound(NOT_SERVED)
     if not group and parts[0] == NAMESPACE.plural and parts[2:] == [BINDINGS]:
         return Address(POD, parts[1], part="binding")

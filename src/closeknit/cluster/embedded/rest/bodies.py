@@ -27,9 +27,8 @@ MOST_YAML = 1 << 20
 """YAML is read forty times slower than JSON."""
 DEEPEST = 128
 
-_REMEDY = (
-    "protobuf is not read here; with kubectl, make the object first: --dry-run=client -o yaml | kubectl create -f -"
-)
+_NO_PROTOBUF = "protobuf is not read here"
+_REMEDY = "with kubectl, add: --dry-run=client -o yaml | kubectl create -f -"
 
 
 def media_type(header: str) -> str:
@@ -37,10 +36,15 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower() or JSON
 
 
+def refuse_protobuf(media: str, is_create: bool = False) -> None:
+    """Some commands of kubectl send nothing else. Those that make an object can be had another way."""
+    if media == PROTOBUF:
+        raise UnsupportedMediaType(f"{_NO_PROTOBUF}; {_REMEDY}" if is_create else _NO_PROTOBUF)
+
+
 def tree(data: bytes, media: str) -> Any:
     """The body as a tree; raises a Refused that says what is wrong with it."""
-    if media == PROTOBUF:
-        raise UnsupportedMediaType(_REMEDY)
+    refuse_protobuf(media)
     if media not in (JSON, YAML):
         raise UnsupportedMediaType(f"the body is {media}, and what can be read is {JSON} and {YAML}")
     return json_tree(data) if media == JSON else yaml_tree(data)

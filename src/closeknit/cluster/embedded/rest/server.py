@@ -24,7 +24,7 @@ from ...errors import BadRequest, Forbidden, MethodNotAllowed, NotFound, Refused
 from ...port import Raw
 from ..store import Store
 from . import bodies, discovery, forms
-from .addresses import NOT_ALLOWED, NOT_SERVED, Address, address, steps
+from .addresses import NOT_ALLOWED, NOT_SERVED, Address, address, is_served, steps
 from .forms import Form
 from .listing import Page
 from .queries import Query
@@ -162,8 +162,7 @@ class Server:
         self, request: web.BaseRequest, query: Query, group: str, version: str, rest: list[str]
     ) -> web.StreamResponse:
         media = bodies.media_type(request.headers.get("Content-Type", ""))
-        if media == bodies.PROTOBUF:
-            bodies.tree(b"", media)
+        bodies.refuse_protobuf(media, is_create=request.method == "POST" and is_served(group, version))
         at = address(group, version, rest)
         verb = self.verbs.find(request.method, at)
         form = forms.accepted(request.headers.get("Accept", ""), query)

@@ -39,7 +39,6 @@ PATCHES: dict[str, PatchForm] = {
     "application/strategic-merge-patch+json": "strategic",
     "application/apply-patch+yaml": "apply",
 }
-LONGEST_GRACE = 1 << 31
 
 _RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT)
 """Whoever deletes one of these gets it back; of the others only a word that it is gone."""
@@ -257,7 +256,7 @@ class Verbs:
         how = deleting(sent.query, _inner(body, "deleteOptions"))
         if how.is_dry:
             options = Options(options.manager, trusted=False, dry_run=True)
-        self.store.carry_out(Evict(at.namespace, at.name), options)
+        self.store.carry_out(Evict(at.namespace, at.name, _grace(how.grace)), options)
         return Reply(_SUCCESS, code=201)
 
 
@@ -293,7 +292,7 @@ def _propagation(at: Address, how: Deleting) -> Propagation:
 
 def _grace(asked: int | None) -> int | None:
     """A negative one is as good as one second."""
-    return asked if asked is None else 1 if asked < 0 else min(asked, LONGEST_GRACE)
+    return 1 if asked is not None and asked < 0 else asked
 
 
 def _inner(body: Any, field: str) -> Raw:

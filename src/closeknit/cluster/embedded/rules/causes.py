@@ -84,7 +84,7 @@ class Causes:
     def refuse(self, kind: Kind, name: str) -> None:
         """Raise, if there is anything."""
         if self.found:
-            raise invalid(kind, name, self.found)
+            raise invalid(kind, name, list(dict.fromkeys(self.found)))
 
     def _add(self, field: Field | str, head: str, text: str, reason: str) -> None:
         path = field if isinstance(field, str) else field.path

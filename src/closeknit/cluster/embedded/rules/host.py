@@ -14,6 +14,7 @@ from ....dialects.field import Field
 from ...errors import BadRequest
 from ...kinds import NODE, Kind
 from ...port import Raw
+from ..form import check_types
 from ..store import Options, Store
 from .causes import Causes
 from .metadata import check_metadata, check_metadata_change, tidy
@@ -56,6 +57,7 @@ class HostRules:
         new = rule.begin(Making(store, self.settings, options.trusted), new)
         if not options.trusted:
             causes, field = Causes(), Field.root(new)
+            _check_form(kind, new, causes)
             check_metadata(kind, rule.name, field.at("metadata"), causes)
             rule.check(field, causes)
             check_held(store, self.settings, kind, None, field, causes)
@@ -72,6 +74,7 @@ class HostRules:
         new = held(store, self.settings, kind, old, new)
         causes, before, after = Causes(), Field.root(old), Field.root(new)
         if not options.trusted:
+            _check_form(kind, new, causes)
             check_metadata(kind, rule.name, after.at("metadata"), causes)
             check_metadata_change(before.at("metadata"), after.at("metadata"), causes)
             if not rule.change_judges_all:
@@ -97,6 +100,13 @@ class HostRules:
 def _says_the_same(old: Raw, new: Raw) -> bool:
     """Whether nothing but metadata and status differs."""
     return all(new.get(part) == old.get(part) for part in new.keys() | old.keys() if part not in ("metadata", "status"))
+
+
+def _check_form(kind: Kind, raw: Raw, causes: Causes) -> None:
+    """Of a custom kind: what is still missing, now that defaults are there. What it means is asked only after that."""
+    if not kind.is_built_in:
+        causes.found.extend(check_types(kind, raw))
+        causes.refuse(kind, raw["metadata"]["name"])
 
 
 def _refuse(kind: Kind, raw: Raw, field: Field, causes: Causes, options: Options) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 from ....dialects.field import INT32_MAX, Field
 from ....dialects.kueue.jobs.raw import condition
+from ....model.shape import whole_number
 from ...port import Raw
+from ..label_selector import selects
 from .causes import Causes
 from .job_defaults import CONTROLLER_UID, JOB_NAME, OLD_CONTROLLER_UID, OLD_JOB_NAME
-from .placing_checks import check_selector, matches
+from .placing_checks import check_selector
 from .pod_checks import check_template
 from .rule import IMMUTABLE, unchanged
 
@@ -38,8 +40,10 @@ def check_job(job: Field, causes: Causes) -> None:
         for key, value in own:
             if labels.mapping().get(key) != value:
                 causes.invalid(f"{labels.path}[{key}]", f"must be '{value}'", labels.mapping().get(key))
+    before = len(causes.found)
     check_selector(selector, causes)
-    if not selector.given or not matches(selector, labels):
+    readable = len(causes.found) == before
+    if not selector.given or (readable and not selects(selector.mapping(), labels.mapping())):
         causes.invalid(labels, "`selector` does not match template `labels`")
 
 
@@ -180,10 +184,27 @@ def check_job_status(old: Field, new: Field, causes: Causes) -> None:
         if _number(status, key) < _number(before, key):
             causes.invalid(status.at(key), f"cannot decrease the {key} counter")
     for key in ("completedIndexes", "failedIndexes"):
-        if status.at(key).text() and old.at("spec", "completionMode").text() != "Indexed":
-            causes.invalid(status.at(key), "cannot be set when completion mode is not Indexed")
+        _check_index_text(status.at(key), old.at("spec"), causes)
     _check_start(old, status, causes)
     _check_end(old.mapping(), new, causes)
+
+
+def _check_index_text(text: Field, spec: Field, causes: Causes) -> None:
+    """`0,2-4`: numbers and ranges of them, rising, each below the number of completions."""
+    if not text.text():
+        return
+    if spec.at("completionMode").text() != "Indexed":
+        causes.invalid(text, "cannot be set when completion mode is not Indexed")
+        return
+    last, most = -1, spec.at("completions").value
+    for piece in text.text().split(","):
+        first, dash, end = piece.partition("-")
+        ends = [whole_number(one) for one in ((first, end) if dash else (first,))]
+        for number in ends:
+            if number is None or number <= last or (isinstance(most, int) and number >= most):
+                causes.invalid(text, f"{piece!r} is not an index, or a range of them, that follows {last}")
+                return
+            last = number
 
 
 def _check_start(old: Field, status: Field, causes: Causes) -> None:
@@ -205,6 +226,8 @@ def _check_end(old: Raw, new: Field, causes: Causes) -> None:
         causes.invalid(conditions, "cannot set Complete=True and Failed=true conditions", None)
     if complete and not status.at("completionTime").given:
         causes.required(status.at("completionTime"), "for Complete jobs")
+    if str(status.at("completionTime").value or "9") < str(status.at("startTime").value or ""):
+        causes.invalid(status.at("completionTime"), "must be equal to or after `startTime`")
     if not complete and status.at("completionTime").given:
         causes.invalid(status.at("completionTime"), "cannot be set when there is no Complete=True condition")
     if complete or failed:

@@ -17,7 +17,7 @@ from .crd_defaults import filler
 from .job_checks import MODES
 from .names import host_label
 from .pod_checks import check_template
-from .rule import IMMUTABLE, Rule, unchanged
+from .rule import IMMUTABLE, Making, Rule, unchanged, unexchanged
 
 MAX_NAME = 63
 _POD_TAIL = 6
@@ -27,18 +27,22 @@ REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFail
 
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MOVABLE = ("nodeSelector", "tolerations", "schedulingGates")
-_FIXED = ("managedBy", "failurePolicy", "network", "startupPolicy", "successPolicy", "coordinator")
+_FIXED = ("failurePolicy", "network", "startupPolicy", "successPolicy")
 
 _fill = filler(
+    {
+        "spec.failurePolicy.restartStrategy": "Recreate",
+        "spec.replicatedJobs[].replicas": 1,
+        "spec.replicatedJobs[].groupName": "default",
+    }
+)
+_begin = filler(
     {
         "spec.successPolicy": {"operator": "All"},
         "spec.startupPolicy": {"startupPolicyOrder": "AnyOrder"},
         "spec.network": {},
         "spec.network.enableDNSHostnames": True,
         "spec.network.publishNotReadyAddresses": True,
-        "spec.failurePolicy.restartStrategy": "Recreate",
-        "spec.replicatedJobs[].replicas": 1,
-        "spec.replicatedJobs[].groupName": "default",
         "spec.replicatedJobs[].template.spec.completionMode": "Indexed",
         "spec.replicatedJobs[].template.spec.template.spec.restartPolicy": "OnFailure",
     }
@@ -46,7 +50,12 @@ _fill = filler(
 
 
 def _filled(raw: Raw) -> Raw:
-    raw = _fill({**raw, "spec": raw.get("spec") or {}})
+    return _fill({**raw, "spec": raw.get("spec") or {}})
+
+
+def _begun(_making: Making, raw: Raw) -> Raw:
+    """What JobSet itself fills in, and only once."""
+    raw = _begin(raw)
     rules: Any = (raw["spec"].get("failurePolicy") or {}).get("rules")
     if not rules:
         return raw
@@ -162,7 +171,8 @@ def _targets(spec: Field) -> Iterator[Field]:
 
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec"), new.at("spec")
-    unchanged(before, after, causes, *(key for key in _FIXED if before.at(key).given))
+    unchanged(before, after, causes, "managedBy")
+    unexchanged(before, after, causes, *_FIXED)
     free = before.at("suspend").value is True or after.at("suspend").value is True
     jobs = after.at("replicatedJobs")
     if _fixed(before.at("replicatedJobs").value, free) != _fixed(jobs.value, free):
@@ -187,4 +197,4 @@ def without_placing(tree: Any, path: tuple[str, ...]) -> Any:
     return {**tree, "spec": spec, "metadata": meta}
 
 
-JOB_SET_RULE = Rule(_filled, check=_check, change=_check_change, name=host_label)
+JOB_SET_RULE = Rule(_filled, _begun, check=_check, change=_check_change, name=host_label)

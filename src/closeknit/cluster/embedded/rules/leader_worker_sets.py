@@ -73,7 +73,7 @@ def _check_sub_groups(group: Field, causes: Causes) -> None:
 
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec", "leaderWorkerTemplate"), new.at("spec", "leaderWorkerTemplate")
-    unchanged(before, after, causes, "size", "subGroupPolicy")
+    unchanged(before, after, causes, "subGroupPolicy")
 
 
 LEADER_WORKER_SET_RULE = Rule(_filled, check=_check, change=_check_change, name=host_label)

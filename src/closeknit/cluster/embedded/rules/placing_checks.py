@@ -106,26 +106,6 @@ def check_selector(selector: Field, causes: Causes) -> None:
         _check_requirement(one, causes, SELECTOR_OPERATORS)
 
 
-def matches(selector: Field, labels: Field) -> bool:
-    """Whether labels are selected; a selector that says nothing selects everything."""
-    given = labels.mapping()
-    if any(given.get(key) != value for key, value in selector.at("matchLabels").mapping().items()):
-        return False
-    return all(_admits(one, given.get(one.at("key").text())) for one in selector.at("matchExpressions").items())
-
-
-def _admits(requirement: Field, value: object) -> bool:
-    values = [one.value for one in requirement.at("values").items()]
-    match requirement.at("operator").text():
-        case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return value is None or value not in values
-        case "Exists":
-            return value is not None
-    return value is None
-
-
 def _check_pod_affinity(affinity: Field, causes: Causes) -> None:
     for term in affinity.at(REQUIRED).items():
         _check_pod_term(term, causes)

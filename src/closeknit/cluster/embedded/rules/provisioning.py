@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....dialects.field import Field
 from .causes import Causes, entries
 from .names import subdomain
-from .rule import Rule, unchanged
+from .rule import Rule, unexchanged
 
 MAX_POD_SETS = 32
 MAX_PARAMETER = 255
@@ -35,9 +35,7 @@ def _check_name(name: Field, causes: Causes) -> None:
 
 
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
-    before = old.at("spec")
-    fixed = [key for key in ("parameters", "podSets", "provisioningClassName") if before.at(key).given]
-    unchanged(before, new.at("spec"), causes, *fixed)
+    unexchanged(old.at("spec"), new.at("spec"), causes, "parameters", "podSets", "provisioningClassName")
 
 
 PROVISIONING_REQUEST_RULE = Rule(check=_check, change=_check_change)

@@ -7,7 +7,7 @@ from .causes import Causes
 from .crd_defaults import filler
 from .names import at_most, host_label
 from .pod_checks import check_template
-from .rule import Rule, unchanged
+from .rule import Rule, unexchanged
 
 MANAGERS = ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue")
 MODES = ("K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode")
@@ -72,8 +72,7 @@ def _check_job(raw: Field, causes: Causes) -> None:
 
 
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
-    if old.at("spec", "managedBy").given:
-        unchanged(old.at("spec"), new.at("spec"), causes, "managedBy")
+    unexchanged(old.at("spec"), new.at("spec"), causes, "managedBy")
 
 
 RAY_CLUSTER_RULE = Rule(_fill_cluster, check=_check_cluster, change=_check_change, name=at_most(50, host_label))

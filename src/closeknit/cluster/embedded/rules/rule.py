@@ -60,3 +60,8 @@ def unchanged(old: Field, new: Field, causes: Causes, *keys: str) -> None:
     for key in keys:
         if old.at(key).value != new.at(key).value:
             causes.invalid(new.at(key), IMMUTABLE)
+
+
+def unexchanged(old: Field, new: Field, causes: Causes, *keys: str) -> None:
+    """Fields that may be given and taken away, but not be others: rules of custom kinds compare what is there."""
+    unchanged(old, new, causes, *(key for key in keys if old.at(key).given and new.at(key).given))

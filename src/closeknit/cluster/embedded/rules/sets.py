@@ -8,9 +8,10 @@ from typing import Any
 
 from ....dialects.field import Field
 from ...port import Raw
+from ..label_selector import selects
 from .causes import Causes
 from .names import label
-from .placing_checks import check_selector, matches
+from .placing_checks import check_selector
 from .pod_checks import check_template
 from .pod_defaults import filled_template, said
 from .quantities import canonical_all
@@ -63,7 +64,7 @@ def _check_pods(spec: Field, causes: Causes, must_select: bool = True) -> None:
         causes.required(selector)
     if len(causes.found) > before and selector.value and must_select:
         causes.invalid(selector, "cannot be used as it is")
-    if not selector.given or (len(causes.found) == before and not matches(selector, labels)):
+    if not selector.given or (len(causes.found) == before and not selects(selector.mapping(), labels.mapping())):
         causes.invalid(labels, "`selector` does not match template `labels`")
     check_template(template, causes)
     policy, deadline = template.at("spec", "restartPolicy"), template.at("spec", "activeDeadlineSeconds")

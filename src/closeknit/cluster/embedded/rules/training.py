@@ -11,7 +11,7 @@ from .causes import Causes, entries, invalid
 from .crd_defaults import filler
 from .names import host_label
 from .pod_checks import check_template
-from .rule import Making, Rule, unchanged
+from .rule import Making, Rule, unchanged, unexchanged
 
 MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 _FIXED = ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
@@ -75,8 +75,7 @@ def _check_pytorch_job(raw: Field, causes: Causes) -> None:
 def _check_pytorch_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec", "runPolicy"), new.at("spec", "runPolicy")
     unchanged(before, after, causes, "managedBy")
-    if before.at("schedulingPolicy", "queue").given:
-        unchanged(before.at("schedulingPolicy"), after.at("schedulingPolicy"), causes, "queue")
+    unexchanged(before.at("schedulingPolicy"), after.at("schedulingPolicy"), causes, "queue")
 
 
 def _begun_train_job(making: Making, raw: Raw) -> Raw:
@@ -113,7 +112,7 @@ def _check_train_job(raw: Field, causes: Causes) -> None:
 def _check_train_change(old: Field, new: Field, causes: Causes) -> None:
     """What others add to it may change only while it is suspended."""
     before, after = old.at("spec"), new.at("spec")
-    unchanged(before, after, causes, *(key for key in _FIXED if before.at(key).given))
+    unexchanged(before, after, causes, *_FIXED)
     held = before.at("suspend").value is True or after.at("suspend").value is True
     if before.at("runtimePatches").value != after.at("runtimePatches").value and not held:
         causes.forbidden(after.at("runtimePatches"), "may change only while the TrainJob is suspended")

@@ -58,7 +58,7 @@ def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> lis
         PytorchJobs(),
         TrainJobs(),
         RayClusters(),
-        RayJobs(),
+        RayJobs(settings),
         GarbageCollector(),
         Namespaces(),
         Budgets(),

@@ -45,6 +45,8 @@ class NoCapacityError(Exception):
 class Autoscaler:
     """`room` is what is free now, kept up to date by whoever binds pods."""
 
+    watches = (PROVISIONING_REQUEST, NODE, POD)
+
     def __init__(self, settings: Settings = DEFAULTS, room: Room | None = None, seats: Seats | None = None) -> None:
         self.settings = settings
         self.room = room or Room()

@@ -42,13 +42,15 @@ class Line:
 
 
 class Binder:
+    watches = (POD, NODE)
+
     def __init__(self) -> None:
         self.room = Room()
         self._lines: dict[Shape, Line] = {}
         self._line_of: dict[Key, Line] = {}
         self._free: dict[Shape, None] = {}
         self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
-        self._tried: list[tuple[Key, Shape]] = []
+        self._tried: list[tuple[Key, str, Shape]] = []
         """Pods that were given a node in the last step."""
 
     # What concerns it
@@ -153,15 +155,18 @@ class Binder:
             self.room.charge(pod_key, node, line.shape.charge)
             line.waiting.pop(pod_key)
             line.untold.pop(pod_key, None)
-            self._tried.append((pod_key, line.shape))
-            yield Bind(pod_key.namespace, pod_key.name, node, pod["metadata"]["uid"])
+            uid = pod["metadata"]["uid"]
+            self._tried.append((pod_key, uid, line.shape))
+            yield Bind(pod_key.namespace, pod_key.name, node, uid)
         if line.waiting:
             yield Later(now)
 
     def _take_back(self, store: Store) -> None:
-        """What was given a node and did not get it waits again."""
-        for key, shape in self._tried:
+        """What was given a node and did not get it waits again; another pod of its name has nothing to do with it."""
+        for key, uid, shape in self._tried:
             pod = store.find(POD, key.namespace, key.name)
+            if pod is not None and pod["metadata"]["uid"] != uid:
+                continue
             if pod is None or not pod["spec"].get("nodeName"):
                 self.room.release(key)
                 if pod is not None and wants_a_node(pod):

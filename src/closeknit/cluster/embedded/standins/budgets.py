@@ -22,6 +22,8 @@ FORGOTTEN = 120.0
 
 
 class Budgets:
+    watches = (POD, BUDGET)
+
     def __init__(self) -> None:
         self._pace = Pace()
         self._members: dict[str, dict[Key, dict[Key, None]]] = {}

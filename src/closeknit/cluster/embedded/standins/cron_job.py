@@ -21,6 +21,8 @@ SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
 class CronJobs:
+    watches = (CRON_JOB, JOB)
+
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is CRON_JOB or change.kind is JOB:
             return family(change, CRON_JOB)

@@ -61,6 +61,8 @@ class Standing:
 
 
 class DaemonSets:
+    watches = (POD, NODE, DAEMON_SET)
+
     def __init__(self) -> None:
         self._pace = Pace()
         self._nodes: dict[str, Node] = {}

@@ -24,6 +24,8 @@ from .deployment_status import UNDER_WAY, conditions_of
 
 
 class Deployments:
+    watches = (DEPLOYMENT, REPLICA_SET)
+
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is DEPLOYMENT or change.kind is REPLICA_SET:
             return family(change, DEPLOYMENT)

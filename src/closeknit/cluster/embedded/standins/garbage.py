@@ -33,6 +33,8 @@ class Owner(NamedTuple):
 
 
 class GarbageCollector:
+    watches: tuple[Kind, ...] = ()
+
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is EVENT:
             return ()

@@ -8,6 +8,7 @@ told after a restart too; when it is back, both go.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from zlib import crc32
 
 from ....dialects.timestamps import parse, show, stamp
 from ...kinds import LEASE, NAMESPACE, NODE
@@ -42,6 +43,8 @@ NODE_INFO = {
 
 
 class Heartbeat:
+    watches = (NODE,)
+
     def __init__(self, settings: Settings = DEFAULTS) -> None:
         self.settings = settings
 
@@ -118,8 +121,15 @@ def registered(node: Raw) -> Raw:
         status["allocatable"] = status["capacity"]
     if "capacity" not in status and "allocatable" in status:
         status["capacity"] = status["allocatable"]
-    status.setdefault("addresses", [{"type": "Hostname", "address": name}])
+    known = [{"type": "InternalIP", "address": address(name)}, {"type": "Hostname", "address": name}]
+    status.setdefault("addresses", known)
     return status
+
+
+def address(name: str) -> str:
+    """One that goes with the name, between 172.16.0.0 and 172.31.255.255."""
+    number = crc32(name.encode())
+    return f"172.{16 + (number >> 16 & 15)}.{number >> 8 & 255}.{number & 255}"
 
 
 def fine(conditions: Iterable[Raw], now: float) -> list[Raw]:

@@ -53,6 +53,8 @@ class Orphan(NamedTuple):
 
 
 class Jobs:
+    watches = (JOB, POD)
+
     def __init__(self, settings: Settings = DEFAULTS) -> None:
         self.settings = settings
         self._pace = Pace()

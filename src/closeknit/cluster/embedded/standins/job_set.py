@@ -43,6 +43,8 @@ ENDS = ("Completed", "Failed")
 
 
 class JobSets:
+    watches = (JOB_SET, JOB)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

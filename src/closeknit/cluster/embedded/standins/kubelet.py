@@ -67,6 +67,8 @@ class Life:
 class Kubelet:
     """`random` decides what is drawn, by the uid of each pod: the same seed gives the same lives."""
 
+    watches = (POD, NODE)
+
     def __init__(self, settings: Settings = DEFAULTS, random: Random | None = None, seats: Seats | None = None) -> None:
         self.settings = settings
         self.seats = seats or Seats()

@@ -42,6 +42,8 @@ STATES = {
 
 
 class LeaderWorkerSets:
+    watches = (LEADER_WORKER_SET, POD, STATEFUL_SET)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

@@ -24,6 +24,8 @@ EVICTED = "Evicted"
 
 
 class MpiJobs:
+    watches = (MPI_JOB, POD, JOB)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

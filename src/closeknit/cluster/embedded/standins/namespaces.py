@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from ...kinds import EVENT, KINDS, NAMESPACE, SERVICE_ACCOUNT
+from ...kinds import EVENT, KINDS, NAMESPACE, SERVICE_ACCOUNT, Kind
 from ...port import Change, Create, Delete, Key, Raw, Update, key_of
 from ..loop import Step
 from ..store import Store
@@ -15,6 +15,8 @@ ACCOUNT = "default"
 
 
 class Namespaces:
+    watches: tuple[Kind, ...] = ()
+
     def __init__(self) -> None:
         self._left: dict[str, set[Key]] = {}
         """What is still in the namespaces that are going."""

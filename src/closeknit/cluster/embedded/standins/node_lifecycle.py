@@ -36,6 +36,8 @@ STOPPED = "Kubelet stopped posting node status."
 
 
 class NodeLifecycle:
+    watches = (POD, NODE)
+
     def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
         self.settings = settings
         self.seats = seats or Seats()

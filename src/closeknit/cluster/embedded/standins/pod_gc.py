@@ -14,6 +14,8 @@ from .settings import DEFAULTS, Settings
 
 
 class PodGc:
+    watches = (POD, NODE)
+
     def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
         self.settings = settings
         self.seats = seats or Seats()

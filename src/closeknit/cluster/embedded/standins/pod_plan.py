@@ -24,7 +24,7 @@ EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
 FAILURE = 1
 """The exit code of what fails and does not say how."""
 
-SERVICES = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet", "LeaderWorkerSet", "RayCluster"})
+SERVICES = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet", "LeaderWorkerSet", "RayCluster", "MPIJob"})
 """Pods of these run until somebody ends them."""
 
 

@@ -16,7 +16,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 class Place(NamedTuple):
-    """Where a pod is."""
+    """Where a pod is; `host_ip` is empty if its node has no address."""
 
     pod_ip: str
     host_ip: str
@@ -73,12 +73,12 @@ def _status(
         "observedGeneration": generation,
         "phase": phase,
         "conditions": _conditions(old.get("conditions") or (), states, generation, stamp(now)),
-        "hostIP": place.host_ip,
-        "hostIPs": [{"ip": place.host_ip}],
         "podIP": place.pod_ip,
         "podIPs": [{"ip": place.pod_ip}],
         "containerStatuses": containers,
     }
+    if place.host_ip:
+        status["hostIP"], status["hostIPs"] = place.host_ip, [{"ip": place.host_ip}]
     status.setdefault("startTime", stamp(now))
     return status
 

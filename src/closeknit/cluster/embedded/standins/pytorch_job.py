@@ -29,6 +29,8 @@ PAUSE = 1.0
 
 
 class PytorchJobs:
+    watches = (PYTORCH_JOB, POD)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

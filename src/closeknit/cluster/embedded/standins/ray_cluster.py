@@ -43,6 +43,8 @@ HEAD_READY, PROVISIONING = "HeadPodReady", "RayClusterPodsProvisioning"
 
 
 class RayClusters:
+    watches = (RAY_CLUSTER, POD)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

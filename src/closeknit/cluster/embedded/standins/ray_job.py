@@ -32,6 +32,8 @@ SELECTED = "ray.io/cluster"
 
 
 class RayJobs:
+    watches = (RAY_JOB, RAY_CLUSTER, JOB)
+
     def __init__(self, settings: Settings = DEFAULTS) -> None:
         self.settings = settings
 

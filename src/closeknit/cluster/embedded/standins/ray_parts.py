@@ -62,7 +62,13 @@ def desired(cluster: Raw) -> dict[str, str]:
     parts += [times(_asked(one.template), one.replicas * one.hosts) for one in groups(cluster)]
     every = total(parts)
     names = {"CPU": "cpu", "Memory": "memory", "GPU": "nvidia.com/gpu", "TPU": "google.com/tpu"}
-    return {f"desired{key}": canonical(name, every.get(name, 0)) for key, name in names.items()}
+    return {f"desired{key}": _written(name, every.get(name, 0)) for key, name in names.items()}
+
+
+def _written(resource: str, value: int) -> str:
+    """In powers of two or of ten, whichever is shorter: 3Gi, 4G."""
+    text = canonical(resource, value)
+    return min(text, canonical("", value), key=len) if resource == "memory" else text
 
 
 def _asked(template: Raw) -> dict[str, int]:

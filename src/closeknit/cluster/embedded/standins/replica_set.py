@@ -26,6 +26,8 @@ from .pace import Pace
 
 
 class ReplicaSets:
+    watches = (REPLICA_SET, POD)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

@@ -37,6 +37,8 @@ POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/
 
 
 class StatefulSets:
+    watches = (STATEFUL_SET, POD)
+
     def __init__(self) -> None:
         self._pace = Pace()
 

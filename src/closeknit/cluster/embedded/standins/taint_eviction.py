@@ -23,6 +23,8 @@ NO_EXECUTE = "NoExecute"
 
 
 class TaintEviction:
+    watches = (POD, NODE)
+
     def __init__(self, seats: Seats | None = None) -> None:
         self.seats = seats or Seats()
         self._tainted: dict[str, dict[Taint, float]] = {}

@@ -16,7 +16,7 @@ from ..loop import Later, Step
 from ..store import Store
 from .children import children, deletion, family, holds, is_deleting, status_write
 from .conditions import Conditions
-from .train_parts import extras, job_set, template
+from .train_parts import extras, job_set, refreshed, template
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 COMPONENT = "trainer-controller-manager"
@@ -25,6 +25,8 @@ COUNTS = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
 class TrainJobs:
+    watches = (TRAIN_JOB, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, JOB_SET)
+
     def __init__(self) -> None:
         self._waiting: dict[Key, dict[Key, None]] = {}
         """Who named a runtime that was not there."""
@@ -66,12 +68,12 @@ class TrainJobs:
         runtime = self._runtime(store, job)
         if runtime is None:
             return
-        made = job_set(job, template(job, runtime), suspend=halts)
+        wanted = template(job, runtime)
         if child is None:
             yield from self._extras(store, job, runtime)
-            yield made
+            yield job_set(job, wanted, suspend=halts)
         else:
-            yield Update(JOB_SET, {**child, "spec": made.body["spec"]})
+            yield refreshed(child, wanted, suspend=halts)
 
     def _runtime(self, store: Store, job: Raw) -> Raw | None:
         wanted = runtime_of(job)

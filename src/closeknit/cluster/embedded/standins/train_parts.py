@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from ....dialects.kueue.jobs.raw import at, each, mapping, put
 from ....dialects.kueue.jobs.train_job import NODE, PATCHES, POD, STEP, TRAINER, merged, rendered
 from ...kinds import CONFIG_MAP, JOB_SET, SECRET, TRAIN_JOB
-from ...port import Create, Raw
+from ...port import Create, Raw, Update
 from .children import child, with_env
-from .job_set_jobs import replicas
+from .job_set_jobs import replicas, replicated_jobs
 from .mpi_parts import MPI_PATH, SSH_PATH, hosts_volume, keys_volume, open_mpi, secret_body, variables
 
 PORT = 29500
+PLACING = ("nodeSelector", "tolerations", "schedulingGates", "affinity")
 RANK = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
@@ -36,6 +37,23 @@ def template(job: Raw, runtime: Raw) -> Raw:
 def job_set(job: Raw, template: Raw, *, suspend: bool) -> Create:
     body = {"metadata": template["metadata"], "spec": {**template["spec"], "suspend": suspend}}
     return child(JOB_SET, body, TRAIN_JOB, job, name=job["metadata"]["name"])
+
+
+def refreshed(has: Raw, template: Raw, *, suspend: bool) -> Update:
+    """A JobSet that stands still, with what its template says by now of where pods go; all else is fixed."""
+    wanted = {one["name"]: mapping(one, *POD) for one in template["spec"]["replicatedJobs"]}
+    jobs = [put(one, POD, _moved(mapping(one, *POD), wanted.get(one["name"], {}))) for one in replicated_jobs(has)]
+    return Update(JOB_SET, {**has, "spec": {**has["spec"], "suspend": suspend, "replicatedJobs": jobs}})
+
+
+def _moved(pods: Raw, wanted: Raw) -> Raw:
+    result = pods
+    for part, keys in (("metadata", ("labels", "annotations")), ("spec", PLACING)):
+        kept = {key: value for key, value in mapping(pods, part).items() if key not in keys}
+        given = {key: value for key, value in mapping(wanted, part).items() if key in keys}
+        if kept or given or part in pods:
+            result = {**result, part: {**kept, **given}}
+    return result
 
 
 def _equipped(job: Raw, replicated: Raw, runtime: Raw) -> Raw:

@@ -10,7 +10,7 @@ from .....dialects.kueue.jobs.live import SERVING
 from .....dialects.kueue.objects.wire import Unreadable, convert
 from ....kinds import LEADER_WORKER_SET, STATEFUL_SET, Kind
 from ..causes import Causes
-from ..rule import IMMUTABLE
+from ..rule import IMMUTABLE, unchanged
 
 _GROUP = ("spec", "leaderWorkerTemplate")
 
@@ -27,6 +27,7 @@ def check_serving_change(kind: Kind, old: Field, new: Field, causes: Causes) -> 
         if before != after.value and before and after.value:
             causes.forbidden(after, "a StatefulSet in a queue can only be scaled to 0, and back")
     if kind is LEADER_WORKER_SET:
+        unchanged(old.at(*_GROUP), new.at(*_GROUP), causes, "size")
         for key in ("leaderTemplate", "workerTemplate"):
             _check_shape(old.at(*_GROUP, key), new.at(*_GROUP, key), causes)
 

@@ -1,0 +1,5 @@
+"""`python -m closeknit` is `closeknit`."""
+
+from .cli.main import main
+
+main()

@@ -1,0 +1,102 @@
+"""The rooms of a running cluster: for every flavor with a topology its tree of domains, with what is free in each.
+
+Room is counted as decisions see it: what workloads were promised is taken, whether their pods run already or not. Where
+no flavor has a topology, or somebody asks for other levels, pods that are bound are what takes room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ..cluster import kinds
+from ..dialects import core
+from ..model.mistake import refuse
+from ..model.nearest import did_you_mean
+from ..model.topology import Topology
+from ..observe.known import Known
+from ..state.mirror import Mirror, OtherPod
+from ..state.snapshot import Snapshot
+from ..state.table import NodeTable
+from .inputs import suggested
+from .selector import select
+
+ENDED = ("Succeeded", "Failed")
+READ = (
+    kinds.TOPOLOGY,
+    kinds.RESOURCE_FLAVOR,
+    kinds.COHORT,
+    kinds.CLUSTER_QUEUE,
+    kinds.LOCAL_QUEUE,
+    kinds.LIMIT_RANGE,
+    kinds.RUNTIME_CLASS,
+    kinds.NODE,
+    kinds.DAEMON_SET,
+    kinds.WORKLOAD,
+    kinds.POD,
+)
+"""What room depends on, in an order in which nothing is worked out twice."""
+
+
+class Room(NamedTuple):
+    """`flavor` is empty where the room is not one of a flavor's."""
+
+    flavor: str
+    snapshot: Snapshot
+
+
+class Wanted(NamedTuple):
+    """What somebody asks to see: one flavor, or levels and labels of their own choice."""
+
+    flavor: str = ""
+    topology: Topology | None = None
+    labels: Mapping[str, str] = {}
+
+
+class Rooms:
+    """What is wanted of a cluster; levels that nobody named are suggested once, and stay."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted, self._topology = wanted, wanted.topology
+
+    def of(self, known: Known) -> list[Room]:
+        flavor, world = self.wanted.flavor, known.world
+        if flavor and flavor not in world.mirrors:
+            have = sorted(world.mirrors)
+            remedy = did_you_mean(flavor, have) + (f"there are: {', '.join(have)}" if have else "there is none")
+            raise refuse(f'no ResourceFlavor with a topology is called "{flavor}"', remedy, what="--flavor")
+        if not world.nodes:
+            raise refuse("the cluster has no nodes", "apply some, or start a host that has them: closeknit up --help")
+        if self._topology is not None or self.wanted.labels:
+            return [self._all(known)]
+        found = [Room(name, world.mirrors[name].snapshot) for name in sorted(world.mirrors) if flavor in ("", name)]
+        return [room for room in found if len(room.snapshot.table)] or [self._all(known)]
+
+    def _all(self, known: Known) -> Room:
+        """All nodes, or those with the labels, in one tree; every bound pod counts."""
+        if self._topology is None:
+            self._topology = suggested(select(NodeTable.of(known.world.nodes.values()), self.wanted.labels))
+        mirror = Mirror(self._topology, self.wanted.labels)
+        for node in known.world.nodes.values():
+            mirror.put_node(node)
+        mirror.pods = _pods(known)
+        return Room("", mirror.snapshot)
+
+
+def _pods(known: Known) -> dict[str, OtherPod]:
+    found: dict[str, OtherPod] = {}
+    for (namespace, name), raw in known.raw[kinds.POD].items():
+        spec = raw.get("spec") or {}
+        if spec.get("nodeName") and (raw.get("status") or {}).get("phase") not in ENDED:
+            requests = core.requests(msgspec.convert(spec, core.PodSpec))
+            found[f"{namespace}/{name}"] = OtherPod(spec["nodeName"], requests)
+    return found
+
+
+def titles(found: Sequence[Room]) -> list[str]:
+    """A heading for each, where there are several."""
+    if len(found) == 1:
+        return [""]
+    return [f"ResourceFlavor {room.flavor} (Topology {room.snapshot.topology.name})" for room in found]

@@ -1,0 +1,104 @@
+"""Plays a demo on the store's clock, and remembers in the store how far it came.
+
+    ConfigMap kube-system/closeknit-demo    demo, round, step, due, says
+
+The next step is due so many seconds after the last one was carried out, so that a host that slept, or was stopped
+and started again, goes on where it was and at the same pace. Whoever deletes the ConfigMap ends the demo, and what is
+there stays.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...cluster.embedded.store import Store
+from ...cluster.errors import Refused
+from ...cluster.kinds import CONFIG_MAP, kind_of
+from ...cluster.port import Change, Key, Patch, Raw, Write
+from .demo import Demo
+
+NAME, NAMESPACE = "closeknit-demo", "kube-system"
+KEY = Key(CONFIG_MAP, NAMESPACE, NAME)
+
+log = logging.getLogger(__name__)
+
+
+class Place(NamedTuple):
+    """Where in a demo we are; `due` in seconds since 1970, None at its end."""
+
+    demo: str
+    round: int = 1
+    step: int = 0
+    due: float | None = None
+    says: str = ""
+
+    def data(self) -> dict[str, str | None]:
+        """As it is kept; what is None goes."""
+        due = None if self.due is None else f"{self.due:.3f}"
+        return {"demo": self.demo, "round": str(self.round), "step": str(self.step), "due": due, "says": self.says}
+
+
+def place_in(raw: Raw | None) -> Place | None:
+    """What a ConfigMap says; None if it says nothing that can be used."""
+    data = (raw or {}).get("data") or {}
+    try:
+        due = float(data["due"]) if data.get("due") else None
+        return Place(data["demo"], int(data["round"]), int(data["step"]), due, data.get("says") or "")
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def begin(store: Store, demo: Demo) -> None:
+    """Make the objects of a demo, and note that it plays."""
+    for raw in demo.objects():
+        kind = kind_of(raw["apiVersion"], raw["kind"])
+        assert kind is not None, raw["kind"]
+        store.create(kind, raw)
+    due = store.now() + demo.steps[0].after if demo.steps else None
+    data = {key: value for key, value in Place(demo.name, due=due).data().items() if value is not None}
+    store.create(CONFIG_MAP, {"metadata": {"name": NAME, "namespace": NAMESPACE}, "data": data})
+
+
+class Player:
+    """Takes part in the loop as one who submits jobs and pulls plugs."""
+
+    watches = (CONFIG_MAP,)
+
+    def __init__(self, store: Store, demos: Mapping[str, Demo]) -> None:
+        self.store, self.demos = store, demos
+        self.place: Place | None = None
+
+    def see(self, change: Change) -> None:
+        if change.kind is CONFIG_MAP and change.key == KEY:
+            self.place = None if change.type == "DELETED" else place_in(change.object)
+
+    def due(self) -> float | None:
+        return None if self.place is None or self._demo() is None else self.place.due
+
+    def _demo(self) -> Demo | None:
+        place = self.place
+        demo = None if place is None else self.demos.get(place.demo)
+        return demo if demo is not None and place is not None and place.step < len(demo.steps) else None
+
+    def step(self, now: float) -> Sequence[Write]:
+        place, demo = self.place, self._demo()
+        if place is None or demo is None or place.due is None or place.due > now:
+            return ()
+        act = demo.steps[place.step].act(self.store, place.round)
+        self.place = following(demo, place, now)._replace(says=act.says or place.says)
+        return [*act.writes, Patch(KEY, {"data": self.place.data()})]
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        if isinstance(result, Refused):
+            log.info("a step of the demo was refused: %s", result)
+
+
+def following(demo: Demo, place: Place, now: float) -> Place:
+    """The place after this step."""
+    if place.step + 1 < len(demo.steps):
+        return place._replace(step=place.step + 1, due=now + demo.steps[place.step + 1].after)
+    if demo.again is None:
+        return place._replace(step=len(demo.steps), due=None)
+    return place._replace(round=place.round + 1, step=0, due=now + demo.again)

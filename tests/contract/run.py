@@ -1,0 +1,60 @@
+"""The contract suite on a server that is started for it: `python -m contract.run real embedded`.
+
+`real` is kube-apiserver with etcd and kube-controller-manager, `embedded` is `closeknit up` on an empty folder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from host.process import HostProcess
+from servers.control_plane import control_plane
+
+from .conftest import VARIABLE
+
+SUITE = Path(__file__).parent
+
+
+@contextmanager
+def real() -> Iterator[Path]:
+    with control_plane(controllers=True) as plane:
+        yield plane.kubeconfig
+
+
+@contextmanager
+def embedded() -> Iterator[Path]:
+    """Without nodes: those that tests make belong to them alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "host"
+        nothing = Path(folder) / "nothing.yaml"
+        nothing.write_text("apiVersion: v1\nkind: List\nitems: []\n")
+        with HostProcess(data, "--port", "0", "--nodes", str(nothing)):
+            yield data / "kubeconfig"
+
+
+SERVERS = {"real": real, "embedded": embedded}
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(SERVERS)
+    unknown = [name for name in names if name not in SERVERS]
+    if unknown:
+        print(f"no server {', '.join(unknown)}; use: {', '.join(SERVERS)}", file=sys.stderr)
+        return 2
+    code = 0
+    for name in names:
+        print(f"== contract: {name} ==", flush=True)
+        with SERVERS[name]() as kubeconfig:
+            command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", str(SUITE)]
+            code |= subprocess.run(command, env={**os.environ, VARIABLE: str(kubeconfig)}).returncode
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Killed at random points, the host loses nothing that it acknowledged, and what it knows holds together.
+
+How many kills: CLOSEKNIT_KILLS, five unless it is set. The seed is printed when something is lost.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from time import sleep
+from typing import Any
+
+from closeknit.cluster import kinds
+from closeknit.cluster.embedded.sqlite import SqliteLog
+from closeknit.host.embedded import EmbeddedCluster, Options
+from host.process import HostProcess
+from stories import objects
+from stories.invariants import Invariants
+from stories.steps import Drawer
+
+KILLS = int(os.environ.get("CLOSEKNIT_KILLS", "5"))
+SEED = int(os.environ.get("CLOSEKNIT_SEED", "1"))
+CONFIG_MAPS, JOBS = "/api/v1/namespaces/default/configmaps", "/apis/batch/v1/namespaces/default/jobs"
+
+Raw = dict[str, Any]
+
+
+class Client(Thread):
+    """Writes as fast as it can and remembers every answer."""
+
+    def __init__(self, host: HostProcess, seed: int, kept: dict[str, str | None]) -> None:
+        super().__init__(daemon=True)
+        self.host, self.random, self.kept = host, Random(seed), kept
+        self.drawer, self.seed, self.over = Drawer(seed), seed, Event()
+
+    def run(self) -> None:
+        number = 0
+        while not self.over.is_set():
+            number += 1
+            try:
+                self._write(number)
+            except (OSError, http.client.HTTPException):
+                return
+
+    def _write(self, number: int) -> None:
+        api, name = self.host.api, f"c{self.seed}-{number}"
+        match self.random.random():
+            case draw if draw < 0.3:
+                facts = {**self.drawer._submit(), "name": name, "kind": "Job", "seconds": 1}
+                self._note(f"{JOBS}/{name}", api.post(JOBS, objects.submitted(facts)[0]))
+            case draw if draw < 0.6:
+                body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"n": str(number)}}
+                self._note(f"{CONFIG_MAPS}/{name}", api.post(CONFIG_MAPS, body))
+            case draw if draw < 0.8:
+                known = [path for path, version in self.kept.items() if version and CONFIG_MAPS in path]
+                if known:
+                    path = self.random.choice(known)
+                    self._note(path, api.merge(path, {"data": {"n": f"again {number}"}}))
+            case _:
+                known = [path for path, version in self.kept.items() if version and CONFIG_MAPS in path]
+                if known:
+                    path = self.random.choice(known)
+                    if api.delete(path).status == 200:
+                        self.kept[path] = None
+
+    def _note(self, path: str, answer: Any) -> None:
+        if answer.status in (200, 201):
+            self.kept[path] = answer.body["metadata"]["resourceVersion"]
+
+
+def test_nothing_that_was_acknowledged_is_lost_and_invariants_hold(tmp_path: Path) -> None:
+    random, folder = Random(SEED), tmp_path / "host"
+    kept: dict[str, str | None] = {}
+    with HostProcess(folder, "--port", "0", "--nodes", str(nodes(tmp_path))) as host:
+        for raw in objects.data_centre():
+            if raw["kind"] != "Node":
+                plural = kinds.BY_NAME["kueue.x-k8s.io", raw["kind"]].path(raw["metadata"].get("namespace", ""))
+                assert host.api.post(plural, raw).status in (201, 409)
+        for number in range(KILLS):
+            client = Client(host, SEED * 1000 + number, kept)
+            client.start()
+            sleep(random.uniform(0.05, 0.8))
+            host.kill()
+            client.over.set()
+            client.join(10)
+            check_file(folder)
+            host = HostProcess(folder, "--port", "0")
+            try:
+                check_kept(host, kept)
+            except AssertionError:
+                print(f"replay: CLOSEKNIT_SEED={SEED} CLOSEKNIT_KILLS={KILLS}")
+                host.stop()
+                raise
+        host.stop()
+    assert sum(version is not None for version in kept.values()) >= KILLS
+
+
+def nodes(folder: Path) -> Path:
+    """The nodes of the stories' data centre, as a file."""
+    import json
+
+    path = folder / "nodes.json"
+    listed = [raw for raw in objects.data_centre() if raw["kind"] == "Node"]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    return path
+
+
+def check_kept(host: HostProcess, kept: dict[str, str | None]) -> None:
+    for path, version in kept.items():
+        answer = host.api.get(path)
+        if version is None:
+            assert answer.status == 404, f"{path} was deleted and is back"
+        else:
+            assert answer.status == 200, f"{path} was acknowledged at {version} and is gone"
+            assert int(answer.body["metadata"]["resourceVersion"]) >= int(version), f"{path} has fallen back"
+
+
+def check_file(folder: Path) -> None:
+    """The file by itself: what it holds is a whole, as if all had stopped at one moment."""
+    log = SqliteLog(folder / "state.db")
+    cluster = EmbeddedCluster(lambda: 4_000_000_000.0, Options(seed=1))
+    log.load(cluster.store)
+    log.close()
+    cluster.begin()
+    Invariants(cluster.store).quiet(set(cluster.control_plane.known.world.ledger.holdings))

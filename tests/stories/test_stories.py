@@ -1,0 +1,48 @@
+"""A few thousand steps of random lives; `python -m stories` tells more of them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from stories.steps import Step
+from stories.tale import read, shortened, story_of, tell, written
+
+PARTS = 10
+STEPS = int(os.environ.get("CLOSEKNIT_STEPS", "5000"))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_invariants_hold_through_random_lives(part: int) -> None:
+    seed, done = 1 + part * 1000, 0
+    while done < STEPS / PARTS:
+        story = story_of(seed)
+        outcome = tell(story, seed)
+        if outcome.at is not None:
+            short = shortened(story[: outcome.at + 1], outcome.why, seed)
+            told = "\n".join(f"  {step}" for step in short)
+            pytest.fail(f"seed {seed}: {outcome.why}\n{told}\nreplay: python -m stories --seed {seed}")
+        done, seed = done + len(story), seed + 1
+
+
+def test_the_same_story_ends_the_same() -> None:
+    story = story_of(7, 40)
+    assert tell(story, 7) == tell(story, 7)
+
+
+def test_a_story_can_be_written_down_and_told_again() -> None:
+    story = story_of(3, 20)
+    assert read(written(story, 3)) == (story, 3)
+
+
+def test_a_story_that_breaks_a_rule_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, queue: str) -> None:
+        raise AssertionError("resumed at a bad time")
+
+    monkeypatch.setattr("stories.life.Life._resume_queue", broken)
+    story = [step for step in story_of(5, 60) if step.what != "resume_queue"]
+    story.insert(30, Step("resume_queue", {"queue": "red"}))
+    outcome = tell(story, 5)
+    assert outcome.at == 30
+    assert shortened(story[:31], outcome.why, 5) == [Step("resume_queue", {"queue": "red"})]
