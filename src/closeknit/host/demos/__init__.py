@@ -6,6 +6,5 @@ from . import first_steps, gpu_block, node_failure, provisioning, rank_drift
 from .demo import Demo
 
 DEMOS: dict[str, Demo] = {
-    one.name: one
-    for one in (first_steps.DEMO, node_failure.DEMO, rank_drift.DEMO, gpu_block.DEMO, provisioning.DEMO)
+    one.name: one for one in (first_steps.DEMO, node_failure.DEMO, rank_drift.DEMO, gpu_block.DEMO, provisioning.DEMO)
 }

@@ -222,6 +222,7 @@ def test_groups_come_and_go_with_the_number_of_replicas() -> None:
     host.run(5)
     assert len(host.pods()) == 6
     assert status(host)["readyReplicas"] == 3
+    assert host.get(STATEFUL_SET, "lw")["metadata"]["generation"] == 2
     host.patch(LEADER_WORKER_SET, "lw", {"spec": {"replicas": 1}})
     host.run(10)
     assert sorted(host.names(POD)) == ["lw-0", "lw-0-1"]
@@ -298,6 +299,18 @@ def test_after_a_restart_of_the_host_nothing_is_written() -> None:
     host.start(standins())
     host.run(1000)
     assert host.store.version == before
+
+
+def test_what_others_wrote_on_the_leaders_set_stays() -> None:
+    host = playground()
+    create(host, 2)
+    host.run(5)
+    host.patch(STATEFUL_SET, "lw", {"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "2"}}})
+    host.patch(LEADER_WORKER_SET, "lw", {"spec": {"replicas": 2}})
+    host.run(10)
+    meta = host.get(STATEFUL_SET, "lw")["metadata"]
+    assert (meta["labels"]["theirs"], meta["annotations"]["theirs"]) == ("1", "2")
+    assert len(host.pods()) == 4
 
 
 def test_what_a_pod_says_itself_is_kept() -> None:

@@ -6,7 +6,7 @@ in its place and in its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ....dialects.timestamps import parse, stamp
 from ...kinds import Kind
@@ -17,7 +17,6 @@ PREFIX = "training.kubeflow.org/"
 JOB_NAME, OPERATOR, ROLE = PREFIX + "job-name", PREFIX + "operator-name", PREFIX + "job-role"
 REPLICA_TYPE, REPLICA_INDEX = PREFIX + "replica-type", PREFIX + "replica-index"
 ENDS = ("Succeeded", "Failed")
-SERVICE_SPEC: Mapping[str, str] = {"clusterIP": "None"}
 
 
 def is_over(job: Raw) -> bool:

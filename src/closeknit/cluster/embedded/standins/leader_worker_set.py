@@ -140,16 +140,16 @@ class Look:
         meta = self.above["metadata"]
         if meta["labels"].get(REVISION) != self.revision:
             changed["template"] = after["template"]
-        labels, notes = wanted.body["metadata"]["labels"], wanted.body["metadata"]["annotations"]
-        if changed != before or meta["labels"] != labels or meta.get("annotations") != notes:
-            meta = {**meta, "labels": labels, "annotations": notes}
+        for part in ("labels", "annotations"):
+            meta = {**meta, part: {**(meta.get(part) or {}), **wanted.body["metadata"][part]}}
+        if changed != before or meta != self.above["metadata"]:
             yield Update(STATEFUL_SET, {**self.above, "metadata": meta, "spec": changed})
 
     def _partition(self) -> int:
         """From which group on leaders may be replaced: those that are done, and as many more as may be missing."""
         rollout = (self.raw["spec"].get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
         kept = number(rollout.get("partition"), 0)
-        if self.above is None or self._is_updated():
+        if self.above is None or not self._rolls(self.above):
             return kept
         done = 0
         states = {one.number: one for one in self.groups}
@@ -160,6 +160,11 @@ class Look:
             done += 1
         missing = max(1, part_of(rollout.get("maxUnavailable", 1), self.replicas, up=False))
         return max(kept, self.replicas - done - missing)
+
+    def _rolls(self, above: Raw) -> bool:
+        """Whether there is anything of an older revision."""
+        known = [above["metadata"]["labels"].get(REVISION), *(one.revision for one in self.groups)]
+        return any(one != self.revision for one in known)
 
     # Groups
 

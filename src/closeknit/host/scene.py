@@ -1,0 +1,274 @@
+"""What there is to see of a running cluster, kept up to date change by change.
+
+A picture is asked for several times a second while many things happen, so pods are counted on their hosts as they come
+and go, workloads as their state changes, and what a job covers is found anew only when it has changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from .. import __version__
+from ..cluster import kinds
+from ..cluster.errors import Refused
+from ..cluster.port import Change, Raw, Write
+from ..controller.control_plane import ControlPlane
+from ..controller.records import Record
+from ..dialects import core
+from ..dialects.kueue import keys
+from ..model.resources import PODS
+from ..report.picture import IDLE, OTHER, Access, Block, Host, Job, Picture, Queue, Rack, Told
+from ..report.quota import amounts
+from .demos.player import KEY as DEMO
+from .demos.player import place_in
+from .hall import Hall, main_resource
+
+MOST_DECISIONS = 50
+MOST_JOBS = 60
+USUAL_NAMESPACE = "default"
+ENDED = ("Succeeded", "Failed")
+WAITS = "Waits"
+
+
+class Seat(NamedTuple):
+    """A pod on a host; `load` is what it asks for of the host's main resource."""
+
+    node: str
+    job: str
+    load: int
+
+
+class Standing(NamedTuple):
+    """A workload: what its job is called, and how it stands."""
+
+    job: str
+    queue: str
+    pods: int
+    state: str
+    why: str = ""
+
+
+class Scene:
+    """Takes part in the loop as one who only looks on. `changed` is called when a picture would look different."""
+
+    watches = (kinds.NODE, kinds.POD, kinds.WORKLOAD, kinds.TOPOLOGY, kinds.CLUSTER_QUEUE, kinds.CONFIG_MAP)
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        now: Callable[[], float],
+        access: Access,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.plane, self.now, self.access, self.changed = plane, now, access, changed
+        self.since = now()
+        self.demo = self.says = ""
+        self.hall = Hall()
+        self._seats: dict[str, Seat] = {}
+        self._on: dict[str, Counter[str]] = defaultdict(Counter)
+        """Pods by job, for each host."""
+        self._load: Counter[str] = Counter()
+        self._of: dict[str, Counter[str]] = defaultdict(Counter)
+        """Pods by host, for each job."""
+        self._where: dict[str, str] = {}
+        self._colours: dict[str, int] = {}
+        self._workloads: dict[str, Standing] = {}
+        self._states: Counter[str] = Counter()
+        self._told: deque[Told] = deque(maxlen=MOST_DECISIONS)
+
+    def due(self) -> float | None:
+        return None
+
+    def step(self, now: float) -> Sequence[Write]:
+        return ()
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        """It writes nothing."""
+
+    def see(self, change: Change) -> None:
+        match change.kind:
+            case kinds.POD:
+                self._pod(change)
+            case kinds.WORKLOAD:
+                self._workload(change)
+            case kinds.NODE:
+                self.hall.see_node(change)
+                self._where.clear()
+            case kinds.TOPOLOGY:
+                self.hall.see_topology(change)
+                self._where.clear()
+            case kinds.CONFIG_MAP:
+                if change.key != DEMO:
+                    return
+                place = None if change.type == "DELETED" else place_in(change.object)
+                self.demo, self.says = ("", "") if place is None else (place.demo, place.says)
+        self.changed()
+
+    # Pods on hosts
+
+    def _pod(self, change: Change) -> None:
+        pod, meta = change.object, change.object["metadata"]
+        key, node = f"{meta['namespace']}/{meta['name']}", pod["spec"].get("nodeName")
+        runs = change.type != "DELETED" and node and (pod.get("status") or {}).get("phase") not in ENDED
+        if key in self._seats and not runs:
+            self._count(self._seats.pop(key), -1)
+        elif runs and key not in self._seats:
+            self._seats[key] = Seat(node, self._job_of(pod), self._load_of(pod, node))
+            self._count(self._seats[key], 1)
+
+    def _count(self, seat: Seat, sign: int) -> None:
+        self._load[seat.node] += sign * seat.load
+        for table, row, column in ((self._on, seat.node, seat.job), (self._of, seat.job, seat.node)):
+            counts = table[row]
+            counts[column] += sign
+            if not counts[column]:
+                del counts[column]
+            if not counts:
+                del table[row]
+        self._where.pop(seat.job, None)
+
+    def _job_of(self, pod: Raw) -> str:
+        """The job that a pod works for; empty for one that belongs to no workload."""
+        meta = pod["metadata"]
+        name = (meta.get("annotations") or {}).get(keys.WORKLOAD) or (meta.get("labels") or {}).get(keys.POD_GROUP)
+        known = self._workloads.get(f"{meta['namespace']}/{name}")
+        return known.job if known is not None else name or ""
+
+    def _load_of(self, pod: Raw, node: str) -> int:
+        on = self.hall.machines.get(node)
+        if on is None:
+            return 0
+        requests = core.requests(msgspec.convert(pod["spec"], core.PodSpec))
+        return requests.get(on.resource, 1 if on.resource == PODS else 0)
+
+    # Workloads, and what is decided about them
+
+    def _workload(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        key = f"{meta['namespace']}/{meta['name']}"
+        before = self._workloads.pop(key, None)
+        if before is not None:
+            self._states[before.state] -= 1
+        if change.type != "DELETED":
+            after = self._workloads[key] = standing(change.object)
+            self._states[after.state] += 1
+
+    def tell(self, record: Record) -> Told | None:
+        """Take note of a decision; None if it says of a workload that waits only that it goes on waiting."""
+        known = self._workloads.get(record.workload)
+        job = record.workload.partition("/")[2] if known is None else known.job
+        told = Told(record.at, record.outcome, job, self._text(record), record.cost)
+        before = next((one for one in reversed(self._told) if one.job == job), None)
+        again = before is not None and record.outcome == before.outcome == WAITS
+        if before is not None and again:
+            self._told.remove(before)
+        self._told.append(told)
+        self.changed()
+        return None if again else told
+
+    def _text(self, record: Record) -> str:
+        if not record.domains:
+            return record.reason
+        hosts = [path.rpartition("/")[2] for path in record.domains]
+        domain = self.hall.covering(hosts)
+        return f"{len(hosts)} hosts in {domain}" if domain and len(hosts) > 1 else ", ".join(hosts[:3])
+
+    # The picture
+
+    def picture(self) -> Picture:
+        blocks = tuple(
+            Block(block, tuple(Rack(row.name, tuple(map(self._host, row.hosts))) for row in rows))
+            for block, rows in self.hall.rows().items()
+        )
+        return Picture(
+            __version__,
+            self.access,
+            self.since,
+            self.now(),
+            self.demo,
+            self.says,
+            blocks,
+            len(self._seats),
+            self._jobs(),
+            self._queues(),
+            {state: count for state, count in sorted(self._states.items()) if count},
+            tuple(self._told),
+        )
+
+    def _host(self, name: str) -> Host:
+        machine, on = self.hall.machines[name], self._on.get(name)
+        if not on:
+            return Host(name, machine.state)
+        job = max(on, key=lambda one: (on[one], one))
+        share = self._load[name] / machine.room if machine.room else 1.0
+        return Host(name, machine.state, self._colour(job), min(1.0, share))
+
+    def _colour(self, job: str) -> int:
+        """The same for as long as the job is there, and the lowest that no other has."""
+        if not job:
+            return OTHER
+        if job not in self._colours:
+            taken = set(self._colours.values())
+            self._colours[job] = next(number for number in range(len(taken) + 1) if number not in taken)
+        return self._colours[job]
+
+    def _jobs(self) -> tuple[Job, ...]:
+        """Those that run, then those that wait."""
+        alive = {one.job: one for one in self._workloads.values() if one.state != "finished"}
+        for gone in self._colours.keys() - self._of.keys() - alive.keys():
+            del self._colours[gone]
+        running = [self._running(name, alive.get(name)) for name in sorted(self._of) if name]
+        waiting = [
+            Job(one.job, one.queue, one.pods, IDLE, "", one.why or "has just come")
+            for one in alive.values()
+            if one.state in ("waiting", "reserved")
+        ]
+        return tuple([*running, *waiting][:MOST_JOBS])
+
+    def _running(self, name: str, known: Standing | None) -> Job:
+        if name not in self._where:
+            self._where[name] = self.hall.covering(self._of[name])
+        queue = "" if known is None else known.queue
+        return Job(name, queue, self._of[name].total(), self._colour(name), self._where[name])
+
+    def _queues(self) -> tuple[Queue, ...]:
+        known = self.plane.known
+        waiting: Counter[str] = Counter()
+        for local in known.local_queues.values():
+            waiting[local.cluster_queue] += known.tally.local[local.key].pending
+        result = []
+        for name, node in sorted(known.world.tree.queues.items()):
+            whole: Counter[str] = Counter()
+            used: Counter[str] = Counter()
+            for (_, resource), one in amounts(node).items():
+                whole[resource] += one.whole
+                used[resource] += one.used
+            main, running = main_resource(whole), known.tally.queues[name].admitted
+            result.append(Queue(name, main, used[main], whole[main], running, waiting[name]))
+        return tuple(result)
+
+
+def standing(raw: Raw) -> Standing:
+    meta, spec = raw["metadata"], raw["spec"]
+    conditions = {one["type"]: one for one in (raw.get("status") or {}).get("conditions") or ()}
+    owners = meta.get("ownerReferences") or ()
+    name = owners[0]["name"] if len(owners) == 1 else meta["name"]
+    job = name if meta["namespace"] == USUAL_NAMESPACE else f"{meta['namespace']}/{name}"
+    pods = sum(one.get("count", 1) for one in spec.get("podSets") or ())
+    queue = spec.get("queueName", "")
+    for kind, state in (("Finished", "finished"), ("Admitted", "running")):
+        if _holds(conditions, kind):
+            return Standing(job, queue, pods, state)
+    if spec.get("active") is False:
+        return Standing(job, queue, pods, "inactive")
+    if _holds(conditions, "QuotaReserved"):
+        return Standing(job, queue, pods, "reserved", "has its quota, and waits for its checks")
+    return Standing(job, queue, pods, "waiting", (conditions.get("QuotaReserved") or {}).get("message", ""))
+
+
+def _holds(conditions: dict[str, Raw], kind: str) -> bool:
+    return kind in conditions and conditions[kind]["status"] == "True"
