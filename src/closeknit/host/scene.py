@@ -113,7 +113,8 @@ class Scene:
     def _pod(self, change: Change) -> None:
         pod, meta = change.object, change.object["metadata"]
         key, node = f"{meta['namespace']}/{meta['name']}", pod["spec"].get("nodeName")
-        runs = change.type != "DELETED" and node and (pod.get("status") or {}).get("phase") not in ENDED
+        ended = change.type == "DELETED" or "deletionTimestamp" in meta
+        runs = node and not ended and (pod.get("status") or {}).get("phase") not in ENDED
         if key in self._seats and not runs:
             self._count(self._seats.pop(key), -1)
         elif runs and key not in self._seats:
@@ -161,7 +162,7 @@ class Scene:
         """Take note of a decision; None if it says of a workload that waits only that it goes on waiting."""
         known = self._workloads.get(record.workload)
         job = record.workload.partition("/")[2] if known is None else known.job
-        told = Told(record.at, record.outcome, job, self._text(record), record.cost)
+        told = Told(record.at, record.outcome, job, self._text(record, job), record.cost)
         before = next((one for one in reversed(self._told) if one.job == job), None)
         again = before is not None and record.outcome == before.outcome == WAITS
         if before is not None and again:
@@ -170,12 +171,16 @@ class Scene:
         self.changed()
         return None if again else told
 
-    def _text(self, record: Record) -> str:
+    def _text(self, record: Record, job: str) -> str:
+        """Where it goes, or why it does not; of one that moves, only what is new."""
         if not record.domains:
             return record.reason
         hosts = [path.rpartition("/")[2] for path in record.domains]
         domain = self.hall.covering(hosts)
-        return f"{len(hosts)} hosts in {domain}" if domain and len(hosts) > 1 else ", ".join(hosts[:3])
+        if record.outcome == "Moved":
+            hosts = [host for host in hosts if host not in self._of.get(job, ())]
+        named = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
+        return f"{named} in {domain}" if domain else named
 
     # The picture
 
@@ -244,9 +249,9 @@ class Scene:
         for name, node in sorted(known.world.tree.queues.items()):
             whole: Counter[str] = Counter()
             used: Counter[str] = Counter()
-            for (_, resource), one in amounts(node).items():
-                whole[resource] += one.whole
-                used[resource] += one.used
+            for of, one in amounts(node).items():
+                whole[of.resource] += one.whole
+                used[of.resource] += one.used
             main, running = main_resource(whole), known.tally.queues[name].admitted
             result.append(Queue(name, main, used[main], whole[main], running, waiting[name]))
         return tuple(result)
@@ -255,7 +260,7 @@ class Scene:
 def standing(raw: Raw) -> Standing:
     meta, spec = raw["metadata"], raw["spec"]
     conditions = {one["type"]: one for one in (raw.get("status") or {}).get("conditions") or ()}
-    owners = meta.get("ownerReferences") or ()
+    owners: list[Raw] = meta.get("ownerReferences") or []
     name = owners[0]["name"] if len(owners) == 1 else meta["name"]
     job = name if meta["namespace"] == USUAL_NAMESPACE else f"{meta['namespace']}/{name}"
     pods = sum(one.get("count", 1) for one in spec.get("podSets") or ())

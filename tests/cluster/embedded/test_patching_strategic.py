@@ -138,6 +138,12 @@ def test_an_item_can_be_deleted() -> None:
     assert names(after({"containers": containers("a b c")}, patch)["containers"]) == "a c"
 
 
+def test_an_item_that_is_deleted_and_said_again_is_a_new_one() -> None:
+    patch = {"containers": [{"name": "b", "$patch": "delete"}, {"name": "b", "image": "j"}]}
+    old = {"containers": [{"name": "a"}, {"name": "b", "image": "i", "args": ["x"]}]}
+    assert after(old, patch) == {"containers": [{"name": "b", "image": "j"}, {"name": "a"}]}
+
+
 def test_a_list_can_be_replaced() -> None:
     patch = {"containers": [{"$patch": "replace", "name": "any"}, {"name": "x", "image": None}]}
     assert after({"containers": [{"name": "a"}, {"name": "x", "image": "i"}]}, patch) == {"containers": [{"name": "x"}]}

@@ -91,16 +91,15 @@ def _delete_from(new: dict[str, Any], key: str, values: Any) -> None:
 
 def _merged_list(schema: Schema, old: list[Any], patch: list[Any], order: list[Any] | None = None) -> list[Any]:
     """The items of both, in the order that the patch says, those of the old list among them as far as they go."""
-    new, said = _union(schema, old, patch)
+    left, said = _directed(schema, old, patch) if schema.merge_key else (old, patch)
+    new = _union(schema, left, said)
     wanted = [_name(schema, one) for one in (order if order is not None else said)]
-    there = [_name(schema, one) for one in old]
+    there = [_name(schema, one) for one in (old if order is not None else left)]
     return _arranged(schema, new, wanted, there)
 
 
-def _union(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The items of both, and the items of the patch without directives."""
-    if not schema.merge_key:
-        return list(dict.fromkeys([*old, *patch])) if _are_scalars(patch) else patch, patch
+def _directed(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The old items that no directive removes, and the items of the patch that are no directives."""
     if not all(isinstance(one, dict) for one in patch):
         raise Invalid("list element types are not identical: a patch of a list of objects has to hold objects")
     said = [one for one in patch if PATCH not in one]
@@ -108,22 +107,28 @@ def _union(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any],
     for one in patch:
         match one.get(PATCH):
             case "replace":
-                return [_literal(one) for one in said], said
+                return [], said
             case "delete":
                 gone.append(_name(schema, one))
             case None:
                 pass
             case _:
                 raise Invalid("merging lists cannot yet be specified in the patch")
-    new = [one for one in old if not isinstance(one, dict) or one.get(schema.merge_key) not in gone]
+    return [one for one in old if one.get(schema.merge_key) not in gone], said
+
+
+def _union(schema: Schema, left: list[Any], said: list[Any]) -> list[Any]:
+    if not schema.merge_key:
+        return list(dict.fromkeys([*left, *said])) if _are_scalars(said) else said
+    new = list(left)
     for one in said:
         name = _name(schema, one)
-        place = next((i for i, was in enumerate(new) if was.get(schema.merge_key) == name), None)
+        place = next((index for index, was in enumerate(new) if was.get(schema.merge_key) == name), None)
         if place is None:
             new.append(_literal(one))
         else:
             new[place] = strategically(schema.item(), new[place], one)
-    return new, said
+    return new
 
 
 def _are_scalars(items: list[Any]) -> bool:

@@ -36,7 +36,9 @@ def _tune(_store: Store, _round: int) -> Act:
 
 
 def _pretrain(_store: Store, _round: int) -> Act:
-    text = "pretrain is submitted: 12 pods in one rack. No rack has 12 GPUs free, so it waits: `closeknit explain pretrain`."
+    text = (
+        "pretrain is submitted: 12 pods in one rack. None has room for it, so it waits: `closeknit explain pretrain`."
+    )
     return Act(text, submit(job(PRETRAIN, "default", 12, gpus=1, required=RACK, runs="5m")))
 
 

@@ -61,18 +61,14 @@ def _asked(store: Store, _round: int) -> Act:
     names = [one["metadata"]["name"] for one in store.all(PROVISIONING_REQUEST, NAMESPACE)]
     if not names:
         return Act("train waits for its quota.")
-    return Act(
-        f"ProvisioningRequest {names[0]} is accepted. The queue holds the quota of train until the hosts are there."
-    )
+    return Act(f"ProvisioningRequest {names[0]} is accepted. train keeps its quota until the hosts are there.")
 
 
 def _came(store: Store, _round: int) -> Act:
     racks, running = racks_of(store, TRAIN), hosts_of(store, TRAIN)
     if len(running) < 4 or len(racks) != 1:
         return Act("train still waits for its machines.")
-    text = (
-        f"4 hosts have come, {running[0]} to {running[3]}. train was placed on them, all in rack {racks[0]}, and runs."
-    )
+    text = f"4 hosts have come, {running[0]} to {running[3]}. train runs on them, all in rack {racks[0]}."
     return Act(text)
 
 

@@ -39,18 +39,14 @@ def _start(_store: Store, _round: int) -> Act:
 
 
 def _planned(store: Store, _round: int) -> Act:
-    return Act(
-        f"The plan of its admission: {_ranks(plan_of(store, JOB))}. What runs: {_running(store)}. All is as planned."
-    )
+    return Act(f"The plan of its admission: {_ranks(plan_of(store, JOB))}. What runs: {_running(store)}.")
 
 
 def _fails(store: Store, _round: int) -> Act:
     node = hosts_of(store, JOB).get(0)
     if node is None:
         return Act("pair does not run yet, so nothing fails under it.")
-    text = (
-        f"Host {node} fails under rank 0. Once it counts as lost the free host of the rack takes its place in the plan."
-    )
+    text = f"Host {node} fails under rank 0. Once it counts as lost, the free host takes its place in the plan."
     return Act(text, let_fail([node]))
 
 
@@ -59,9 +55,7 @@ def _drifted(store: Store, _round: int) -> Act:
     plan, running = plan_of(store, JOB), hosts_of(store, JOB)
     if len(plan) < 2 or running.get(1) != plan[0]:
         return Act(f"The plan is now: {_ranks(plan)}. What runs: {_running(store)}.")
-    text = (
-        f"The plan has moved on: {_ranks(plan)}. But rank 1 runs on {plan[0]}: by rank, the new pod 0 would land on it."
-    )
+    text = f"The new plan: {_ranks(plan)}. But rank 1 runs on {plan[0]}: by rank, the new pod 0 would land on it."
     return Act(text)
 
 
@@ -69,7 +63,7 @@ def _settled(store: Store, _round: int) -> Act:
     running = hosts_of(store, JOB)
     if len(set(running.values())) < 2:
         return Act(f"The new pod 0 still waits. What runs: {_running(store)}.")
-    text = f"The new pod 0 got the place that is free: {_running(store)}. No two pods share a host; the plan was not forced."
+    text = f"The new pod 0 got the place that is really free: {_running(store)}. No two pods share a host."
     return Act(text)
 
 

@@ -57,7 +57,8 @@ def hosts_of(store: Store, job: str) -> dict[int, str]:
 def label(store: Store, node: str, key: str) -> str:
     """Empty if there is no such node, or it has no such label."""
     found = store.find(NODE, "", node)
-    return ((found or {"metadata": {}})["metadata"].get("labels") or {}).get(key, "")
+    labels: dict[str, str] = (found["metadata"].get("labels") or {}) if found is not None else {}
+    return labels.get(key, "")
 
 
 def nodes_with(store: Store, key: str, value: str) -> list[str]:

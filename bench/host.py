@@ -1,0 +1,314 @@
+"""The embedded host under load: 10,000 one-pod Jobs over REST, in real time, with pods that take no time.
+
+    python -m bench.host [--jobs N] [--watchers N]
+
+It starts `closeknit up` on a new folder, sends Jobs from a second process, and waits until every Workload has finished:
+jobs a second, and CPU of the host a job. Then the same with watchers on all pods, each of which has to see every event
+once and in order; then with a watcher that does not read, which has to be cut; then once more with Jobs that go by
+themselves, after which the file may be no larger. Ratios between runs are what counts; the machine is shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+import sys
+import tempfile
+from base64 import b64decode
+from itertools import pairwise
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+import aiohttp
+
+NODES, IN_FLIGHT = 64, 32
+TICKS = os.sysconf("SC_CLK_TCK")
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+PODS = "/api/v1/pods"
+
+Raw = dict[str, Any]
+
+
+class Host:
+    """The process, and how to reach it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "host"
+        nodes = folder / "nodes.yaml"
+        nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [_node(n) for n in range(NODES)]}))
+        command = [sys.executable, "-m", "closeknit", "up", "--data", str(self.folder), "--port", "0"]
+        self.log = (folder / "host.log").open("wb")
+        self.process = subprocess.Popen([*command, "--nodes", str(nodes)], stdout=self.log, stderr=self.log)
+        while not (self.folder / "kubeconfig").exists():
+            if self.process.poll() is not None:
+                sys.exit(f"the host ended: {(folder / 'host.log').read_text()[-2000:]}")
+            sleep(0.05)
+        config = json.loads((self.folder / "kubeconfig").read_text())
+        cluster = config["clusters"][0]["cluster"]
+        self.url, self.token = cluster["server"], config["users"][0]["user"]["token"]
+        self.tls = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
+
+    def cpu(self) -> float:
+        """Seconds that it has computed for."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def size(self) -> int:
+        return sum(one.stat().st_size for one in self.folder.glob("state.db*"))
+
+    def session(self) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(ssl=self.tls, limit=0)
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return aiohttp.ClientSession(self.url, connector=connector, headers=headers, read_bufsize=1 << 20)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+def _node(number: int) -> Raw:
+    room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": f"n{number:03d}", "rack": f"r{number // 16}", "pool": "bench"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"n{number:03d}", "labels": labels},
+        "status": {"allocatable": room, "capacity": room, "conditions": [ready]},
+    }
+
+
+QUEUES: list[tuple[str, Raw]] = [
+    (
+        "topologies",
+        {
+            "kind": "Topology",
+            "metadata": {"name": "bench"},
+            "spec": {"levels": [{"nodeLabel": level} for level in ("rack", "kubernetes.io/hostname")]},
+        },
+    ),
+    (
+        "resourceflavors",
+        {
+            "kind": "ResourceFlavor",
+            "metadata": {"name": "bench"},
+            "spec": {"nodeLabels": {"pool": "bench"}, "topologyName": "bench"},
+        },
+    ),
+    (
+        "clusterqueues",
+        {
+            "kind": "ClusterQueue",
+            "metadata": {"name": "bench"},
+            "spec": {
+                "namespaceSelector": {},
+                "resourceGroups": [
+                    {
+                        "coveredResources": ["cpu"],
+                        "flavors": [{"name": "bench", "resources": [{"name": "cpu", "nominalQuota": 4096}]}],
+                    }
+                ],
+            },
+        },
+    ),
+    (
+        "namespaces/default/localqueues",
+        {"kind": "LocalQueue", "metadata": {"name": "bench"}, "spec": {"clusterQueue": "bench"}},
+    ),
+]
+
+
+def _job(name: str, ttl: int | None) -> Raw:
+    notes = {
+        "closeknit.dev/run-time": "0s",
+        "closeknit.dev/start-time": "0s",
+        "kueue.x-k8s.io/podset-preferred-topology": "rack",
+    }
+    container = {"name": "c", "image": "example", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"annotations": notes}, "spec": {"restartPolicy": "Never", "containers": [container]}}
+    spec: Raw = {"template": template}
+    if ttl is not None:
+        spec["ttlSecondsAfterFinished"] = ttl
+    labels = {"kueue.x-k8s.io/queue-name": "bench"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+class Figures(NamedTuple):
+    seconds: float
+    cpu: float
+    jobs: int
+
+    def __str__(self) -> str:
+        return f"{self.jobs / self.seconds:6.0f} jobs/s, {self.cpu / self.jobs * 1000:5.2f} ms CPU a job"
+
+
+async def run(host: Host, prefix: str, jobs: int, ttl: int | None = None) -> Figures:
+    """Send Jobs, and wait until the Workload of each has finished."""
+    async with host.session() as session:
+        done: set[str] = set()
+        over = asyncio.Event()
+        watch = asyncio.create_task(_finished(session, prefix, jobs, done, over))
+        begin, cpu = monotonic(), host.cpu()
+        numbers = iter(range(jobs))
+        await asyncio.gather(*(_send(session, prefix, numbers, ttl) for _ in range(IN_FLIGHT)))
+        await over.wait()
+        figures = Figures(monotonic() - begin, host.cpu() - cpu, jobs)
+        watch.cancel()
+        return figures
+
+
+async def _send(session: aiohttp.ClientSession, prefix: str, numbers: Any, ttl: int | None) -> None:
+    for number in numbers:
+        async with session.post(JOBS, json=_job(f"{prefix}{number}", ttl)) as answer:
+            if answer.status != 201:
+                sys.exit(f"a Job was refused: {await answer.text()}")
+
+
+async def _finished(
+    session: aiohttp.ClientSession, prefix: str, jobs: int, done: set[str], over: asyncio.Event
+) -> None:
+    async for event in _events(session, WORKLOADS):
+        raw = event["object"]
+        name = raw["metadata"]["name"]
+        if event["type"] != "DELETED" and name.startswith(f"job-{prefix}"):
+            conditions = (raw.get("status") or {}).get("conditions") or ()
+            if any(one["type"] == "Finished" for one in conditions):
+                done.add(name)
+                if len(done) == jobs:
+                    over.set()
+
+
+async def _events(session: aiohttp.ClientSession, path: str) -> Any:
+    rest = b""
+    timeout = aiohttp.ClientTimeout(total=None)
+    async with session.get(path, params={"watch": "true"}, timeout=timeout) as answer:
+        async for piece in answer.content.iter_any():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield json.loads(line)
+
+
+# Watchers live in a process of their own, so that they do not slow the sender down
+
+
+async def watchers(folder: Path, count: int) -> None:
+    """Watch all pods `count` times, until told on stdin to stop; say what each saw."""
+    config = json.loads((folder / "kubeconfig").read_text())
+    cluster = config["clusters"][0]["cluster"]
+    tls = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
+    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+    seen: list[list[int]] = [[] for _ in range(count)]
+    connector = aiohttp.TCPConnector(ssl=tls, limit=0)
+    async with aiohttp.ClientSession(
+        cluster["server"], connector=connector, headers=headers, read_bufsize=1 << 20
+    ) as session:
+        tasks = [asyncio.create_task(_versions(session, one)) for one in seen]
+        print("watching", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        await asyncio.sleep(2)
+        for task in tasks:
+            task.cancel()
+    first = seen[0]
+    same = all(one == first for one in seen)
+    in_order = all(earlier < later for earlier, later in pairwise(first))
+    print(json.dumps({"events": len(first), "same": same, "in_order": in_order}), flush=True)
+
+
+async def _versions(session: aiohttp.ClientSession, into: list[int]) -> None:
+    """Only the version of each event is read: a hundred of us share half a machine."""
+    mark = b'"resourceVersion":"'
+    rest = b""
+    async with session.get(PODS, params={"watch": "true"}, timeout=aiohttp.ClientTimeout(total=None)) as answer:
+        async for piece in answer.content.iter_any():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                at = line.rfind(mark) + len(mark)
+                into.append(int(line[at : line.index(b'"', at)]))
+
+
+async def deaf(host: Host) -> Any:
+    """A watcher that asks and never reads."""
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", int(host.url.rsplit(":", 1)[1]), ssl=host.tls, server_hostname="127.0.0.1", limit=1024
+    )
+    port = host.url.rsplit(":", 1)[1]
+    request = f"GET {PODS}?watch=true HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {host.token}\r\n\r\n"
+    writer.write(request.encode())
+    await writer.drain()
+    reader._transport.pause_reading()  # type: ignore[attr-defined]
+    return reader, writer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--jobs", type=int, default=10_000)
+    parser.add_argument("--watchers", type=int, default=100)
+    parser.add_argument("--watch", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.watch:
+        asyncio.run(watchers(given.watch, given.watchers))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        host = Host(Path(folder))
+        try:
+            asyncio.run(measure(host, given.jobs, given.watchers))
+        finally:
+            host.stop()
+
+
+async def measure(host: Host, jobs: int, count: int) -> None:
+    async with host.session() as session:
+        for path, raw in QUEUES:
+            body = {"apiVersion": "kueue.x-k8s.io/v1beta2", **raw}
+            async with session.post(f"/apis/kueue.x-k8s.io/v1beta2/{path}", json=body) as answer:
+                assert answer.status == 201, await answer.text()
+    await run(host, "warm", min(200, jobs))
+    plain = await run(host, "plain", jobs)
+    print(f"{jobs} Jobs              {plain}", flush=True)
+    command = [sys.executable, "-m", "bench.host", "--watch", str(host.folder), "--watchers", str(count)]
+    crowd = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert crowd.stdout is not None
+    assert crowd.stdin is not None
+    crowd.stdout.readline()
+    watched = await run(host, "watched", jobs)
+    crowd.stdin.write("stop\n")
+    crowd.stdin.flush()
+    verdict = json.loads(crowd.stdout.readline())
+    crowd.wait()
+    ratio = plain.seconds / watched.seconds
+    print(f"with {count} watchers     {watched}; {ratio:.2f} of the rate without; {verdict}", flush=True)
+    reader, writer = await deaf(host)
+    ignored = await run(host, "deaf", jobs)
+    reader._transport.resume_reading()
+    cut = await _is_cut(reader)
+    writer.close()
+    print(f"with a deaf watcher {ignored}; it was {'cut' if cut else 'NOT CUT'}", flush=True)
+    sizes = []
+    for turn in ("first", "second"):
+        await run(host, turn, jobs, ttl=1)
+        await asyncio.sleep(15)
+        sizes.append(host.size())
+    print(f"file after Jobs that go by themselves: {sizes[0] >> 20} MiB, then {sizes[1] >> 20} MiB", flush=True)
+
+
+async def _is_cut(reader: asyncio.StreamReader) -> bool:
+    try:
+        async with asyncio.timeout(20):
+            while await reader.read(1 << 20):
+                pass
+    except TimeoutError:
+        return False
+    except (ConnectionError, ssl.SSLError):
+        return True
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""`closeknit get` and `describe` on a running cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from cli.conftest import Following, Run
+from cli.live import BLOCK, NODES, QUEUES, Live, admitted, job
+from closeknit.cluster import kinds
+from closeknit.cluster.port import Key
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(live: Live) -> None:
+    """6 pods that fill most of rack r1, and 12 pods for which no rack is large enough."""
+    live.create(*NODES, *QUEUES, job("train", 6), job("large", 12))
+    live.until(admitted("train"))
+    live.until(lambda store: [one for one in store.all(kinds.WORKLOAD) if waits(one)])
+    live.until(lambda store: sum(one["status"].get("phase") == "Running" for one in store.all(kinds.POD)) == 6)
+
+
+def waits(workload: dict[str, dict[str, list[dict[str, str]]]]) -> bool:
+    conditions = (workload.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "QuotaReserved" and one["status"] == "False" for one in conditions)
+
+
+def columns(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("   ") if cell.strip()]
+
+
+def test_jobs_are_shown_with_queue_level_domains_and_what_they_wait_for(ck: Run) -> None:
+    ran = ck("get", "jobs")
+    heading, large, train = map(columns, ran.out.splitlines())
+    assert heading == [
+        *("NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE"),
+        *("QUEUE", "LEVEL", "DOMAINS", "WAITING FOR"),
+    ]
+    assert [large[0], *large[5:]] == ["large", "main", "<none>", "<none>", "TopologyPlacementFailed"]
+    assert [train[0], *train[5:]] == ["train", "main", "rack", "b1/r1, 2 hosts", "<none>"]
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_workloads_are_shown_likewise(ck: Run) -> None:
+    heading, *rows = map(columns, ck("get", "wl").out.splitlines())
+    assert heading == ["NAME", "QUEUE", "RESERVED IN", "ADMITTED", "FINISHED", "AGE", "LEVEL", "DOMAINS", "WAITING FOR"]
+    assert [row[2:4] + row[6:] for row in rows] == [
+        ["<none>", "False", "<none>", "<none>", "TopologyPlacementFailed"],
+        ["research", "True", "rack", "b1/r1, 2 hosts", "<none>"],
+    ]
+
+
+def test_nodes_say_where_in_the_topology_they_are(ck: Run) -> None:
+    rows = ck("get", "nodes", "-l", "example.com/rack=r3").out.splitlines()
+    assert [columns(row)[-1] for row in rows] == ["DOMAIN", "b2/r3/n31", "b2/r3/n32"]
+
+
+def test_queues_flavors_and_topologies_say_what_matters(ck: Run) -> None:
+    out = ck("get", "clusterqueues,flavors,topologies").out
+    assert "research" in out
+    assert [columns(line)[-1] for line in out.split("\n\n")[0].splitlines()] == ["STATE", "active"]
+    assert [columns(line)[-1] for line in out.split("\n\n")[1].splitlines()] == ["TOPOLOGY", "default"]
+    assert "example.com/block, example.com/rack, kubernetes.io/hostname" in out.split("\n\n")[2]
+
+
+def test_a_wide_table_does_not_say_the_node_of_a_pod_twice(ck: Run) -> None:
+    assert ck("get", "pods").out.splitlines()[0].count("NODE") == 1
+    wide = columns(ck("get", "pods", "-o", "wide").out.splitlines()[0])
+    assert wide.count("NODE") == 1
+    assert wide[-1] == "WORKLOAD"
+
+
+def test_all_namespaces_have_a_column_of_their_own(ck: Run) -> None:
+    lines = ck("get", "jobs", "-A").out.splitlines()
+    assert [columns(line)[:2] for line in lines] == [["NAMESPACE", "NAME"], ["default", "large"], ["default", "train"]]
+
+
+def test_names_are_what_delete_and_describe_take(ck: Run) -> None:
+    assert ck("get", "jobs", "-o", "name").out == "job.batch/large\njob.batch/train\n"
+
+
+def test_json_and_yaml_have_the_object_without_who_manages_its_fields(ck: Run) -> None:
+    raw = json.loads(ck("get", "job", "train", "-o", "json").out)
+    assert (raw["kind"], raw["metadata"]["name"], raw["spec"]["parallelism"]) == ("Job", "train", 6)
+    assert "managedFields" not in raw["metadata"]
+    assert yaml.safe_load(ck("get", "job/train", "-o", "yaml").out) == raw
+    items = json.loads(ck("get", "jobs", "-o", "json").out)["items"]
+    assert [(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in items] == [
+        ("batch/v1", "Job", "large"),
+        ("batch/v1", "Job", "train"),
+    ]
+
+
+def test_an_object_that_is_not_there_is_exit_code_4_with_what_to_do(ck: Run) -> None:
+    ran = ck("get", "job", "nope")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == 'error: jobs.batch "nope" not found; `closeknit get jobs -A` lists what there is\n'
+
+
+def test_nothing_to_show_is_said_on_stderr(ck: Run) -> None:
+    ran = ck("get", "jobsets")
+    assert (ran.code, ran.out, ran.err) == (0, "", "there are no jobsets in namespace default\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nodes", "-n", "x"], "--namespace: nodes do not live in namespaces; leave out -n and -A"),
+        (["job", "a", "-l", "x=y"], "--selector: does not go with names"),
+        (["job", "a", "-A"], "--all-namespaces: does not go with names; say by -n where they are"),
+        (["jobs,pods", "-w"], "--watch: follows one kind, or one object; give one"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(ck: Run, args: list[str], said: str) -> None:
+    ran = ck("get", *args)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_a_watch_shows_what_is_there_and_then_every_change(live: Live, following: Callable[..., Following]) -> None:
+    watch = following("get", "jobs", "-w")
+    watch.until("train")
+    live.create(job("late", 1, required=BLOCK))
+    assert "late" in watch.until("late")
+    watch.until("b1/r1/n12")
+    live.do(lambda store: store.delete(Key(kinds.JOB, "default", "late"), propagation="Background"))
+    assert watch.interrupt() == (0, "")
+
+
+def test_a_watch_as_names_has_a_line_a_change(live: Live, following: Callable[..., Following]) -> None:
+    watch = following("get", "configmaps", "-w", "-o", "name")
+    live.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen", "namespace": "default"}})
+    assert watch.until("seen") == "configmap/seen"
+    assert watch.interrupt() == (0, "")
+
+
+# describe
+
+
+def test_a_job_is_described_with_the_tree_of_its_placement(ck: Run) -> None:
+    ran = ck("describe", "job", "train")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "Job default/train"
+    start = lines.index("  main: 6 pods of main, all in one example.com/rack")
+    assert lines[start - 1] == "  Admitted in LocalQueue main of ClusterQueue research, priority 0"
+    assert lines[start + 1 : start + 4] == ["    b1/r1   6 pods", "    ├─ n11  4 pods", "    └─ n12  2 pods"]
+    assert "  parallelism: 6" in lines
+    assert any("QuotaReserved" in line and "ClusterQueue research" in line for line in lines)
+
+
+def test_a_workload_that_waits_is_described_with_why_and_where_to_ask_on(ck: Run) -> None:
+    name = ck("get", "wl", "-o", "name").out.splitlines()[0].split("/")[1]
+    out = ck("describe", f"workload/{name}").out
+    assert "  Pending in LocalQueue main, priority 0\n" in out
+    assert "  waits for: TopologyPlacementFailed: couldn't assign flavors to pod set main" in out
+    assert f"  what would help: closeknit explain default/{name}\n" in out
+    assert "QuotaReserved   False    TopologyPlacementFailed" in out
+
+
+def test_a_node_is_described_with_its_pods(ck: Run) -> None:
+    out = ck("describe", "node", "n12").out
+    assert "pods (2):" in out
+    assert out.count("Running") == 2
+
+
+def test_describe_needs_a_name(ck: Run) -> None:
+    ran = ck("describe", "jobs")
+    assert ran.code == 2
+    assert "NAME: is missing; write KIND NAME; `closeknit get KIND` lists names" in ran.err
