@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 CONFORMANCE ?= ../shared/conformance
 export PYTHONPATH :=
 
-.PHONY: setup up test lint bench bench-peers conformance clean
+.PHONY: setup up test test-host soak lint bench bench-host bench-peers conformance clean
 
 setup: $(STAMP)
 
@@ -42,9 +42,26 @@ test: lint
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
 	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
 
+# What needs servers built with Go, or patience. The servers are built once and kept outside of the work tree.
+test-host: setup
+	@echo "== servers (minutes the first time) =="
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
+	@echo "== contract on both servers =="
+	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
+	@echo "== stories, kills, kubectl, fuzz =="
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 --dist worksteal \
+		tests/stories tests/host/test_kill.py tests/cluster/embedded/rest/test_kubectl.py \
+		tests/cluster/embedded/rest/test_server_fuzz.py
+
+soak: setup
+	@PYTHONPATH=tests $(BIN)/python -m stories --steps 1000000 --seed 1000000
+
 bench: setup
 	@$(BIN)/python -m bench.placement
 	@$(BIN)/python -m bench.scheduling
+
+bench-host: setup
+	@$(BIN)/python -m bench.host
 
 bench-peers: setup
 	@$(BIN)/python -m bench.peers

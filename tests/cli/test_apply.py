@@ -12,6 +12,7 @@ import yaml
 from cli.conftest import Run
 from cli.live import NODES, QUEUES, Live, Raw, job
 from closeknit.cluster import kinds
+from closeknit.cluster.embedded.store import Options
 from closeknit.cluster.port import Key
 
 
@@ -132,7 +133,7 @@ def test_fields_of_others_are_a_conflict_unless_they_are_taken_over(live: Live, 
             Key(kinds.CONFIG_MAP, "default", "theirs"),
             config_map("theirs", "1"),
             "apply",
-            options=type(store).create.__defaults__[0].__class__(manager="somebody"),  # type: ignore[index]
+            options=Options(manager="somebody"),
         )
     )
     file = written(tmp_path, config_map("theirs", "2"))

@@ -21,6 +21,7 @@ def filled(live: Live) -> None:
     live.until(admitted("train"))
     live.until(lambda store: [one for one in store.all(kinds.WORKLOAD) if waits(one)])
     live.until(lambda store: sum(one["status"].get("phase") == "Running" for one in store.all(kinds.POD)) == 6)
+    live.until(lambda store: (store.get(kinds.CLUSTER_QUEUE, "", "research").get("status") or {}).get("conditions"))
 
 
 def waits(workload: dict[str, dict[str, list[dict[str, str]]]]) -> bool:

@@ -6,12 +6,15 @@ How many kills: CLOSEKNIT_KILLS, five unless it is set. The seed is printed when
 from __future__ import annotations
 
 import http.client
+import json
 import os
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
 from time import sleep
 from typing import Any
+
+import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.sqlite import SqliteLog
@@ -21,6 +24,7 @@ from stories import objects
 from stories.invariants import Invariants
 from stories.steps import Drawer
 
+PARTS = 5
 KILLS = int(os.environ.get("CLOSEKNIT_KILLS", "5"))
 SEED = int(os.environ.get("CLOSEKNIT_SEED", "1"))
 CONFIG_MAPS, JOBS = "/api/v1/namespaces/default/configmaps", "/apis/batch/v1/namespaces/default/jobs"
@@ -71,16 +75,18 @@ class Client(Thread):
             self.kept[path] = answer.body["metadata"]["resourceVersion"]
 
 
-def test_nothing_that_was_acknowledged_is_lost_and_invariants_hold(tmp_path: Path) -> None:
-    random, folder = Random(SEED), tmp_path / "host"
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_that_was_acknowledged_is_lost_and_invariants_hold(tmp_path: Path, part: int) -> None:
+    seed, kills = SEED * 100 + part, max(1, KILLS // PARTS)
+    random, folder = Random(seed), tmp_path / "host"
     kept: dict[str, str | None] = {}
     with HostProcess(folder, "--port", "0", "--nodes", str(nodes(tmp_path))) as host:
         for raw in objects.data_centre():
             if raw["kind"] != "Node":
                 plural = kinds.BY_NAME["kueue.x-k8s.io", raw["kind"]].path(raw["metadata"].get("namespace", ""))
                 assert host.api.post(plural, raw).status in (201, 409)
-        for number in range(KILLS):
-            client = Client(host, SEED * 1000 + number, kept)
+        for number in range(kills):
+            client = Client(host, seed * 1000 + number, kept)
             client.start()
             sleep(random.uniform(0.05, 0.8))
             host.kill()
@@ -95,13 +101,11 @@ def test_nothing_that_was_acknowledged_is_lost_and_invariants_hold(tmp_path: Pat
                 host.stop()
                 raise
         host.stop()
-    assert sum(version is not None for version in kept.values()) >= KILLS
+    assert sum(version is not None for version in kept.values()) >= kills
 
 
 def nodes(folder: Path) -> Path:
     """The nodes of the stories' data centre, as a file."""
-    import json
-
     path = folder / "nodes.json"
     listed = [raw for raw in objects.data_centre() if raw["kind"] == "Node"]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))

@@ -37,12 +37,13 @@ def test_a_story_can_be_written_down_and_told_again() -> None:
 
 
 def test_a_story_that_breaks_a_rule_is_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: object, queue: str) -> None:
-        raise AssertionError("resumed at a bad time")
+    def broken(self: object, node: str) -> None:
+        raise AssertionError("cordoned at a bad time")
 
-    monkeypatch.setattr("stories.life.Life._resume_queue", broken)
-    story = [step for step in story_of(5, 60) if step.what != "resume_queue"]
-    story.insert(30, Step("resume_queue", {"queue": "red"}))
+    monkeypatch.setattr("stories.life.Life._cordon", broken)
+    bad = Step("cordon", {"node": "n00"})
+    story = [step for step in story_of(5, 60) if step.what != "cordon"]
+    story.insert(30, bad)
     outcome = tell(story, 5)
     assert outcome.at == 30
-    assert shortened(story[:31], outcome.why, 5) == [Step("resume_queue", {"queue": "red"})]
+    assert shortened(story[:31], outcome.why, 5) == [bad]

@@ -1,1 +1,1 @@
-"""The command line: every command reads files, asks the engine, and shows the answer."""
+"""The command line: every command reads files or a running cluster, asks or changes it, and shows the answer."""

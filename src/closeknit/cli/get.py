@@ -195,7 +195,14 @@ class _Watch:
 
         if self.asked.name:
             await self.client.get(self.asked.kind, self.namespace, self.asked.name)
-        follower = Follower(self.client, self.asked.kind, self.namespace, rows=self.is_table, selectors=self.query)
+        follower = Follower(
+            self.client,
+            self.asked.kind,
+            self.namespace,
+            rows=self.is_table,
+            selectors=self.query,
+            complain=lambda error: click.echo(f"note: {error}; trying again", err=True),
+        )
         rows = _Rows(self.client, self.asked.kind, self.namespace, self.output == "wide")
         waiting: list[Event] = []
         columns: Columns | None = None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from time import monotonic, time
 
+import click
 import msgspec
 
 from ..cluster import kinds
@@ -24,6 +25,7 @@ from ..model.gates import Gates
 from ..model.settings import Settings
 from ..observe.known import Known
 from ..observe.manifests import KEPT, Manifests, listed_manifests
+from .progress import Progress
 
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
 """What a whole cluster is made of."""
@@ -36,16 +38,32 @@ PAUSE = 0.5
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
-async def _all(client: Client, kind: Kind) -> Listing:
-    try:
-        return await client.listing(path(kind))
-    except NotFound:
-        return Listing("", [], [])
+async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
+    """Of each kind what there is; nothing where it is not served."""
+    count = 0
+    with Progress("objects") as progress:
+
+        def tick(more: int) -> None:
+            nonlocal count
+            count += more
+            progress.tell(lambda: f"reading the cluster: {count:,} objects")
+
+        async def one(kind: Kind) -> Listing:
+            try:
+                return await client.listing(path(kind), tick=tick)
+            except NotFound:
+                return Listing("", [], [])
+
+        return list(await asyncio.gather(*map(one, of)))
+
+
+def lost(error: Exception) -> None:
+    click.echo(f"note: {error}; trying again", err=True)
 
 
 async def manifests(client: Client) -> Manifests:
     """All of it, as if it had been written down this moment."""
-    found = await asyncio.gather(*(_all(client, kind) for kind in READ))
+    found = await _all(client, READ)
     listed = [(kind.api_version, kind.kind, one.items) for kind, one in zip(READ, found, strict=True)]
     result = listed_manifests(listed)
     result.newest = time()
@@ -55,7 +73,7 @@ async def manifests(client: Client) -> Manifests:
 async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Settings) -> Known:
     """What there is of these kinds, in their order."""
     result = Known(gates, settings, time)
-    for kind, listing in zip(of, await asyncio.gather(*(_all(client, kind) for kind in of)), strict=True):
+    for kind, listing in zip(of, await _all(client, of), strict=True):
         for data in listing.items:
             raw = {"apiVersion": kind.api_version, "kind": kind.kind, **msgspec.json.decode(data)}
             result.see(Change(0, "ADDED", kind, raw))
@@ -86,7 +104,7 @@ class Watching:
 
     async def _follow(self, kind: Kind) -> None:
         try:
-            async with aclosing(Follower(self.client, kind).events()) as events:
+            async with aclosing(Follower(self.client, kind, complain=lost).events()) as events:
                 async for event in events:
                     await self._queue.put((kind, event))
         except NotFound:  # not served here: then there is nothing of it

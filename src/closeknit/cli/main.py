@@ -22,6 +22,7 @@ from ..model.mistake import InputError
 from .target import NoCluster
 
 COMMANDS = {
+    "up": "Run a whole cluster on this machine, with an API for kubectl.",
     "apply": "Create or change objects of a running cluster as manifests say.",
     "get": "Objects of the cluster: queues, jobs, workloads, nodes.",
     "describe": "One object in full: conditions, events, placement, what it waits for.",

@@ -212,6 +212,9 @@ def _form(value: Any) -> str:
 @contextmanager
 def stdin_kept() -> Iterator[None]:
     """Within this, standard input can be read again and again: it is read once, and kept in memory."""
+    if _kept.get() is not None:
+        yield
+        return
     token = _kept.set(sys.stdin.buffer.read())
     try:
         yield

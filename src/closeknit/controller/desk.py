@@ -87,3 +87,11 @@ class Desk(ABC, Generic[K]):
     def refused(self, key: K, write: Write, why: Refused, now: float) -> None:
         """By default it is looked at again, after a while."""
         self.todo.refused(key, now)
+
+
+def is_news(change: Change) -> bool:
+    """Whether more has changed than the status of an object."""
+    if change.type != "MODIFIED" or change.old is None:
+        return True
+    before, after = change.old["metadata"], change.object["metadata"]
+    return any(before.get(part) != after.get(part) for part in ("generation", "deletionTimestamp", "labels"))

@@ -59,13 +59,9 @@ class Provisioning(Desk[Key]):
         if workload is None or raw is None:
             return
         checks = {one.name: self.known.configs.get(one.parameters.get("name", "")) for one in self._checks(workload)}
-        owned = [
-            one
-            for place, one in self.known.raw[kinds.PROVISIONING_REQUEST].items()
-            if place[0] == key.namespace
-            and any(owner["uid"] == workload.uid for owner in one["metadata"].get("ownerReferences") or ())
-        ]
-        view = ProvisioningView(workload, checks, [asked(one) for one in owned], self.known.gates, parameters_of(raw))
+        mine = (self.known.find(one) for one in self.known.requests_of.get(workload.uid, ()))
+        owned = [asked(one) for one in mine if one is not None]
+        view = ProvisioningView(workload, checks, owned, self.known.gates, parameters_of(raw))
         for action in provisioning(view, now):
             match action:
                 case Ask():

@@ -15,7 +15,7 @@ from ..observe.known import Known
 from ..quota.share import share_of
 from ..write import queues as write
 from ..write.events import Recorder
-from .desk import Desk, Step
+from .desk import Desk, Step, is_news
 from .placing import Batches
 
 BATCH = 1.0
@@ -42,11 +42,11 @@ class Queues(Desk[Key]):
             return self._of_workload(change)
         if kind in QUEUES:
             found = [change.key]
-            if kind is kinds.CLUSTER_QUEUE:
+            if kind is kinds.CLUSTER_QUEUE and is_news(change):
                 found += [one for one in self._all(kinds.LOCAL_QUEUE) if self._leads_to(one, meta["name"])]
                 found += self._all(kinds.RESOURCE_FLAVOR) if change.type != "ADDED" else []
             return found
-        if kind in RULES:
+        if kind in RULES and (is_news(change) or kind is kinds.ADMISSION_CHECK):
             related = self._all(kinds.CLUSTER_QUEUE)
             return [change.key, *related, *(self._all(kinds.TOPOLOGY) if kind is kinds.RESOURCE_FLAVOR else [])]
         return ()

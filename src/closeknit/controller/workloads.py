@@ -11,7 +11,7 @@ from ..lifecycle.action import Deactivate, Later, Remove
 from ..lifecycle.workload import WorkloadView, workload_life
 from ..model.workload import Workload
 from ..write import workloads as write
-from .desk import Again, Desk, Step
+from .desk import Again, Desk, Step, is_news
 
 
 class Workloads(Desk[str]):
@@ -20,9 +20,9 @@ class Workloads(Desk[str]):
         match change.kind:
             case kinds.WORKLOAD:
                 return [f"{meta['namespace']}/{meta['name']}"]
-            case kinds.CLUSTER_QUEUE:
-                return self._of_queues({meta["name"]})
-            case kinds.LOCAL_QUEUE:
+            case kinds.CLUSTER_QUEUE if is_news(change):
+                return self._of_queue(meta["name"])
+            case kinds.LOCAL_QUEUE if is_news(change):
                 return self._of_local_queue(f"{meta['namespace']}/{meta['name']}")
             case kinds.ADMISSION_CHECK | kinds.RESOURCE_FLAVOR | kinds.TOPOLOGY if change.type != "MODIFIED":
                 return list(self.known.workloads)
@@ -30,11 +30,11 @@ class Workloads(Desk[str]):
             return list(self.known.workloads_of.get(meta.get("uid", ""), ()))
         return ()
 
-    def _of_queues(self, names: set[str]) -> list[str]:
-        """Who holds quota of these queues, or waits for it."""
+    def _of_queue(self, name: str) -> list[str]:
+        """Who holds quota of a queue, waits for it, or looks for a way to any."""
         lines, ledger = self.known.scheduler.lines, self.known.world.ledger
-        holders = [one.key for one in ledger.holdings.values() if one.queue in names]
-        waiting = [key for key, queue in lines.line_of.items() if queue in names]
+        holders = [one.key for one in ledger.holdings.values() if one.queue == name]
+        waiting = [key for key, queue in lines.line_of.items() if queue == name]
         return [*holders, *waiting, *lines.homeless]
 
     def _of_local_queue(self, queue: str) -> list[str]:

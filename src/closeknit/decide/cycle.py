@@ -92,6 +92,8 @@ class _Turns:
         self.victims: dict[str, Holding] = {}
         self.decisions: list[Decision] = []
         self.promised: list[tuple[str, Usage, list[Place], Holding | None]] = []
+        self.lasts = False
+        """Some of that will be promised in the next cycle too."""
 
     def take(self, entry: Entry) -> None:
         verdict = Verdict.FITS
@@ -104,10 +106,10 @@ class _Turns:
             self._retry(entry)
         elif entry.plan.mode is Mode.NO_FIT:
             why = Why.OTHER if entry.plan.waits_for_tighter else Why.NO_FIT
-            self._wait(entry, why, entry.plan.severity.reason, entry.plan.message)
+            self._refuse(entry, why, entry.plan.severity.reason)
         elif entry.plan.preempts and not entry.victims:
+            self._refuse(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA)
             self._reserve(entry)
-            self._wait(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA, entry.plan.message)
         elif deferred:
             self._promise(entry)
             self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, WILL_FIT)
@@ -135,12 +137,25 @@ class _Turns:
             return recheck(self.world, entry, self.victims.values()), deferred
         verdict = recheck(self.world, entry, self.victims.values())
         if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
-            again = Again(_pins(entry.plan), borrowers=self._borrowers())
-            entry.nomination = nominate(self.world, entry.waiting, self.number, again)
-            _note_progress(self.world, entry, self.number)
+            self._plan_anew(entry, Again(_pins(entry.plan), borrowers=self._borrowers()))
             if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
         return verdict, False
+
+    def _plan_anew(self, entry: Entry, again: Again) -> None:
+        assert entry.nomination is not None
+        entry.outrun = entry.nomination.works and "VerifyBeforeAdmit" in self.world.gates
+        entry.nomination = nominate(self.world, entry.waiting, self.number, again)
+        _note_progress(self.world, entry, self.number)
+
+    def _refuse(self, entry: Entry, why: Why, reason: str) -> None:
+        """It waits; but whoever was outrun by what ends with this cycle is next again, on what is left then.
+
+        What the others were promised ends with their victims, and events tell of it. What a queue keeps that lets
+        nobody pass it keeps in the next cycle too, and being next would only stop those behind it in line.
+        """
+        ends = entry.outrun and not self.lasts
+        self._wait(entry, Why.LOST_ITS_PLACE if ends else why, reason, entry.plan.message)
 
     def _fits_now(self, entry: Entry) -> bool:
         """Whether there is room today: victims hold what they hold, and who waits for them holds nothing yet."""
@@ -176,10 +191,8 @@ class _Turns:
         mark = self.world.checkpoint()
         for holding in self.victims.values():
             self.world.take_away(holding)
-        again = Again(_pins(entry.plan), frozenset(self.victims), borrowers)
-        entry.nomination = nominate(self.world, entry.waiting, self.number, again)
+        self._plan_anew(entry, Again(_pins(entry.plan), frozenset(self.victims), borrowers))
         self.world.rollback(mark)
-        _note_progress(self.world, entry, self.number)
         fits = entry.plan.fits
         entry.recomputed = "deferred_fit" if fits else "new_targets" if entry.victims else "skipped"
         return fits
@@ -263,6 +276,7 @@ class _Turns:
     def _promise(self, entry: Entry) -> None:
         """What somebody gets once victims are gone; later turns see it, but it is not taken yet."""
         self._use(entry)
+        self.lasts = True
         self.promised.append((entry.queue, entry.usage, self._places(entry), old_slice(self.world, entry.waiting)))
 
     def _reserve(self, entry: Entry) -> None:
@@ -274,6 +288,8 @@ class _Turns:
         taken = self._places(entry)
         self.world.add(entry.queue, kept, taken)
         self.promised.append((entry.queue, kept, taken, None))
+        entry.insists = queue.strategy == "StrictFIFO"
+        self.lasts |= entry.insists
 
     def _reserved(self, entry: Entry) -> dict[FlavorResource, int]:
         node = self.world.node_of(entry.queue)

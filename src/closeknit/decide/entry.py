@@ -39,6 +39,10 @@ class Entry:
     """Its fate is among the decisions already."""
     resumed: bool = False
     """Not all flavors were looked at: the walk went on where it had stopped."""
+    outrun: bool = False
+    """It had a plan that worked, and another when earlier turns had taken that from it, or been promised it."""
+    insists: bool = False
+    """It keeps for itself what it cannot get yet, in every cycle: its queue lets nobody pass."""
 
     @property
     def workload(self) -> Workload:

@@ -15,7 +15,7 @@ from ..model.settings import Settings
 from ..model.workload import Workload
 from ..queue.lines import Lines
 from ..queue.waiting import Waiting, waiting
-from ..queue.wake import FREED, RULES, Event, Reach, Stage, Why
+from ..queue.wake import FREED, PARKS_ITS_LIKES, RULES, Event, Reach, Stage, Why
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
@@ -34,6 +34,8 @@ class Scheduler:
         self.world = World(gates, settings)
         self.lines = Lines(self.world.settings, gates)
         self.second_pass: dict[str, tuple[float, float]] = {}
+        self.in_the_way: frozenset[str] = frozenset()
+        """Who keeps room for itself in every cycle, and others were set aside for it."""
         self.number = 0
         self.last = Outcome()
 
@@ -131,8 +133,8 @@ class Scheduler:
 
     @property
     def is_ready(self) -> bool:
-        """Whether some active line has somebody in it."""
-        return any(self.world.is_active(line.name) for line in self.lines.ready())
+        """Whether some active line has somebody in it, or somebody has yet to be told that the way is free."""
+        return bool(self.in_the_way) or any(self.world.is_active(line.name) for line in self.lines.ready())
 
     def has_work(self, now: float) -> bool:
         """Whether a cycle would have anything to look at: somebody in line, or due for a second look."""
@@ -152,7 +154,18 @@ class Scheduler:
         decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
+        self._clear_the_way(now)
         return decisions
+
+    def _clear_the_way(self, now: float) -> None:
+        """Once somebody keeps no more for itself what it did, whoever was set aside for that is back in line."""
+        entries = self.last.entries
+        insisting = frozenset(entry.workload.key for entry in entries if entry.insists)
+        if self.in_the_way - insisting:
+            self.in_the_way = frozenset()
+            self.wake_queues(Event.RESERVATION_ENDED, (), now)
+        if any(entry.outrun and entry.why in PARKS_ITS_LIKES for entry in entries):
+            self.in_the_way |= insisting
 
     def _due(self, now: float) -> list[Waiting]:
         due = [key for key, (at, _) in self.second_pass.items() if at <= now]
@@ -222,6 +235,8 @@ def _stage(entry: Entry) -> Stage:
     if entry.why is Why.NO_CANDIDATES:
         return Stage.QUOTA
     if entry.why is not Why.NO_FIT or entry.resumed or entry.nomination is None or entry.workload.replaces:
+        return Stage.UNKNOWN
+    if entry.outrun:
         return Stage.UNKNOWN
     demands, plan = entry.waiting.demands, entry.plan
     if len(groups(demands)) > 1 or any(one.part.min_count is not None for one in demands):

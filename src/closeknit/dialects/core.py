@@ -8,9 +8,11 @@ parts are read through properties, so that nobody else has to think of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
+from ..model.daemon_set import DaemonSet
 from ..model.node import Node
 from ..model.resources import amounts, pod_requests
 from ..model.shape import Requirement, Shape, Taint, Term, Toleration, WeightedTerm
@@ -239,3 +241,10 @@ def _term(term: SelectorTerm) -> Term:
 
 def _requirements(expressions: Sequence[Expression] | None) -> tuple[Requirement, ...]:
     return tuple(Requirement(one.key or "", one.operator or "", tuple(one.values or ())) for one in expressions or ())
+
+
+def daemon_set(raw: dict[str, Any]) -> DaemonSet:
+    """From an object as JSON has it."""
+    spec = raw["spec"]["template"]["spec"]
+    template = shape(msgspec.convert(spec, PodSpec))
+    return DaemonSet.of(raw["metadata"].get("uid") or "", template, bool(spec.get("hostNetwork")))

@@ -164,12 +164,12 @@ class Scene:
         job = record.workload.partition("/")[2] if known is None else known.job
         told = Told(record.at, record.outcome, job, self._text(record, job), record.cost)
         before = next((one for one in reversed(self._told) if one.job == job), None)
-        again = before is not None and record.outcome == before.outcome == WAITS
-        if before is not None and again:
+        waited = before is not None and before.outcome == WAITS
+        if before is not None and waited:
             self._told.remove(before)
         self._told.append(told)
         self.changed()
-        return None if again else told
+        return None if waited and told.outcome == WAITS else told
 
     def _text(self, record: Record, job: str) -> str:
         """Where it goes, or why it does not; of one that moves, only what is new."""

@@ -18,6 +18,7 @@ from ..cluster.files import identity
 from ..decide.activity import PROVISIONING
 from ..decide.scheduler import Scheduler
 from ..dialects import timestamps
+from ..dialects.core import daemon_set
 from ..dialects.field import Field
 from ..dialects.kueue import keys
 from ..dialects.kueue import objects as kueue
@@ -116,6 +117,12 @@ class _Filler:
         for bound in self.found.pods:
             if not bound.by_topology:
                 self.world.put_pod(bound.key, bound.pod)
+        for found in self.found.of("DaemonSet", "apps"):
+            one = self._tried(found, daemon_set)
+            if one is not None:
+                self.world.put_daemon_set(
+                    f"{found.raw['metadata'].get('namespace')}/{found.raw['metadata']['name']}", one
+                )
 
     def fill_rules(self) -> None:
         """Namespaces, priority classes, and what is added to pods."""

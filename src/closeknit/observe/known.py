@@ -24,7 +24,6 @@ from ..dialects.kueue import keys
 from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
-from ..model.daemon_set import DaemonSet
 from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import Settings
@@ -54,6 +53,8 @@ class Known:
         self.workloads: dict[str, Workload] = {}
         self.workloads_of: dict[str, dict[str, None]] = defaultdict(dict)
         """By the uid of an owner."""
+        self.requests_of: dict[str, dict[Key, None]] = defaultdict(dict)
+        """ProvisioningRequests, by the uid of their Workload."""
         self.configs: dict[str, ProvisioningConfig] = {}
         self.local_queues: dict[str, LocalQueue] = {}
         self.pods = PodIndex()
@@ -78,6 +79,7 @@ class Known:
             kinds.ADMISSION_CHECK: self._check,
             kinds.WORKLOAD_PRIORITY_CLASS: self._workload_class,
             kinds.PROVISIONING_CONFIG: self._config,
+            kinds.PROVISIONING_REQUEST: self._request,
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
         }
@@ -229,9 +231,7 @@ class Known:
             self.world.drop_daemon_set(key)
             self._wake(Event.OTHER_POD_GONE)
             return
-        spec = change.object["spec"]["template"]["spec"]
-        shape = core.shape(msgspec.convert(spec, core.PodSpec))
-        self.world.put_daemon_set(key, DaemonSet.of(meta["uid"], shape, bool(spec.get("hostNetwork"))))
+        self.world.put_daemon_set(key, core.daemon_set(change.object))
 
     def _limit_range(self, change: Change) -> None:
         namespace = change.object["metadata"]["namespace"]
@@ -339,6 +339,15 @@ class Known:
             self.configs.pop(config.name, None)
         else:
             self.configs[config.name] = config
+
+    def _request(self, change: Change) -> None:
+        for owner in change.object["metadata"].get("ownerReferences") or ():
+            if change.type == "DELETED":
+                self.requests_of[owner["uid"]].pop(change.key, None)
+                if not self.requests_of[owner["uid"]]:
+                    del self.requests_of[owner["uid"]]
+            else:
+                self.requests_of[owner["uid"]][change.key] = None
 
     def _workload_class(self, change: Change) -> None:
         one = kueue.priority_class(change.object)

@@ -150,6 +150,7 @@ KEPT = frozenset(
         ("", "Namespace"),
         ("", "LimitRange"),
         ("node.k8s.io", "RuntimeClass"),
+        ("apps", "DaemonSet"),
         ("scheduling.k8s.io", "PriorityClass"),
         *JOBS,
     ]
@@ -311,7 +312,8 @@ class _Reader:
             by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
             requests = {} if by_topology else self._asks(spec, data, f"Pod {namespace}/{name}", where)
             workload = annotations.get(keys.WORKLOAD) or group
-            pod = OtherPod(spec.node_name, requests)
+            daemon = next((one.uid for one in meta.owner_references or () if one.kind == "DaemonSet"), None)
+            pod = OtherPod(spec.node_name, requests, daemon or "")
             own = (*owners, meta.uid) if meta.uid else owners
             self.found.pods.append(BoundPod(f"{namespace}/{name}", pod, workload, own, by_topology))
         if group or (not spec.node_name and not ended and not owners and keys.QUEUE in labels):

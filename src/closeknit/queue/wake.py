@@ -82,6 +82,8 @@ class Event(Enum):
     TOPOLOGY_CHANGED = auto()
     NODE_CHANGED = auto()
     OTHER_POD_GONE = auto()
+    RESERVATION_ENDED = auto()
+    """Somebody that no other could pass is out of the way; it had taken nothing yet."""
 
 
 RULES = {
@@ -101,5 +103,6 @@ RULES = {
     Event.TOPOLOGY_CHANGED: Rule(Reach.EVERYWHERE, ALL),
     Event.NODE_CHANGED: Rule(Reach.EVERYWHERE, CAPACITY),
     Event.OTHER_POD_GONE: Rule(Reach.EVERYWHERE, CAPACITY),
+    Event.RESERVATION_ENDED: Rule(Reach.EVERYWHERE, FREED),
 }
 """Who wakes whom: how far each event reaches, and which stages it can help."""

@@ -1,21 +1,19 @@
 """The live view: a picture of a running cluster as something that `rich` can draw, for a screen of a given size.
 
-Every host is a cell, as high as it is full and coloured by the job that has most pods there; racks are rows of cells, in
-a box for every block. What does not fit is left out from the bottom: decisions first, then jobs, then queues. If not
-even all hosts fit, a cell stands for a rack.
+Every host is a cell, as high as it is full and coloured by the job that has most pods there; racks are rows of cells,
+in a box for every block. On a small screen fewer decisions, jobs and queues are shown; where not even all hosts fit, a
+cell stands for a rack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from itertools import islice
+from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +21,7 @@ from rich.text import Text
 from ..model.quota import UNLIMITED
 from ..model.resources import rough
 from .bars import bar
+from .lines import clock
 from .picture import IDLE, OTHER, Block, Host, Job, Picture, Queue, Rack, Told
 
 COLOURS = (
@@ -38,16 +37,23 @@ COLOURS = (
     "orchid",
     "sky_blue2",
     "dark_olive_green3",
+    "cornflower_blue",
+    "indian_red1",
+    "sea_green2",
+    "plum1",
+    "khaki1",
+    "dark_cyan",
+    "dark_orange3",
+    "slate_blue1",
 )
 GREY, BAD, HELD = "grey50", "bold red", "yellow"
-HEIGHTS, IDLE_MARK, LOST_MARK, HELD_MARK = "▁▂▃▄▅▆▇█", "·", "✗", "–"
-PLAIN_HEIGHTS, PLAIN_IDLE, PLAIN_LOST, PLAIN_HELD = "12345678", ".", "x", "-"
 OUTCOMES = {"Admitted": "green", "Moved": "cyan", "Preempted": "red", "Evicted": "red", "Waits": GREY}
 ROOMY = 3
 """Columns of a host where there is room: two of it, and a gap."""
 LEGEND = 40
 """Columns that the jobs take beside the hosts."""
 LEAST_DECISIONS = 3
+GAPS = 2
 OPENING = "couldn't assign flavors to pod set main: "
 """How most reasons begin, and nobody needs to read again."""
 
@@ -55,40 +61,46 @@ OPENING = "couldn't assign flavors to pod set main: "
 class Marks(NamedTuple):
     """Characters for hosts, as the terminal has them."""
 
-    heights: str = HEIGHTS
-    idle: str = IDLE_MARK
-    lost: str = LOST_MARK
-    held: str = HELD_MARK
+    heights: str = "▁▂▃▄▅▆▇"
+    idle: str = "·"
+    lost: str = "✗"
+    held: str = "–"
 
 
-PLAIN = Marks(PLAIN_HEIGHTS, PLAIN_IDLE, PLAIN_LOST, PLAIN_HELD)
+UNICODE, PLAIN = Marks(), Marks("1234567", ".", "x", "-")
 
 
-def view(picture: Picture, width: int, height: int, marks: Marks = Marks()) -> RenderableType:  # noqa: B008
+def view(picture: Picture, width: int, height: int, marks: Marks = UNICODE) -> RenderableType:
     """Everything that fits into so many columns and lines."""
-    head = list(_head(picture, width))
-    left = height - len(head)
-    queues = list(_queues(picture.queues, width))[: max(1, left // 4)]
-    beside = width - LEGEND >= 44
-    most = max(3, left - len(queues) - LEAST_DECISIONS - 3)
-    hosts = grid(picture.blocks, width - LEGEND if beside else width, most, marks)
-    tall = hosts.height
-    jobs = list(_jobs(picture.jobs, marks, LEGEND if beside else width))
-    if beside:
-        body: RenderableType = Table.grid(padding=(0, 2))
-        assert isinstance(body, Table)
-        body.add_row(hosts.drawn, Group(*islice(jobs, max(tall, 4))))
-        tall = max(tall, min(len(jobs), max(tall, 4)))
+    head, queues = list(_head(picture, width)), list(_queues(picture.queues, width))
+    queues = queues[: max(1, height // 4)]
+    left = height - 1 - len(head) - len(queues) - GAPS
+    hosts = grid(picture.blocks, width, max(3, left - LEAST_DECISIONS), marks)
+    jobs = [_job(job, marks) for job in picture.jobs]
+    if hosts.beside:
+        tall = max(hosts.height, min(len(jobs), left - LEAST_DECISIONS))
+        body = _side_by_side(hosts.drawn, jobs[:tall])
     else:
-        shown = jobs[: max(2, (left - tall - len(queues) - LEAST_DECISIONS) // 2)]
-        body = Group(hosts.drawn, *shown)
-        tall += len(shown)
-    rest = left - tall - len(queues) - 2
-    told = list(_decisions(picture.decisions, width, max(0, rest - 1)))
-    parts: list[RenderableType] = [*head, body, *queues]
-    if told:
-        parts += [Text(), *told]
-    return Group(*parts)
+        lines = list(_in_columns(jobs, width))[: max(1, (left - hosts.height) // 2)]
+        tall, body = hosts.height + len(lines), Group(hosts.drawn, *lines)
+    told = _decisions(picture.decisions, width, max(0, left - tall))
+    return Group(*head, body, Text(), *queues, Text(), *told)
+
+
+def _side_by_side(hosts: RenderableType, jobs: Sequence[Text]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_row(hosts, Group(*(_one_line(job, LEGEND) for job in jobs)))
+    return table
+
+
+def _in_columns(jobs: Sequence[Text], width: int) -> Iterator[Text]:
+    across = max(1, width // LEGEND)
+    for first in range(0, len(jobs), across):
+        line = Text(no_wrap=True)
+        for job in jobs[first : first + across]:
+            line.append_text(_one_line(job, LEGEND - 2))
+            line.append(" " * (LEGEND - job.cell_len))
+        yield _one_line(line, width)
 
 
 # The head
@@ -132,8 +144,11 @@ def _wrapped(text: Text, width: int) -> Iterator[Text]:
 
 
 class Drawn(NamedTuple):
+    """`beside`: there is room for a legend on the right."""
+
     drawn: RenderableType
     height: int
+    beside: bool = True
 
 
 def grid(blocks: Sequence[Block], width: int, most: int, marks: Marks) -> Drawn:
@@ -142,10 +157,11 @@ def grid(blocks: Sequence[Block], width: int, most: int, marks: Marks) -> Drawn:
         return Drawn(Text("no hosts yet", GREY), 1)
     for shown in (blocks, merged(blocks)):
         for cell in (ROOMY, 1):
-            fitting = _fitting(shown, width, most, cell)
-            if fitting is not None:
-                return _boxes(shown, fitting, marks)
-    return Drawn(Text(f"{sum(1 for _ in blocks):,} blocks: more than fit on this screen", GREY), 1)
+            for beside in (True, False):
+                fitting = _fitting(shown, width - LEGEND - 2 if beside else width, most, cell)
+                if fitting is not None:
+                    return Drawn(_boxes(shown, fitting, marks), fitting.height, beside)
+    return Drawn(Text(f"{len(blocks):,} blocks are more than this screen can show", GREY), 1)
 
 
 class Layout(NamedTuple):
@@ -178,11 +194,11 @@ def _fitting(blocks: Sequence[Block], width: int, most: int, cell: int) -> Layou
     return None
 
 
-def _boxes(blocks: Sequence[Block], layout: Layout, marks: Marks) -> Drawn:
+def _boxes(blocks: Sequence[Block], layout: Layout, marks: Marks) -> RenderableType:
     table = Table.grid(padding=(0, 0))
     for first in range(0, len(blocks), layout.beside):
         table.add_row(*(_box(block, layout, marks) for block in blocks[first : first + layout.beside]))
-    return Drawn(table, layout.height)
+    return table
 
 
 def _box(block: Block, layout: Layout, marks: Marks) -> RenderableType:
@@ -197,10 +213,9 @@ def _box(block: Block, layout: Layout, marks: Marks) -> RenderableType:
 def _rack(rack: Rack, layout: Layout, marks: Marks) -> Iterator[Text]:
     for first in range(0, len(rack.hosts), layout.long):
         line = Text(f"{rack.name if first == 0 else '':<{layout.name}} ", GREY, no_wrap=True, end="")
-        for host in rack.hosts[first : first + layout.long]:
-            mark, style = _mark(host, marks)
-            line.append(mark * min(layout.cell, 2), style)
-            line.append(" " * (layout.cell - min(layout.cell, 2)))
+        cells = (_mark(host, marks) for host in rack.hosts[first : first + layout.long])
+        for (mark, style), alike in groupby(cells):
+            line.append(f"{mark * min(layout.cell, 2)}{' ' * (layout.cell - 2)}" * sum(1 for _ in alike), style)
         yield line
 
 
@@ -209,7 +224,8 @@ def _mark(host: Host, marks: Marks) -> tuple[str, str]:
         return marks.lost, BAD if host.state == "lost" else "bold yellow"
     if host.colour == IDLE:
         return (marks.held, HELD) if host.state == "held" else (marks.idle, GREY)
-    return marks.heights[max(0, min(7, ceil(host.share * 8) - 1))], colour(host.colour)
+    tall = len(marks.heights)
+    return marks.heights[max(0, min(tall, ceil(host.share * tall)) - 1)], colour(host.colour)
 
 
 def colour(number: int) -> str:
@@ -233,25 +249,28 @@ def _as_host(rack: Rack) -> Host:
 # Jobs, queues, decisions
 
 
-def _jobs(jobs: Sequence[Job], marks: Marks, width: int) -> Iterator[Text]:
-    for job in jobs:
-        line = Text(no_wrap=True)
-        if job.waits:
-            line.append(f"{marks.idle * 2} {job.name}", "bold")
-            line.append(f"  {job.pods} pods wait", GREY)
-        else:
-            line.append(f"{marks.heights[-1] * 2} ", colour(job.colour))
-            line.append(job.name, "bold")
-            line.append(f"  {job.pods} pod{'' if job.pods == 1 else 's'}", GREY)
-            line.append(f" in {job.where}" if job.where else "", GREY)
-        yield _one_line(line, width)
+def _job(job: Job, marks: Marks) -> Text:
+    line = Text(no_wrap=True)
+    if job.waits:
+        line.append(f"{marks.idle * 2} {job.name}", "bold")
+        line.append(f"  {_pods(job.pods)} waiting", "yellow")
+        return line
+    line.append(f"{marks.heights[-1] * 2} ", colour(job.colour))
+    line.append(job.name, "bold")
+    line.append(f"  {_pods(job.pods)}" + (f" in {job.where}" if job.where else ""), GREY)
+    return line
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count:,} pods"
 
 
 def _queues(queues: Sequence[Queue], width: int) -> Iterator[Text]:
     longest = max((len(queue.name) for queue in queues), default=0)
     for queue in queues:
-        line = Text(f"{queue.name:<{longest}}  ", "bold", no_wrap=True)
-        for part, style in _bar(queue):
+        line = Text(no_wrap=True)
+        line.append(f"{queue.name:<{longest}}  ", "bold")
+        for part, style in _bar(queue, min(24, width // 5)):
             line.append(part, style)
         whole = "unlimited" if queue.quota >= UNLIMITED else rough(queue.resource, queue.quota)
         line.append(f"  {rough(queue.resource, queue.used)} of {whole} {queue.resource}")
@@ -263,7 +282,7 @@ def _queues(queues: Sequence[Queue], width: int) -> Iterator[Text]:
         yield _one_line(line, width)
 
 
-def _bar(queue: Queue, width: int = 24) -> Iterator[tuple[str, str]]:
+def _bar(queue: Queue, width: int) -> Iterator[tuple[str, str]]:
     own = min(queue.used, queue.quota)
     drawn = bar([("█", own), ("▒", queue.borrowed), ("░", max(0, queue.quota - own))], width)
     for mark, style in (("█", "green3"), ("▒", "orange1"), ("░", GREY)):
@@ -280,12 +299,3 @@ def _decisions(decisions: Sequence[Told], width: int, most: int) -> Iterator[Tex
         line.append(f"{one.job:<{longest}}  ", "bold")
         line.append(one.text.partition(OPENING)[2] or one.text)
         yield _one_line(line, width)
-
-
-def clock(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%H:%M:%S")
-
-
-def line_of(told: Told) -> str:
-    """A decision as one line of plain text."""
-    return f"{clock(told.at)}  {told.outcome:<9}  {told.job}  {told.text}  ({told.cost} µs)"

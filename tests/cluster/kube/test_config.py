@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from closeknit.cluster.embedded.certificate import credentials
 from closeknit.cluster.kube.config import read_config
 from closeknit.model.mistake import InputError
 
@@ -113,3 +114,16 @@ def test_data_that_is_not_base64_is_named(tmp_path: Path) -> None:
     tree = kubeconfig()
     tree["clusters"][0]["cluster"]["certificate-authority-data"] = "%%%"
     assert "certificate-authority-data: is not the Base64 of a PEM text" in refused(written(tmp_path, tree))
+
+
+def test_a_client_certificate_is_loaded_and_leaves_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = credentials(tmp_path, 1_700_000_000.0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    user = {"client-certificate": made.certificate.name, "client-key": made.key.name}
+    config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": user}]))])
+    assert config.tls() is not None
+    assert list((tmp_path / "tmp").iterdir()) == []

@@ -190,6 +190,29 @@ def test_a_watch_that_ends_goes_on_from_the_last_version_bookmarks_included() ->
     assert versions == ["10", "12", "40"]
 
 
+def test_a_server_that_goes_away_is_complained_of_and_tried_again() -> None:
+    said: list[str] = []
+    lists = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal lists
+        if "watch" in request.query:
+            lists += 1
+            if lists == 1:
+                return web.json_response(status(503, "ServiceUnavailable", "starting"), status=503)
+            return await streamed(request, ("ADDED", pod("a", 12)))
+        return listed(10)
+
+    async def run() -> list[str]:
+        async with scripted(answer) as client:
+            follower = Follower(client, POD, pauses=Slept().pauses, complain=lambda error: said.append(str(error)))
+            async with asyncio.timeout(20), aclosing(follower.events()) as events:
+                return [told(await anext(events)) for _ in range(2)]
+
+    assert asyncio.run(run()) == ["listed", "ADDED a"]
+    assert said == ["starting"]
+
+
 def test_an_error_inside_the_stream_is_tried_again_from_where_it_was() -> None:
     versions: list[str] = []
 

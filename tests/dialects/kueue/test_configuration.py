@@ -8,7 +8,7 @@ import pytest
 
 from closeknit.dialects.field import Field
 from closeknit.dialects.kueue.configuration import Configuration, configuration
-from closeknit.model.settings import FAIR, FINAL_SHARE, Settings, Transformation
+from closeknit.model.settings import FAIR, FINAL_SHARE, PodsReady, Settings, Transformation
 
 
 def read(**given: Any) -> Configuration:
@@ -101,3 +101,31 @@ def test_what_is_not_heeded_is_said(given: dict[str, Any], field: str) -> None:
     root = Field.root({"kind": "Configuration", **given})
     configuration(root)
     assert [warning.field for warning in root.report.warnings] == [field]
+
+
+def test_workloads_wait_half_an_hour_for_their_pods_unless_told_otherwise() -> None:
+    assert read().pods_ready == PodsReady(timeout=1800.0, recovery=None, limit=None, base=60.0, longest=3600.0)
+    told = {
+        "timeout": "1h30m",
+        "recoveryTimeout": "0s",
+        "requeuingStrategy": {"backoffLimitCount": 3, "backoffBaseSeconds": 10, "backoffMaxSeconds": 40},
+    }
+    assert read(waitForPodsReady=told).pods_ready == PodsReady(5400.0, 0.0, 3, 10.0, 40.0)
+
+
+def test_in_v1beta1_waiting_for_pods_has_to_be_asked_for() -> None:
+    old = "config.kueue.x-k8s.io/v1beta1"
+    assert read(apiVersion=old).pods_ready is None
+    assert read(apiVersion=old, waitForPodsReady={"enable": True}).pods_ready == PodsReady(timeout=300.0)
+
+
+def test_how_long_the_finished_are_kept_and_whether_every_job_is_managed() -> None:
+    assert (read().keep_finished, read().without_queue) == (None, False)
+    found = read(objectRetentionPolicies={"workloads": {"afterFinished": "10m"}}, manageJobsWithoutQueueName=True)
+    assert (found.keep_finished, found.without_queue) == (600.0, True)
+
+
+def test_a_span_of_time_that_is_none_is_named() -> None:
+    assert wrong(waitForPodsReady={"timeout": "soon"}) == [
+        'waitForPodsReady.timeout: is "soon"; give a span of time such as 90s, 5m or 1h30m'
+    ]

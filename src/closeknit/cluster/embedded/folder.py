@@ -10,9 +10,13 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from ...model.mistake import refuse
+from ...model.mistake import InputError, Mistake, refuse
 
 LOCK = "lock"
+
+
+class FolderInUse(InputError):  # noqa: N818 - said to the user as it is
+    """Another process has it."""
 
 
 class Folder:
@@ -30,7 +34,7 @@ class Folder:
         except OSError as error:
             os.close(self._lock)
             remedy = "stop it, or choose another folder"
-            raise refuse("another process uses this folder", remedy, str(path)) from error
+            raise FolderInUse([Mistake("another process uses this folder", remedy, str(path))]) from error
 
     def close(self) -> None:
         """Closing twice is fine."""

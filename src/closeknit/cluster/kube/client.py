@@ -147,24 +147,28 @@ class Client:
         kept = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [{**kept, **msgspec.json.decode(one)} for one in listing.items]
 
-    async def listing(self, where: str, accept: str = JSON, query: Query | None = None) -> Listing:
-        """All of a list, page by page."""
+    async def listing(
+        self, where: str, accept: str = JSON, query: Query | None = None, tick: Callable[[int], None] | None = None
+    ) -> Listing:
+        """All of a list, page by page; `tick` is called with the size of each."""
         for last in range(TRIES):
             try:
-                return await self._pages(where, accept, query or {})
+                return await self._pages(where, accept, query or {}, tick or (lambda _: None))
             except Expired:
                 if last == TRIES - 1:
                     raise
         raise AssertionError
 
-    async def _pages(self, where: str, accept: str, query: Query) -> Listing:
+    async def _pages(self, where: str, accept: str, query: Query, tick: Callable[[int], None]) -> Listing:
         found, token = Listing("", [], []), ""
         while True:
             asked = {**query, "limit": PAGE, **({"continue": token} if token else {})}
             answer = await self.request("GET", where, query=asked, accept=accept)
             page = self.read(_page, answer)
             found.version = page.metadata.resource_version
-            found.items += page.items or page.rows or []
+            items = page.items or page.rows or []
+            found.items += items
+            tick(len(items))
             found.columns = found.columns or page.columns or []
             token = page.metadata.go_on
             if not token:

@@ -82,7 +82,8 @@ class Pauses:
 class Follower:
     """`rows`: with the cells that `kubectl get` shows. What `selectors` leave out is as good as not there.
 
-    A refusal or a missing connection is raised only as long as nothing was ever listed; afterwards it is tried again.
+    A refusal or a missing connection is raised only as long as nothing was ever listed; afterwards `complain` is told,
+    and it is tried again.
     """
 
     def __init__(
@@ -94,8 +95,9 @@ class Follower:
         rows: bool = False,
         selectors: Mapping[str, str] | None = None,
         pauses: Pauses | None = None,
+        complain: Callable[[Exception], None] = lambda _: None,
     ) -> None:
-        self.client, self.kind, self.rows = client, kind, rows
+        self.client, self.kind, self.rows, self.complain = client, kind, rows, complain
         self.known: dict[tuple[str, str], Raw] = {}
         self.version = ""
         self._where = path(kind, namespace)
@@ -117,9 +119,10 @@ class Follower:
                         yield event
             except Expired:
                 self.version = ""
-            except (Refused, Unreachable):
+            except (Refused, Unreachable) as error:
                 if not was_listed:
                     raise
+                self.complain(error)
             await self._pauses.wait()
 
     async def _list(self) -> AsyncIterator[Event | Listed]:

@@ -1,17 +1,18 @@
-"""Kueue's own configuration, as far as it decides who is admitted: fair sharing, what quota counts, feature gates.
+"""Kueue's own configuration: fair sharing, what quota counts, feature gates, and what becomes of those who run.
 
 It is read as a file of its own, or from the ConfigMap in which Kueue's manifests keep it. Everything else in it is
-about how Kueue is run, and is passed over.
+about how Kueue's process is run, and is passed over.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ...model.gates import ALL_GATES
 from ...model.quantity import QuantityError, nanos
-from ...model.settings import FAIR, FINAL_SHARE, INITIAL_SHARE, Settings, Transformation
+from ...model.settings import FAIR, FINAL_SHARE, INITIAL_SHARE, PodsReady, Settings, Transformation
 from ..field import Field, shown
 from ..node_choice import one_of
 
@@ -27,14 +28,24 @@ NOT_HEEDED = (("admissionFairSharing",), ("waitForPodsReady", "blockAdmission"),
 """What changes who is admitted in Kueue, and does not here."""
 
 
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)", re.ASCII)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
+    """`settings` and `gates` decide who is admitted; the rest is for a control plane that runs."""
+
     settings: Settings
     gates: dict[str, bool] = field(default_factory=dict)
+    pods_ready: PodsReady | None = PodsReady()  # noqa: RUF009 - a value
+    keep_finished: float | None = None
+    without_queue: bool = False
 
 
 def configuration(root: Field) -> Configuration:
     """What it says; mistakes are noted in the report of the field."""
+    is_old = root.at("apiVersion").text().endswith("/v1beta1")
     resources = root.at("resources")
     strategy = resources.at("quotaCheckStrategy")
     if strategy.given:
@@ -43,7 +54,7 @@ def configuration(root: Field) -> Configuration:
     if stamp.given:
         one_of(stamp, ("Eviction", "Creation"))
     settings = Settings(
-        _fair_sharing(root.at("fairSharing"), is_old=root.at("apiVersion").text().endswith("/v1beta1")),
+        _fair_sharing(root.at("fairSharing"), is_old),
         tuple(one.text() for one in resources.at("excludeResourcePrefixes").items()),
         tuple(_transformation(one) for one in resources.at("transformations").items()),
         strategy.text() == "IgnoreUndeclared",
@@ -52,7 +63,39 @@ def configuration(root: Field) -> Configuration:
     for path in NOT_HEEDED:
         if root.at(*path).value not in (None, False, {}):
             root.at(*path).warn("is not heeded here", "answers may differ from Kueue's")
-    return Configuration(settings, _gates(root.at("featureGates")))
+    kept = root.at("objectRetentionPolicies", "workloads", "afterFinished")
+    return Configuration(
+        settings,
+        _gates(root.at("featureGates")),
+        _pods_ready(root.at("waitForPodsReady"), is_old),
+        _seconds(kept) if kept.given else None,
+        root.at("manageJobsWithoutQueueName").value is True,
+    )
+
+
+def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
+    """On, unless it is an old one that does not ask for it."""
+    if is_old and wait.at("enable").value is not True:
+        return None
+    usual = PodsReady(timeout=300.0) if is_old else PodsReady()
+    requeuing = wait.at("requeuingStrategy")
+    limit, recovery, timeout = requeuing.at("backoffLimitCount"), wait.at("recoveryTimeout"), wait.at("timeout")
+    return PodsReady(
+        _seconds(timeout) if timeout.given else usual.timeout,
+        _seconds(recovery) if recovery.given else None,
+        limit.count() if limit.given else None,
+        float(requeuing.at("backoffBaseSeconds").count(int(usual.base))),
+        float(requeuing.at("backoffMaxSeconds").count(int(usual.longest))),
+    )
+
+
+def _seconds(span: Field) -> float:
+    """As Go writes spans of time: 1h30m, 500ms."""
+    text = span.text()
+    if not text or _SPAN.sub("", text):
+        span.wrong(f"is {shown(span.value)}", "give a span of time such as 90s, 5m or 1h30m")
+        return 0.0
+    return sum(float(number) * _UNITS[unit] for number, unit in _SPAN.findall(text))
 
 
 def _fair_sharing(sharing: Field, is_old: bool) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ there stays.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...cluster.embedded.store import Store
@@ -62,12 +62,12 @@ def begin(store: Store, demo: Demo) -> None:
 
 
 class Player:
-    """Takes part in the loop as one who submits jobs and pulls plugs."""
+    """Takes part in the loop as one who submits jobs and pulls plugs; `said` hears every sentence."""
 
     watches = (CONFIG_MAP,)
 
-    def __init__(self, store: Store, demos: Mapping[str, Demo]) -> None:
-        self.store, self.demos = store, demos
+    def __init__(self, store: Store, demos: Mapping[str, Demo], said: Callable[[str], None] = lambda _: None) -> None:
+        self.store, self.demos, self.said = store, demos, said
         self.place: Place | None = None
 
     def see(self, change: Change) -> None:
@@ -88,6 +88,8 @@ class Player:
             return ()
         act = demo.steps[place.step].act(self.store, place.round)
         self.place = following(demo, place, now)._replace(says=act.says or place.says)
+        if act.says:
+            self.said(act.says)
         return [*act.writes, Patch(KEY, {"data": self.place.data()})]
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:

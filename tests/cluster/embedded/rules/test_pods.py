@@ -126,12 +126,15 @@ def test_a_limit_range_fills_in_what_a_container_does_not_say() -> None:
 @pytest.mark.parametrize(
     ("containers", "words"),
     [
-        ([needs(limits={"cpu": "3"})], "maximum cpu usage per Container is 2, but limit is 3"),
-        ([needs(limits={"cpu": "1"}, requests={"cpu": "50m"})], "minimum cpu usage per Container is 100m"),
-        ([needs(limits={"cpu": "2"}, requests={"cpu": "100m"})], "provided ratio is 20.000000"),
+        ([needs(limits={"cpu": "3"})], "a Container has at most 2 of cpu, but its limit is 3"),
+        (
+            [needs(limits={"cpu": "1"}, requests={"cpu": "50m"})],
+            "a Container asks for at least 100m of cpu, but its request is 50m",
+        ),
+        ([needs(limits={"cpu": "2"}, requests={"cpu": "100m"})], "at most 4 times the request, not 20 times"),
         (
             [needs(limits={"cpu": "2"}), {**needs(limits={"cpu": "2"}), "name": "d"}],
-            "maximum cpu usage per Pod is 3, but limit is 4",
+            "a Pod has at most 3 of cpu, but its limit is 4",
         ),
     ],
 )

@@ -117,7 +117,8 @@ def test_labels_that_say_how_a_job_waits_have_a_form(labels: Raw, wrong: Any) ->
             {"annotations": {ELASTIC: "true"}},
             [(f"metadata.annotations[{ELASTIC}]", "Forbidden")],
         ),
-        (DEPLOYMENT, a_set(), {"labels": {PREBUILT: "w"}}, [(f"metadata.labels[{PREBUILT}]", "Forbidden")]),
+        (DEPLOYMENT, a_set(), {"labels": {PREBUILT: "w", MAX_SECONDS: "soon"}}, []),
+        (DEPLOYMENT, a_set(), {"labels": {QUEUE: "Bad_Queue"}}, [(f"metadata.labels[{QUEUE}]", "Invalid")]),
         (
             kinds.RAY_JOB,
             {"spec": {"rayClusterSpec": {"headGroupSpec": {"template": {"spec": {"containers": [CONTAINER]}}}}}},
@@ -222,7 +223,7 @@ def test_a_group_of_pods_has_a_name_and_a_number(labels: Raw, notes: Raw, wrong:
     ("change", "field"),
     [
         ({"labels": {NAME: "h"}}, f"metadata.labels[{NAME}]"),
-        ({"labels": {KUEUE + "managed": None}}, f"metadata.labels[{KUEUE}managed]"),
+        ({"labels": {KUEUE + "managed": "false"}}, f"metadata.labels[{KUEUE}managed]"),
         ({"annotations": {KUEUE + "retriable-in-group": None}}, f"metadata.annotations[{KUEUE}retriable-in-group]"),
     ],
 )
@@ -271,3 +272,19 @@ def test_a_deployment_whose_pods_run_stays_in_its_queue() -> None:
     assert host.change_refusal(DEPLOYMENT, change) == [(f"metadata.labels[{QUEUE}]", "Invalid")]
     host.patch(DEPLOYMENT, {"status": {"readyReplicas": 0}}, "status", trusted=True)
     assert host.change_refusal(DEPLOYMENT, change) == []
+
+
+@pytest.mark.parametrize("kind", [DEPLOYMENT, STATEFUL_SET], ids=lambda one: one.kind)
+def test_a_serving_set_does_not_leave_its_queue(kind: Kind) -> None:
+    host = Host()
+    host.create(kind, {**a_set(), "metadata": {"labels": {QUEUE: "q"}}})
+    wrong = host.change_refusal(kind, {"metadata": {"labels": {QUEUE: None}}})
+    assert wrong == [(f"metadata.labels[{QUEUE}]", "Invalid")]
+
+
+def test_groups_of_ray_cannot_be_called_as_the_head_is() -> None:
+    head = {"template": {"spec": {"containers": [CONTAINER]}}}
+    spec = {"headGroupSpec": head, "workerGroupSpecs": [{"groupName": "head", **head}]}
+    wrong = Host().refusal(kinds.RAY_CLUSTER, {"spec": spec, "metadata": {"labels": {QUEUE: "q"}}})
+    assert wrong == [("spec.workerGroupSpecs[0].groupName", "Invalid")]
+    assert Host().refusal(kinds.RAY_CLUSTER, {"spec": spec}) == []

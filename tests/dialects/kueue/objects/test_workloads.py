@@ -131,12 +131,13 @@ def test_a_status_is_written_over_what_others_wrote() -> None:
 
 def test_what_a_status_no_longer_says_is_taken_out_and_the_rest_stays() -> None:
     got = with_status(OLD, Status())["status"]
-    assert got == {
+    want: dict[str, Any] = {
         **NEWS,
         "clusterName": "far",
         "preemptionGates": [{"name": "shut", "position": "Closed", **NEWS}],
         "requeueState": {**NEWS},
     }
+    assert got == want
 
 
 def test_a_status_is_written_in_v1beta2() -> None:

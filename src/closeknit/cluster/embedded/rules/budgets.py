@@ -28,7 +28,7 @@ def _begun_budget(_making: Making, raw: Raw) -> Raw:
 def _check_budget(raw: Field, causes: Causes) -> None:
     spec = raw.at("spec")
     if spec.at("minAvailable").given and spec.at("maxUnavailable").given:
-        causes.invalid(spec, "minAvailable and maxUnavailable cannot be both set")
+        causes.invalid(spec, "give minAvailable or maxUnavailable, not both")
     for key in ("minAvailable", "maxUnavailable"):
         if spec.at(key).given:
             check_share(spec.at(key), causes)
@@ -44,7 +44,7 @@ def _filled_event(raw: Raw) -> Raw:
 def _check_event(raw: Field, causes: Causes) -> None:
     about, home = raw.at("involvedObject", "namespace"), raw.at("metadata", "namespace").text()
     if about.text() != home and not (not about.text() and home == "default"):
-        causes.invalid(about, "does not match event.namespace", about.text())
+        causes.invalid(about, "is not the namespace of the event", about.text())
 
 
 def _filled_lease(raw: Raw) -> Raw:

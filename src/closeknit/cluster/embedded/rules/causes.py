@@ -73,7 +73,7 @@ class Causes:
         elif not isinstance(field.value, int) or isinstance(field.value, bool):
             field.count()
         elif field.value < least:
-            self.invalid(field, f"must be greater than or equal to {least}")
+            self.invalid(field, f"must be at least {least}")
 
     def take(self, mistakes: Iterable[Mistake]) -> None:
         """Mistakes found by readers of ours, who have no words for the kind of mistake."""

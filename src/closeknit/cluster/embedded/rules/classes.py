@@ -36,13 +36,13 @@ def _check_priority(raw: Field, causes: Causes) -> None:
     if name.text().startswith("system-"):
         causes.forbidden(name, "names that begin with system- are reserved")
     if isinstance(value.value, int) and value.value > MAX_PRIORITY:
-        causes.forbidden(value, f"maximum allowed value of a user defined priority is {MAX_PRIORITY}")
+        causes.forbidden(value, f"priorities of users end at {MAX_PRIORITY}")
     causes.one_of(raw.at("preemptionPolicy"), POLICIES)
 
 
 def _check_priority_change(old: Field, new: Field, causes: Causes) -> None:
     if old.at("value").value != new.at("value").value:
-        causes.forbidden(new.at("value"), "may not be changed")
+        causes.forbidden(new.at("value"), "stays as it was made")
     unchanged(old, new, causes, "preemptionPolicy")
 
 
@@ -79,7 +79,7 @@ def _check_range(raw: Field, causes: Causes) -> None:
         if kind.text() == "Pod":
             for key in ("default", "defaultRequest"):
                 if item.at(key).value:
-                    causes.forbidden(item.at(key), "may not be specified when `type` is 'Pod'")
+                    causes.forbidden(item.at(key), "a whole Pod has no defaults")
         _check_bounds(item, causes)
 
 

@@ -39,7 +39,7 @@ def check_containers(
         if not one.at("image").text():
             causes.required(one.at("image"))
         elif one.at("image").text() != one.at("image").text().strip():
-            causes.invalid(one.at("image"), "must not have leading or trailing whitespace")
+            causes.invalid(one.at("image"), "begins or ends with a blank")
         causes.one_of(one.at("imagePullPolicy"), PULL_POLICIES, filled)
         causes.one_of(one.at("terminationMessagePolicy"), MESSAGE_POLICIES, filled)
         check_resources(one.at("resources"), causes)
@@ -50,7 +50,7 @@ def check_containers(
             if one.at(key).given and (not init or one.at("restartPolicy").value == "Always"):
                 _check_probe(one.at(key), causes, key)
             elif one.at(key).given:
-                causes.forbidden(one.at(key), "may not be set for init containers without restartPolicy=Always")
+                causes.forbidden(one.at(key), "only init containers that go on running are looked at")
         for key in ("postStart", "preStop"):
             if one.at("lifecycle", key).given:
                 _check_handler(one.at("lifecycle", key), causes)
@@ -79,7 +79,7 @@ def check_resources(resources: Field, causes: Causes) -> None:
         for key, part in (("limits", limits), ("requests", requests))
     }
     if any(name.startswith("hugepages-") for name in limits.mapping()) and not _has_plain(limits, requests):
-        causes.forbidden(resources, "HugePages require cpu or memory")
+        causes.forbidden(resources, "huge pages need cpu or memory beside them")
     for name, asked in amounts["requests"].items():
         most = amounts["limits"].get(name)
         if asked is None:
@@ -88,9 +88,9 @@ def check_resources(resources: Field, causes: Causes) -> None:
             if _is_whole(name) and name not in limits.mapping():
                 causes.required(limits, f"a request for {name} needs a limit")
         elif _is_whole(name) and asked != most:
-            causes.invalid(requests, f"must be equal to {name} limit", requests.mapping()[name])
+            causes.invalid(requests, f"has to be the same as the {name} limit", requests.mapping()[name])
         elif asked > most:
-            text = f"must be less than or equal to {name} limit of {limits.mapping()[name]}"
+            text = f"is more than the {name} limit of {limits.mapping()[name]}"
             causes.invalid(requests, text, requests.mapping()[name])
 
 
@@ -112,7 +112,7 @@ def _amount(name: str, field: Field, causes: Causes) -> int | None:
         causes.invalid(field, str(error))
         return None
     if exact < 0:
-        causes.invalid(field, "must be greater than or equal to 0")
+        causes.invalid(field, "must be at least 0")
         return None
     if _is_extended(name) and exact % _NANO:
         causes.invalid(field, "must be an integer")
@@ -151,7 +151,7 @@ def _check_ports(ports: Field, causes: Causes, filled: bool) -> None:
 
 def check_port(port: Field, causes: Causes) -> None:
     if not isinstance(port.value, int) or isinstance(port.value, bool) or not 1 <= port.value <= MAX_PORT:
-        causes.invalid(port, f"must be between 1 and {MAX_PORT}, inclusive")
+        causes.invalid(port, f"must be a number from 1 to {MAX_PORT}")
 
 
 def _check_environment(entries: Field, causes: Causes) -> None:
@@ -163,7 +163,7 @@ def _check_environment(entries: Field, causes: Causes) -> None:
             causes.invalid(name, "use printable ASCII characters other than '='")
         if source.given:
             if entry.at("value").text():
-                causes.invalid(source, "may not be specified when `value` is not empty", "")
+                causes.invalid(source, "cannot stand together with a value", "")
             _check_source(source, causes)
 
 
@@ -173,7 +173,7 @@ def _check_source(source: Field, causes: Causes) -> None:
     if not given:
         causes.invalid(source, f"must specify one of: {', '.join(f'`{key}`' for key in SOURCES)}", "")
     elif len(given) > 1:
-        causes.invalid(source, "may not have more than one field specified at a time", "")
+        causes.invalid(source, "a value comes from one place", "")
     path = source.at("fieldRef", "fieldPath")
     if source.at("fieldRef").given and not _FIELD_PATH.fullmatch(path.text()):
         causes.invalid(path, "not a field of a pod that can be told")
@@ -209,9 +209,9 @@ def _check_probe(probe: Field, causes: Causes, key: str) -> None:
 def _check_handler(handler: Field, causes: Causes) -> None:
     given = [key for key in HANDLERS if handler.at(key).given]
     if not given:
-        causes.required(handler, "must specify a handler type")
+        causes.required(handler, "give one of the ways to look")
     for more in given[1:]:
-        causes.forbidden(handler.at(more), "may not specify more than 1 handler type")
+        causes.forbidden(handler.at(more), "one way to look is enough")
     if given == ["exec"] and not handler.at("exec", "command").items():
         causes.required(handler.at("exec", "command"))
     for key in given[:1]:

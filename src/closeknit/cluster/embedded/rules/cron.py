@@ -61,7 +61,7 @@ def schedule_mistake(text: str) -> str:
         return "" if text in WORDS or _DURATION.fullmatch(text) else f"not one of {', '.join(WORDS)} or @every 1h"
     fields = text.split()
     if len(fields) != len(_BOUNDS):
-        return f"expected exactly {len(_BOUNDS)} fields, found {len(fields)}"
+        return f"has {len(fields)} fields instead of {len(_BOUNDS)}"
     for field, (what, least, most, words) in zip(fields, _BOUNDS, strict=True):
         for entry in filter(None, field.split(",")):
             if not _is_entry(entry, least, most, words):

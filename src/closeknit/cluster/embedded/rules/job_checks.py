@@ -44,7 +44,7 @@ def check_job(job: Field, causes: Causes) -> None:
     check_selector(selector, causes)
     readable = len(causes.found) == before
     if not selector.given or (readable and not selects(selector.mapping(), labels.mapping())):
-        causes.invalid(labels, "`selector` does not match template `labels`")
+        causes.invalid(labels, "the selector does not select them")
 
 
 def check_job_spec(spec: Field, causes: Causes) -> None:
@@ -79,22 +79,22 @@ def check_job_spec(spec: Field, causes: Causes) -> None:
 def _check_indexes(spec: Field, causes: Causes) -> None:
     """What only Jobs with an index for each pod can have, and how many of those there may be."""
     if spec.at("maxFailedIndexes").given and not spec.at("backoffLimitPerIndex").given:
-        causes.required(spec.at("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
+        causes.required(spec.at("backoffLimitPerIndex"), "maxFailedIndexes has no meaning without it")
     if spec.at("completionMode").text() != "Indexed":
         for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if spec.at(key).given:
-                causes.invalid(spec.at(key), "requires indexed completion mode")
+                causes.invalid(spec.at(key), "needs completionMode Indexed")
         return
     if not spec.at("completions").given:
         causes.required(spec.at("completions"), "when completion mode is Indexed")
     number, at_once = spec.at("completions").value, spec.at("parallelism").value
     if isinstance(at_once, int) and at_once > MOST_INDEXES:
-        causes.invalid(spec.at("parallelism"), f"must be less than or equal to {MOST_INDEXES} when Indexed")
+        causes.invalid(spec.at("parallelism"), f"an Indexed job has at most {MOST_INDEXES} pods at once")
     if spec.at("successPolicy").given and not spec.at("successPolicy", "rules").items():
-        causes.required(spec.at("successPolicy", "rules"), "at least one rule must be specified")
+        causes.required(spec.at("successPolicy", "rules"), "give at least one rule")
     most = spec.at("maxFailedIndexes").value
     if isinstance(most, int) and isinstance(number, int) and most > number:
-        causes.invalid(spec.at("maxFailedIndexes"), "must be less than or equal to completions")
+        causes.invalid(spec.at("maxFailedIndexes"), "more than there are completions")
 
 
 def _check_failure_policy(spec: Field, causes: Causes) -> None:
@@ -102,25 +102,25 @@ def _check_failure_policy(spec: Field, causes: Causes) -> None:
     if not policy.given:
         return
     if restarts.text() != "Never":
-        causes.invalid(restarts, 'only "Never" is supported when podFailurePolicy is specified')
+        causes.invalid(restarts, "has to be Never beside a podFailurePolicy")
     if spec.at("podReplacementPolicy").text() == "TerminatingOrFailed":
         causes.unsupported(spec.at("podReplacementPolicy"), ("Failed",))
     for rule in policy.at("rules").items():
         causes.one_of(rule.at("action"), ACTIONS)
         if rule.at("action").value == "FailIndex" and not spec.at("backoffLimitPerIndex").given:
-            causes.invalid(rule.at("action"), "requires the backoffLimitPerIndex to be set")
+            causes.invalid(rule.at("action"), "needs backoffLimitPerIndex")
         codes, conditions = rule.at("onExitCodes"), rule.at("onPodConditions").items()
         if codes.given and conditions:
-            causes.invalid(rule, "specifying both OnExitCodes and OnPodConditions is not supported")
+            causes.invalid(rule, "has both onExitCodes and onPodConditions")
         elif not codes.given and not conditions:
-            causes.invalid(rule, "specifying one of OnExitCodes and OnPodConditions is required")
+            causes.invalid(rule, "needs onExitCodes or onPodConditions")
         if codes.given:
             causes.one_of(codes.at("operator"), ("In", "NotIn"))
             if not codes.at("values").items():
                 causes.invalid(codes.at("values"), "at least one value is required", [])
             for code in codes.at("values").items():
                 if code.value == 0 and codes.at("operator").value == "In":
-                    causes.invalid(code, "must not be 0 for the In operator")
+                    causes.invalid(code, "0 is not a failure")
 
 
 def check_job_change(old: Field, new: Field, causes: Causes) -> None:
@@ -139,7 +139,7 @@ def _check_completions(old: Field, new: Field, causes: Causes) -> None:
     if new.at("completionMode").text() != "Indexed":
         causes.invalid(after, IMMUTABLE)
     elif after.given and after.value != new.at("parallelism").value:
-        causes.invalid(after, "can only be modified in tandem with spec.parallelism")
+        causes.invalid(after, "changes only together with parallelism, to the same number")
 
 
 def _check_template(old: Field, new: Field, causes: Causes) -> None:
@@ -179,10 +179,10 @@ def check_job_status(old: Field, new: Field, causes: Causes) -> None:
     for key in ("active", "succeeded", "failed", "ready", "terminating"):
         causes.at_least(status.at(key), 0)
     if status.at("ready").given and _number(status, "ready") > _number(status, "active"):
-        causes.invalid(status.at("ready"), "cannot set more ready pods than active")
+        causes.invalid(status.at("ready"), "more than are active")
     for key in ("succeeded", "failed"):
         if _number(status, key) < _number(before, key):
-            causes.invalid(status.at(key), f"cannot decrease the {key} counter")
+            causes.invalid(status.at(key), "never goes down")
     for key in ("completedIndexes", "failedIndexes"):
         _check_index_text(status.at(key), old.at("spec"), causes)
     _check_start(old, status, causes)
@@ -210,7 +210,7 @@ def _check_index_text(text: Field, spec: Field, causes: Causes) -> None:
 def _check_start(old: Field, status: Field, causes: Causes) -> None:
     before = old.at("status", "startTime").value
     if before is not None and old.at("spec", "suspend").value is not True and before != status.at("startTime").value:
-        causes.invalid(status.at("startTime"), "field is immutable for unsuspended job once set")
+        causes.invalid(status.at("startTime"), "stays while the job is not suspended")
 
 
 def _check_end(old: Raw, new: Field, causes: Causes) -> None:
@@ -219,22 +219,22 @@ def _check_end(old: Raw, new: Field, causes: Causes) -> None:
     conditions = status.at("conditions")
     for kind, needed in (("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")):
         if condition(old, kind) and not condition(raw, kind):
-            causes.invalid(conditions, f"cannot disable the terminal {kind}=True condition", None)
+            causes.invalid(conditions, f"{kind} is an end, and cannot be taken back", None)
         if condition(raw, kind) and not condition(raw, needed):
-            causes.invalid(conditions, f"cannot set {kind}=True condition without the {needed}=true condition", None)
+            causes.invalid(conditions, f"{kind} comes only after {needed}", None)
     if complete and failed:
-        causes.invalid(conditions, "cannot set Complete=True and Failed=true conditions", None)
+        causes.invalid(conditions, "a job is Complete or Failed, not both", None)
     if complete and not status.at("completionTime").given:
         causes.required(status.at("completionTime"), "for Complete jobs")
     if str(status.at("completionTime").value or "9") < str(status.at("startTime").value or ""):
-        causes.invalid(status.at("completionTime"), "must be equal to or after `startTime`")
+        causes.invalid(status.at("completionTime"), "is before startTime")
     if not complete and status.at("completionTime").given:
-        causes.invalid(status.at("completionTime"), "cannot be set when there is no Complete=True condition")
+        causes.invalid(status.at("completionTime"), "is for jobs that are Complete")
     if complete or failed:
         if not status.at("startTime").given:
             causes.required(status.at("startTime"), "for a finished job")
         if _number(status, "active"):
-            causes.invalid(status.at("active"), "active>0 is invalid for finished job")
+            causes.invalid(status.at("active"), "nothing of a finished job is active")
 
 
 def _number(status: Field, key: str) -> int:

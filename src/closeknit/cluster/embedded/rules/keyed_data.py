@@ -26,7 +26,7 @@ NEEDED = {
 ACCOUNT_TOKEN, ACCOUNT = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")
-_FIXED = "field is immutable when `immutable` is set"
+_FIXED = "the object says that it is immutable"
 
 
 def _filled_secret(raw: Raw) -> Raw:
@@ -72,7 +72,7 @@ def _check_config_map(raw: Field, causes: Causes) -> None:
     _check_keys(data, causes)
     _check_keys(binary, causes)
     for key in data.mapping().keys() & binary.mapping().keys():
-        causes.invalid(f"{data.path}[{key}]", "duplicate of key present in binaryData", key)
+        causes.invalid(f"{data.path}[{key}]", "is a key of binaryData too", key)
     if sum(len(str(value)) for part in (data, binary) for value in part.mapping().values()) > MAX_SIZE:
         causes.too_long("", MAX_SIZE)
 

@@ -50,7 +50,7 @@ def _check(raw: Field, causes: Causes) -> None:
     causes.at_least(rolling.at("partition"), 0)
     gone, more = check_share(rolling.at("maxUnavailable"), causes), check_share(rolling.at("maxSurge"), causes)
     if gone == 0 and more == 0 and replicas.value:
-        causes.invalid(rolling.at("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
+        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
     _check_sub_groups(group, causes)
     for key in ("leaderTemplate", "workerTemplate"):
         if group.at(key).given:

@@ -76,25 +76,25 @@ def _outside(item: Raw, kind: str, requests: dict[str, int], limits: dict[str, i
     for name, bound in _bounds(item, "min"):
         for word, given in (("request", requests), ("limit", limits)):
             if word == "request" and name not in given:
-                yield f"minimum {name} usage per {kind} is {canonical(name, bound)}, but no request is given"
+                yield f"a {kind} asks for at least {canonical(name, bound)} of {name}, but no request is given"
             elif name in given and given[name] < bound:
                 least, got = canonical(name, bound), canonical(name, given[name])
-                yield f"minimum {name} usage per {kind} is {least}, but {word} is {got}"
+                yield f"a {kind} asks for at least {least} of {name}, but its {word} is {got}"
     for name, bound in _bounds(item, "max"):
         for word, given in (("limit", limits), ("request", requests)):
             if word == "limit" and name not in given:
-                yield f"maximum {name} usage per {kind} is {canonical(name, bound)}, but no limit is given"
+                yield f"a {kind} has at most {canonical(name, bound)} of {name}, but no limit is given"
             elif name in given and given[name] > bound:
                 most, got = canonical(name, bound), canonical(name, given[name])
-                yield f"maximum {name} usage per {kind} is {most}, but {word} is {got}"
+                yield f"a {kind} has at most {most} of {name}, but its {word} is {got}"
     for name, ratio in _bounds(item, "maxLimitRequestRatio"):
         request, limit = requests.get(name, 0), limits.get(name, 0)
         times = ratio / 1000 if name == "cpu" else ratio
         if not request or not limit:
-            yield f"{name} max limit to request ratio per {kind} is {times:g}, but one of them is missing"
+            yield f"in a {kind} the limit of {name} is at most {times:g} times the request, but one is missing"
         elif limit / request > times:
             share = limit / request
-            yield f"{name} max limit to request ratio per {kind} is {times:g}, but provided ratio is {share:f}"
+            yield f"in a {kind} the limit of {name} is at most {times:g} times the request, not {share:g} times"
 
 
 def _bounds(item: Raw, key: str) -> Iterator[tuple[str, int]]:

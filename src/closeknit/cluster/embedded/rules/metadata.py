@@ -8,7 +8,7 @@ from ...kinds import Kind
 from ...port import Raw
 from ..store import FOREGROUND, ORPHAN
 from .causes import Causes
-from .names import NameForm
+from .names import TOO_LONG, NameForm
 
 MAX_ANNOTATIONS = 256 * 1024
 STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
@@ -36,7 +36,7 @@ def check_metadata(kind: Kind, form: NameForm, meta: Field, causes: Causes) -> N
 def _check_name(form: NameForm, meta: Field, causes: Causes) -> None:
     prefix, name = meta.at("generateName"), meta.at("name")
     wrong = form(prefix.text().removesuffix("-") + ("x" if prefix.text() == "-" else "")) if prefix.text() else ""
-    if wrong and "no more than" not in wrong:
+    if wrong and not wrong.startswith(TOO_LONG):
         causes.invalid(prefix, wrong)
     wrong = form(name.text())
     if wrong:
@@ -95,5 +95,5 @@ def check_metadata_change(old: Field, new: Field, causes: Causes) -> None:
     before = [one.text() for one in old.at("finalizers").items()]
     added = [one.text() for one in new.at("finalizers").items() if one.text() not in before]
     if added:
-        text = f"no new finalizers can be added if the object is being deleted, found {', '.join(added)}"
+        text = f"the object is being deleted and gets no new ones: {', '.join(added)}"
         causes.forbidden(new.at("finalizers"), text)

@@ -115,7 +115,7 @@ def _check_node_change(old: Field, new: Field, causes: Causes) -> None:
         before = old.at("spec", key).text()
         if before and before != new.at("spec", key).text():
             path = f"spec.{key}s" if key == "podCIDR" else f"spec.{key}"
-            causes.forbidden(path, f'node updates may not change {key} except from "" to valid')
+            causes.forbidden(path, "stays once it is set")
 
 
 def _prepared_namespace(_settings: Settings, old: Raw, new: Raw) -> Raw:

@@ -43,11 +43,11 @@ def check_tolerations(tolerations: Field, causes: Causes) -> None:
         if key.text() and not is_qualified_name(key.text()):
             causes.invalid(key, _NAME)
         if not key.text() and operator != "Exists":
-            causes.invalid(one.at("operator"), "operator must be Exists when `key` is empty", operator)
+            causes.invalid(one.at("operator"), "without a key there is only Exists", operator)
         if one.at("tolerationSeconds").given and effect.text() != "NoExecute":
-            causes.invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+            causes.invalid(effect, "tolerationSeconds has a meaning only with NoExecute")
         if operator == "Exists" and value.text():
-            causes.invalid(one.at("operator"), "value must be empty when `operator` is 'Exists'", value.value)
+            causes.invalid(one.at("operator"), "Exists takes no value", value.value)
         elif operator == "Equal" and not is_label_value(value.text()):
             causes.invalid(one.at("operator"), "not a label value", value.value)
         elif operator in ("Gt", "Lt") and whole_number(value.text()) is None:
@@ -61,7 +61,7 @@ def check_tolerations(tolerations: Field, causes: Causes) -> None:
 def _check_node_affinity(affinity: Field, causes: Causes) -> None:
     terms = affinity.at(REQUIRED, "nodeSelectorTerms")
     if affinity.at(REQUIRED).given and not terms.items():
-        causes.required(terms, "must have at least one node selector term")
+        causes.required(terms, "give at least one term")
     for term in terms.items():
         _check_term(term, causes)
     for one in affinity.at(PREFERRED).items():
@@ -74,9 +74,9 @@ def _check_term(term: Field, causes: Causes) -> None:
         _check_requirement(one, causes, LABEL_OPERATORS)
     for one in term.at("matchFields").items():
         if one.at("operator").text() not in FIELD_OPERATORS:
-            causes.invalid(one.at("operator"), "not a valid selector operator")
+            causes.invalid(one.at("operator"), "not an operator of selectors")
         elif len(one.at("values").items()) != 1:
-            causes.required(one.at("values"), "must be only one value when `operator` is 'In' or 'NotIn'")
+            causes.required(one.at("values"), "give the name of one node")
         if one.at("key").text() != NODE_NAME:
             causes.invalid(one.at("key"), f"only {NODE_NAME} can be selected by")
 
@@ -85,13 +85,13 @@ def _check_requirement(one: Field, causes: Causes, operators: Sequence[str]) -> 
     operator, values = one.at("operator"), one.at("values")
     number = len(values.items())
     if operator.text() not in operators:
-        causes.invalid(operator, "not a valid selector operator")
+        causes.invalid(operator, "not an operator of selectors")
     elif operator.text() in ("In", "NotIn") and not number:
-        causes.required(values, "must be specified when `operator` is 'In' or 'NotIn'")
+        causes.required(values, "In and NotIn need values")
     elif operator.text() in ("Exists", "DoesNotExist") and number:
-        causes.forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+        causes.forbidden(values, "Exists and DoesNotExist take no values")
     elif operator.text() in ("Gt", "Lt") and number != 1:
-        causes.required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+        causes.required(values, "Gt and Lt compare with one number")
     if not is_qualified_name(one.at("key").text()):
         causes.invalid(one.at("key"), _NAME)
     for value in values.items():
@@ -126,13 +126,13 @@ def _check_pod_term(term: Field, causes: Causes) -> None:
 
 def _check_weight(weight: Field, causes: Causes) -> None:
     if not isinstance(weight.value, int) or isinstance(weight.value, bool) or not 1 <= weight.value <= MAX_WEIGHT:
-        causes.invalid(weight, f"must be in the range 1-{MAX_WEIGHT}", weight.value or 0)
+        causes.invalid(weight, f"must be a number from 1 to {MAX_WEIGHT}", weight.value or 0)
 
 
 def _check_spread(one: Field, causes: Causes) -> None:
     skew, key = one.at("maxSkew"), one.at("topologyKey")
     if not isinstance(skew.value, int) or skew.value <= 0:
-        causes.invalid(skew, "must be greater than zero", skew.value or 0)
+        causes.invalid(skew, "must be above 0", skew.value or 0)
     if not key.text():
         causes.required(key, "can not be empty")
     elif not is_qualified_name(key.text()):
@@ -153,4 +153,4 @@ def _check_gates(spec: Field, causes: Causes) -> None:
             causes.duplicate(gate, name)
         seen.add(name)
     if seen and spec.at("nodeName").text():
-        causes.forbidden(spec.at("nodeName"), "cannot be set until all schedulingGates have been cleared")
+        causes.forbidden(spec.at("nodeName"), "a pod behind gates has no node")

@@ -35,7 +35,7 @@ def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec"), new.at("spec")
     for key in ("containers", "initContainers"):
         if len(before.at(key).items()) != len(after.at(key).items()):
-            causes.forbidden(after.at(key), "pod updates may not add or remove containers")
+            causes.forbidden(after.at(key), "containers can neither come nor go")
             return
     _check_deadline(before.at("activeDeadlineSeconds"), after.at("activeDeadlineSeconds"), causes)
     gated = bool(before.at("schedulingGates").items())
@@ -69,7 +69,7 @@ def _check_deadline(old: Field, new: Field, causes: Causes) -> None:
     if old.given and not new.given:
         causes.invalid(new, "must not be removed")
     elif old.given and isinstance(new.value, int) and new.value > old.value:
-        causes.invalid(new, "must be less than or equal to previous value")
+        causes.invalid(new, "can only come nearer")
 
 
 def _check_gates(old: Field, new: Field, causes: Causes) -> None:
@@ -77,14 +77,14 @@ def _check_gates(old: Field, new: Field, causes: Causes) -> None:
     for gate in new.items():
         name = gate.at("name")
         if name.text() not in known:
-            causes.forbidden(name, f"only deletion is allowed, but found new scheduling gate '{name.text()}'")
+            causes.forbidden(name, f"gates can only be removed, and '{name.text()}' is new")
 
 
 def _check_tolerations(old: Field, new: Field, causes: Causes) -> None:
     """Those that are there stay; how many seconds they last may change."""
     after = [_without(one.mapping(), "tolerationSeconds") for one in new.items()]
     if any(_without(one.mapping(), "tolerationSeconds") not in after for one in old.items()):
-        causes.forbidden(new, "existing toleration can not be modified except its tolerationSeconds")
+        causes.forbidden(new, "those that are there stay; only their tolerationSeconds may change")
 
 
 def _check_selector(old: Field, new: Field, causes: Causes) -> None:

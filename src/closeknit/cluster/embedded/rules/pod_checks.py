@@ -63,7 +63,7 @@ def _volumes(volumes: Field, causes: Causes) -> set[str]:
         names.add(name.text())
         sources = [key for key in one.mapping() if key != "name"]
         if len(sources) > 1:
-            causes.forbidden(one.at(sources[1]), "may not specify more than 1 volume type")
+            causes.forbidden(one.at(sources[1]), "a volume comes from one source")
     return names
 
 
@@ -91,7 +91,7 @@ def _check_host_ports(spec: Field, causes: Causes) -> None:
             if not host.value:
                 continue
             if spec.at("hostNetwork").value is True and host.value != port.at("containerPort").value:
-                causes.invalid(host, "must match `containerPort` when `hostNetwork` is true")
+                causes.invalid(host, "on the network of the host it is the containerPort")
             taken = (str(host.value), f"{port.at('protocol').value} {port.at('hostIP').value}")
             if taken in seen:
                 causes.duplicate(host)
@@ -109,4 +109,4 @@ def _check_claims(spec: Field, causes: Causes) -> None:
 
 def _check_deadline(deadline: Field, causes: Causes) -> None:
     if deadline.given and (not isinstance(deadline.value, int) or not 1 <= deadline.value <= INT32_MAX):
-        causes.invalid(deadline, f"must be between 1 and {INT32_MAX}, inclusive")
+        causes.invalid(deadline, f"must be a number from 1 to {INT32_MAX}")

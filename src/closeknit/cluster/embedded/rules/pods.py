@@ -54,7 +54,7 @@ def _set_priority(store: Store, name: str, spec: Raw) -> None:
     elif given in SYSTEM_CLASSES:
         value, policy = SYSTEM_CLASSES[given], PREEMPTS
     elif given:
-        raise forbidden(name, f"no PriorityClass with name {given} was found")
+        raise forbidden(name, f"there is no PriorityClass {given}")
     else:
         value, policy = 0, PREEMPTS
     for key, right in (("priority", value), ("preemptionPolicy", policy)):
@@ -85,10 +85,10 @@ def _with_runtime(store: Store, name: str, spec: Raw) -> Raw:
     class_name = spec.get("runtimeClassName") or ""
     found = store.find(RUNTIME_CLASS, "", class_name) if class_name else None
     if class_name and found is None:
-        raise forbidden(name, f'pod rejected: RuntimeClass "{class_name}" not found')
+        raise forbidden(name, f"there is no RuntimeClass {class_name}")
     overhead = canonical_all(((found or {}).get("overhead") or {}).get("podFixed"))
     if spec.get("overhead") is not None and spec["overhead"] != overhead:
-        raise forbidden(name, "pod rejected: its overhead is not that of its RuntimeClass")
+        raise forbidden(name, "its overhead is not that of its RuntimeClass")
     spec = {**spec, **({"overhead": overhead} if overhead else {})}
     scheduling = (found or {}).get("scheduling") or {}
     selector = spec.get("nodeSelector") or {}

@@ -112,7 +112,7 @@ def _check_ports(ports: Field, causes: Causes, on_nodes: bool) -> None:
             check_port(target, causes)
         causes.one_of(port.at("protocol"), PROTOCOLS)
         if port.at("nodePort").value and not on_nodes:
-            causes.forbidden(port.at("nodePort"), "may not be used when `type` is 'ClusterIP'")
+            causes.forbidden(port.at("nodePort"), "needs the type NodePort or LoadBalancer")
         pair = (str(number.value), port.at("protocol").text())
         if pair in pairs:
             causes.duplicate(port, {"port": number.value, "protocol": pair[1]})
@@ -122,7 +122,7 @@ def _check_ports(ports: Field, causes: Causes, on_nodes: bool) -> None:
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec", "clusterIP").text(), new.at("spec", "clusterIP").text()
     if before and new.at("spec", "type").text() != "ExternalName" and before != after:
-        causes.invalid(new.at("spec", "clusterIPs").path + "[0]", "may not change once set", [after])
+        causes.invalid(new.at("spec", "clusterIPs").path + "[0]", "stays as it was given", [after])
 
 
 def _is_address(text: str) -> bool:

@@ -58,14 +58,14 @@ def _check_pods(spec: Field, causes: Causes, must_select: bool = True) -> None:
     selector, template = spec.at("selector"), spec.at("template")
     labels, before = template.at("metadata", "labels"), len(causes.found)
     if selector.given and not selector.value:
-        causes.invalid(selector, "empty selector is invalid")
+        causes.invalid(selector, "has to select something")
     check_selector(selector, causes)
     if not selector.given and must_select:
         causes.required(selector)
     if len(causes.found) > before and selector.value and must_select:
         causes.invalid(selector, "cannot be used as it is")
     if not selector.given or (len(causes.found) == before and not selects(selector.mapping(), labels.mapping())):
-        causes.invalid(labels, "`selector` does not match template `labels`")
+        causes.invalid(labels, "the selector does not select them")
     check_template(template, causes)
     policy, deadline = template.at("spec", "restartPolicy"), template.at("spec", "activeDeadlineSeconds")
     if policy.text() in ("Never", "OnFailure"):
@@ -81,7 +81,7 @@ def check_share(field: Field, causes: Causes, whole: bool = True) -> int | None:
         if not _PERCENT.fullmatch(value):
             causes.invalid(field, "must be a whole number or a percentage such as 25%")
         elif whole and int(value[:-1][:9]) > 100:
-            causes.invalid(field, "must not be greater than 100%")
+            causes.invalid(field, "is more than all")
         return 0 if value == "0%" else None
     causes.at_least(field, 0)
     return value if isinstance(value, int) else None
@@ -106,12 +106,12 @@ def _check_deployment(raw: Field, causes: Causes) -> None:
     rolling = strategy.at("rollingUpdate")
     if strategy.at("type").text() == "Recreate":
         if rolling.given:
-            causes.forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")
+            causes.forbidden(rolling, "has no meaning with Recreate")
         return
     gone = check_share(rolling.at("maxUnavailable"), causes)
     more = check_share(rolling.at("maxSurge"), causes, whole=False)
     if gone == 0 and more == 0:
-        causes.invalid(rolling.at("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
+        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
 
 
 def _filled_replica_set(raw: Raw) -> Raw:
@@ -162,7 +162,7 @@ def _check_stateful_set(raw: Field, causes: Causes) -> None:
     if strategy.at("type").text() not in ("RollingUpdate", "OnDelete"):
         causes.invalid(strategy, "must be 'RollingUpdate' or 'OnDelete'")
     elif strategy.at("type").text() == "OnDelete" and strategy.at("rollingUpdate").given:
-        causes.invalid(strategy.at("rollingUpdate"), "only allowed for updateStrategy 'RollingUpdate'")
+        causes.invalid(strategy.at("rollingUpdate"), "has no meaning with OnDelete")
     causes.at_least(strategy.at("rollingUpdate", "partition"), 0)
 
 
@@ -211,9 +211,9 @@ def _check_daemon_set(raw: Field, causes: Causes) -> None:
         gone = check_share(rolling.at("maxUnavailable"), causes)
         more = check_share(rolling.at("maxSurge"), causes)
         if gone != 0 and more != 0:
-            causes.invalid(rolling.at("maxSurge"), "may not be set when maxUnavailable is non-zero")
+            causes.invalid(rolling.at("maxSurge"), "has to be 0 unless maxUnavailable is")
         if gone == 0 and more == 0:
-            causes.required(rolling.at("maxUnavailable"), "cannot be 0 when maxSurge is 0")
+            causes.required(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
 
 
 def _check_selector_change(old: Field, new: Field, causes: Causes) -> None:
@@ -230,7 +230,7 @@ def _check_pod_template(raw: Field, causes: Causes) -> None:
 
 def _check_revision(raw: Field, causes: Causes) -> None:
     if not raw.at("data").given:
-        causes.required(raw.at("data"), "data is mandatory")
+        causes.required(raw.at("data"), "a revision is its data")
     causes.at_least(raw.at("revision"), 0)
 
 

@@ -15,6 +15,7 @@ from .....dialects.kueue.jobs.roles import Role, Rules
 from .....dialects.kueue.jobs.standing import of_job
 from .....dialects.kueue.jobs.train_job import rendered, runtime_of
 from .....dialects.kueue.jobs.workload import workload
+from .....dialects.kueue.objects.rules.values import check_optional_reference
 from .....dialects.kueue.topology_request import AnnotationError, parse_bool
 from .....dialects.kueue.validation import (
     Member,
@@ -25,7 +26,7 @@ from .....dialects.kueue.validation import (
 )
 from .....model.gates import Gates
 from .....model.shape import whole_number
-from ....kinds import BY_NAME, JOB, POD, TRAIN_JOB, WORKLOAD, Kind
+from ....kinds import BY_NAME, JOB, POD, RAY_JOB, TRAIN_JOB, WORKLOAD, Kind
 from ...store import Store
 from ..causes import Causes
 from ..rule import IMMUTABLE
@@ -33,6 +34,9 @@ from ..settings import Settings
 from .managed import has_default_queue, is_held, is_managed_namespace, job_kind
 from .pods import check_pod, check_pod_change
 from .serving import check_serving_change, is_serving
+
+AUTOSCALING = "enableInTreeAutoscaling"
+"""Whether it is allowed depends on whether the job is elastic, which `refusal` knows."""
 
 
 def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, new: Field, causes: Causes) -> None:
@@ -45,28 +49,26 @@ def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, 
     raw = new.mapping()
     if known is None or not is_managed_namespace(store, settings, raw["metadata"]["namespace"]):
         return
-    of_job(new, new, [])
-    _check_kind(known, kind, new, causes)
+    if is_serving(kind):
+        check_optional_reference(new.at("metadata", "labels", keys.QUEUE))
+    else:
+        of_job(new, new, [])
+    _check_elastic_kind(known, kind, new, causes)
     _check_topology(store, settings.gates, kind, new)
     if kind is POD:
         check_pod(new, causes)
     if kind is JOB:
         _check_partial(old, new, causes)
     if isinstance(known, Integration) and is_held(settings, raw) and not known.ignored(raw):
-        _check_refusal(known, new, causes)
+        _check_refusal(known, kind, new, causes)
     if old is not None:
         _check_change(store, settings, kind, old, new, causes)
 
 
-def _check_kind(known: object, kind: Kind, new: Field, causes: Causes) -> None:
-    """What not every kind can have."""
-    meta = new.at("metadata")
-    elastic = meta.at("annotations", keys.ELASTIC)
+def _check_elastic_kind(known: object, kind: Kind, new: Field, causes: Causes) -> None:
+    elastic = new.at("metadata", "annotations", keys.ELASTIC)
     if elastic.value == "true" and not (isinstance(known, Integration) and known.may_be_elastic):
         causes.forbidden(elastic, f"a {kind.kind} cannot be elastic")
-    for part in ("labels", "annotations"):
-        if meta.at(part, keys.PREBUILT).given and is_serving(kind):
-            causes.forbidden(meta.at(part, keys.PREBUILT), f"a {kind.kind} makes its own Workloads")
 
 
 def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
@@ -128,18 +130,24 @@ def _check_partial(old: Field | None, new: Field, causes: Causes) -> None:
     if not least.given:
         return
     fewest = whole_number(least.text()) or 0
-    if old is None and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
+    waits = old is None or spec.at("suspend").value is True
+    if waits and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
         causes.invalid(least, "must be above 0 and below parallelism")
     running = old is not None and old.at("spec", "suspend").value is not True and spec.at("suspend").value is not True
     if old is not None and running and number.value != old.at("spec", "parallelism").value:
         causes.forbidden(number, "cannot change while a job that may start with fewer pods runs")
 
 
-def _check_refusal(known: Integration, new: Field, causes: Causes) -> None:
+def _check_refusal(known: Integration, kind: Kind, new: Field, causes: Causes) -> None:
+    """What a job that waits may not be; groups of Ray become pod sets, whose names have rules of their own."""
     refusal = known.refusal(new.mapping())
     path, _, text = refusal.partition(": ")
     if refusal:
         causes.invalid(path, text, None)
+    if kind.group == RAY_JOB.group:
+        body = Field.root(new.value)
+        KINDS[kind.group, kind.kind].roles(body)
+        new.report.add(one for one in body.report.mistakes if not one.field.endswith(AUTOSCALING))
 
 
 def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new: Field, causes: Causes) -> None:
@@ -151,6 +159,8 @@ def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new:
     if before.at(keys.QUEUE).text() != queue.text():
         if running:
             causes.invalid(queue, IMMUTABLE + " while the job runs", queue.text())
+        elif not queue.text() and is_serving(kind):
+            causes.invalid(queue, "cannot be removed", "")
         elif not queue.text() and has_default_queue(store, new.at("metadata", "namespace").text()):
             causes.invalid(queue, "cannot be removed where a default queue is", "")
     _check_class(before.at(keys.PRIORITY_CLASS), after.at(keys.PRIORITY_CLASS), running, causes)

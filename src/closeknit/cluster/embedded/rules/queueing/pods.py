@@ -36,11 +36,10 @@ def _number(count: Field) -> int:
 
 
 def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
-    """A pod stays in its group, stays ours, and one whose group gave up does not hope again."""
-    for key in (keys.POD_GROUP, marks.MANAGED):
-        before, after = old.at("metadata", "labels", key), new.at("metadata", "labels", key)
-        if before.given and before.value != after.value:
-            causes.invalid(after, IMMUTABLE, after.value)
+    """A pod stays in its group, and one whose group gave up does not hope again."""
+    before, after = (one.at("metadata", "labels", keys.POD_GROUP) for one in (old, new))
+    if before.given and before.value != after.value:
+        causes.invalid(after, IMMUTABLE, after.value)
     before, after = (one.at("metadata", "annotations", marks.RETRIABLE) for one in (old, new))
     if before.value == "false" and after.value != "false":
         causes.forbidden(after, "a group that does not retry cannot begin to")

@@ -1,0 +1,94 @@
+"""A cluster made of nodes that somebody has written down: the nodes, and the least that jobs need to run on them.
+
+That is a Topology of the levels that the nodes' labels suggest, a flavor over all of them, and a queue with all of
+their room. Everything else is for whoever has more than one team.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import click
+
+from ..cluster.files import STDIN, stdin_kept
+from ..cluster.kinds import NODE
+from ..dialects.cloud_labels import OUR_POOL
+from ..model.resources import PODS, show
+from ..observe.nodes import Nodes, read_nodes
+from ..observe.suggest import API_VERSION, Suggestion, suggest
+from .manifests import read_objects
+from .progress import Progress
+
+Raw = dict[str, Any]
+
+NAME = "default"
+"""Of everything that is made."""
+KEPT = ("capacity", "allocatable", "conditions", "addresses", "nodeInfo")
+"""What of a node's status is taken over."""
+
+
+class OwnCluster(NamedTuple):
+    objects: list[Raw]
+    notes: list[str]
+
+
+def cluster_of(paths: Sequence[str]) -> OwnCluster:
+    """All of it; raises InputError for what cannot be read."""
+    with stdin_kept() if STDIN in paths else nullcontext():
+        with Progress("nodes") as tick:
+            read = read_nodes(paths, tick)
+        nodes = [one.raw for one in read_objects(paths, NAME, is_told=False) if one.kind is NODE]
+    for warning in read.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    found = suggest(read.table)
+    objects = [*(_node(raw, found) for raw in nodes), *_flavor(found), _queue(read)]
+    objects.append({**_kueue("LocalQueue", {"clusterQueue": NAME}), "metadata": {"name": NAME, "namespace": NAME}})
+    return OwnCluster(objects, list(_notes(len(nodes), found)))
+
+
+def _node(raw: Raw, found: Suggestion) -> Raw:
+    """As it was written, but for what only its own cluster knows."""
+    meta, status = raw["metadata"], raw.get("status") or {}
+    pool = {key: value for key, value in found.node_labels.items() if key == OUR_POOL}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": meta["name"], "labels": {**(meta.get("labels") or {}), **pool}},
+        "spec": {key: value for key, value in (raw.get("spec") or {}).items() if key in ("taints", "unschedulable")},
+        "status": {key: value for key, value in status.items() if key in KEPT},
+    }
+
+
+def _flavor(found: Suggestion) -> list[Raw]:
+    return found.manifests(NAME) or [_kueue("ResourceFlavor", {})]
+
+
+def _queue(read: Nodes) -> Raw:
+    room = {resource: int(column.sum()) for resource, column in sorted(read.table.allocatable.items())}
+    quotas = [
+        {"name": resource, "nominalQuota": show(resource, amount)}
+        for resource, amount in room.items()
+        if amount and resource != PODS
+    ]
+    group = {
+        "coveredResources": [one["name"] for one in quotas],
+        "flavors": [{"name": NAME, "resources": quotas}],
+    }
+    return _kueue("ClusterQueue", {"namespaceSelector": {}, "resourceGroups": [group]})
+
+
+def _kueue(kind: str, spec: Raw) -> Raw:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": NAME}, "spec": spec}
+
+
+def _notes(count: int, found: Suggestion) -> Iterator[str]:
+    made = "ResourceFlavor, ClusterQueue and LocalQueue"
+    if found.levels:
+        yield f"{count:,} nodes; levels by their labels: {', '.join(found.levels)}"
+        made = f"Topology, {made}"
+    else:
+        yield f"{count:,} nodes, and no topology: {found.text}"
+    yield f"made a {made}, all named {NAME}, with quota for all that the nodes have"
+    yield from (*found.problems, *found.remarks)

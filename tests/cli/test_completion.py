@@ -1,0 +1,54 @@
+"""What the shell is offered when somebody presses Tab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from cli.live import NODES, QUEUES, Live, job
+from closeknit.cli.main import cli
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(live: Live) -> None:
+    live.create(*NODES, *QUEUES, job("train", 1), job("tune", 1))
+
+
+@pytest.fixture
+def offered(live: Live, monkeypatch: pytest.MonkeyPatch) -> ShellComplete:
+    monkeypatch.setenv("CLOSEKNIT_KUBECONFIG", live.kubeconfig)
+    return ShellComplete(cli, {}, "closeknit", "_CLOSEKNIT_COMPLETE")
+
+
+def words(offered: ShellComplete, *before: str, begun: str = "") -> list[str]:
+    return [item.value for item in offered.get_completions(list(before), begun)]
+
+
+def test_kinds_come_first_and_then_names_of_the_running_cluster(offered: ShellComplete) -> None:
+    assert words(offered, "get", begun="no") == ["nodes"]
+    assert words(offered, "get", "jobs", begun="t") == ["train", "tune"]
+    assert words(offered, "describe", begun="job/tr") == ["job/train"]
+    assert words(offered, "delete", "job", "train", begun="t") == ["tune"]
+
+
+def test_queues_and_domains_are_offered(offered: ShellComplete) -> None:
+    assert words(offered, "queue", begun="re") == ["resume", "research"]
+    assert words(offered, "queue", "stop", begun="re") == ["research"]
+    assert words(offered, "node", "drain", begun="r") == ["r1", "r2", "r3", "r4"]
+    assert words(offered, "node", "fail", begun="n1") == ["n11", "n12"]
+    assert "train" in words(offered, "explain", begun="t")
+
+
+def test_a_namespace_that_is_given_counts(offered: ShellComplete) -> None:
+    assert words(offered, "get", "-n", "kube-system", "jobs", begun="t") == []
+
+
+def test_a_cluster_that_is_not_there_offers_nothing_and_is_no_error(
+    offered: ShellComplete, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CLOSEKNIT_KUBECONFIG")
+    assert words(offered, "get", "--data", str(tmp_path), "jobs", begun="t") == []
+    (tmp_path / "kubeconfig").write_text("nonsense: [")
+    assert words(offered, "get", "--data", str(tmp_path), "jobs", begun="t") == []

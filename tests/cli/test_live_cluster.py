@@ -1,0 +1,304 @@
+"""`queue`, `explain`, `tree`, `what-if` and `decisions` on a running cluster."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.conftest import Following, Run
+from cli.live import BLOCK, NODES, QUEUES, Live, Raw, admitted, cluster_queue, job, local_queue
+from closeknit.cluster import kinds
+from closeknit.cluster.embedded.store import Store
+from closeknit.cluster.port import Key
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(live: Live) -> None:
+    """Rack r1 holds 6 pods of 2 cores, and 12 pods wait for a rack that would have to be twice as large."""
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    live.create(team, *NODES, *QUEUES, cluster_queue("batch", 8, "lab"), local_queue("slow", "batch", "team"))
+    live.create(job("train", 6), job("large", 12))
+    live.until(admitted("train"))
+    live.until(lambda store: "large" in waiting(store))
+
+
+def waiting(store: Store) -> list[str]:
+    return [
+        one["metadata"]["ownerReferences"][0]["name"]
+        for one in store.all(kinds.WORKLOAD)
+        for each in (one.get("status") or {}).get("conditions") or ()
+        if each["type"] == "QuotaReserved" and each["status"] == "False"
+    ]
+
+
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+# queue
+
+
+def test_queues_are_a_tree_with_what_is_used_and_who_waits(ck: Run) -> None:
+    ran = ck("queue")
+    assert ran.code == 0
+    lines = squeezed(ran.out)
+    assert lines[0] == "Cohort lab"
+    assert "└─ ClusterQueue batch 0 admitted, 0 pending, share 0, active" in lines
+    assert "ClusterQueue research 1 admitted, 1 pending, active" in lines
+    assert "main cpu ▒▒▒░░░░░░░░░░░░░ 12 of 64 used" in lines
+
+
+def test_one_queue_or_cohort_can_be_shown_alone(ck: Run) -> None:
+    assert squeezed(ck("queue", "research").out)[0] == "ClusterQueue research 1 admitted, 1 pending, active"
+    assert "batch" not in ck("queue", "research").out
+    found = json.loads(ck("queue", "batch", "-o", "json").out)
+    assert [one["name"] for one in found["clusterQueues"]] == ["batch"]
+    assert found["cohorts"] == []
+    ran = ck("queue", "resaerch")
+    assert ran.code == 2
+    assert 'there is no ClusterQueue and no Cohort "resaerch"; did you mean research?' in ran.err
+
+
+def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
+    def policy(store: Store) -> str:
+        found: str = store.get(kinds.CLUSTER_QUEUE, "", "batch")["spec"].get("stopPolicy", "None")
+        return found
+
+    ran = ck("queue", "stop", "batch")
+    assert (ran.code, ran.out, ran.err[:11]) == (0, "ClusterQueue batch stopped\n", "on context ")
+    assert live.do(policy) == "Hold"
+    assert ck("queue", "stop", "batch", "--drain").out == "ClusterQueue batch stopped and draining\n"
+    assert live.do(policy) == "HoldAndDrain"
+    assert ck("queue", "resume", "batch").out == "ClusterQueue batch resumed\n"
+    assert live.do(policy) == "None"
+    assert ck("queue", "resume", "batch").out == "ClusterQueue batch already resumed\n"
+    assert ck("queue", "stop", "team/slow").out == "LocalQueue team/slow stopped\n"
+    assert live.do(lambda store: store.get(kinds.LOCAL_QUEUE, "team", "slow"))["spec"]["stopPolicy"] == "Hold"
+    ck("queue", "resume", "team/slow")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["stop"], 2, "NAME: is missing; write: closeknit queue stop NAME"),
+        (["stop", "a", "b"], 2, "NAME: is one queue; write: closeknit queue stop NAME"),
+        (["stop", "a", "-o", "json"], 2, "--output: does not go with stop; leave it out"),
+        (["research", "--drain"], 2, "--drain: goes with stop"),
+        (["stop", "nope"], 4, 'clusterqueues.kueue.x-k8s.io "nope" not found'),
+        (["stop", "team/nope"], 4, 'localqueues.kueue.x-k8s.io "nope" not found'),
+    ],
+)
+def test_stopping_says_what_it_lacks(ck: Run, args: list[str], code: int, said: str) -> None:
+    ran = ck("queue", *args)
+    assert ran.code == code
+    assert said in ran.err
+
+
+def test_a_watch_draws_the_queues_again_when_something_changes(live: Live, following: Callable[..., Following]) -> None:
+    watch = following("queue", "batch", "-w")
+    watch.until("ClusterQueue batch")
+    live.create({**job("queued", 1, "slow"), "metadata": {**job("queued", 1, "slow")["metadata"], "namespace": "team"}})
+    watch.until("1 admitted")
+    live.do(lambda store: store.delete(Key(kinds.JOB, "team", "queued")))
+    watch.until("0 admitted")
+    assert watch.interrupt() == (0, "")
+
+
+# explain
+
+
+def test_a_job_that_waits_is_explained_level_by_level_with_remedies(ck: Run) -> None:
+    ran = ck("explain", "large")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == (
+        "Job default/large waits in LocalQueue default/main of ClusterQueue research: TopologyPlacementFailed"
+    )
+    assert "  asked: 12 pods of main, required example.com/rack" in lines
+    assert "    example.com/rack        0 of 4 hold 12; b1/r2 holds most: 8" in lines
+    assert '    * relax to required "example.com/block"' in lines
+    assert "    * ask for 8 pods instead of 12" in lines
+
+
+def test_a_job_that_runs_is_explained_with_where_and_why_there(ck: Run) -> None:
+    lines = ck("explain", "job/train").out.splitlines()
+    assert lines[0] == (
+        "Job default/train is admitted in LocalQueue default/main of ClusterQueue research: "
+        "6 pods of main on 2 hosts, all in b1/r1"
+    )
+    assert "    b1/r1       6 pods  ████████████░░░░  2 more fit" in lines
+    assert "  why there: without it, for 6 pods of main" in lines
+    assert "    example.com/rack        4 of 4 hold 6; b1/r1 holds most: 8" in lines
+    assert (
+        lines[-1]
+        == "  asked again now, it would get the same place: of the domains that hold it, the tightest is taken"
+    )
+
+
+def test_the_same_as_data(ck: Run) -> None:
+    found = json.loads(ck("explain", "large", "-o", "json").out)
+    assert (found["state"], found["clusterQueue"], found["reason"]) == (
+        "Waiting",
+        "research",
+        "TopologyPlacementFailed",
+    )
+    assert [one["holding"] for one in found["explanations"][0]["levels"]] == [1, 0, 0]
+    both = json.loads(ck("explain", "train", "large", "-o", "json").out)
+    assert [one["state"] for one in both] == ["Admitted", "Waiting"]
+    assert both[0]["places"][0]["stays"] is True
+    assert both[0]["podSets"][0]["domains"] == [{"path": ["n11"], "pods": 4}, {"path": ["n12"], "pods": 2}]
+
+
+def test_a_manifest_is_explained_as_if_it_were_submitted(ck: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job("new", 9)))
+    ran = ck("explain", str(tmp_path / "job.yaml"))
+    assert ran.out.splitlines()[0].startswith("Job default/new waits in LocalQueue default/main of ClusterQueue")
+    (tmp_path / "fits.yaml").write_text(yaml.safe_dump(job("fits", 8)))
+    out = ck("explain", str(tmp_path / "fits.yaml")).out
+    assert "It would be admitted now: 8 pods of main on 2 hosts, all in b1/r2" in out
+
+
+def test_a_name_that_nobody_has_is_answered_with_the_nearest_or_where_it_is(ck: Run, live: Live) -> None:
+    ran = ck("explain", "trian")
+    assert (ran.code, ran.out) == (2, "")
+    assert "trian: no workload of namespace default that has not finished is called so" in ran.err
+    assert "did you mean train?" in ran.err
+    assert "say where: Job default/train is there" in ck("explain", "train", "-n", "team").err
+
+
+def test_options_of_files_need_the_nodes(ck: Run) -> None:
+    ran = ck("explain", "train", "--levels", "a,b")
+    assert ran.code == 2
+    assert "--levels: goes with --nodes; give the nodes too, or leave it out" in ran.err
+    ran = ck("explain", "x.yaml", "--nodes", "n.yaml", "--context", "c")
+    assert ran.code == 2
+    assert "--nodes: does not go with --context" in ran.err
+
+
+def test_a_cluster_in_files_is_explained_likewise(ck: Run) -> None:
+    sample = str(Path(__file__).parents[2] / "src/closeknit/samples/cluster")
+    out = ck("explain", "sweep-3", "-n", "team-b", "--cluster", sample).out
+    assert out.startswith("Job team-b/sweep-3 is admitted in LocalQueue team-b/batch of ClusterQueue batch")
+    assert "1 of 4 holds 16; b02/b02-r02 holds most: 16" in out
+
+
+# what-if
+
+
+def test_what_would_happen_on_the_running_cluster(ck: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job("asked", 8, required=BLOCK)))
+    ran = ck("what-if", str(tmp_path / "job.yaml"))
+    assert ran.code == 0
+    assert "Job default/asked is admitted to research: 8 pods of main on 2 hosts, all in b1/r2" in ran.out
+    assert ck("get", "job", "asked").code == 4, "nothing was written"
+
+
+def test_files_and_a_running_cluster_are_two_things(ck: Run) -> None:
+    ran = ck("what-if", "--cluster", "x.yaml", "--context", "y")
+    assert (ran.code, ran.err) == (2, "error: --cluster: does not go with --context; give one of the two\n")
+
+
+# tree
+
+
+def test_the_tree_counts_what_was_promised(ck: Run) -> None:
+    lines = squeezed(ck("tree", "--level", "rack").out)
+    assert lines == [
+        "b1 4 nodes ▒▒▒▒▒▒░░░░░░░░░░ 20 of 32 cpu free",
+        "├─ r1 2 nodes ▒▒▒▒▒▒▒▒▒▒▒▒░░░░ 4 of 16 cpu free",
+        "└─ r2 2 nodes ░░░░░░░░░░░░░░░░ 16 of 16 cpu free",
+        "b2 4 nodes ░░░░░░░░░░░░░░░░ 32 of 32 cpu free",
+        "├─ r3 2 nodes ░░░░░░░░░░░░░░░░ 16 of 16 cpu free",
+        "└─ r4 2 nodes ░░░░░░░░░░░░░░░░ 16 of 16 cpu free",
+    ]
+
+
+def test_other_levels_count_the_pods_that_are_bound(live: Live, ck: Run) -> None:
+    live.until(lambda store: sum(bool(one["spec"].get("nodeName")) for one in store.all(kinds.POD)) == 6)
+    lines = squeezed(ck("tree", "--levels", "example.com/rack,kubernetes.io/hostname", "--level", "rack").out)
+    assert lines[0] == "r1 2 nodes ▒▒▒▒▒▒▒▒▒▒▒▒░░░░ 4 of 16 cpu free"
+    assert len(lines) == 4
+
+
+def test_the_tree_as_data_names_its_flavor(ck: Run) -> None:
+    found = json.loads(ck("tree", "-o", "json").out)
+    assert (found["flavor"], found["topology"]) == ("main", "default")
+    assert found["domains"][0]["resources"]["cpu"] == {"allocatable": 32000, "used": 12000, "free": 20000}
+
+
+def test_several_flavors_are_several_trees(live: Live, ck: Run) -> None:
+    other: Raw = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "second"},
+        "spec": {"nodeLabels": {BLOCK: "b2"}, "topologyName": "default"},
+    }
+    live.create(other)
+    out = ck("tree", "--level", "block").out
+    assert [line for line in out.splitlines() if "Flavor" in line] == [
+        "ResourceFlavor main (Topology default)",
+        "ResourceFlavor second (Topology default)",
+    ]
+    assert squeezed(ck("tree", "--flavor", "second", "--level", "block").out) == [
+        "b2 4 nodes ░░░░░░░░░░░░░░░░ 32 of 32 cpu free"
+    ]
+    assert [one["flavor"] for one in json.loads(ck("tree", "-o", "json").out)] == ["main", "second"]
+    live.do(lambda store: store.delete(Key(kinds.RESOURCE_FLAVOR, "", "second")))
+    live.until(lambda store: store.find(kinds.RESOURCE_FLAVOR, "", "second") is None)
+
+
+def test_a_tree_is_drawn_again_when_a_job_comes(live: Live, following: Callable[..., Following]) -> None:
+    watch = following("tree", "-w", "--level", "block")
+    watch.until("20 of 32 cpu free")
+    live.create(job("grows", 1, cpu="7"))
+    watch.until("13 of 32 cpu free")
+    live.do(lambda store: store.delete(Key(kinds.JOB, "default", "grows")))
+    watch.until("20 of 32 cpu free")
+    assert watch.interrupt() == (0, "")
+
+
+@pytest.mark.parametrize("args", [["--nodes", "x.yaml"], ["-o", "json"], ["--svg", "x.svg"]])
+def test_a_watch_of_the_tree_is_for_terminals_and_running_clusters(ck: Run, args: list[str]) -> None:
+    ran = ck("tree", "-w", *args)
+    assert ran.code == 2
+    assert "--watch: draws a running cluster on the terminal" in ran.err
+
+
+# decisions
+
+
+def test_decisions_say_when_who_what_where_or_why_and_at_what_cost(ck: Run) -> None:
+    ran = ck("decisions")
+    heading, *rows = ran.out.splitlines()
+    assert heading.split() == ["TIME", "WORKLOAD", "OUTCOME", "QUEUE", "COST", "LEVEL", "WHERE", "OR", "WHY"]
+    (train,) = [row for row in rows if "job-train-" in row]
+    assert "Admitted" in train
+    assert train.endswith("hostname   n11, n12")
+    assert any("job-large-" in row and "Waits" in row and "couldn't assign flavors" in row for row in rows)
+
+
+def test_decisions_of_one_job_and_of_a_time(ck: Run) -> None:
+    found = json.loads(ck("decisions", "job/train", "-o", "json").out)
+    assert [(one["outcome"], one["domains"]) for one in found] == [("Admitted", ["n11", "n12"])]
+    assert found[0]["cost"] > 0
+    assert abs(found[0]["at"] - time.time()) < 600
+    ran = ck("decisions", "train", "--since", "0s")
+    assert (ran.code, ran.out, ran.err) == (0, "", "nothing was decided in that time\n")
+
+
+def test_a_job_that_is_not_there_has_no_decisions(ck: Run) -> None:
+    assert ck("decisions", "job/nope").code == 4
+
+
+def test_decisions_are_followed(live: Live, following: Callable[..., Following]) -> None:
+    watch = following("decisions", "-w")
+    watch.until("job-train-")
+    live.create(job("soon", 1))
+    assert "Admitted" in watch.until("job-soon-")
+    assert watch.interrupt() == (0, "")
+    live.do(lambda store: store.delete(Key(kinds.JOB, "default", "soon")))
