@@ -225,7 +225,9 @@ async def _versions(session: aiohttp.ClientSession, into: list[int]) -> None:
     """Only the version of each event is read: a hundred of us share half a machine."""
     mark = b'"resourceVersion":"'
     rest = b""
-    async with session.get(PODS, params={"watch": "true"}, timeout=aiohttp.ClientTimeout(total=None)) as answer:
+    async with session.get(PODS, params={"limit": "1"}) as answer:
+        params = {"watch": "true", "resourceVersion": (await answer.json())["metadata"]["resourceVersion"]}
+    async with session.get(PODS, params=params, timeout=aiohttp.ClientTimeout(total=None)) as answer:
         async for piece in answer.content.iter_any():
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:

@@ -29,9 +29,10 @@ CHANGED = {
     Event.TOPOLOGY_CHANGED,
 }
 ROOM = {Event.NODE_CHANGED, Event.OTHER_POD_GONE}
+CLEARED = {Event.RESERVATION_ENDED}
 
 HELPED_BY = {
-    Stage.QUOTA: FREED | CHANGED | ROOM,
+    Stage.QUOTA: FREED | CHANGED | ROOM | CLEARED,
     Stage.PLACE: CHANGED | ROOM,
     Stage.MAXIMUM: CHANGED,
     Stage.FLAVOR: CHANGED,
@@ -44,7 +45,7 @@ topologies may help anybody; whoever waits for what nobody knows is woken by eve
 REACH = {
     **dict.fromkeys(FREED | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
     **dict.fromkeys(
-        ROOM | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED, Event.LIMITS_CHANGED},
+        ROOM | CLEARED | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED, Event.LIMITS_CHANGED},
         Reach.EVERYWHERE,
     ),
     Event.CHECK_CHANGED: Reach.QUEUE,

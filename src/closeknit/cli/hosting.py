@@ -48,6 +48,7 @@ FIRST = "first-steps"
 """What an empty folder begins with."""
 REDRAW = 0.25
 """Seconds between two pictures, at least."""
+RECALLED = 20
 LOG, LOG_BYTES = "log", 1_000_000
 BY_USER = Writing("closeknit", trusted=False)
 
@@ -97,6 +98,7 @@ class Hosting:
                 loop.add_signal_handler(getattr(signal, name), self.service.stop)
         self.service.begin()
         self._fill()
+        self._recall()
         self.service.decisions.listeners.append(self._decided)
         await self._listen()
         self.scene.access = self.access = self.access._replace(address=f"https://127.0.0.1:{self.service.port}")
@@ -128,6 +130,12 @@ class Hosting:
             goes_on = f"{self.folder.path} holds a cluster already, which goes on"
             click.echo(f"note: {goes_on}: {ignored} is ignored; --data DIR begins another", err=True)
 
+    def _recall(self) -> None:
+        """The last decisions of the run before."""
+        for one in self.service.log.decisions()[-RECALLED:]:
+            body = json.loads(one.body)
+            self.scene.tell(Record(**{**body, "domains": tuple(body["domains"])}))
+
     async def _listen(self) -> None:
         page = self._page
         if self.wishes.port:
@@ -142,9 +150,7 @@ class Hosting:
         except OSError as error:
             if not last or error.errno != EADDRINUSE:
                 raise
-            click.echo(
-                f"note: port {last} of last time is taken: kubeconfigs that were copied are no longer true", err=True
-            )
+            click.echo(f"note: port {last} of last time is taken; use the new kubeconfig", err=True)
             await self.service.serve(0, page)
 
     def _page(self) -> str:

@@ -86,9 +86,13 @@ def _kueue(kind: str, spec: Raw) -> Raw:
 def _notes(count: int, found: Suggestion) -> Iterator[str]:
     made = "ResourceFlavor, ClusterQueue and LocalQueue"
     if found.levels:
-        yield f"{count:,} nodes; levels by their labels: {', '.join(found.levels)}"
+        yield f"{_nodes(count)}; levels by their labels: {', '.join(found.levels)}"
         made = f"Topology, {made}"
     else:
-        yield f"{count:,} nodes, and no topology: {found.text}"
+        yield f"{_nodes(count)}, and no topology: {found.text}"
     yield f"made a {made}, all named {NAME}, with quota for all that the nodes have"
     yield from (*found.problems, *found.remarks)
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"

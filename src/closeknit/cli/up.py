@@ -82,7 +82,6 @@ def command(
       closeknit up --nodes nodes.json --data ./mine
       export KUBECONFIG=~/.local/state/closeknit/kubeconfig; kubectl get nodes
     """
-    _end_quietly()
     if nodes and demo:
         raise click.UsageError("--nodes does not go with --demo: give one of the two")
     own = cluster_of(nodes) if nodes else None
@@ -92,6 +91,7 @@ def command(
     gates = Gates.profile(profile, {**(read.gates if read is not None else {}), **parse_changes(feature_gates)})
     objects = own.objects if own is not None else ()
     wishes = Wishes(port, fsync, lines or not _is_terminal(), demo or "", objects, _options(read, gates))
+    _end_quietly()
     try:
         folder = Folder(data_folder(data).absolute())
     except FolderInUse as error:

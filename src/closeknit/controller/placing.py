@@ -15,6 +15,7 @@ from ..lifecycle.node_failure import Affected, NodeView, node_failure
 from ..lifecycle.ungate import Expectations, UngateView, ungate
 from ..model.event import Event
 from ..model.pod import Pod
+from ..model.shape import HARD_EFFECTS
 from ..model.topology import HOSTNAME
 from ..observe.known import Known
 from ..write import pods as write
@@ -133,10 +134,17 @@ class Nodes(Desk[str]):
         return [name] if self.known.at_host.get(host) or self.known.pods.at(name, host) else ()
 
     def _of_pod(self, pod: Pod) -> Iterable[str]:
-        if pod.node:
-            return [pod.node] if pod.deleting or pod.ended else ()
-        host = pod.selector.get(HOSTNAME, "")
-        return [self._nodes.get(host, host)] if host and not pod.gated else ()
+        """On a node that is well nothing follows from a pod, unless it waits for one that was never its place."""
+        host = pod.node or pod.selector.get(HOSTNAME, "")
+        name = pod.node or self._nodes.get(host, host)
+        if not host or (pod.gated if not pod.node else not (pod.deleting or pod.ended)):
+            return ()
+        at_home = bool(pod.node) or f"{pod.namespace}/{pod.workload}" in self.known.at_host.get(host, ())
+        return () if at_home and self._is_well(name) else [name]
+
+    def _is_well(self, name: str) -> bool:
+        node = self.known.world.nodes.get(name)
+        return node is not None and node.ready and not any(taint.effect in HARD_EFFECTS for taint in node.taints)
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
         known = self.known

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource, Usage, minus, plus
 from ..model.workload import Workload
 from ..queue.waiting import Progress, Waiting
@@ -72,8 +73,18 @@ def _nominated(world: World, head: Waiting, number: int) -> Entry:
         return entry
     entry.resumed = head.progress is not None and head.progress.pending
     entry.nomination = nominate(world, head, number)
+    entry.insists = entry.lacks_victims and _insists(world.cluster_queues[entry.queue])
     _note_progress(world, entry, number)
     return entry
+
+
+def _reserves(queue: ClusterQueue) -> bool:
+    """Who may not reclaim its own later on keeps others from taking it now."""
+    return queue.preemption.reclaim != "Any"
+
+
+def _insists(queue: ClusterQueue) -> bool:
+    return queue.strategy == "StrictFIFO" and _reserves(queue)
 
 
 def _note_progress(world: World, entry: Entry, number: int) -> None:
@@ -107,7 +118,7 @@ class _Turns:
         elif entry.plan.mode is Mode.NO_FIT:
             why = Why.OTHER if entry.plan.waits_for_tighter else Why.NO_FIT
             self._refuse(entry, why, entry.plan.severity.reason)
-        elif entry.plan.preempts and not entry.victims:
+        elif entry.lacks_victims:
             self._refuse(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA)
             self._reserve(entry)
         elif deferred:
@@ -280,15 +291,12 @@ class _Turns:
         self.promised.append((entry.queue, entry.usage, self._places(entry), old_slice(self.world, entry.waiting)))
 
     def _reserve(self, entry: Entry) -> None:
-        """Who may not reclaim its own later on keeps others from taking it now."""
-        queue = self.world.cluster_queues[entry.queue]
-        if queue.preemption.reclaim == "Any":
+        if not _reserves(self.world.cluster_queues[entry.queue]):
             return
         kept = {fr: amount for fr, amount in self._reserved(entry).items() if amount > 0}
         taken = self._places(entry)
         self.world.add(entry.queue, kept, taken)
         self.promised.append((entry.queue, kept, taken, None))
-        entry.insists = queue.strategy == "StrictFIFO"
         self.lasts |= entry.insists
 
     def _reserved(self, entry: Entry) -> dict[FlavorResource, int]:

@@ -42,7 +42,7 @@ class Entry:
     outrun: bool = False
     """It had a plan that worked, and another when earlier turns had taken that from it, or been promised it."""
     insists: bool = False
-    """It keeps for itself what it cannot get yet, in every cycle: its queue lets nobody pass."""
+    """It keeps for itself what it cannot get yet, and will in the next cycle: its queue lets nobody pass it."""
 
     @property
     def workload(self) -> Workload:
@@ -60,6 +60,11 @@ class Entry:
     @property
     def victims(self) -> list[Victim]:
         return [] if self.nomination is None else self.nomination.victims
+
+    @property
+    def lacks_victims(self) -> bool:
+        """Somebody would have to go for it, and nobody may."""
+        return self.plan.preempts and not self.victims
 
     @property
     def is_second_pass(self) -> bool:

@@ -227,16 +227,16 @@ class Scheduler:
 def _stage(entry: Entry) -> Stage:
     """What would have to change. Where that is not sure, anything that happens is a reason to look again.
 
-    It is sure for a workload of one group that cannot do with fewer pods, when every flavor was looked at; and that its
-    pods have no place is sure only if no other flavor could have taken them.
+    It is sure for a workload of one group that cannot do with fewer pods, when every flavor was looked at, on what is
+    there and not on what a cycle had promised; and that its pods have no place is sure only if no other flavor could
+    have taken them.
     """
     if entry.why is Why.NAMESPACE:
         return Stage.NAMESPACE
     if entry.why is Why.NO_CANDIDATES:
         return Stage.QUOTA
-    if entry.why is not Why.NO_FIT or entry.resumed or entry.nomination is None or entry.workload.replaces:
-        return Stage.UNKNOWN
-    if entry.outrun:
+    partial = entry.resumed or entry.outrun
+    if entry.why is not Why.NO_FIT or partial or entry.nomination is None or entry.workload.replaces:
         return Stage.UNKNOWN
     demands, plan = entry.waiting.demands, entry.plan
     if len(groups(demands)) > 1 or any(one.part.min_count is not None for one in demands):

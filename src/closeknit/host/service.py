@@ -29,9 +29,11 @@ from ..controller.records import Record
 from .embedded import EmbeddedCluster, Options
 
 STATE = "state.db"
-TURN = 40
+TURN = 80
 """Steps that the cluster takes before requests get their turn."""
 LONGEST_SLEEP = 60.0
+RARELY = (50_000, 20, 100)
+"""How often Python looks for garbage: a store of many small objects makes little of it, and looking costs."""
 
 
 class Clock:
@@ -90,6 +92,7 @@ class Service:
         self.store.commit()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*RARELY)
 
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
         """Listen, and write the kubeconfig; says on which port. Raises OSError if that is taken."""
@@ -151,11 +154,18 @@ class Service:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         queue: asyncio.Queue[Record] = asyncio.Queue(maxsize=10_000)
         watches = query.get("watch") == "true"
+
+        def listen(record: Record) -> None:
+            if queue.full():
+                queue.get_nowait()  # whoever reads too slowly misses the oldest
+            queue.put_nowait(record)
+
+        kept = self.decisions.read(since, workload)
         if watches:
-            self.decisions.listeners.append(queue.put_nowait)
+            self.decisions.listeners.append(listen)
         try:
             await response.prepare(request)
-            for body in self.decisions.read(since, workload):
+            for body in kept:
                 await response.write(body + b"\n")
             while watches:
                 record = await queue.get()
@@ -163,7 +173,7 @@ class Service:
                     await response.write(json.dumps(record._asdict(), separators=(",", ":")).encode() + b"\n")
         finally:
             if watches:
-                self.decisions.listeners.remove(queue.put_nowait)
+                self.decisions.listeners.remove(listen)
         return response
 
 

@@ -11,7 +11,7 @@ from ..model.topology import HOSTNAME
 
 
 class PodIndex:
-    """Keys are namespace/name. A pod counts for a host if it is bound to that node or selects it."""
+    """Keys are namespace/name. A pod counts for a host if it is bound to that node or selects it, until it ends."""
 
     def __init__(self) -> None:
         self.all: dict[str, Pod] = {}
@@ -37,8 +37,9 @@ class PodIndex:
     def _places(self, pod: Pod) -> Iterator[tuple[dict[str, dict[str, None]], str]]:
         if pod.family:
             yield self._families, f"{pod.namespace}/{pod.family}"
-        for host in {pod.node, pod.selector.get(HOSTNAME, "")} - {""}:
-            yield self._hosts, host
+        if not pod.ended:
+            for host in {pod.node, pod.selector.get(HOSTNAME, "")} - {""}:
+                yield self._hosts, host
         group = group_of(pod)
         if group:
             yield self._groups, f"{pod.namespace}/{group}"

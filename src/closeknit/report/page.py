@@ -20,9 +20,9 @@ _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; color: #1f2328 }
 table { border-collapse: collapse; margin: .5rem 0 1.5rem } td, th { padding: .15rem 1.2rem .15rem 0; text-align: left }
 th { font-weight: 600; border-bottom: 1px solid #d0d7de } td.n { text-align: right } code { background: #f3f4f6 }
-.bad { color: #b3261e } .said { background: #fff8c5; padding: .4rem .8rem }
+.said { background: #fff8c5; padding: .4rem .8rem }
 @media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3 } code { background: #21262d }
-  .said { background: #3d3200 } .bad { color: #ff7b72 } th { border-color: #30363d } }
+  .said { background: #3d3200 } th { border-color: #30363d } }
 """
 
 

@@ -19,8 +19,11 @@ from ..store import Options
 def checked(
     kind: Kind, raw: Raw, options: Options, part: str = "", repeated: Sequence[str] = (), by_patch: bool = False
 ) -> Raw:
-    """The object with known fields only; raises a Refused, or fills `options.warnings`."""
-    check_types(kind, raw, part, by_patch=by_patch)
+    """The object with known fields only; raises a Refused, or fills `options.warnings`.
+
+    What a kind of somebody else's lacks may still get a default; whether it does is known after the rules.
+    """
+    check_types(kind, raw, part, is_partial=not kind.is_built_in and part != "status", by_patch=by_patch)
     kept, unknown = schema.prune(kind, raw)
     problems = [f'unknown field "{field}"' for field in unknown] + [f'duplicate field "{field}"' for field in repeated]
     if problems and options.validation == "Strict":

@@ -1,0 +1,97 @@
+"""Draws docs/images/up.svg: the demo node-failure as `closeknit up` shows it, at the moment when two jobs have moved.
+
+    .venv/bin/python docs/images/make.py
+
+The demo is played on a clock of its own, so the picture is there in a second and the same every time.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+from closeknit.controller.records import Record
+from closeknit.host.demos import DEMOS
+from closeknit.host.demos.demo import PACE
+from closeknit.host.demos.player import Player, begin
+from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.scene import Scene
+from closeknit.report.live import view
+from closeknit.report.picture import Access, Picture
+
+START, MOMENT = 1_800_000_000.0, 41.0
+WIDTH, HEIGHT = 100, 26
+STATE = "~/.local/state/closeknit"
+FORM = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-family: system-ui, sans-serif; font-size: 18px; font-weight: bold; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g></g></svg>
+"""
+THEME = TerminalTheme(
+    (24, 26, 31),
+    (214, 217, 222),
+    [
+        (24, 26, 31),
+        (240, 97, 97),
+        (110, 195, 110),
+        (229, 181, 80),
+        (96, 150, 230),
+        (190, 120, 220),
+        (90, 190, 200),
+        (214, 217, 222),
+    ],
+)
+
+
+def at(moment: float) -> Picture:
+    """The demo after so many seconds."""
+    clock = [START]
+
+    def keep(record: Record) -> None:
+        scene.tell(record)
+
+    cluster = EmbeddedCluster(lambda: clock[0], Options(pace=PACE, seed=1), keep=keep)
+    access = Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")
+    scene = Scene(cluster.control_plane, lambda: clock[0], access)
+    cluster.add(Player(cluster.store, DEMOS))
+    cluster.add(scene)
+    cluster.begin()
+    begin(cluster.store, DEMOS["node-failure"])
+    while (due := cluster.run()) is not None and due <= START + moment:
+        clock[0] = max(clock[0], due)
+    return scene.picture()
+
+
+def main() -> None:
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    console = Console(
+        width=WIDTH, height=HEIGHT, record=True, force_terminal=True, color_system="truecolor", file=io.StringIO()
+    )
+    console.print(view(at(MOMENT), WIDTH, HEIGHT))
+    path = Path(__file__).with_name("up.svg")
+    path.write_text(
+        console.export_svg(title="closeknit up --demo node-failure", theme=THEME, code_format=FORM, unique_id="up")
+    )
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,396 @@
+"""`closeknit up` as a person starts it: a process of its own, on a folder of its own, ended by a signal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from closeknit.cli.main import main
+from contract.client import Api
+
+Raw = dict[str, Any]
+
+PATIENCE = 60.0
+NODES, JOBS = "/api/v1/nodes", "/apis/batch/v1/namespaces/default/jobs"
+WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+POOL = "racks: 2\nnodesPerRack: 3\nnode: {cpu: 8, memory: 32Gi}\n"
+SMALLEST_PIPE = 4096
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Up:
+    """A process of `closeknit up`; its output is read at the end, unless `stdout` says otherwise."""
+
+    def __init__(self, folder: Path, *options: str, stdout: int = subprocess.PIPE, env: dict[str, str] | None = None):
+        self.folder = folder
+        command = [sys.executable, "-m", "closeknit", "up", *options]
+        if env is None:
+            command += ["--data", str(folder)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(env or {})},
+        )
+
+    def api(self) -> Api:
+        """As soon as it answers."""
+        end = monotonic() + PATIENCE
+        while monotonic() < end and self.process.poll() is None:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                api = Api.from_kubeconfig(self.folder / "kubeconfig")
+                if api.get("/readyz").status == 200:
+                    return api
+            sleep(0.02)
+        raise AssertionError(f"it does not answer: {self.end()}")
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """Code, stdout and stderr."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, (out or b"").decode(), err.decode()
+
+    def end_of_itself(self) -> tuple[int, str, str]:
+        """The same for one that has nothing to stay for."""
+        self.process.wait(PATIENCE)
+        return self.end()
+
+
+Start = Callable[..., Up]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Up] = []
+
+    def begin(*options: str, folder: Path | None = None, **how: Any) -> Up:
+        started.append(Up(folder or tmp_path / "state", *options, **how))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.wait()
+        for stream in (one.process.stdout, one.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def until(look: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    end = monotonic() + seconds
+    while monotonic() < end:
+        found = look()
+        if found:
+            return found
+        sleep(0.05)
+    raise AssertionError("it did not come to that in time")
+
+
+def names(answer: Any) -> list[str]:
+    return [one["metadata"]["name"] for one in answer.body["items"]]
+
+
+def a_job(name: str, pods: int = 1, queue: str = "default") -> Raw:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": queue}},
+        "spec": {
+            "parallelism": pods,
+            "completions": pods,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+        },
+    }
+
+
+def admitted(api: Api) -> int:
+    return sum(
+        any(one["type"] == "Admitted" and one["status"] == "True" for one in raw["status"].get("conditions", ()))
+        for raw in api.get(WORKLOADS).body["items"]
+        if "status" in raw
+    )
+
+
+# Beginning and ending
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_what_its_kubeconfig_says_until_it_is_told_to_end(start: Start, number: int) -> None:
+    up = start("--port", "0")
+    assert len(names(up.api().get(NODES))) == 8
+    code, out, err = up.end(number)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("closeknit 0.1.0 serves https://127.0.0.1:")
+    assert out.splitlines()[1] == f"export KUBECONFIG={up.folder}/kubeconfig"
+
+
+def test_the_folder_is_for_its_owner_alone(start: Start) -> None:
+    up = start()
+    up.api()
+    assert up.folder.stat().st_mode & 0o777 == 0o700
+    assert {path.name: path.stat().st_mode & 0o777 for path in up.folder.iterdir()}["kubeconfig"] == 0o600
+
+
+def test_an_empty_folder_begins_with_the_first_steps_and_tells_every_decision(start: Start) -> None:
+    up = start()
+    api = up.api()
+    until(lambda: admitted(api) == 2 and len(names(api.get(WORKLOADS))) == 3)
+    code, out, _ = up.end()
+    assert code == 0
+    told = [line[10:] for line in out.splitlines()[2:]]
+    assert told[0].startswith("demo       8 hosts with 4 GPUs each")
+    assert [line.partition("  (")[0] for line in told if line.startswith("Admitted")] == [
+        "Admitted   train  2 hosts in b1-r1",
+        "Admitted   tune  3 hosts in b1-r2",
+    ]
+
+
+def test_the_usual_folder_is_where_other_commands_look(start: Start, tmp_path: Path) -> None:
+    up = start(folder=tmp_path / "closeknit", env={"XDG_STATE_HOME": str(tmp_path)})
+    up.api()
+    command = [sys.executable, "-m", "closeknit", "get", "nodes", "-o", "name"]
+    ran = subprocess.run(
+        command, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0
+    assert "node/b1-r1-n1" in ran.stdout
+
+
+def test_its_own_nodes_make_a_cluster(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL)
+    up = start("--nodes", str(tmp_path / "pool.yaml"))
+    api = up.api()
+    assert len(names(api.get(NODES))) == 6
+    assert api.post(JOBS, a_job("mine", pods=2)).status == 201
+    until(lambda: admitted(api) == 1)
+    code, _, err = up.end()
+    assert code == 0
+    assert err.splitlines()[0].startswith("note: 6 nodes; levels by their labels: ")
+
+
+# One host a folder, one port a host
+
+
+def test_a_folder_is_used_by_one_process_at_a_time(start: Start) -> None:
+    up = start()
+    up.api()
+    code, out, err = start().end_of_itself()
+    assert (code, out) == (4, "")
+    assert err == f"error: {up.folder}: another process uses this folder; stop it, or choose another folder\n"
+    assert up.api().get("/readyz").status == 200
+
+
+def test_a_port_that_is_taken_is_refused(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, out, err = start("--port", str(port)).end_of_itself()
+    assert (code, out) == (4, "")
+    assert err == f"error: port {port} is in use; choose another by --port, or leave it out\n"
+
+
+def test_a_restart_goes_on_and_kubeconfigs_that_were_copied_stay_true(start: Start, tmp_path: Path) -> None:
+    up = start("--demo", "node-failure")
+    api = up.api()
+    api.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}})
+    shutil.copy(up.folder / "kubeconfig", tmp_path / "copied")
+    up.end()
+    again = start("--demo", "gpu-block")
+    again.api()
+    old = Api.from_kubeconfig(tmp_path / "copied")
+    assert old.get("/api/v1/namespaces/mine").status == 200
+    assert len(names(old.get(NODES))) == 36
+    code, _, err = again.end()
+    assert code == 0
+    assert err == (
+        f"note: {up.folder} holds a cluster already, which goes on: --demo gpu-block is ignored; "
+        "--data DIR begins another\n"
+    )
+
+
+def test_asking_again_for_the_demo_that_plays_is_fine(start: Start) -> None:
+    up = start("--demo", "rank-drift")
+    up.api()
+    up.end()
+    again = start("--demo", "rank-drift")
+    assert len(names(again.api().get(NODES))) == 3
+    assert again.end()[2] == ""
+
+
+def test_where_the_port_of_last_time_is_taken_another_is_used(start: Start) -> None:
+    up = start()
+    port = up.api().port
+    up.end()
+    with socket.create_server(("127.0.0.1", port)):
+        again = start()
+        until(lambda: f":{port}" not in (again.folder / "kubeconfig").read_text())
+        assert again.api().port != port
+        assert again.end()[2] == f"note: port {port} of last time is taken; use the new kubeconfig\n"
+
+
+# Wrong use
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--nodes", "pool.yaml", "--demo", "rank-drift"), "--nodes does not go with --demo"),
+        (("--demo", "no-such"), "'no-such' is not one of"),
+        (("--nodes", "missing.yaml"), "there is no such file"),
+        (("--port", "70000"), "70000 is not in the range"),
+        (("--feature-gates", "NoSuchGate=true"), "NoSuchGate"),
+        (("--config", "pool.yaml"), "is not a Kubernetes object"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_made(
+    options: tuple[str, ...],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pool.yaml").write_text(POOL)
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--data", "state", *options])
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (2, "")
+    assert words in captured.err
+    assert not Path("state").exists()
+
+
+def test_the_help_lists_the_demos_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--help"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for name in ("first-steps", "gpu-block", "node-failure", "rank-drift", "provisioning"):
+        assert re.search(rf"^    {name} +\w", out, re.MULTILINE)
+
+
+# Readers
+
+
+def test_a_reader_who_does_not_read_does_not_hold_up_the_host(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL)
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
+    up = start("--nodes", str(tmp_path / "pool.yaml"), stdout=write)
+    os.close(write)
+    api = up.api()
+    for number in range(120):
+        assert api.post(JOBS, a_job(f"job-{number:03d}")).status == 201
+    until(lambda: admitted(api) >= 40)
+    assert api.get("/readyz").status == 200
+    begin = monotonic()
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(PATIENCE) == 0
+    assert monotonic() - begin < 10
+    os.close(read)
+
+
+def test_a_reader_who_goes_away_does_not_end_the_host(start: Start) -> None:
+    read, write = os.pipe()
+    up = start(stdout=write)
+    os.close(write)
+    api = up.api()
+    os.close(read)
+    until(lambda: admitted(api) == 2)
+    assert up.end()[0] == 0
+
+
+def test_a_terminal_shows_the_cluster_live(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "closeknit", "up", "--data", str(tmp_path / "state")],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "LINES": "30"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        seen = _read_until(ours, "▇▇ tune  10 pods in b1-r2")
+        process.send_signal(signal.SIGINT)
+        seen += _read_until(ours, None)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(ours)
+    plain = ESCAPES.sub("", seen)
+    assert "closeknit 0.1.0  https://127.0.0.1:" in plain
+    assert f"export KUBECONFIG={tmp_path}/state/kubeconfig" in plain
+    assert "╭─ b1 ─" in plain
+    assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l")
+
+
+def _read_until(terminal: int, words: str | None) -> str:
+    """What comes until these words are seen, or until the other side is gone."""
+    seen, end = b"", monotonic() + PATIENCE
+    while monotonic() < end:
+        try:
+            if select.select([terminal], [], [], 0.1)[0]:
+                seen += os.read(terminal, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if words is not None and words in ESCAPES.sub("", seen.decode("utf-8", "replace")):
+            break
+    else:
+        raise AssertionError(f"{words!r} did not come")
+    return seen.decode("utf-8", "replace")
+
+
+# The status page
+
+
+def test_the_status_page_is_for_those_who_have_the_token(start: Start) -> None:
+    api = start("--demo", "rank-drift").api()
+    until(lambda: "Three hosts x1, x2 and x3" in api.get("/", accept="text/html").body)
+    page = api.get("/", accept="text/html")
+    assert page.status == 200
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "<h1>closeknit 0.1.0</h1>" in page.body
+    assert "<script" not in page.body
+    assert api.as_user(None).get("/", accept="text/html").status == 401
+    assert json.dumps(api.get("/").body["paths"])
+
+
+# Settings
+
+
+def test_a_configuration_of_kueue_is_heeded(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
+    )
+    (tmp_path / "pool.yaml").write_text(POOL)
+    api = start("--nodes", str(tmp_path / "pool.yaml"), "--config", str(path)).api()
+    job = a_job("unnamed")
+    del job["metadata"]["labels"]
+    made = api.post(JOBS, job)
+    assert made.body["spec"]["suspend"] is True

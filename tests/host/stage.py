@@ -1,0 +1,97 @@
+"""A demo on a clock of our own: the cluster, the one who plays it, and the one who looks on."""
+
+from __future__ import annotations
+
+from closeknit.cluster import kinds
+from closeknit.controller.records import Record
+from closeknit.host.demos import DEMOS
+from closeknit.host.demos.demo import PACE
+from closeknit.host.demos.player import Player, begin
+from closeknit.host.demos.sights import JOB_NAME
+from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.scene import Scene
+from closeknit.report.picture import Access
+from host.lab import START, Lab, Raw, Restless, condition
+
+MOST_TURNS = 100_000
+ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
+
+
+class Stage(Lab):
+    """`said` has every sentence with the second at which it was said, `records` every decision."""
+
+    def __init__(self, demo: str, seed: int = 1) -> None:
+        self.clock, self.options = START, Options(seed=seed, pace=PACE)
+        self.said: list[tuple[float, str]] = []
+        self.records: list[Record] = []
+        self.cluster = self._opened()
+        self._begin()
+        begin(self.cluster.store, DEMOS[demo])
+
+    def _opened(self) -> EmbeddedCluster:
+        return EmbeddedCluster(lambda: self.clock, self.options, keep=self._keep)
+
+    def _begin(self) -> None:
+        self.player = Player(self.cluster.store, DEMOS, lambda text: self.said.append((self.second, text)))
+        self.scene = Scene(self.cluster.control_plane, lambda: self.clock, ACCESS)
+        self.cluster.add(self.player)
+        self.cluster.add(self.scene)
+        self.cluster.begin()
+
+    def _keep(self, record: Record) -> None:
+        self.records.append(record)
+        self.scene.tell(record)
+
+    @property
+    def second(self) -> float:
+        return self.clock - START
+
+    def settle(self) -> float | None:
+        due = self.cluster.run(MOST_TURNS)
+        if due is not None and due <= self.clock:
+            raise Restless(f"more than {MOST_TURNS} turns at one moment")
+        return due
+
+    def restart(self, after: float = 0.0) -> None:
+        """Another process on the same objects, so many seconds later."""
+        old = self.cluster.store
+        self.clock += after
+        self.cluster = self._opened()
+        for kind in kinds.KINDS:
+            for raw in old.all(kind):
+                self.cluster.store.restore(kind, raw)
+        self.cluster.store.resume(old.version)
+        self._begin()
+
+    def until(self, words: str, seconds: float = 120.0) -> str:
+        """Go on until a sentence with these words is said; gives the sentence."""
+        end = self.clock + seconds
+        before = len(self.said)
+        while self.clock < end:
+            self.advance(0.5)
+            for _, text in self.said[before:]:
+                if words in text:
+                    return text
+        raise AssertionError(f'nobody said "{words}", but: {[text for _, text in self.said[before:]]}')
+
+    def hosts(self, job: str) -> list[str]:
+        """Where the pods of a job run, by rank; those that are on their way out do not count."""
+        found = []
+        for pod in self.pods():
+            meta = pod["metadata"]
+            if meta["labels"].get(JOB_NAME) == job and "deletionTimestamp" not in meta and pod["spec"].get("nodeName"):
+                found.append((int(meta["labels"]["batch.kubernetes.io/job-completion-index"]), pod["spec"]["nodeName"]))
+        return [node for _, node in sorted(found)]
+
+    def domains(self, job: str, level: str) -> set[str]:
+        """The racks, or blocks, that its pods run in."""
+        key = f"cloud.provider.com/topology-{level}"
+        return {self.get(kinds.NODE, node)["metadata"]["labels"][key] for node in self.hosts(job)}
+
+    def workload(self, job: str) -> Raw:
+        found = [one for one in self.workloads() if one["metadata"]["ownerReferences"][0]["name"] == job]
+        assert len(found) == 1
+        return found[0]
+
+    def is_admitted(self, job: str) -> bool:
+        return condition(self.workload(job), "Admitted")
