@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 CONFORMANCE ?= ../shared/conformance
 export PYTHONPATH :=
 
-.PHONY: setup up test test-host soak lint bench bench-host bench-peers conformance clean
+.PHONY: setup up picture test test-host soak lint bench bench-host bench-peers conformance clean
 
 setup: $(STAMP)
 
@@ -20,7 +20,10 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 up: setup
-	@$(BIN)/closeknit demo
+	@$(BIN)/closeknit up --demo node-failure --data $(VENV)/up
+
+picture: setup
+	@$(BIN)/python docs/images/make.py
 
 lint: setup
 	@echo "== lint =="
@@ -49,7 +52,7 @@ test-host: setup
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 --dist worksteal \
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 \
 		tests/stories tests/host/test_kill.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 

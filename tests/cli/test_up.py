@@ -211,16 +211,18 @@ def test_a_port_that_is_taken_is_refused(start: Start) -> None:
 
 
 def test_a_restart_goes_on_and_kubeconfigs_that_were_copied_stay_true(start: Start, tmp_path: Path) -> None:
-    up = start("--demo", "node-failure")
+    up = start()
     api = up.api()
     api.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}})
+    until(lambda: admitted(api) == 1)
     shutil.copy(up.folder / "kubeconfig", tmp_path / "copied")
     up.end()
     again = start("--demo", "gpu-block")
     again.api()
     old = Api.from_kubeconfig(tmp_path / "copied")
     assert old.get("/api/v1/namespaces/mine").status == 200
-    assert len(names(old.get(NODES))) == 36
+    assert len(names(old.get(NODES))) == 8
+    assert "<td>Admitted</td><td>train</td><td>2 hosts in b1-r1</td>" in old.get("/", accept="text/html").body
     code, _, err = again.end()
     assert code == 0
     assert err == (

@@ -19,6 +19,13 @@ from servers.control_plane import control_plane
 from .conftest import VARIABLE
 
 SUITE = Path(__file__).parent
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: idle, labels: {kubernetes.io/hostname: idle}}
+spec: {taints: [{key: idle, effect: NoSchedule}]}
+status: {allocatable: {cpu: "1", pods: "1"}, conditions: [{type: Ready, status: "True"}]}
+"""
 
 
 @contextmanager
@@ -29,12 +36,11 @@ def real() -> Iterator[Path]:
 
 @contextmanager
 def embedded() -> Iterator[Path]:
-    """Without nodes: those that tests make belong to them alone."""
+    """With one node that takes nothing: those that tests make belong to them alone."""
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "host"
-        nothing = Path(folder) / "nothing.yaml"
-        nothing.write_text("apiVersion: v1\nkind: List\nitems: []\n")
-        with HostProcess(data, "--port", "0", "--nodes", str(nothing)):
+        data, nodes = Path(folder) / "host", Path(folder) / "nodes.yaml"
+        nodes.write_text(NODE)
+        with HostProcess(data, "--port", "0", "--nodes", str(nodes)):
             yield data / "kubeconfig"
 
 

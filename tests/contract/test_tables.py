@@ -153,7 +153,6 @@ def test_the_row_of_a_node(api: Api, shared: Callable[[str, Any], Answer], name:
     cells = row(accepted(api.get(path("v1/nodes", name=name), accept=TABLE)))
     assert cells["Roles"] == "worker"
     assert cells["Status"].endswith(",SchedulingDisabled")
-    assert cells["Internal-IP"] == "<none>"
 
 
 def test_the_row_of_a_job(api: Api, space: str, name: str) -> None:

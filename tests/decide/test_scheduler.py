@@ -10,7 +10,7 @@ from closeknit.decide.activity import PROVISIONING
 from closeknit.decide.decision import Admit, Evict, Retry
 from closeknit.decide.scheduler import Scheduler, needs_second_pass
 from closeknit.decide.status import carried_out
-from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, LocalQueue
+from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, LocalQueue, Strategy
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
@@ -157,6 +157,72 @@ class TestWaking:
         built = scheduler([queue("a"), queue("b")])
         assert built.world.tree_of("a") == ["a"]
         assert built.world.tree_of("nowhere") == ["nowhere"]
+
+
+class TestRoomThatIsKept:
+    """On h1, with 4 gpus, `old` has 2. `wide` needs all 4 and may preempt nobody: it keeps them until the cycle ends.
+
+    `pair` would have the 2 that are left; behind it in line stands `tiny`, for which there is h2 as well.
+    """
+
+    def cycled(self, strategy: Strategy = "BestEffortFIFO", profile: str = "closeknit", **gates: bool) -> Play:
+        built = scheduler(
+            [queue("a", {"placed": 99}), queue("b", {"placed": 99}, strategy=strategy)],
+            flavors=[Flavor("placed", topology="t")],
+            topologies=[Topology("t", (HOSTNAME,))],
+            gates=Gates.profile(profile, gates),
+        )
+        for name, gpus in (("h1", 4), ("h2", 1)):
+            built.world.put_node(Node(name, {HOSTNAME: name}, {GPU: gpus, "pods": 9}))
+        play = Play(built)
+        play.put(running(workload("old", "a", 2), "placed", hosts={"h1": 2}))
+        play.put(workload("wide", "b", 4, constraint=HERE, priority=1))
+        play.put(workload("pair", "a", 2, constraint=HERE), workload("tiny", "a", constraint=HERE, created=1.0))
+        play.cycle()
+        return play
+
+    @pytest.mark.parametrize("by_reason", [True, False], ids=["by-reason", "everybody"])
+    def test_who_found_it_kept_is_next_again_once_its_keeper_was_set_aside(self, by_reason: bool) -> None:
+        play = self.cycled(WakeByReason=by_reason)
+        assert play.admitted == {"old"}
+        assert in_line(play.scheduler) == {"pair", "tiny"}
+        play.cycle()
+        assert play.admitted == {"old", "pair"}
+
+    def test_in_kueue_it_is_set_aside_too(self) -> None:
+        play = self.cycled(profile="kueue")
+        play.cycles(9)
+        assert play.admitted == {"old", "tiny"}
+        assert not play.scheduler.is_ready
+
+    def test_a_queue_that_lets_nobody_pass_goes_on_keeping_it_but_does_not_stop_the_line_of_others(self) -> None:
+        play = self.cycled("StrictFIFO")
+        assert in_line(play.scheduler) == {"wide", "tiny"}
+        play.cycles(3)
+        assert play.admitted == {"old", "tiny"}
+        assert in_line(play.scheduler) == {"wide"}
+
+    def test_when_it_keeps_it_no_more_who_was_set_aside_for_it_is_back(self) -> None:
+        play = self.cycled("StrictFIFO")
+        play.cycles(3)
+        play.scheduler.drop("default/wide")
+        play.cycles(9)
+        assert play.admitted == {"old", "tiny", "pair"}
+        assert not play.scheduler.is_ready
+
+    def test_nor_does_it_when_another_stands_before_it(self) -> None:
+        play = self.cycled("StrictFIFO")
+        play.cycles(3)
+        play.put(workload("huge", "b", 1, 99, constraint=HERE, priority=9))
+        play.cycles(3)
+        assert play.admitted == {"old", "tiny", "pair"}
+
+    def test_who_lost_to_one_that_was_admitted_is_set_aside(self) -> None:
+        play = self.cycled()
+        play.put(workload("other", "b", 2, constraint=HERE, priority=2))
+        play.cycle()
+        assert play.admitted == {"old", "other"}
+        assert in_line(play.scheduler) == {"tiny"}
 
 
 class TestWrites:

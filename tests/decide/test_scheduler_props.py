@@ -125,7 +125,8 @@ def test_when_all_is_quiet_nobody_who_was_set_aside_would_fit(by_reason: bool, d
     ends wakes its own tree of cohorts, not others that use the same nodes.
     """
     cluster = data.draw(clusters(one_tree=not by_reason))
-    story = Story(replace(cluster, gates=Gates.profile("closeknit", {"WakeByReason": by_reason})), victims_stop=True)
+    gates = Gates.profile("closeknit", {"WakeByReason": by_reason})
+    story = Story(replace(cluster, gates=gates), victims_stop=True, cycles=20)
     while story.step() is not None:
         pass
     world = story.scheduler.world

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from closeknit.cluster import kinds
@@ -19,6 +21,11 @@ def test_every_demo_has_a_line_for_the_help_and_begins_at_once(name: str) -> Non
     assert 20 < len(DEMOS[name].line) < 100
     assert stage.said
     assert stage.said[0][0] <= 1.0
+
+
+def test_every_demo_is_in_the_reference() -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/demos.md").read_text()
+    assert [name for name in DEMOS if f"| `{name}` |" not in text] == []
 
 
 # first-steps

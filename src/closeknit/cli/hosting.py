@@ -66,6 +66,8 @@ class Wishes:
 
 
 class Hosting:
+    """Make it, and `live`."""
+
     def __init__(self, folder: Folder, wishes: Wishes) -> None:
         self.folder, self.wishes = folder, wishes
         self.out: Ticker | None = Ticker() if wishes.lines else None
@@ -93,9 +95,8 @@ class Hosting:
     async def live(self) -> None:
         """Until somebody ends it."""
         loop = asyncio.get_running_loop()
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-                loop.add_signal_handler(getattr(signal, name), self.service.stop)
+        for one in stops():
+            loop.add_signal_handler(one, self.service.stop)
         self.service.begin()
         self._fill()
         self._recall()
@@ -201,6 +202,12 @@ class Hosting:
             self.changed.clear()
             screen.show(self.scene.picture())
             await asyncio.sleep(REDRAW)
+
+
+def stops() -> list[signal.Signals]:
+    """Signals that ask to end, but for those that somebody has switched off, as nohup does."""
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [one for one in every if signal.getsignal(one) is not signal.SIG_IGN]
 
 
 class _ByTicker(logging.Handler):

@@ -6,6 +6,7 @@ There is room for one picture that waits to be drawn, and a newer one takes its 
 from __future__ import annotations
 
 import os
+import sys
 from threading import Condition, Thread
 
 from rich.console import Console
@@ -19,8 +20,11 @@ LAST_WORDS = 1.0
 
 
 class Screen:
+    """`show` what there is, and `end`."""
+
     def __init__(self, target: int = 1) -> None:
-        self.console = Console(file=open(os.dup(target), "w", encoding="utf-8", errors="replace"))  # noqa: SIM115
+        out = open(os.dup(target), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115
+        self.console = Console(file=out)
         self._marks = UNICODE if _is_unicode() else PLAIN
         self._picture: Picture | None = None
         self._ended = False
@@ -60,8 +64,6 @@ class Screen:
 
 def _is_unicode() -> bool:
     """Whether the terminal's encoding has the characters that hosts are drawn with."""
-    import sys
-
     try:
         UNICODE.heights.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

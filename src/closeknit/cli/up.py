@@ -18,12 +18,10 @@ from ..host.embedded import Options
 from ..model.gates import Gates, parse_changes
 from ..observe.live_jobs import Managed
 from .cluster import read_configuration
-from .hosting import FIRST, Hosting, Wishes
+from .hosting import FIRST, Hosting, Wishes, stops
 from .options import gate_options
 from .own_nodes import cluster_of
 from .target import NoCluster, data_folder
-
-STOPS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @click.command(
@@ -108,14 +106,11 @@ def _options(read: Configuration | None, gates: Gates) -> Options:
 
 
 def _is_terminal() -> bool:
-    return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _end_quietly() -> None:
     """Whenever it is asked to end, that is what was wanted; a broken pipe or connection is no reason to."""
-    for name in STOPS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: sys.exit(0))
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    for one in stops():
+        signal.signal(one, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ..cluster.kinds import (
@@ -19,7 +20,7 @@ from ..lifecycle.job import finished, job_life
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
-from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen
+from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen, prebuilt_of
 from ..write import jobs as job_writes
 from ..write import workloads as write
 from ..write.events import Recorder
@@ -41,31 +42,52 @@ class Jobs(Desk[Key]):
         self.live = LiveJobs(known, managed)
         self._refused: dict[Key, None] = {}
         """Jobs that name something which is not there, or contradict themselves."""
+        self._waiting_for: dict[str, dict[Key, None]] = defaultdict(dict)
+        """Jobs, by the prebuilt Workload that they name."""
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
-            return [change.key] if self.live.may_be_managed(change.object) else ()
+            self._note(change)
+            uid = change.object["metadata"]["uid"]
+            return [change.key] if self.live.may_be_managed(change.object) or uid in self.known.workloads_of else ()
         if change.kind in NAMED:
             refused, self._refused = self._refused, {}
             return refused
         if change.kind is WORKLOAD:
-            owners = (change.object["metadata"].get("ownerReferences")) or ()
-            found = (self.known.by_uid.get(one["uid"]) for one in owners)
-            return [key for key in found if key is not None and key.kind in self.live.kinds]
+            meta = change.object["metadata"]
+            found = [self.known.by_uid.get(one["uid"]) for one in meta.get("ownerReferences") or ()]
+            named = self._waiting_for.get(f"{meta['namespace']}/{meta['name']}", ())
+            return [*(key for key in found if key is not None and key.kind in self.live.kinds), *named]
         return ()
 
+    def _note(self, change: Change) -> None:
+        """Which Workload of somebody else's it waits for, if any."""
+        for raw in (change.old, change.object):
+            name = "" if raw is None else prebuilt_of(raw)
+            if name:
+                workload = f"{change.key.namespace}/{name}"
+                self._waiting_for[workload].pop(change.key, None)
+                if raw is change.object and change.type != "DELETED":
+                    self._waiting_for[workload][change.key] = None
+                if not self._waiting_for[workload]:
+                    del self._waiting_for[workload]
+
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        if self.known.find(key) is None:
+        raw = self.known.find(key)
+        if raw is None:
             return
         try:
             seen = self.live.look(key)
         except ValueError as error:
-            raw = self.known.find(key)
-            if raw is not None:
-                self._refused[key] = None
-                yield from self._tell(raw, "Warning", "InvalidJob", str(error), now)
+            yield from self._refuse(raw, key, Refusal("InvalidJob", str(error)), now)
             return
         if seen is None:
+            for left in self.live.abandoned(key):
+                yield from self._remove(raw, left, now)
+            return
+        unowned = self.live.to_adopt(seen)
+        if unowned is not None:
+            yield write.adopted(unowned, seen.raw)
             return
         if key.kind is POD:
             yield from freed_alone(seen.raw, seen.view.workload)
@@ -80,7 +102,7 @@ class Jobs(Desk[Key]):
                 case Rewrite(workload):
                     yield from self._rewrite(seen, workload, now)
                 case Remove(workload):
-                    yield from self._remove(seen, workload, now)
+                    yield from self._remove(seen.raw, workload, now)
                 case Finalize(workload):
                     yield from self._finalize(workload)
                 case Start(workload):
@@ -105,8 +127,7 @@ class Jobs(Desk[Key]):
     def _make(self, seen: Seen, now: float) -> Iterator[Step]:
         wanted = self.live.wanted(seen.raw, seen.integration, seen.source)
         if isinstance(wanted, Refusal):
-            self._refused[seen.key] = None
-            yield from self._tell(seen.raw, "Warning", wanted.reason, wanted.message, now)
+            yield from self._refuse(seen.raw, seen.key, wanted, now)
             return
         yield Create(WORKLOAD, wanted)
         name = f"{wanted['metadata']['namespace']}/{wanted['metadata']['name']}"
@@ -115,21 +136,29 @@ class Jobs(Desk[Key]):
     def _rewrite(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
         wanted, raw = self.live.wanted(seen.raw, seen.integration, seen.source), self.known.raw_workload(workload.key)
         if isinstance(wanted, Refusal):
-            yield from self._tell(seen.raw, "Warning", wanted.reason, wanted.message, now)
+            yield from self._refuse(seen.raw, seen.key, wanted, now)
+        elif raw is not None and workload.reserved:
+            yield write.reprioritized(raw, wanted["spec"]["priority"], wanted["spec"]["priorityClassRef"])
+            text = f"Updated the priority of Workload: {workload.key}"
+            yield from self._tell(seen.raw, "Normal", "UpdatedWorkload", text, now)
         elif raw is not None and raw["metadata"]["name"] != wanted["metadata"]["name"]:
-            yield from self._remove(seen, workload, now)
+            yield from self._remove(seen.raw, workload, now)
         elif raw is not None:
             yield write.rewritten(raw, wanted)
             text = f"Updated not matching Workload for suspended job: {workload.key}"
             yield from self._tell(seen.raw, "Normal", "UpdatedWorkload", text, now)
 
-    def _remove(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
+    def _refuse(self, raw: Raw, key: Key, why: Refusal, now: float) -> Iterator[Step]:
+        """It is looked at again when something changes that it may have named."""
+        self._refused[key] = None
+        yield from self._tell(raw, "Warning", why.reason, why.message, now)
+
+    def _remove(self, job: Raw, workload: Workload, now: float) -> Iterator[Step]:
         raw = self.known.raw_workload(workload.key)
         if raw is not None:
             yield from write.removed(raw)
-            yield from self._tell(
-                seen.raw, "Normal", "DeletedWorkload", f"Deleted not matching Workload: {workload.key}", now
-            )
+            text = f"Deleted not matching Workload: {workload.key}"
+            yield from self._tell(job, "Normal", "DeletedWorkload", text, now)
 
     def _finalize(self, workload: Workload) -> Iterator[Step]:
         raw = self.known.raw_workload(workload.key)
@@ -139,11 +168,15 @@ class Jobs(Desk[Key]):
 
     def _start(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
         infos = self.live.infos(workload)
-        begun = (
-            job_writes.start(seen.key.kind, seen.integration, seen.raw, infos, seen.source)
-            if isinstance(infos, tuple)
-            else infos
-        )
+        try:
+            begun = (
+                job_writes.start(seen.key.kind, seen.integration, seen.raw, infos, seen.source)
+                if isinstance(infos, tuple)
+                else infos
+            )
+        except ValueError as error:
+            yield from self._refuse(seen.raw, seen.key, Refusal("InvalidJob", str(error)), now)
+            return
         if isinstance(begun, Write):
             queue = "" if workload.status.admission is None else workload.status.admission.queue
             yield begun

@@ -162,11 +162,13 @@ class _Turns:
     def _refuse(self, entry: Entry, why: Why, reason: str) -> None:
         """It waits; but whoever was outrun by what ends with this cycle is next again, on what is left then.
 
-        What the others were promised ends with their victims, and events tell of it. What a queue keeps that lets
-        nobody pass it keeps in the next cycle too, and being next would only stop those behind it in line.
+        A reservation ends with it, and so does keeping to the flavors of the first plan. Promises end with the victims
+        they wait for, of which events tell. And a queue that lets nobody pass reserves again in the next cycle: to be
+        next would only stop those behind it in line.
         """
-        ends = entry.outrun and not self.lasts
-        self._wait(entry, Why.LOST_ITS_PLACE if ends else why, reason, entry.plan.message)
+        ends = bool(self.promised) or any(len(one.attempts) > 1 for one in entry.plan.pod_sets)
+        again = entry.outrun and ends and not self.lasts
+        self._wait(entry, Why.LOST_ITS_PLACE if again else why, reason, entry.plan.message)
 
     def _fits_now(self, entry: Entry) -> bool:
         """Whether there is room today: victims hold what they hold, and who waits for them holds nothing yet."""

@@ -8,6 +8,8 @@ What starting or stopping means for a kind is somebody else's business; here it 
     workload evicted                stop the job; when no pod runs any more, give back what it held
     job ended                       finish the workload
     job runs without admission      stop it
+    workload deleted by somebody    stop the job, let the workload go; another one is made then
+    job on hold                     its workload is in no line
 """
 
 from __future__ import annotations
@@ -20,19 +22,25 @@ from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
 from .action import Action, Change, Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
 from .pods_ready import readiness
-from .release import released
+from .release import NO_RESERVATION, pending_reason, released, without_quota
 
 NOT_ADMITTED = "Not admitted by cluster queue"
 NO_MATCH = "No matching Workload; restoring pod templates according to existent Workload"
 MISSING = "Missing Workload; unable to restore pod templates"
+DELETED = "Workload is deleted"
+OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
+ON_HOLD = "OnHold"
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
     """`workload` is the one that says what the job says, `others` those that do not (any more).
 
-    `stale`: the workload lacks only what may still be written over: it holds no quota yet. `held`: the finalizer is
-    still on it. `waits_for_pods`: whether readiness of pods is kept track of. `ended`: success and message.
+    `stale`: the workload lacks only what may still be written over. `held`: the finalizer is still on it; `deleting`:
+    somebody wants it gone. `going`: the job itself is being deleted, which is all the stopping it needs. `prebuilt`:
+    the job names a workload that somebody else makes, and `differs` says that this one is about something else.
+    `on_hold`: why it shall not be admitted for now. `waits_for_pods`: whether readiness of pods is kept track of.
+    `ended`: success and message.
     """
 
     gates: Gates
@@ -44,6 +52,11 @@ class JobView:
     workload: Workload | None = None
     stale: bool = False
     held: bool = True
+    deleting: bool = False
+    going: bool = False
+    prebuilt: bool = False
+    differs: bool = False
+    on_hold: str = ""
     others: tuple[Workload, ...] = ()
     waits_for_pods: bool = False
 
@@ -51,25 +64,56 @@ class JobView:
 def job_life(view: JobView, now: float) -> list[Action]:
     """What to do about a job now."""
     workload = view.workload
+    if view.differs and view.ended is None and not view.suspended:
+        return [Stop(workload, NO_MATCH)]
     if workload is not None and workload.finished:
         return [Finalize(workload)] if view.held else []
+    removals: list[Action] = [Remove(one) for one in view.others]
     if view.ended is not None:
-        return [] if workload is None else [finished_job(workload, view.ended, now)]
+        return [*([] if workload is None else [finished_job(workload, view.ended, now)]), *removals]
     if view.others and workload is None and not view.suspended:
         return [Stop(view.others[0], NO_MATCH)]
-    if view.others:
-        return [Remove(one) for one in view.others]
+    if removals:
+        return removals
     if workload is None:
-        return [MakeWorkload()] if view.suspended else [Stop(None, MISSING)]
+        if not view.suspended:
+            return [Stop(None, MISSING)]
+        return [] if view.prebuilt else [MakeWorkload()]
+    if view.deleting:
+        return _let_go(view, workload)
+    if view.differs:
+        return [finished(workload, "OutOfSync", OUT_OF_SYNC, now)]
     if view.stale:
         return [Rewrite(workload)]
-    return _follow(view, workload, now)
+    return _held_back(view, workload, now) or _follow(view, workload, now)
+
+
+def _let_go(view: JobView, workload: Workload) -> list[Action]:
+    """A workload that is deleted keeps what it holds until nothing of its job runs."""
+    if not view.suspended and not view.going:
+        return [Stop(workload, DELETED)]
+    return [Finalize(workload)] if view.held and not view.active else []
+
+
+def _held_back(view: JobView, workload: Workload, now: float) -> list[Action]:
+    """A job that nobody can run gives back what it holds, and is in no line until that is mended."""
+    before = workload.status.conditions.get("QuotaReserved")
+    is_held = before is not None and not before.holds and before.reason == ON_HOLD
+    if view.on_hold and not view.suspended:
+        return [Stop(workload, view.on_hold)]
+    if view.on_hold and not is_held:
+        reserved = False, ON_HOLD, view.on_hold
+    elif is_held and not view.on_hold:
+        reserved = False, pending_reason(view.gates), "The job is not on hold any more"
+    else:
+        return []
+    return [Change(workload, without_quota(workload, {"QuotaReserved": reserved, "Admitted": NO_RESERVATION}, now))]
 
 
 def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
     """The job does what its workload says; the workload hears how the job does."""
     if workload.evicted:
-        if not view.suspended:
+        if not view.suspended and not view.going:
             return [Stop(workload, workload.status.conditions["Evicted"].message)]
         if workload.reserved and not view.active:
             return [Change(workload, _settled(view, released(workload, view.gates, now), now))]

@@ -10,18 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..model.gates import Gates
-from ..model.workload import Workload
+from ..model.workload import Conditions, Workload
 from .action import Action, Change, Finalize, Start, Stop
-from .job import finished_job, settled
-from .release import released
+from .job import NOT_ADMITTED, finished, finished_job, settled
+from .release import NO_RESERVATION, released, without_quota
 
 LACKS = "WaitingForReplacementPods"
 FAILED = "PodsFailed"
+NEEDED = "Some Failed pods need replacement"
+DELETED = "The Workload was deleted"
+OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
+ON_HOLD = "OnHold"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """`waiting` and `running` count pods behind the gate and past it; `gaps` those that have to be replaced."""
+    """`waiting` and `running` count pods behind the gate and past it; `gaps` those that have to be replaced.
+
+    `deleting`: somebody deleted the workload. `in_sync`: it counts on the pods that are there, for what we can tell.
+    """
 
     gates: Gates
     workload: Workload
@@ -34,6 +41,8 @@ class GroupView:
     reclaimable: Mapping[str, int] = field(default_factory=dict)
     held: bool = True
     waits_for_pods: bool = False
+    deleting: bool = False
+    in_sync: bool = True
 
 
 def group_life(view: GroupView, now: float) -> list[Action]:
@@ -42,6 +51,10 @@ def group_life(view: GroupView, now: float) -> list[Action]:
         return [Finalize(workload)] if view.held else []
     if view.ended is not None:
         return [finished_job(workload, view.ended, now)]
+    if view.deleting:
+        return _let_go(view)
+    if not view.in_sync:
+        return [finished(workload, "OutOfSync", OUT_OF_SYNC, now)]
     actions: list[Action] = []
     if workload.evicted:
         if view.running:
@@ -51,10 +64,28 @@ def group_life(view: GroupView, now: float) -> list[Action]:
     elif workload.admitted and view.waiting:
         actions.append(Start(workload))
     elif not workload.admitted and view.running:
-        return [Stop(workload, "Not admitted by cluster queue")]
+        return [Stop(workload, NOT_ADMITTED)]
     after = _lacking(view, workload, now)
     after = settled(view.gates, after, view.reclaimable, view.ready if view.waits_for_pods else None, now)
     return actions if after == view.workload else [*actions, Change(view.workload, after)]
+
+
+def _let_go(view: GroupView) -> list[Action]:
+    """A workload that is deleted goes when none of its pods runs any more; the group then gets another one."""
+    if view.running:
+        return [Stop(view.workload, DELETED)]
+    return [Finalize(view.workload)] if view.held and not view.active else []
+
+
+def on_hold(workload: Workload, why: str, gates: Gates, waits_for_pods: bool, now: float) -> Workload:
+    """As it is while its set has no pods: without quota, and in no line."""
+    changes: Conditions = {"QuotaReserved": (False, ON_HOLD, why), "Admitted": NO_RESERVATION}
+    return settled(gates, without_quota(workload, changes, now), {}, False if waits_for_pods else None, now)
+
+
+def is_on_hold(workload: Workload) -> bool:
+    reserved = workload.status.conditions.get("QuotaReserved")
+    return reserved is not None and not reserved.holds and reserved.reason == ON_HOLD
 
 
 def _lacking(view: GroupView, workload: Workload, now: float) -> Workload:
@@ -63,7 +94,7 @@ def _lacking(view: GroupView, workload: Workload, now: float) -> Workload:
     if view.gaps:
         evicted = status.conditions.get("Evicted")
         reason = evicted.reason if evicted is not None and evicted.holds else FAILED
-        wanted = (True, reason, f"{view.gaps} pod(s) have to be replaced")
+        wanted = (True, reason, NEEDED)
     elif before is not None and before.holds:
         wanted = (False, before.reason, "All pods are there")
     else:

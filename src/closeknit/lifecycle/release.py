@@ -27,9 +27,9 @@ def released(workload: Workload, gates: Gates, now: float) -> Workload:
 
 
 def without_quota(workload: Workload, changes: Conditions, now: float) -> Workload:
-    """As it is once it holds nothing any more; how long it ran is added up."""
+    """As it is once it holds nothing any more; how long it ran is added up, unless it is to begin anew one day."""
     admitted = workload.status.conditions.get("Admitted")
-    ran = int(now - admitted.since) if admitted is not None and admitted.holds else 0
+    ran = int(now - admitted.since) if admitted is not None and admitted.holds and workload.active else 0
     status = workload.status.changed(changes, now, workload.generation)
     return replace(workload, status=replace(status, admission=None, executed=status.executed + ran))
 

@@ -21,16 +21,21 @@ from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Check, CheckState, Conditions, Status, Workload
 from .action import Action, Change, Deactivate, Later, Remove
+from .job import finished
 from .pods_ready import pods_ready
 from .release import NO_RESERVATION, without_quota
 
 BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 GRANULAR = "UnadmittedWorkloadsObservability"
+OWNERLESS = "The workload's owner no longer exists"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadView:
-    """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything."""
+    """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything.
+
+    `orphaned`: it was made for a job that is gone, and was left behind.
+    """
 
     workload: Workload
     gates: Gates
@@ -38,6 +43,7 @@ class WorkloadView:
     local_queue: LocalQueue | None = None
     cluster_queue: ClusterQueue | None = None
     is_active: bool = True
+    orphaned: bool = False
 
     @property
     def status(self) -> Status:
@@ -60,6 +66,8 @@ def workload_life(view: WorkloadView, now: float) -> list[Action]:
     """What to do about a workload now, and when to look at it again."""
     if view.workload.finished:
         return _kept(view, now)
+    if view.orphaned:
+        return [finished(view.workload, "OwnerNotFound", OWNERLESS, now)]
     later: list[Action] = []
     for rule in RULES:
         actions = list(rule(view, now))
@@ -90,6 +98,8 @@ def _deactivated(view: WorkloadView, now: float) -> Iterable[Action]:
             yield Deactivate(workload)
         return
     if workload.evicted:
+        if target is not None or status.requeue_at is not None or status.requeues:
+            yield view.changed(replace(status.without("DeactivationTarget"), requeue_at=None, requeues=0))
         return
     cause, why = (target.reason, f" due to {target.message}") if target is not None and target.holds else ("", "")
     after, events = evicted(workload, "Deactivated", f"The workload is deactivated{why}", now, cause)
@@ -197,14 +207,13 @@ def _shown(checks: list[Check], state: str) -> str:
 
 
 def _admitted(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Admitted is what has quota, has passed its checks, and knows its places."""
+    """Admitted is what has quota, has passed its checks, and knows its places; and stays so if checks are added."""
     workload, queue, status = view.workload, view.cluster_queue, view.status
-    if queue is None or not workload.reserved or workload.evicted:
+    if queue is None or not workload.reserved or workload.evicted or workload.admitted:
         return
     if is_ready(queue, status):
-        if not workload.admitted:
-            event = admitted_event(workload, queue.name, status.conditions["QuotaReserved"].since, now)
-            yield view.conditions({"Admitted": ADMITTED}, now, event)
+        event = admitted_event(workload, queue.name, status.conditions["QuotaReserved"].since, now)
+        yield view.conditions({"Admitted": ADMITTED}, now, event)
         return
     wanted, before = not_yet(view.gates, status), status.conditions.get("Admitted")
     if before is None or (before.holds, before.reason, before.message) != wanted:
@@ -256,9 +265,8 @@ def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
         yield Later(end, "MaximumExecutionTimeExceeded")
         return
     text = "exceeding the maximum execution time"
-    event = view.tell(
-        "Warning", "MaximumExecutionTimeExceeded", f"The maximum execution time ({workload.max_seconds}s) is over"
-    )
+    told = f"The maximum execution time ({workload.max_seconds}s) exceeded"
+    event = view.tell("Warning", "MaximumExecutionTimeExceeded", told)
     changes: Conditions = {"DeactivationTarget": (True, "MaximumExecutionTimeExceeded", text)}
     yield view.changed(replace(status.changed(changes, now, workload.generation), executed=0), event)
 

@@ -33,7 +33,7 @@ from ..state.mirror import OtherPod
 from ..state.placed import PlacedPod
 from .pod_index import PodIndex
 from .tally import Tally
-from .workloads import Surroundings
+from .workloads import Surroundings, class_of
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +53,10 @@ class Known:
         self.workloads: dict[str, Workload] = {}
         self.workloads_of: dict[str, dict[str, None]] = defaultdict(dict)
         """By the uid of an owner."""
+        self.of_class: dict[str, dict[str, None]] = defaultdict(dict)
+        """Workloads, by the WorkloadPriorityClass that they have their priority from."""
+        self._outdated: set[str] = set()
+        """Workloads that are to be read afresh once they hold no quota: what the cluster adds to pods has changed."""
         self.requests_of: dict[str, dict[Key, None]] = defaultdict(dict)
         """ProvisioningRequests, by the uid of their Workload."""
         self.configs: dict[str, ProvisioningConfig] = {}
@@ -253,7 +257,10 @@ class Known:
         """What the cluster adds to pods has changed, so workloads that wait may ask for something else."""
         for key, one in list(self.workloads.items()):
             raw = self.raw_workload(key)
-            if raw is not None and not one.reserved and not one.finished and namespace in ("", one.namespace):
+            if raw is None or one.finished or namespace not in ("", one.namespace):
+                continue
+            self._outdated.add(key)
+            if not one.reserved:
                 self._take(self._read(raw), fresh=True)
         self._wake(Event.LIMITS_CHANGED)
 
@@ -365,6 +372,7 @@ class Known:
             self.workloads_of[owner["uid"]].pop(key, None)
             if not self.workloads_of[owner["uid"]]:
                 del self.workloads_of[owner["uid"]]
+        self._rank(key, change)
         if change.type == "DELETED":
             self._lose(key)
             return
@@ -372,12 +380,25 @@ class Known:
             self.workloads_of[owner["uid"]][key] = None
         self._take(self._read(change.object))
 
+    def _rank(self, key: str, change: Change) -> None:
+        """By the class of its priority."""
+        old = "" if change.old is None else class_of(change.old)
+        new = "" if change.type == "DELETED" else class_of(change.object)
+        if old and old != new:
+            self.of_class[old].pop(key, None)
+        if new:
+            self.of_class[new][key] = None
+
     def _read(self, raw: Raw) -> Workload:
         """As a value. What it asks for is read once for each generation, so that equal parts are the same object."""
         meta = raw["metadata"]
-        before = self.workloads.get(f"{meta['namespace']}/{meta['name']}")
+        key = f"{meta['namespace']}/{meta['name']}"
+        before = self.workloads.get(key)
         if before is not None and before.uid == meta["uid"] and before.generation == meta.get("generation"):
-            return kueue.workload_with(raw, before.parts)
+            known = kueue.workload_with(raw, before.parts)
+            if known.reserved or key not in self._outdated:
+                return known
+        self._outdated.discard(key)
         return kueue.workload(self.with_defaults(raw))
 
     def with_defaults(self, raw: Raw) -> Raw:
@@ -412,6 +433,7 @@ class Known:
 
     def _forget(self, workload: Workload) -> None:
         del self.workloads[workload.key]
+        self._outdated.discard(workload.key)
         self.scheduler.drop(workload.key)
         self._index(workload, None)
 

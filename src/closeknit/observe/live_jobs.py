@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..cluster.kinds import BY_NAME, Kind
+from ..cluster.kinds import BY_NAME, POD, Kind
 from ..cluster.port import Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.equivalence import is_same
+from ..dialects.kueue.jobs.equivalence import owns, says_same
 from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.live import LIVE
@@ -25,7 +25,7 @@ from ..lifecycle.job import JobView
 from ..model.mistake import Mistake
 from ..model.workload import Workload
 from .known import Known
-from .workloads import DEFAULT, priority_of
+from .workloads import DEFAULT, class_of, priority_of
 
 MOST_ANCESTORS = 10
 REMEMBERED = 50_000
@@ -40,6 +40,15 @@ class Managed:
     without_queue: bool = False
     not_in: Collection[str] = OWN_NAMESPACES
     copied_labels: Collection[str] = ()
+
+
+class Match(NamedTuple):
+    """The Workload of a job, and those that are not what it says; see `JobView`."""
+
+    workload: Workload | None = None
+    others: tuple[Workload, ...] = ()
+    stale: bool = False
+    differs: bool = False
 
 
 class Seen(NamedTuple):
@@ -81,53 +90,102 @@ class LiveJobs:
     def may_be_managed(self, raw: Raw) -> bool:
         """Whether it says so itself; what stands above it may say otherwise."""
         labels = raw["metadata"].get("labels") or {}
-        return keys.QUEUE in labels or keys.PREBUILT in labels or self.managed.without_queue
+        return keys.QUEUE in labels or self.managed.without_queue or bool(prebuilt_of(raw))
 
     def has_managed_ancestor(self, raw: Raw) -> bool:
         """Whether something above it is a job of ours: then it runs on that one's account."""
         for _ in range(MOST_ANCESTORS):
-            owner = next((one for one in raw["metadata"].get("ownerReferences") or () if one.get("controller")), None)
+            owner = _controller(raw)
             key = None if owner is None else self.known.by_uid.get(owner["uid"])
             above = None if key is None else self.known.find(key)
             if key is None or above is None:
                 return False
-            if key.kind in self.kinds and keys.QUEUE in (above["metadata"].get("labels") or {}):
+            if key.kind in self.kinds and self.may_be_managed(above):
                 return True
             raw = above
         return False
 
     def look(self, key: Key) -> Seen | None:
-        """None if there is nothing to manage; raises Unreadable for a job that contradicts itself."""
+        """None if there is nothing to manage; raises Unreadable for a job that contradicts itself.
+
+        A job whose source is gone is taken to be as it was, while its Workload holds quota.
+        """
         raw, integration = self.known.find(key), self.kinds[key.kind]
         if raw is None or not self.is_managed(raw) or integration.ignored(raw):
             return None
         source = self.source_of(raw, integration)
-        owned = self.known.owned_by(raw["metadata"]["uid"])
-        mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
-        others = tuple(one for one in owned if one is not mine and not one.finished)
-        suspended, stale = integration.is_suspended(raw), False
-        if mine is None and len(others) == 1 and suspended and not others[0].reserved:
-            mine, others, stale = others[0], (), True
-        elif mine is not None and not mine.reserved and not mine.finished:
-            stale = self._names_other_queue(raw, mine)
-        ended = integration.finished(raw)
+        ended, name = integration.finished(raw), prebuilt_of(raw)
+        match = (self._prebuilt if name else self._made)(raw, integration, source)
+        mine, lost = match.workload, _is_lost(integration, source)
         view = JobView(
             self.known.gates,
-            suspended,
+            integration.is_suspended(raw),
             integration.is_active(raw),
-            integration.pods_ready(raw, source),
+            mine is not None and mine.status.holds("PodsReady") if lost else integration.pods_ready(raw, source),
             None if ended is None else (ended.success, ended.message),
-            integration.reclaimable(raw, source) if mine is not None and mine.reserved else {},
+            integration.reclaimable(raw, source) if mine is not None and mine.reserved and not lost else {},
             mine,
-            stale,
+            match.stale,
             mine is not None and self.is_held(mine),
-            others,
+            mine is not None and self._is_deleting(mine),
+            key.kind is POD and "deletionTimestamp" in raw["metadata"],
+            bool(name),
+            match.differs,
+            integration.on_hold(raw),
+            match.others,
             self.known.settings.pods_ready is not None,
         )
         return Seen(key, raw, integration, view, source)
 
-    def _names_other_queue(self, raw: Raw, workload: Workload) -> bool:
-        return bool(workload.queue != ((raw["metadata"].get("labels") or {}).get(keys.QUEUE) or workload.queue))
+    def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
+        """Of the Workloads that were made for a job, the one that says what it says."""
+        owned = self.known.owned_by(raw["metadata"]["uid"])
+        mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
+        others = tuple(one for one in owned if one is not mine and not one.finished)
+        if mine is None and len(others) == 1 and integration.is_suspended(raw) and not others[0].reserved:
+            return Match(others[0], stale=True)
+        return Match(mine, others, mine is not None and self._is_stale(raw, mine))
+
+    def _prebuilt(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
+        """The Workload that a job names, once it is there and belongs to nobody else."""
+        meta = raw["metadata"]
+        mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
+        stored = None if mine is None else self.known.raw_workload(mine.key)
+        others = [one for one in self.known.owned_by(meta["uid"]) if one.key != (mine and mine.key)]
+        left = tuple(one for one in others if not one.finished)
+        if mine is None or stored is None:
+            return Match(None, left)
+        owner = _controller(stored)
+        if owner is not None and owner["uid"] != meta["uid"]:
+            raise Unreadable(f"the prebuilt Workload {mine.key} belongs to {owner['kind']} {owner['name']}")
+        return Match(mine, left, differs=not self._says_same(raw, integration, mine, source))
+
+    def to_adopt(self, seen: Seen) -> Raw | None:
+        """The Workload that a job names, if it is not the job's own yet."""
+        mine = seen.view.workload
+        stored = None if mine is None or not seen.view.prebuilt else self.known.raw_workload(mine.key)
+        return None if stored is None or _controller(stored) is not None else stored
+
+    def abandoned(self, key: Key) -> list[Workload]:
+        """Workloads that were made for a job which is not to be ours any more; it stands still."""
+        raw = self.known.find(key)
+        if raw is None or self.may_be_managed(raw) or not self.kinds[key.kind].is_suspended(raw):
+            return []
+        uid = raw["metadata"]["uid"]
+        stored = [(one, self.known.raw_workload(one.key)) for one in self.known.owned_by(uid)]
+        found = [(one, None if raw is None else _controller(raw)) for one, raw in stored]
+        return [one for one, owner in found if owner is not None and owner["uid"] == uid]
+
+    def _is_stale(self, raw: Raw, workload: Workload) -> bool:
+        """Whether it is in another queue than its job wants, or of another class."""
+        labels = raw["metadata"].get("labels") or {}
+        stored, ranked = self.known.raw_workload(workload.key), labels.get(keys.PRIORITY_CLASS)
+        if workload.finished or stored is None:
+            return False
+        before = class_of(stored)
+        if ranked in self.known.around.workload_classes and ranked != before and (before or not workload.reserved):
+            return True
+        return not workload.reserved and bool(workload.queue != (labels.get(keys.QUEUE) or workload.queue))
 
     def source_of(self, raw: Raw, integration: Integration) -> Raw | None:
         wanted = integration.source(raw)
@@ -135,10 +193,14 @@ class LiveJobs:
         return None if wanted is None or kind is None else self.known.find(Key(kind, wanted.namespace, wanted.name))
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
+        stored = self.known.raw_workload(workload.key)
+        return stored is not None and owns(raw, stored) and self._says_same(raw, integration, workload, source)
+
+    def _says_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
         """Worked out again only if something of it has changed: most changes are to the status of either."""
         stored = self.known.raw_workload(workload.key)
-        if stored is None:
-            return False
+        if stored is None or _is_lost(integration, source):
+            return workload.reserved
         admission = (stored.get("status") or {}).get("admission")
         compared = (raw["spec"], raw["metadata"].get("labels"), stored["spec"], admission, source)
         seen = self._compared.get(workload.uid)
@@ -149,7 +211,8 @@ class LiveJobs:
         ):
             return seen[2]
         infos = self.infos(workload) if workload.reserved else None
-        same = is_same(raw, integration, stored, None if isinstance(infos, Conflict) else infos, source)
+        given = None if isinstance(infos, Conflict) else infos
+        same = says_same(raw, integration, stored, given, source, "PartialAdmission" in self.known.gates)
         if len(self._compared) > REMEMBERED:
             self._compared.clear()
         self._compared[workload.uid] = (compared, (workload.reserved, workload.admitted), same)
@@ -161,6 +224,10 @@ class LiveJobs:
     def is_held(self, workload: Workload) -> bool:
         raw = self.known.raw_workload(workload.key)
         return raw is not None and bool(raw["metadata"].get("finalizers"))
+
+    def _is_deleting(self, workload: Workload) -> bool:
+        raw = self.known.raw_workload(workload.key)
+        return raw is not None and "deletionTimestamp" in raw["metadata"]
 
     def wanted(self, raw: Raw, integration: Integration, source: Raw | None) -> Raw | Refusal:
         """The Workload that a job is to have."""
@@ -187,6 +254,22 @@ class LiveJobs:
         if standing.pod_class:
             return Priority(value, "PriorityClass", standing.pod_class)
         return Priority(value)
+
+
+def prebuilt_of(raw: Raw) -> str:
+    """The name of the Workload that somebody else makes for a job; empty if we make it."""
+    meta = raw["metadata"]
+    name: str = (meta.get("annotations") or {}).get(keys.PREBUILT) or (meta.get("labels") or {}).get(keys.PREBUILT, "")
+    return name
+
+
+def _controller(raw: Raw) -> Raw | None:
+    return next((one for one in raw["metadata"].get("ownerReferences") or () if one.get("controller")), None)
+
+
+def _is_lost(integration: Integration, source: Raw | None) -> bool:
+    """Whether it cannot be told what the job runs, because that lies in an object which is not there."""
+    return integration.render is not None and source is None
 
 
 def _is_of_set(notes: Mapping[str, str]) -> bool:

@@ -107,6 +107,19 @@ def _raw(job: Job, around: Surroundings, queue: str) -> Raw:
     }
 
 
+def class_of(workload: Raw) -> str:
+    """The WorkloadPriorityClass that a Workload has its priority from; empty if it has none."""
+    reference = workload["spec"].get("priorityClassRef") or {}
+    return str(reference.get("name", "")) if reference.get("kind") == "WorkloadPriorityClass" else ""
+
+
+def is_left_behind(workload: Raw) -> bool:
+    """Whether the job that it was made for was deleted without it: the reference is gone, the label is not."""
+    meta = workload["metadata"]
+    labelled = keys.JOB_UID in (meta.get("labels") or {})
+    return labelled and not meta.get("ownerReferences") and "deletionTimestamp" not in meta
+
+
 def _queue(job: Job, around: Surroundings) -> str | Mistake:
     """The queue that a job names, or the default one of its namespace."""
     known = around.local_queues.get(job.namespace, [])

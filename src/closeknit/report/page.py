@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 
+from ..model.quota import UNLIMITED
 from ..model.resources import rough
 from .picture import Block, Picture
 
@@ -43,7 +44,7 @@ def page(picture: Picture) -> str:
                     one.name,
                     one.resource,
                     rough(one.resource, one.used),
-                    rough(one.resource, one.quota),
+                    "unlimited" if one.quota >= UNLIMITED else rough(one.resource, one.quota),
                     rough(one.resource, one.borrowed),
                     one.running,
                     one.waiting,

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..cluster.kinds import POD, WORKLOAD
 from ..cluster.port import Delete, Raw, Update, Write, key_of
 from ..dialects import timestamps
 from ..dialects.kueue.jobs.live.pod import doomed, is_gated, let_go
-from ..dialects.kueue.jobs.live.pod_groups import is_terminated
+from ..dialects.kueue.jobs.live.pod_groups import is_deleted, is_stopped, is_terminated
 from ..dialects.kueue.jobs.workload_object import owner_reference
 from ..model.workload import Workload
 
 
-def sent_away(pods: Sequence[Raw], reason: str, message: str, now: float) -> Iterator[Write]:
+def sent_away(pods: Iterable[Raw], reason: str, message: str, now: float) -> Iterator[Write]:
     """Pods past the gate are told why, and deleted; those behind it stay and wait."""
     for pod in pods:
-        if not is_gated(pod) and not is_terminated(pod) and "deletionTimestamp" not in pod["metadata"]:
+        if not is_gated(pod) and not is_terminated(pod) and not is_deleted(pod):
             marked = doomed(pod, reason, message, timestamps.stamp(now))
             yield Update(POD, {**marked, "metadata": {**marked["metadata"], "resourceVersion": ""}}, "status")
             yield Delete(key_of(POD, pod), pod["metadata"]["uid"])
 
 
-def freed(pods: Sequence[Raw]) -> Iterator[Write]:
+def freed(pods: Iterable[Raw]) -> Iterator[Write]:
     """Without our finalizer, where they have it."""
     for pod in pods:
         loose = let_go(pod)
@@ -32,8 +32,7 @@ def freed(pods: Sequence[Raw]) -> Iterator[Write]:
 
 def freed_alone(pod: Raw, workload: Workload | None) -> Iterator[Write]:
     """A pod by itself is let go when its workload has finished, or when it is deleted and does not run."""
-    going = "deletionTimestamp" in pod["metadata"] and (is_gated(pod) or is_terminated(pod))
-    if going or (workload is not None and workload.finished):
+    if (is_deleted(pod) and is_stopped(pod)) or (workload is not None and workload.finished):
         yield from freed([pod])
 
 

@@ -7,6 +7,7 @@ from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Delete, Key, Raw, Update, Write, key_of
 from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs.marks import IN_USE
+from ..dialects.kueue.jobs.workload_object import job_labels, owner_reference
 from ..model.workload import Workload
 
 
@@ -26,6 +27,20 @@ def rewritten(raw: Raw, wanted: Raw) -> Write:
     return Update(WORKLOAD, {**raw, "spec": spec})
 
 
+def reprioritized(raw: Raw, priority: int, reference: Raw | None = None) -> Write:
+    """With another priority, and the class that it comes from if that is another one too."""
+    spec = {**raw["spec"], "priority": priority}
+    return Update(WORKLOAD, {**raw, "spec": spec if reference is None else {**spec, "priorityClassRef": reference}})
+
+
+def adopted(raw: Raw, job: Raw) -> Write:
+    """A Workload that somebody has made for a job, as the job's own."""
+    meta = raw["metadata"]
+    labels = {**(meta.get("labels") or {}), **job_labels(job["metadata"])}
+    owners = [*(meta.get("ownerReferences") or ()), owner_reference(job, controller=True)]
+    return Update(WORKLOAD, {**raw, "metadata": {**meta, "labels": labels, "ownerReferences": owners}})
+
+
 def finalized(raw: Raw) -> Write | None:
     """Without our hold on it; None if we have none."""
     meta = raw["metadata"]
@@ -39,6 +54,8 @@ def finalized(raw: Raw) -> Write | None:
 def removed(raw: Raw) -> list[Write]:
     """Let go and deleted."""
     loose = finalized(raw)
+    if loose is not None and "deletionTimestamp" in raw["metadata"]:
+        return [loose]
     gone = Delete(key_of(WORKLOAD, raw), raw["metadata"]["uid"])
     return [gone] if loose is None else [loose, gone]
 

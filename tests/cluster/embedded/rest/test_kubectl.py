@@ -1,7 +1,7 @@
 """A tour with the stock kubectl: what people type, and what they read.
 
-It needs kubectl 1.36, as `python -m servers.build kubectl` makes it; without one it is skipped, loudly. The tests
-share a server and come in order: later ones use what earlier ones made.
+It needs kubectl 1.36, as `python -m servers.build kubectl` makes it; without one it is skipped, loudly. The stops of
+the tour share a server and come in order, so they are one test.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def later(seconds: float, action: Callable[[], object]) -> threading.Timer:
     return timer
 
 
-def test_what_is_served(kubectl: Kubectl) -> None:
+def what_is_served(kubectl: Kubectl) -> None:
     assert "Server Version: v1.36" in kubectl("version")
     assert {"v1", "apps/v1", "batch/v1", "kueue.x-k8s.io/v1beta2", "jobset.x-k8s.io/v1alpha2"} <= set(
         kubectl("api-versions").split()
@@ -138,19 +138,19 @@ def test_what_is_served(kubectl: Kubectl) -> None:
     assert kubectl("get", "--raw", "/readyz") == "ok"
 
 
-def test_a_dry_run_makes_nothing(kubectl: Kubectl) -> None:
+def a_dry_run_makes_nothing(kubectl: Kubectl) -> None:
     out = kubectl("create", "-f", str(kubectl.file), "--dry-run=server")
     assert out.count("created (server dry run)") == OBJECTS
     assert "No resources found" in kubectl.run("get", "all").stderr
 
 
-def test_create_and_apply(kubectl: Kubectl) -> None:
+def create_and_apply(kubectl: Kubectl) -> None:
     assert kubectl("create", "-f", str(kubectl.file), "--save-config").count(" created") == OBJECTS
     assert kubectl("apply", "-f", str(kubectl.file)).count(" unchanged") == OBJECTS
     assert "AlreadyExists" in kubectl.fails("create", "-f", str(kubectl.file))
 
 
-def test_diff_and_apply_what_changed(kubectl: Kubectl) -> None:
+def diff_and_apply_what_changed(kubectl: Kubectl) -> None:
     assert kubectl("diff", "-f", str(kubectl.file)) == ""
     changed = MANIFESTS.replace("replicas: 2", "replicas: 3").replace('a: "1"', 'a: "2"').replace(": 5", ": 6")
     kubectl.file.write_text(changed)
@@ -167,7 +167,7 @@ def test_diff_and_apply_what_changed(kubectl: Kubectl) -> None:
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "3"
 
 
-def test_server_side_apply_and_conflicts(kubectl: Kubectl) -> None:
+def server_side_apply_and_conflicts(kubectl: Kubectl) -> None:
     mine = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\ndata: {a: "mine"}\n'
     theirs = mine.replace("mine", "theirs")
     first = kubectl("apply", "--server-side", "--field-manager=me", "-f", "-", given=mine)
@@ -180,7 +180,7 @@ def test_server_side_apply_and_conflicts(kubectl: Kubectl) -> None:
     assert "manager: me" not in managed
 
 
-def test_get_prints_tables(kubectl: Kubectl) -> None:
+def get_prints_tables(kubectl: Kubectl) -> None:
     assert kubectl.lines("get", "pods", "-o", "wide")[1][:3] == ["p", "0/1", "Pending"]
     assert kubectl.lines("get", "nodes")[0] == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"]
     assert kubectl.lines("get", "nodes")[1][:3] == ["n1", "Ready", "<none>"]
@@ -196,7 +196,7 @@ def test_get_prints_tables(kubectl: Kubectl) -> None:
     assert kubectl.lines("get", "nodes", "-L", "rack")[1][-1] == "r1"
 
 
-def test_get_prints_objects_in_every_form(kubectl: Kubectl) -> None:
+def get_prints_objects_in_every_form(kubectl: Kubectl) -> None:
     assert kubectl("get", "pods,cm", "-o", "name").split() == ["pod/p", "configmap/settings", "configmap/shared"]
     assert kubectl.json("get", "pod", "p")["spec"]["nodeName"] == "n1"
     assert kubectl.json("get", "pods")["items"][0]["kind"] == "Pod"
@@ -207,7 +207,7 @@ def test_get_prints_objects_in_every_form(kubectl: Kubectl) -> None:
     assert columns.split() == ["p", "nginx:1"]
 
 
-def test_get_selects(kubectl: Kubectl) -> None:
+def get_selects(kubectl: Kubectl) -> None:
     assert kubectl("get", "pods", "-l", "app in (alone,other)", "-o", "name") == "pod/p\n"
     assert kubectl("get", "pods", "-l", "app!=alone", "-o", "name") == ""
     assert (
@@ -218,7 +218,7 @@ def test_get_selects(kubectl: Kubectl) -> None:
     assert "doesn't have a resource type" in kubectl.fails("get", "gadgets")
 
 
-def test_get_in_pages(kubectl: Kubectl) -> None:
+def get_in_pages(kubectl: Kubectl) -> None:
     def fill(store: Store) -> None:
         for number in range(30):
             meta = {"name": f"page-{number:02}", "namespace": "kube-system"}
@@ -232,21 +232,21 @@ def test_get_in_pages(kubectl: Kubectl) -> None:
     assert out.count("deleted") == 30
 
 
-@pytest.mark.parametrize(
-    ("what", "words"),
-    [
-        ("pod/p", ["Name:", "p", "Node:", "n1/", "Labels:", "app=alone", "nginx:1"]),
-        ("node/n1", ["Name:", "n1", "rack=r1", "Non-terminated", "Pods:", "default"]),
-        ("deploy/web", ["Replicas:", "3", "desired"]),
-        ("job/train", ["Completions:", "1", "busybox:1"]),
-        ("clusterqueue/cq", ["Nominal", "Quota:", "6", "API", "Version:", "kueue.x-k8s.io/v1beta2"]),
-    ],
-)
-def test_describe(kubectl: Kubectl, what: str, words: list[str]) -> None:
-    assert set(words) <= set(kubectl("describe", what).split())
+DESCRIBED = [
+    ("pod/p", ["Name:", "p", "Node:", "n1/", "Labels:", "app=alone", "nginx:1"]),
+    ("node/n1", ["Name:", "n1", "rack=r1", "Non-terminated", "Pods:", "default"]),
+    ("deploy/web", ["Replicas:", "3", "desired"]),
+    ("job/train", ["Completions:", "1", "busybox:1"]),
+    ("clusterqueue/cq", ["Nominal", "Quota:", "6", "API", "Version:", "kueue.x-k8s.io/v1beta2"]),
+]
 
 
-def test_describe_shows_events(kubectl: Kubectl) -> None:
+def describe(kubectl: Kubectl) -> None:
+    for what, words in DESCRIBED:
+        assert set(words) <= set(kubectl("describe", what).split()), what
+
+
+def describe_shows_events(kubectl: Kubectl) -> None:
     uid = kubectl("get", "pod", "p", "-o", "jsonpath={.metadata.uid}")
     event = {
         "apiVersion": "v1",
@@ -266,7 +266,7 @@ def test_describe_shows_events(kubectl: Kubectl) -> None:
     assert "it is here" in kubectl("events", "--for", "pod/p")
 
 
-def test_patch_in_every_form(kubectl: Kubectl) -> None:
+def patch_in_every_form(kubectl: Kubectl) -> None:
     kubectl("patch", "deploy", "web", "-p", '{"spec":{"template":{"spec":{"containers":[{"name":"c","tty":true}]}}}}')
     (container,) = kubectl.json("get", "deploy", "web")["spec"]["template"]["spec"]["containers"]
     assert (container["image"], container["tty"]) == ("nginx:1", True)
@@ -279,7 +279,7 @@ def test_patch_in_every_form(kubectl: Kubectl) -> None:
     assert kubectl.lines("get", "pods")[1][2] == "Running"
 
 
-def test_label_and_annotate(kubectl: Kubectl) -> None:
+def label_and_annotate(kubectl: Kubectl) -> None:
     assert kubectl("label", "pod", "p", "x=y") == "pod/p labeled\n"
     assert "already has a value" in kubectl.fails("label", "pod", "p", "x=z")
     kubectl("label", "pods", "--all", "x=z", "--overwrite")
@@ -290,7 +290,7 @@ def test_label_and_annotate(kubectl: Kubectl) -> None:
     assert "note" not in meta.get("annotations", {})
 
 
-def test_scale_and_set_image(kubectl: Kubectl) -> None:
+def scale_and_set_image(kubectl: Kubectl) -> None:
     assert kubectl("scale", "deploy", "web", "--replicas=1") == "deployment.apps/web scaled\n"
     assert kubectl("scale", "deploy/web", "--replicas=2", "--current-replicas=1") == "deployment.apps/web scaled\n"
     assert "Expected replicas to be 7, was 2" in kubectl.fails(
@@ -300,7 +300,7 @@ def test_scale_and_set_image(kubectl: Kubectl) -> None:
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "2"
 
 
-def test_rollout_status(kubectl: Kubectl) -> None:
+def rollout_status(kubectl: Kubectl) -> None:
     def finish(store: Store) -> None:
         web = store.get(DEPLOYMENT, "default", "web")
         count = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
@@ -311,7 +311,7 @@ def test_rollout_status(kubectl: Kubectl) -> None:
     assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=20s")
 
 
-def test_explain(kubectl: Kubectl) -> None:
+def explain(kubectl: Kubectl) -> None:
     text = kubectl("explain", "pods.spec.containers")
     assert "KIND:       Pod" in text
     assert "image\t<string>" in text
@@ -320,7 +320,7 @@ def test_explain(kubectl: Kubectl) -> None:
     assert "does not exist" in kubectl.fails("explain", "pods.spec.color")
 
 
-def test_wait(kubectl: Kubectl) -> None:
+def wait(kubectl: Kubectl) -> None:
     assert kubectl("wait", "--for=condition=Ready", "node/n1", "--timeout=10s") == "node/n1 condition met\n"
     kubectl("wait", "--for=jsonpath={.spec.replicas}=2", "deploy/web", "--timeout=10s")
 
@@ -336,13 +336,13 @@ def test_wait(kubectl: Kubectl) -> None:
     assert "timed out waiting for the condition" in late
 
 
-def test_wait_for_deletion(kubectl: Kubectl) -> None:
+def wait_for_deletion(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", given='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"brief"}}')
     later(0.5, lambda: kubectl.running.api.delete("/api/v1/namespaces/default/configmaps/brief"))
     assert kubectl("wait", "--for=delete", "cm/brief", "--timeout=20s") == "configmap/brief condition met\n"
 
 
-def test_watch(kubectl: Kubectl) -> None:
+def watch(kubectl: Kubectl) -> None:
     command = [str(KUBECTL), "get", "pods", "-w"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=kubectl.environment) as watching:
         assert watching.stdout is not None
@@ -355,7 +355,7 @@ def test_watch(kubectl: Kubectl) -> None:
     kubectl.running.api.merge("/api/v1/namespaces/default/pods/p/status", {"status": {"phase": "Running"}})
 
 
-def test_cordon_taint_drain(kubectl: Kubectl) -> None:
+def cordon_taint_drain(kubectl: Kubectl) -> None:
     assert kubectl("cordon", "n1") == "node/n1 cordoned\n"
     assert kubectl.lines("get", "nodes")[1][1] == "Ready,SchedulingDisabled"
     assert kubectl("uncordon", "n1") == "node/n1 uncordoned\n"
@@ -383,7 +383,7 @@ def test_cordon_taint_drain(kubectl: Kubectl) -> None:
     assert kubectl.running.do(lambda store: store.get(NODE, "", "n1"))["spec"]["unschedulable"] is True
 
 
-def test_edit_and_replace(kubectl: Kubectl) -> None:
+def edit_and_replace(kubectl: Kubectl) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}, "data": {"who": "nobody"}}
     kubectl("create", "-f", "-", given=json.dumps(body))
     assert shutil.which("sed")
@@ -396,7 +396,7 @@ def test_edit_and_replace(kubectl: Kubectl) -> None:
     kubectl("replace", "-f", "-", given=json.dumps(queue))
 
 
-def test_mistakes_are_named(kubectl: Kubectl) -> None:
+def mistakes_are_named(kubectl: Kubectl) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
     typo = {**pod, "spec": {"containers": [{"name": "c", "image": "i:1", "imagee": "x"}]}}
     assert 'unknown field "spec.containers[0].imagee"' in kubectl.fails("create", "-f", "-", given=json.dumps(typo))
@@ -408,25 +408,23 @@ def test_mistakes_are_named(kubectl: Kubectl) -> None:
     assert 'namespaces "nowhere" not found' in nowhere or "unknown field" in nowhere
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("create", "ns", "team"), ("create", "job", "j", "--image=x"), ("create", "cm", "c", "--from-literal=a=b")],
-)
-def test_what_kubectl_sends_as_protobuf_is_refused_with_a_way_that_works(
-    kubectl: Kubectl, words: tuple[str, ...]
-) -> None:
-    assert "--dry-run=client -o yaml | kubectl create -f -" in kubectl.fails(*words)
-    made = kubectl(*words, "--dry-run=client", "-o", "yaml")
-    assert " created" in kubectl("create", "-f", "-", given=made)
+PROTOBUF = [("create", "ns", "team"), ("create", "job", "j", "--image=x"), ("create", "cm", "c", "--from-literal=a=b")]
 
 
-def test_run_logs_and_rights(kubectl: Kubectl) -> None:
+def what_kubectl_sends_as_protobuf_is_refused_with_a_way_that_works(kubectl: Kubectl) -> None:
+    for words in PROTOBUF:
+        assert "--dry-run=client -o yaml | kubectl create -f -" in kubectl.fails(*words)
+        made = kubectl(*words, "--dry-run=client", "-o", "yaml")
+        assert " created" in kubectl("create", "-f", "-", given=made)
+
+
+def run_logs_and_rights(kubectl: Kubectl) -> None:
     assert kubectl("run", "one", "--image=i:1") == "pod/one created\n"
     assert "simulated" in kubectl.fails("logs", "one")
     assert "protobuf" in kubectl.fails("auth", "can-i", "get", "pods")
 
 
-def test_delete(kubectl: Kubectl) -> None:
+def delete(kubectl: Kubectl) -> None:
     assert kubectl("delete", "pod", "one", "--wait=false").startswith('pod "one" deleted')
     assert kubectl("delete", "cm", "-l", "nothing=here") == "No resources found\n"
     assert kubectl("delete", "job", "train", "--cascade=background").startswith('job.batch "train" deleted')
@@ -434,3 +432,41 @@ def test_delete(kubectl: Kubectl) -> None:
     assert 'clusterqueue.kueue.x-k8s.io "cq" deleted' in out
     assert "No resources found" in kubectl.run("get", "deploy,lq,rs").stderr
     assert "may not be deleted" in kubectl.fails("delete", "ns", "default", "--wait=false")
+
+
+STOPS = (
+    what_is_served,
+    a_dry_run_makes_nothing,
+    create_and_apply,
+    diff_and_apply_what_changed,
+    server_side_apply_and_conflicts,
+    get_prints_tables,
+    get_prints_objects_in_every_form,
+    get_selects,
+    get_in_pages,
+    describe,
+    describe_shows_events,
+    patch_in_every_form,
+    label_and_annotate,
+    scale_and_set_image,
+    rollout_status,
+    explain,
+    wait,
+    wait_for_deletion,
+    watch,
+    cordon_taint_drain,
+    edit_and_replace,
+    mistakes_are_named,
+    what_kubectl_sends_as_protobuf_is_refused_with_a_way_that_works,
+    run_logs_and_rights,
+    delete,
+)
+"""In this order: later ones use what earlier ones made."""
+
+
+def test_the_tour(kubectl: Kubectl) -> None:
+    for stop in STOPS:
+        try:
+            stop(kubectl)
+        except AssertionError as error:
+            raise AssertionError(f"{stop.__name__.replace('_', ' ')}: {error}") from error

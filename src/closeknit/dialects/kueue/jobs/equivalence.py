@@ -11,6 +11,7 @@ changes; a suspended one may also still be, or be again, as it was submitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ....model.shape import whole_number
 from .. import keys
@@ -21,14 +22,35 @@ from .workload_object import with_last_values
 
 
 def is_same(
-    raw: Raw, integration: Integration, workload: Raw, infos: Sequence[Info] | None = None, source: Raw | None = None
+    raw: Raw,
+    integration: Integration,
+    workload: Raw,
+    infos: Sequence[Info] | None = None,
+    source: Raw | None = None,
+    partial: bool = True,
 ) -> bool:
-    """`infos` is what the pod sets of a Workload with quota get; None for one that has none."""
-    if not owns(raw, workload):
-        return False
+    """Whether it is the job's own, and says what the job says; see `says_same`."""
+    return owns(raw, workload) and says_same(raw, integration, workload, infos, source, partial)
+
+
+def says_same(
+    raw: Raw,
+    integration: Integration,
+    workload: Raw,
+    infos: Sequence[Info] | None = None,
+    source: Raw | None = None,
+    partial: bool = True,
+) -> bool:
+    """`infos` is what the pod sets of a Workload with quota get; None for one that has none.
+
+    `partial`: whether a job may start with fewer pods; if none may, Workloads do not say with how few.
+    """
     if at(workload, "spec", "maximumExecutionTimeSeconds") != _max_seconds(raw):
         return False
-    return same_sets(integration.pod_sets(raw, source), workload, infos, integration.is_suspended(raw))
+    sets = integration.pod_sets(raw, source)
+    if not partial:
+        sets = tuple(replace(one, least=None) for one in sets)
+    return same_sets(sets, workload, infos, integration.is_suspended(raw))
 
 
 def _max_seconds(raw: Raw) -> int | None:

@@ -83,7 +83,7 @@ def workload_for(
     if elastic(raw, integration, gates):
         notes[keys.ELASTIC] = "true"
     owner = owner_reference(raw, controller=True)
-    labels = _labels(metadata, copied_labels)
+    labels = job_labels(metadata, copied_labels)
     made = Metadata(name_for(raw, integration, gates), metadata.get("namespace") or "", labels, notes, [owner])
     return workload_object(made, sets, standing.queue or queue, standing.max_seconds, priority, gates)
 
@@ -152,7 +152,8 @@ def copied_notes(metadata: Raw) -> dict[str, str]:
     return {key: value for key, value in notes.items() if key.startswith(marks.PROVISIONING) or key == keys.GATED_BY}
 
 
-def _labels(metadata: Raw, copied: Collection[str]) -> dict[str, str]:
+def job_labels(metadata: Raw, copied: Collection[str] = ()) -> dict[str, str]:
+    """Labels of the Workload of a job: whose it is, and those of the job's that it gets too."""
     labels, uid = mapping(metadata, "labels"), metadata.get("uid") or ""
     found = {key: labels[key] for key in copied if key in labels}
     return {**found, keys.JOB_UID: uid} if uid and is_label_value(uid) else found

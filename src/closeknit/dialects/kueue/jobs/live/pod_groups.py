@@ -1,13 +1,14 @@
 """Pods of one group, seen as one job: they wait, start and end together, and those that failed are replaced.
 
 All functions take the pods of one group, in the order in which they were created. A pod counts while it may run or did
-succeed; one that failed, or was deleted while it waited, does not.
+succeed; one that failed, was deleted before it ran, or should long have ended does not.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from .....model.gates import Gates
 from ....timestamps import parse
@@ -59,10 +60,39 @@ def is_terminated(pod: Raw) -> bool:
     return at(pod, "status", "phase") in ("Succeeded", "Failed")
 
 
-def is_runnable(pod: Raw) -> bool:
-    """It runs, may run one day, or ran with success."""
-    never = at(pod, "metadata", "deletionTimestamp") is not None and bool(items(pod, "spec", "schedulingGates"))
-    return not never and at(pod, "status", "phase") != "Failed"
+def is_runnable(pod: Raw, now: float = -inf) -> bool:
+    """It runs, may run one day, or ran with success; one that is deleted counts for as long as it may take to end."""
+    phase = at(pod, "status", "phase")
+    if phase == "Succeeded" or not is_deleted(pod):
+        return bool(phase != "Failed")
+    return phase == "Running" and not _is_overdue(pod, now)
+
+
+def is_deleted(pod: Raw) -> bool:
+    return at(pod, "metadata", "deletionTimestamp") is not None
+
+
+def is_stopped(pod: Raw) -> bool:
+    """It does not run: it never did, or has ended."""
+    return is_gated(pod) or is_terminated(pod) or (is_deleted(pod) and at(pod, "status", "phase") != "Running")
+
+
+def was_let_go(pod: Raw) -> bool:
+    """Whether it was counted already; pods that others make again never are."""
+    return marks.MANAGED not in items(pod, "metadata", "finalizers") and marks.PARENT not in mapping(
+        pod, "metadata", "annotations"
+    )
+
+
+def was_given_up(pods: Pods, evicted: bool) -> bool:
+    """Whether its user deleted the whole group: then nobody makes other pods in their place.
+
+    Pods that we sent away, or that lost their node, say so; an evicted group waits for others as long as it has such.
+    """
+    if is_serving(pods) or not all(map(is_deleted, pods)):
+        return False
+    sent = [condition(pod, "TerminationTarget", "DisruptionTarget") is not None for pod in pods]
+    return not any(sent) or not (evicted or all(sent))
 
 
 def is_serving(pods: Pods) -> bool:
@@ -93,10 +123,14 @@ def mismatch(pods: Pods) -> str:
     return ""
 
 
+def is_complete(pods: Pods) -> bool:
+    """Whether there are enough pods, or one and it stands for all."""
+    return sum(map(is_runnable, pods)) >= (1 if starts_fast(pods) else total(pods[0]))
+
+
 def shortage(pods: Pods) -> str:
-    """Why no Workload can be made yet; "" if there are enough pods, or one and it stands for all."""
-    wanted = 1 if starts_fast(pods) else total(pods[0])
-    if sum(map(is_runnable, pods)) < wanted:
+    """Why no Workload can be made yet; "" if one can."""
+    if not is_complete(pods):
         return f"'{group_name(pods[0])}' group has fewer runnable pods than expected"
     if len({role(pod) for pod in pods if is_runnable(pod)}) > MAX_POD_SETS:
         return f"pod group can't include more than {MAX_POD_SETS} roles"
@@ -150,22 +184,17 @@ def wanted_of(workload: Raw) -> dict[str, int]:
     return {one.get("name", ""): one.get("count", 1) for one in items(workload, "spec", "podSets")}
 
 
-def excess(pods: Pods, wanted: Mapping[str, int] | None = None) -> list[Raw]:
+def excess(pods: Pods, wanted: Mapping[str, int] | None = None, now: float = -inf) -> list[Raw]:
     """Pods that are too many, as they are to be deleted: those that wait go first, the newest of them before others.
 
-    `wanted` is by role, once there is a Workload; before that, the group as a whole says how many it has.
+    `wanted` is by role, once there is a Workload, and a role that it does not know has no place in the group; before
+    that, the group as a whole says how many it has.
     """
-    runnable = [pod for pod in pods if is_runnable(pod)]
+    runnable = [pod for pod in pods if is_runnable(pod, now)]
     if wanted is None:
         return _newest(runnable, len(runnable) - total(pods[0]))
     by_role = _by_role(runnable)
-    return [
-        pod for name, count in wanted.items() for pod in _newest(by_role.get(name, []), _over(by_role, name, count))
-    ]
-
-
-def _over(by_role: Mapping[str, Pods], name: str, count: int) -> int:
-    return len(by_role.get(name, ())) - count
+    return [pod for name, group in by_role.items() for pod in _newest(group, len(group) - wanted.get(name, 0))]
 
 
 def _newest(pods: Pods, count: int) -> list[Raw]:
@@ -175,16 +204,16 @@ def _newest(pods: Pods, count: int) -> list[Raw]:
     return sorted(newest, key=lambda pod: not is_gated(pod))[:count]
 
 
-def missing(pods: Pods, wanted: Mapping[str, int]) -> dict[str, int]:
+def missing(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> dict[str, int]:
     """How many pods of each role have to be replaced; roles that are complete are left out."""
-    there = Counter(role(pod) for pod in pods if is_runnable(pod))
+    there = Counter(role(pod) for pod in pods if is_runnable(pod, now))
     return {name: count - there[name] for name, count in wanted.items() if there[name] < count}
 
 
-def replaced(pods: Pods, wanted: Mapping[str, int]) -> list[Raw]:
+def replaced(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> list[Raw]:
     """Failed pods whose place others have taken, the oldest first: nobody has to count them any more."""
-    gaps = missing(pods, wanted)
-    failed = _by_role([pod for pod in pods if not is_runnable(pod)])
+    gaps = missing(pods, wanted, now)
+    failed = _by_role([pod for pod in pods if not is_runnable(pod, now)])
     return [pod for name, group in failed.items() for pod in group[: max(0, len(group) - gaps.get(name, 0))]]
 
 
@@ -203,13 +232,26 @@ def is_active(pods: Pods, now: float) -> bool:
     return any(at(pod, "status", "phase") == "Running" and not _is_overdue(pod, now) for pod in pods)
 
 
+def is_occupied(pods: Pods, now: float) -> bool:
+    """Whether any of its pods is past the gate and not known to have ended: what it was given is in use."""
+    return any(not is_gated(pod) and not is_terminated(pod) and not _is_overdue(pod, now) for pod in pods)
+
+
+def next_deadline(pods: Pods, now: float) -> float | None:
+    """When the next pod that is on its way out should be gone."""
+    ends = (parse(pod["metadata"]["deletionTimestamp"]) for pod in pods if is_deleted(pod) and not is_terminated(pod))
+    return min((end + 1 for end in ends if end >= now), default=None)
+
+
 def _is_overdue(pod: Raw, now: float) -> bool:
     end = at(pod, "metadata", "deletionTimestamp")
     return end is not None and parse(end) < now
 
 
 def pods_ready(pods: Pods) -> bool:
-    return len(pods) >= total(pods[0]) and all(condition(pod, "Ready") is not None for pod in pods)
+    """Whether as many are ready, or have succeeded, as the group has; those that failed are none of them."""
+    ready = sum(at(pod, "status", "phase") == "Succeeded" or condition(pod, "Ready") is not None for pod in pods)
+    return ready >= total(pods[0])
 
 
 def reclaimable(pods: Pods) -> dict[str, int]:
