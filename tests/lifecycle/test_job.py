@@ -102,6 +102,14 @@ def test_a_job_that_ended_without_a_workload_needs_none() -> None:
     assert life(suspended=False, ended=(True, "")) == []
 
 
+def test_a_job_that_ended_keeps_no_workload_that_says_something_else() -> None:
+    other = admitted()
+    assert life(suspended=False, ended=(True, ""), others=(other,)) == [Remove(other)]
+    actions = life(pending(), ended=(True, ""), others=(other,))
+    assert said(changed(actions), "Finished")[:2] == (True, "Succeeded")
+    assert actions[1:] == [Remove(other)]
+
+
 def test_a_finished_workload_is_let_go_once() -> None:
     done = with_conditions(admitted(), Finished=(True, "Succeeded", 900.0))
     assert life(done, suspended=False) == [Finalize(done)]
@@ -119,6 +127,57 @@ def test_workloads_that_say_something_else_are_removed_but_a_running_job_is_stop
     ]
     assert life(others=(other,)) == [Remove(other)]
     assert life(pending(), others=(other,)) == [Remove(other)]
+
+
+@pytest.mark.parametrize("workload", [admitted(), evicted("Preempted")])
+def test_a_job_whose_workload_is_deleted_stops_before_that_is_let_go(workload: Workload) -> None:
+    assert life(workload, suspended=False, active=True, deleting=True) == [Stop(workload, "Workload is deleted")]
+    assert life(workload, active=True, deleting=True) == []
+    assert life(workload, deleting=True) == [Finalize(workload)]
+    assert life(workload, deleting=True, held=False) == []
+
+
+def test_a_workload_that_is_deleted_is_neither_written_over_nor_started() -> None:
+    assert life(pending(), deleting=True, stale=True) == [Finalize(pending())]
+
+
+def test_a_job_that_is_being_deleted_counts_as_stopped() -> None:
+    after = changed(life(evicted("Preempted"), suspended=False, going=True))
+    assert said(after, "QuotaReserved")[0] is False
+    assert life(admitted(), suspended=False, going=True) == []
+
+
+def test_a_job_that_names_a_workload_waits_for_it() -> None:
+    assert life(prebuilt=True) == []
+    assert life(suspended=False, prebuilt=True) == [Stop(None, "Missing Workload; unable to restore pod templates")]
+
+
+def test_a_prebuilt_workload_about_something_else_ends_once_the_job_stands_still() -> None:
+    other = admitted()
+    text = "No matching Workload; restoring pod templates according to existent Workload"
+    assert life(other, suspended=False, prebuilt=True, differs=True) == [Stop(other, text)]
+    after = changed(life(other, prebuilt=True, differs=True))
+    assert said(after, "Finished") == (
+        True,
+        "OutOfSync",
+        "The prebuilt workload is out of sync with its user job",
+    )
+    assert life(after, prebuilt=True, differs=True, held=False) == []
+
+
+def test_a_job_on_hold_gives_back_what_it_has_and_is_in_line_again_afterwards() -> None:
+    assert life(admitted(), suspended=False, on_hold="not valid") == [Stop(admitted(), "not valid")]
+    held = changed(life(admitted(), on_hold="not valid"))
+    assert said(held, "QuotaReserved") == (False, "OnHold", "not valid")
+    assert held.status.admission is None
+    assert life(held, on_hold="not valid") == []
+    after = changed(life(held))
+    assert said(after, "QuotaReserved")[:2] == (False, "PendingEvaluation")
+
+
+def test_a_workload_that_is_not_active_does_not_add_up_its_time() -> None:
+    assert changed(life(evicted("Deactivated", active=False))).status.executed == 0
+    assert changed(life(evicted("Preempted"))).status.executed == 100
 
 
 def test_pods_that_are_done_give_quota_back_and_never_take_it_again() -> None:

@@ -43,7 +43,7 @@ def test_an_evicted_group_is_sent_away_and_gives_back_when_none_runs() -> None:
 
 def test_failed_pods_have_to_be_replaced_and_it_is_told_when_they_are() -> None:
     lacking = changed(life(admitted(), running=2, gaps=1))
-    assert said(lacking, "WaitingForReplacementPods") == (True, "PodsFailed", "1 pod(s) have to be replaced")
+    assert said(lacking, "WaitingForReplacementPods") == (True, "PodsFailed", "Some Failed pods need replacement")
     assert life(lacking, running=2, gaps=1) == []
     whole = changed(life(lacking, running=3))
     assert said(whole, "WaitingForReplacementPods")[:2] == (False, "PodsFailed")

@@ -61,6 +61,13 @@ def test_a_finished_workload_is_removed_when_its_time_is_over() -> None:
     assert life(done, now=1050.0, settings=settings) == [Remove(done)]
 
 
+def test_a_workload_that_was_left_behind_is_over() -> None:
+    actions = life(admitted(), orphaned=True)
+    assert said(changed(actions), "Finished") == (True, "OwnerNotFound", "The workload's owner no longer exists")
+    assert events(actions) == [("FinishedWorkload", "Workload 'ns/wl' is declared finished")]
+    assert life(changed(actions), orphaned=True) == []
+
+
 # Deactivation
 
 
@@ -93,6 +100,15 @@ def test_a_workload_that_only_waits_is_out_of_line_when_it_is_deactivated() -> N
     after = changed(life(pending(active=False)))
     assert said(after, "Requeued")[:2] == (False, "Deactivated")
     assert said(after, "QuotaReserved")[:2] == (False, "Deactivated")
+
+
+def test_a_deactivation_after_an_eviction_forgets_why_and_when_it_was_to_come_back() -> None:
+    gone = with_status(evicted("PodsReadyTimeout", active=False), requeues=2, requeue_at=2000.0)
+    after = changed(life(with_conditions(gone, DeactivationTarget=(True, "AdmissionCheck", 960.0))))
+    assert said(after, "Evicted")[1] == "PodsReadyTimeout"
+    assert "DeactivationTarget" not in after.status.conditions
+    assert (after.status.requeues, after.status.requeue_at) == (0, None)
+    assert life(after) == []
 
 
 def test_a_workload_that_is_active_again_is_back_in_line() -> None:
@@ -213,6 +229,14 @@ def test_a_place_that_is_still_to_be_found_keeps_a_workload_from_being_admitted(
     assert said(after, "Admitted")[:2] == (False, "PendingDelayedTopologyRequests")
 
 
+def test_a_check_that_is_added_later_does_not_take_an_admission_back() -> None:
+    late = queue(CheckRule("late"))
+    after = changed(life(admitted(), cluster_queue=late))
+    assert [(one.name, one.state) for one in after.status.checks] == [("late", "Pending")]
+    assert said(after, "Admitted")[0] is True
+    assert life(after, cluster_queue=late) == []
+
+
 # Queues that stop
 
 
@@ -261,7 +285,7 @@ def test_a_workload_that_ran_too_long_is_to_be_deactivated() -> None:
         "exceeding the maximum execution time",
     )
     assert after.status.executed == 0
-    assert [reason for reason, _ in events(actions)] == ["MaximumExecutionTimeExceeded"]
+    assert events(actions) == [("MaximumExecutionTimeExceeded", "The maximum execution time (100s) exceeded")]
 
 
 def test_pods_that_are_not_ready_in_time_send_a_workload_back() -> None:

@@ -5,6 +5,7 @@ Times that go into objects are whole seconds, as Kubernetes keeps them, so that 
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ from ..model.workload import Workload
 from ..observe.known import Known
 from ..write.events import Recorder
 from ..write.workloads import status_write
+
+log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 
@@ -55,13 +58,19 @@ class Desk(ABC, Generic[K]):
         key = self.todo.next(now)
         if key is None:
             return ()
-        writes = []
-        for step in self.reconcile(key, float(int(now))):
-            if isinstance(step, Again):
-                self.todo.later(key, step.at)
-            else:
-                writes.append(step)
-                self._sent[id(step)] = step, key
+        writes: list[Write] = []
+        try:
+            for step in self.reconcile(key, float(int(now))):
+                if isinstance(step, Again):
+                    self.todo.later(key, step.at)
+                else:
+                    writes.append(step)
+        except Exception:  # one odd object must not stop the others
+            log.exception("%s %s cannot be looked at", type(self).__name__, key)
+            self.todo.refused(key, now)
+            return ()
+        for write in writes:
+            self._sent[id(write)] = write, key
         return writes
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:

@@ -1,64 +1,98 @@
-"""The desk for groups of pods, and for the sets whose pods form such groups."""
+"""The desk for groups of pods, and for the sets whose pods form such groups.
+
+A group is looked at whenever one of its pods changes, and changes may be shown late. So an object that was written to
+is left alone until it is seen again: otherwise every look would repeat the writes of the one before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..cluster import kinds
+from ..cluster.errors import Refused
 from ..cluster.kinds import POD, WORKLOAD
 from ..cluster.port import Change, Create, Delete, Key, Raw, Update, Write, key_of
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Finalize, Start, Stop
 from ..lifecycle.job import finished
-from ..lifecycle.pod_group import group_life
-from ..lifecycle.release import NO_RESERVATION, without_quota
+from ..lifecycle.pod_group import group_life, is_on_hold, on_hold
+from ..lifecycle.release import without_quota
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
-from ..observe.live_groups import Group, LiveGroups, is_prebuilt
+from ..observe.live_groups import Group, LiveGroups, count_of, is_serving, prebuilt_name
 from ..observe.live_jobs import LiveJobs, Managed, Refusal
 from ..write import pod_groups as write
 from ..write.events import Recorder
 from ..write.workloads import finalized, removed, rewritten
-from .desk import Again, Desk, Step
+from .desk import Again, Desk, Step, is_news
 
 PATIENCE = 1.0
-ON_HOLD = "OnHold"
+LOST = 30.0
+"""Seconds after which a write whose outcome was never seen is tried again."""
 
 
 class Groups(Desk[Key]):
-    """By the Workload's key for a group, by its own for a set or for a pod of one."""
+    """By the key of the Workload that is called like it for a group, by its own for a set or for a pod of one."""
 
     def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
         super().__init__(known, recorder)
         self.live = LiveGroups(known, LiveJobs(known, managed))
+        self._under_way: dict[str, float] = {}
+        """When an object was written to that was not seen since; by uid, or by name if it is to be made."""
+
+    def see(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        self._under_way.pop(meta["uid"], None)
+        if change.kind is WORKLOAD:
+            self._under_way.pop(_name(change.object), None)
+        super().see(change)
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        what = _written(write)
+        if what in self._under_way:
+            key = self.known.by_uid.get(what)
+            before = None if key is None else self.known.find(key)
+            if isinstance(result, Refused) or (before is not None and _version(before) == _version(result)):
+                del self._under_way[what]
+        super().done(write, result, now)
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind is POD:
+            self.live.see(change)
             return self._of_pod(change)
-        if change.kind in (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET):
-            return [change.key]
+        if change.kind in _SETS:
+            return [change.key, *(self.live.of_set.get(change.key, ()) if is_news(change) else ())]
         if change.kind is WORKLOAD:
             owners = change.object["metadata"].get("ownerReferences") or ()
             sets = (self.known.by_uid.get(one["uid"]) for one in owners)
-            return [change.key, *(key for key in sets if key is not None and key.kind in _SETS)]
+            groups = self.live.naming.get(change.key, {}).values()
+            return [change.key, *groups, *(key for key in sets if key is not None and key.kind in _SETS)]
         return ()
 
     def _of_pod(self, change: Change) -> Iterator[Key]:
-        meta = change.object["metadata"]
-        group = self.known.group_of(change.object)
+        group, owner = self.known.group_of(change.object), self.live.set_of(change.object)
         if group:
-            yield Key(WORKLOAD, meta["namespace"], group)
-        elif change.type != "DELETED" and self.live.set_of(change.object) is not None:
+            yield Key(WORKLOAD, change.key.namespace, group)
+        if owner is not None and change.type == "DELETED":
+            yield owner
+        elif owner is not None and not group:
             yield change.key
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        if key.kind is POD:
-            yield from self._mark(key)
-        elif key.kind in _SETS:
-            yield from self._set(key, now)
-        else:
-            yield from self._group(key, now)
+        look = self._mark if key.kind is POD else self._set if key.kind in _SETS else self._group
+        for step in look(key, now):
+            if not isinstance(step, Again) and (what := _written(step)):
+                self._under_way[what] = now
+            yield step
+
+    def _is_idle(self, raw: Raw, now: float) -> bool:
+        """Whether it may be written to: nothing that was sent for it is still to be seen."""
+        sent = self._under_way.get(raw["metadata"].get("uid") or _name(raw))
+        return sent is None or sent + LOST <= now
+
+    def _idle(self, pods: Iterable[Raw], now: float) -> list[Raw]:
+        return [pod for pod in pods if self._is_idle(pod, now)]
 
     # Groups
 
@@ -66,72 +100,84 @@ class Groups(Desk[Key]):
         group = self.live.look(f"{key.namespace}/{key.name}", now)
         if group is None:
             return
-        if all("deletionTimestamp" in pod["metadata"] for pod in group.pods):
-            yield from write.freed(self.live.stopped(group.pods))
-            return
-        if group.view is None or group.raw is None:
+        if group.again is not None:
+            yield Again(group.again)
+        if not all(self._is_idle(one, now) for one in (*group.pods, *group.spare)):
+            yield Again(now + LOST)
+        if group.over:
+            yield from write.freed(self._idle(group.pods, now))
+        elif group.given_up:
+            yield from self._give_up(group, now)
+        elif group.wrong is not None:
+            event = Event(_name(group.pods[0]), "Warning", *group.wrong)
+            yield from self.recorder.tell(group.pods[0], event, now)
+        elif group.raw is None:
             yield from self._begin(group, now)
+        else:
+            yield from self._go_on(group, group.raw, now)
+
+    def _give_up(self, group: Group, now: float) -> Iterator[Step]:
+        """Its user deleted it: pods go as they end, and the Workload goes with the last that runs."""
+        yield from write.freed(self._idle(self.live.stopped(group.pods), now))
+        if group.raw is not None and self._is_idle(group.raw, now):
+            yield from removed(group.raw)
+
+    def _begin(self, group: Group, now: float) -> Iterator[Step]:
+        """No Workload yet: one is made as soon as enough pods are there. Nobody has to count those that are gone."""
+        yield from write.freed(self._idle(self.live.stopped(group.pods), now))
+        if group.short or prebuilt_name(group.pods[0]):
             return
-        yield from self._tidy(group, group.raw, now)
+        yield from self._delete(group.spare, now)
+        wanted = self.live.wanted(group.pods)
+        if isinstance(wanted, Refusal):
+            yield from self.recorder.tell(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
+        elif self._is_idle(wanted, now):
+            yield Create(WORKLOAD, wanted)
+
+    def _go_on(self, group: Group, raw: Raw, now: float) -> Iterator[Step]:
+        if not is_serving(group):
+            yield from self._delete(group.spare, now)
+        if group.view is None:
+            return
+        pods, idle = self._idle(group.pods, now), self._is_idle(raw, now)
+        if not group.view.workload.finished:
+            yield from write.freed(self._idle(self.live.replaced(group.pods, raw, now), now))
+            owned = None if is_serving(group) else write.owned(raw, group.pods)
+            if owned is not None and idle and not group.view.deleting:
+                yield owned
+                idle = False
         for action in group_life(group.view, now):
             match action:
                 case Start(workload):
-                    yield from self._start(group, workload, now)
+                    yield from self._start(pods, workload, now)
                 case Stop(workload, message):
                     evicted = workload.status.conditions.get("Evicted") if workload is not None else None
-                    yield from write.sent_away(group.pods, "" if evicted is None else evicted.reason, message, now)
+                    yield from write.sent_away(pods, "" if evicted is None else evicted.reason, message, now)
                 case Finalize():
-                    loose = finalized(group.raw)
-                    if loose is not None:
+                    loose = finalized(raw)
+                    if loose is not None and idle:
                         yield loose
-                case StatusChange():
+                case StatusChange() if idle:
                     yield from self.status(action.before, action.after, action.events, now)
         if group.view.workload.finished:
-            yield from write.freed(group.pods)
-
-    def _begin(self, group: Group, now: float) -> Iterator[Step]:
-        """No Workload yet: one is made as soon as enough pods are there."""
-        if group.text:
-            event = Event(_name(group.pods[0]), "Warning", "InvalidPodGroup", group.text)
-            if "fewer runnable" not in group.text:
-                yield from self.recorder.tell(group.pods[0], event, now)
-            return
-        if is_prebuilt(group.pods):
-            return
-        spare = self.live.excess(group.pods)
-        yield from self._delete(spare, now)
-        gone = {id(one) for one in spare}
-        wanted = self.live.wanted([pod for pod in group.pods if id(pod) not in gone])
-        if isinstance(wanted, Refusal):
-            yield from self.recorder.tell(group.pods[0], Event("", "Warning", *wanted), now)
-            return
-        yield Create(WORKLOAD, wanted)
-
-    def _tidy(self, group: Group, raw: Raw, now: float) -> Iterator[Step]:
-        """Pods that are too many go; those that were replaced are let go; the rest own the Workload."""
-        if group.view is not None and group.view.workload.finished:
-            return
-        yield from self._delete(self.live.excess(group.pods, raw), now)
-        yield from write.freed(self.live.replaced(group.pods, raw))
-        if not is_prebuilt(group.pods):
-            change = write.owned(raw, group.pods)
-            if change is not None:
-                yield change
+            yield from write.freed(pods)
 
     def _delete(self, pods: Iterable[Raw], now: float) -> Iterator[Write]:
-        for pod in pods:
+        """Pods that are too many."""
+        for pod in self._idle(pods, now):
             if "deletionTimestamp" not in pod["metadata"]:
                 yield from write.freed([pod])
                 yield Delete(key_of(POD, pod), pod["metadata"]["uid"])
                 event = Event(_name(pod), "Normal", "ExcessPodDeleted", "Excess pod deleted")
                 yield from self.recorder.tell(pod, event, now)
 
-    def _start(self, group: Group, workload: Workload, now: float) -> Iterator[Step]:
-        for pod in self.live.waiting(group.pods):
-            begun = self.live.started(pod, workload)
+    def _start(self, pods: Sequence[Raw], workload: Workload, now: float) -> Iterator[Step]:
+        infos = self.live.infos(workload)
+        queue = "" if workload.status.admission is None else workload.status.admission.queue
+        for pod in self.live.waiting(pods):
+            begun = self.live.started(pod, infos) if isinstance(infos, tuple) else infos
             if isinstance(begun, dict):
                 yield Update(POD, begun)
-                queue = "" if workload.status.admission is None else workload.status.admission.queue
                 event = Event(_name(pod), "Normal", "Started", f"Admitted by clusterQueue {queue}")
                 yield from self.recorder.tell(pod, event, now)
             elif begun.passes:
@@ -144,11 +190,11 @@ class Groups(Desk[Key]):
 
     # Sets
 
-    def _mark(self, key: Key) -> Iterator[Step]:
+    def _mark(self, key: Key, now: float) -> Iterator[Step]:
         pod = self.known.find(key)
         owner = None if pod is None else self.live.set_of(pod)
         marked = None if pod is None or owner is None else self.live.marked(owner, pod)
-        if marked is not None:
+        if marked is not None and self._is_idle(marked, now):
             yield Update(POD, marked)
 
     def _set(self, key: Key, now: float) -> Iterator[Step]:
@@ -163,26 +209,40 @@ class Groups(Desk[Key]):
         held = self.live.on_hold(key)
         for workload in self.known.owned_by(raw["metadata"]["uid"]):
             stored = self.known.raw_workload(workload.key)
-            if stored is not None and workload.name not in names:
-                yield from removed(stored)
-            elif stored is not None:
-                yield from self._keep(workload, stored, names[workload.name], held, now)
+            if stored is not None and self._is_idle(stored, now):
+                yield from self._keep(workload, stored, names.get(workload.name), held, now)
         if not held:
             for name, one in names.items():
-                if f"{key.namespace}/{name}" not in self.known.workloads:
+                if f"{key.namespace}/{name}" not in self.known.workloads and self._is_idle(one, now):
                     yield Create(WORKLOAD, one)
 
-    def _keep(self, workload: Workload, stored: Raw, wanted: Raw, held: str, now: float) -> Iterator[Step]:
-        before = workload.status.conditions.get("QuotaReserved")
-        is_held = before is not None and not before.holds and before.reason == ON_HOLD
-        if held and not is_held and not workload.finished:
-            changes = {"QuotaReserved": (False, ON_HOLD, held), "Admitted": NO_RESERVATION}
-            yield from self.status(workload, without_quota(workload, changes, now), (), now)
-        elif not held and is_held:
+    def _keep(self, workload: Workload, stored: Raw, wanted: Raw | None, held: str, now: float) -> Iterator[Step]:
+        """What has to go, or shall be on hold, stays as it is until none of its pods runs any more."""
+        deleted = "deletionTimestamp" in stored["metadata"]
+        if wanted is None or deleted or (held and not is_on_hold(workload) and not workload.finished):
+            if self.live.is_occupied(workload.key, now):
+                at = self.live.next_deadline(workload.key, now)
+                if at is not None:
+                    yield Again(at)
+            elif deleted:
+                loose = finalized(stored)
+                if loose is not None:
+                    yield loose
+            elif wanted is None:
+                yield from removed(stored)
+            else:
+                waits = self.known.settings.pods_ready is not None
+                after = on_hold(workload, held, self.known.gates, waits, now)
+                yield from self.status(workload, after, (), now)
+        elif held or workload.finished:
+            return
+        elif is_on_hold(workload) and count_of(stored) == count_of(wanted):
             changes = {"QuotaReserved": (False, "PendingEvaluation", "The set was scaled up again")}
             yield from self.status(workload, without_quota(workload, changes, now), (), now)
-        elif not held and not workload.reserved and not workload.finished and not _agree(stored, wanted):
+        elif not workload.reserved and not _agree(stored, wanted):
             yield rewritten(stored, wanted)
+        elif workload.reserved and count_of(stored) != count_of(wanted):
+            yield Delete(key_of(WORKLOAD, stored), stored["metadata"]["uid"])
 
 
 _SETS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
@@ -194,3 +254,19 @@ def _agree(stored: Raw, wanted: Raw) -> bool:
 
 def _name(raw: Raw) -> str:
     return f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
+
+
+def _version(raw: Raw) -> str:
+    return str(raw["metadata"].get("resourceVersion", ""))
+
+
+def _written(write: Write) -> str:
+    """What a write is known by until its outcome is seen; empty for one that nobody waits for."""
+    match write:
+        case Create(kind, body) if kind is WORKLOAD:
+            return _name(body)
+        case Update(_, body):
+            return str(body["metadata"]["uid"])
+        case Delete(_, uid):
+            return uid
+    return ""

@@ -11,7 +11,7 @@ from ..cluster.port import Change, Raw, Write
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
 from ..lifecycle.node_failure import BATCH as NODE_BATCH
-from ..lifecycle.node_failure import Affected, NodeView, node_failure
+from ..lifecycle.node_failure import GRACE, Affected, NodeView, node_failure
 from ..lifecycle.ungate import Expectations, UngateView, ungate
 from ..model.event import Event
 from ..model.pod import Pod
@@ -63,12 +63,13 @@ class Gates(Desk[str]):
             workload = self.known.workloads.get(key)
             return [key] if workload is not None and workload.admitted and not workload.finished else ()
         if change.kind is kinds.POD:
-            key = f"{meta['namespace']}/{meta['name']}"
-            pod = self.known.pods.all.get(key)
+            pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
             if change.type == "DELETED" or (pod is not None and not pod.gated):
                 self.expected.observe(meta["uid"])
-            if pod is not None and pod.gated and pod.workload:
-                return [f"{pod.namespace}/{pod.workload}"]
+            name = self.known.workload_of(change.object)
+            freed = change.type == "DELETED" or (pod is not None and pod.ended)
+            if name and (freed or (pod is not None and pod.gated)):
+                return [f"{meta['namespace']}/{name}"]
         return ()
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
@@ -117,6 +118,10 @@ class Nodes(Desk[str]):
     def concerns(self, change: Change) -> Iterable[str]:
         if change.kind is kinds.NODE:
             return self._of_node(change)
+        if change.kind is kinds.WORKLOAD and change.type == "ADDED":
+            hosts = self.known.hosts_of(f"{change.object['metadata']['namespace']}/{change.object['metadata']['name']}")
+            names = (self._nodes.get(host, host) for host in hosts)
+            return [name for name in names if not self._is_well(name)]
         if change.kind is kinds.POD:
             meta = change.object["metadata"]
             pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
@@ -155,7 +160,10 @@ class Nodes(Desk[str]):
             pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
         names = sorted(known.at_host.get(host, set()) | pods.keys())
         affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
-        view = NodeView(key, known.world.nodes.get(key), affected, known.gates, known.world.flavors, host)
+        node = known.world.nodes.get(key)
+        if node is not None and not node.ready and node.ready_since is not None and now < node.ready_since + GRACE:
+            yield Again(node.ready_since + GRACE)
+        view = NodeView(key, node, affected, known.gates, known.world.flavors, host)
         for action in node_failure(view, now):
             match action:
                 case StatusChange():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..cluster import kinds
-from ..cluster.port import Change, Delete, Key
+from ..cluster.port import Change, Delete, Key, key_of
 from ..decide.activity import PROVISIONING
 from ..lifecycle.action import Ask, Withdraw
 from ..lifecycle.action import Change as StatusChange
@@ -32,7 +32,8 @@ class Provisioning(Desk[Key]):
         match change.kind:
             case kinds.WORKLOAD:
                 workload = self._workload(change.key)
-                return [change.key] if workload is not None and self._checks(workload) else ()
+                asks = workload is not None and (self._checks(workload) or workload.uid in self.known.requests_of)
+                return [change.key] if asks else ()
             case kinds.PROVISIONING_REQUEST:
                 owners = change.object["metadata"].get("ownerReferences") or ()
                 found = (self.known.by_uid.get(one["uid"]) for one in owners)
@@ -40,8 +41,16 @@ class Provisioning(Desk[Key]):
             case kinds.ADMISSION_CHECK:
                 return [change.key]
             case kinds.PROVISIONING_CONFIG:
-                return [Key(kinds.ADMISSION_CHECK, "", name) for name in self.known.world.checks]
+                checks = [one for one in self.known.world.checks.values() if one.controller == PROVISIONING]
+                return [*(Key(kinds.ADMISSION_CHECK, "", one.name) for one in checks), *self._asking()]
         return ()
+
+    def _asking(self) -> Iterator[Key]:
+        """Workloads that have asked for machines."""
+        for uid in self.known.requests_of:
+            key = self.known.by_uid.get(uid)
+            if key is not None:
+                yield key
 
     def _workload(self, key: Key) -> Workload | None:
         return self.known.workloads.get(f"{key.namespace}/{key.name}")
@@ -60,7 +69,7 @@ class Provisioning(Desk[Key]):
             return
         checks = {one.name: self.known.configs.get(one.parameters.get("name", "")) for one in self._checks(workload)}
         mine = (self.known.find(one) for one in self.known.requests_of.get(workload.uid, ()))
-        owned = [asked(one) for one in mine if one is not None]
+        owned = [asked(one, workload) for one in mine if one is not None]
         view = ProvisioningView(workload, checks, owned, self.known.gates, parameters_of(raw))
         for action in provisioning(view, now):
             match action:
@@ -68,14 +77,24 @@ class Provisioning(Desk[Key]):
                     infos = infos_of(self.known, workload)
                     if isinstance(infos, tuple):
                         yield from write.request(action, raw, infos, view.parameters)
-                        text = f"Created ProvisioningRequest: {action.name}"
+                        text = f'Created ProvisioningRequest: "{action.name}"'
                         yield from self.recorder.tell(
                             raw, Event(workload.key, "Normal", "ProvisioningRequestCreated", text), now
                         )
                 case Withdraw(_, name):
-                    yield Delete(Key(kinds.PROVISIONING_REQUEST, key.namespace, name))
+                    yield from self._withdraw(Key(kinds.PROVISIONING_REQUEST, key.namespace, name))
                 case StatusChange():
                     yield from self.status(action.before, action.after, action.events, now)
+
+    def _withdraw(self, key: Key) -> Iterator[Step]:
+        """The request, and the templates that it refers to."""
+        raw = self.known.find(key)
+        if raw is not None:
+            yield Delete(key, raw["metadata"]["uid"])
+            for one in raw["spec"].get("podSets") or ():
+                template = self.known.find(Key(kinds.POD_TEMPLATE, key.namespace, one["podTemplateRef"]["name"]))
+                if template is not None:
+                    yield Delete(key_of(kinds.POD_TEMPLATE, template), template["metadata"]["uid"])
 
     def _check(self, name: str, now: float) -> Iterator[Step]:
         """Whether a check of ours can do its work: its configuration has to be there."""

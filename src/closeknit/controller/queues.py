@@ -47,20 +47,22 @@ class Queues(Desk[Key]):
                 found += self._all(kinds.RESOURCE_FLAVOR) if change.type != "ADDED" else []
             return found
         if kind in RULES and (is_news(change) or kind is kinds.ADMISSION_CHECK):
-            related = self._all(kinds.CLUSTER_QUEUE)
+            related = [*self._all(kinds.CLUSTER_QUEUE), *self._all(kinds.LOCAL_QUEUE)]
             return [change.key, *related, *(self._all(kinds.TOPOLOGY) if kind is kinds.RESOURCE_FLAVOR else [])]
         return ()
 
     def _of_workload(self, change: Change) -> Iterator[Key]:
-        meta, names = change.object["metadata"], set()
+        meta = change.object["metadata"]
+        names: dict[tuple[str, str], None] = {}
         for raw in (change.old, change.object):
             if raw is not None:
-                names.add((raw["spec"].get("queueName") or "", _queue_of(raw)))
+                names[raw["spec"].get("queueName") or "", _queue_of(raw)] = None
         for local, queue in names:
             yield Key(kinds.LOCAL_QUEUE, meta["namespace"], local)
             found = self.known.local_queues.get(f"{meta['namespace']}/{local}")
-            for name in {queue, "" if found is None else found.cluster_queue} - {""}:
-                yield Key(kinds.CLUSTER_QUEUE, "", name)
+            for name in dict.fromkeys((queue, "" if found is None else found.cluster_queue)):
+                if name:
+                    yield Key(kinds.CLUSTER_QUEUE, "", name)
 
     def _all(self, kind: Kind) -> list[Key]:
         return [Key(kind, *place) for place in self.known.raw[kind]]

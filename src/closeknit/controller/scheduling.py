@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from ..cluster.errors import Refused
+from ..cluster.kinds import EVENT, WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
@@ -18,8 +19,8 @@ from ..write.events import Recorder
 from ..write.workloads import status_write
 from .records import Record, record_of
 
-SAME = 3
-"""So many rounds with the same outcome, and nothing else happening, are enough."""
+SAME, MOST = 3, 50
+"""So many rounds with the same outcome, or without any, and nothing else happening, are enough."""
 
 
 class Scheduling:
@@ -27,19 +28,24 @@ class Scheduling:
         self.known, self.recorder, self.keep = known, recorder, keep
         self._sent: dict[int, tuple[Write, Decision]] = {}
         self._outcome: object = None
-        self._rounds = 0
+        self._rounds = self._fruitless = 0
 
     def see(self, change: Change) -> None:
-        self._rounds = 0
+        """What a cycle itself says of those who wait is no reason for another one."""
+        if change.kind is not EVENT and not _is_only_said(change):
+            self._rounds = self._fruitless = 0
 
     def due(self) -> float | None:
         scheduler = self.known.scheduler
-        if (scheduler.is_ready or self.known.wakes) and self._rounds < SAME:
+        rests = self._rounds >= SAME or self._fruitless >= MOST
+        if self.known.wakes or (scheduler.is_ready and not rests):
             return 0.0
         return scheduler.next_timer
 
     def step(self, now: float) -> Sequence[Write]:
         known, moment = self.known, float(int(now))
+        if known.wakes:
+            self._rounds = self._fruitless = 0
         known.pass_on_wakes()
         known.scheduler.tick(moment)
         if not known.scheduler.has_work(moment):
@@ -59,6 +65,7 @@ class Scheduling:
     def _count_rounds(self, decisions: Sequence[Decision]) -> None:
         outcome = [(type(one).__name__, one.workload.key, one.message) for one in decisions if isinstance(one, Wait)]
         fruitless = len(outcome) == len(decisions)
+        self._fruitless = self._fruitless + 1 if fruitless else 0
         self._rounds = self._rounds + 1 if fruitless and outcome == self._outcome else 0
         self._outcome = outcome
 
@@ -66,6 +73,8 @@ class Scheduling:
         for after, events in carried_out(self.known.world, decision, now):
             before, raw = self.known.workloads.get(after.key), self.known.raw_workload(after.key)
             if before is None or raw is None:
+                if isinstance(decision, Admit):
+                    self.known.scheduler.drop(after.key)
                 continue
             write = None if _concerns_another(decision, after.key) else status_write(raw, before, after)
             if write is not None:
@@ -81,12 +90,34 @@ class Scheduling:
         moment = float(int(now))
         match sent[1]:
             case Admit(workload):
-                self.known.scheduler.failed(self.known.workloads.get(workload.key, workload), moment)
+                known = self.known.workloads.get(workload.key)
+                if known is None:
+                    self.known.scheduler.drop(workload.key)
+                else:
+                    self.known.scheduler.failed(known, moment)
             case Evict() as decision:
-                self.known.scheduler.not_evicted(decision, moment)
+                if decision.workload.key in self.known.workloads:
+                    self.known.scheduler.not_evicted(decision, moment)
             case _:
                 pass
-        self._rounds = 0
+        self._rounds = self._fruitless = 0
+
+
+def _is_only_said(change: Change) -> bool:
+    """Whether a workload that waits is only told why."""
+    if change.kind is not WORKLOAD or change.type != "MODIFIED" or change.old is None:
+        return False
+    if change.old["metadata"].get("generation") != change.object["metadata"].get("generation"):
+        return False
+    return _but_for_waiting(change.old) == _but_for_waiting(change.object)
+
+
+def _but_for_waiting(raw: Raw) -> object:
+    status = dict(raw.get("status") or {})
+    conditions = status.pop("conditions", None) or ()
+    status.pop("resourceRequests", None)
+    kept = [one for one in conditions if one["status"] == "True" or one["type"] not in ("QuotaReserved", "Admitted")]
+    return status, kept
 
 
 def _concerns_another(decision: Decision, key: str) -> bool:

@@ -88,6 +88,8 @@ def provisioning(view: ProvisioningView, now: float) -> list[Action]:
 
 def _requests(view: ProvisioningView) -> Iterator[Action]:
     """One request for every check that waits for machines, and none besides."""
+    listed = {check.name for check, _ in _listed(view)}
+    yield from (Withdraw(view.workload, one.name) for one in view.asked if one.check not in listed)
     for check, config in _listed(view):
         mine = [one for one in view.asked if one.check == check.name]
         if config is None or not needed(view.workload, config):

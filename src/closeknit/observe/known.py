@@ -113,6 +113,17 @@ class Known:
         return name
 
     @staticmethod
+    def workload_of(pod: Raw) -> str:
+        """The name of the Workload that a pod says it is of."""
+        name: str = (pod["metadata"].get("annotations") or {}).get(keys.WORKLOAD, "")
+        return name
+
+    def hosts_of(self, workload: str) -> list[str]:
+        """The hosts on which a workload has places."""
+        known = self.workloads.get(workload)
+        return [] if known is None else list(dict.fromkeys(_hosts(known.status.admission)))
+
+    @staticmethod
     def group_of(pod: Raw) -> str:
         """The group that a pod names; empty if it stands alone."""
         meta = pod["metadata"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..cluster import kinds
 from ..cluster.kinds import BY_NAME, Kind
-from ..cluster.port import Key, Raw
+from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.injection import Conflict
+from ..dialects.kueue.jobs.injection import Conflict, Info
 from ..dialects.kueue.jobs.live import SERVING, Serving, pod_groups
 from ..dialects.kueue.jobs.live.pod import is_gated
 from ..dialects.kueue.jobs.workload_object import standing_of
@@ -23,21 +25,47 @@ from .live_jobs import LiveJobs, Refusal, infos_of
 
 LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 SETS: dict[Kind, Serving] = {BY_NAME[name]: one for name, one in SERVING.items()}
+INVALID, TAKEN = "InvalidPodGroup", "WorkloadNameConflict"
 
 
 class Group(NamedTuple):
-    """`view` is None as long as there is no Workload; `text` then says what is wrong or missing, if anything is."""
+    """`raw` and `view` are None as long as there is no Workload; `wrong` says what forbids to go on, if anything does.
+
+    `spare` are pods that are too many, and not among `pods`. `short`: others are still to come. `over`: all that ended
+    was counted. `given_up`: its user deleted it. `again`: when to look at it even if nothing happens.
+    """
 
     pods: list[Raw]
+    spare: Sequence[Raw] = ()
     raw: Raw | None = None
     view: GroupView | None = None
-    text: str = ""
+    wrong: Refusal | None = None
+    short: bool = False
+    over: bool = False
+    given_up: bool = False
+    again: float | None = None
 
 
 @dataclass(slots=True)
 class LiveGroups:
+    """`of_set` has the pods of a set, by its key, also while the set is not there.
+
+    `naming` has those of groups that name a Workload which is not called like the group, with the group's key.
+    """
+
     known: Known
     jobs: LiveJobs
+    of_set: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
+    naming: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
+
+    def see(self, pod: Change) -> None:
+        raw, place = pod.object, pod.key
+        owner, group, named = self.set_of(raw), self.known.group_of(raw), prebuilt_name(raw)
+        if owner is not None:
+            _note(self.of_set, owner, pod, owner)
+        if group and named not in ("", group):
+            key = Key(kinds.WORKLOAD, place.namespace, named)
+            _note(self.naming, key, pod, key._replace(name=group))
 
     def pods(self, key: str) -> list[Raw]:
         """The pods of a group, oldest first."""
@@ -53,22 +81,51 @@ class LiveGroups:
         pods = self.pods(key)
         if not pods or marks.MANAGED not in (pods[0]["metadata"].get("labels") or {}):
             return None
+        named = f"{key.partition('/')[0]}/{prebuilt_name(pods[0]) or key.partition('/')[2]}"
+        raw, workload = self.known.raw_workload(named), self.known.workloads.get(named)
+        if pod_groups.was_given_up(pods, workload is not None and workload.evicted):
+            active = pod_groups.is_active(pods, now)
+            again = pod_groups.next_deadline(pods, now) if active else None
+            return Group(pods, (), None if active else raw, given_up=True, again=again)
         try:
-            text = pod_groups.mismatch(pods)
-            raw, workload = self.known.raw_workload(key), self.known.workloads.get(key)
-            if text or raw is None or workload is None:
-                return Group(pods, None, None, text or pod_groups.shortage(pods))
-            if not pod_groups.is_of_group(raw):
-                return Group(pods, None, None, f"Workload {key} was not made for this group: rename the group")
-            return Group(pods, raw, self._view(pods, raw, workload, now))
+            if raw is None or workload is None:
+                return self._without(pods)
+            return self._with(pods, raw, workload, now)
         except Unreadable as error:
-            return Group(pods, None, None, str(error))
+            return Group(pods, wrong=Refusal(INVALID, str(error)))
 
-    def _view(self, pods: list[Raw], raw: Raw, workload: Workload, now: float) -> GroupView:
+    def _without(self, pods: list[Raw]) -> Group:
+        """No Workload: it is made when all pods are there, unless it was there and all that ended was counted."""
+        counted = [pod for pod in pods if not pod_groups.was_let_go(pod)]
+        if not counted or pod_groups.finished(counted) is not None:
+            return Group(pods, over=True)
+        text, complete = pod_groups.mismatch(counted), pod_groups.is_complete(counted)
+        if not text and complete:
+            text = pod_groups.shortage(counted)
+        if text or not complete:
+            return Group(counted, wrong=Refusal(INVALID, text) if text else None, short=not complete)
+        spare = pod_groups.excess(counted)
+        return Group(_rest(counted, spare), spare)
+
+    def _with(self, pods: list[Raw], raw: Raw, workload: Workload, now: float) -> Group:
+        text = "" if pod_groups.is_serving(pods) else pod_groups.mismatch(pods)
+        if text:
+            return Group(pods, wrong=Refusal(INVALID, text))
+        if not pod_groups.is_of_group(raw):
+            text = f"Workload {workload.key} was not made for this group: rename the group"
+            return Group(pods, wrong=Refusal(TAKEN, text))
+        given = prebuilt_name(pods[0]) and not pod_groups.is_serving(pods)
+        in_sync = not given or workload.reserved or pod_groups.is_same(pods, raw)
+        is_kept = workload.finished or not in_sync
+        spare = [] if is_kept else pod_groups.excess(pods, pod_groups.wanted_of(raw), now)
+        rest = _rest(pods, spare)
+        view = self._view(rest, raw, workload, in_sync, now) if rest else None
+        return Group(rest, spare, raw, view, again=pod_groups.next_deadline(pods, now))
+
+    def _view(self, pods: list[Raw], raw: Raw, workload: Workload, in_sync: bool, now: float) -> GroupView:
         ended = pod_groups.finished(pods)
-        live = [pod for pod in pods if pod_groups.is_runnable(pod) and not pod_groups.is_terminated(pod)]
-        stays = [pod for pod in live if "deletionTimestamp" not in pod["metadata"]]
-        gaps = pod_groups.missing(pods, pod_groups.wanted_of(raw))
+        stays = [pod for pod in pods if not pod_groups.is_terminated(pod) and not pod_groups.is_deleted(pod)]
+        gaps = pod_groups.missing(pods, pod_groups.wanted_of(raw), now)
         fast = pod_groups.starts_fast(pods) or pod_groups.is_serving(pods)
         return GroupView(
             self.known.gates,
@@ -82,6 +139,8 @@ class LiveGroups:
             pod_groups.reclaimable(pods) if workload.reserved else {},
             self.jobs.is_held(workload),
             self.known.settings.pods_ready is not None,
+            "deletionTimestamp" in raw["metadata"],
+            in_sync,
         )
 
     def wanted(self, pods: list[Raw]) -> Raw | Refusal:
@@ -92,25 +151,23 @@ class LiveGroups:
                 return Refusal("WorkloadPriorityClassNotFound", f"{priority.text}: {priority.remedy}")
             return pod_groups.group_workload(pods, self.known.gates, priority)
         except Unreadable as error:
-            return Refusal("InvalidPodGroup", str(error))
+            return Refusal(INVALID, str(error))
 
-    def waiting(self, pods: list[Raw]) -> list[Raw]:
-        return [pod for pod in pods if is_gated(pod) and "deletionTimestamp" not in pod["metadata"]]
+    def waiting(self, pods: Sequence[Raw]) -> list[Raw]:
+        return [pod for pod in pods if is_gated(pod) and not pod_groups.is_deleted(pod)]
 
-    def stopped(self, pods: list[Raw]) -> list[Raw]:
-        """Pods that do not run: they never did, or have ended."""
-        return [pod for pod in pods if is_gated(pod) or pod_groups.is_terminated(pod)]
+    def stopped(self, pods: Sequence[Raw]) -> list[Raw]:
+        """Pods that were deleted, and do not run."""
+        return [pod for pod in pods if pod_groups.is_deleted(pod) and pod_groups.is_stopped(pod)]
 
-    def excess(self, pods: list[Raw], workload: Raw | None = None) -> list[Raw]:
-        """Pods that are too many, by what the Workload counts on once there is one."""
-        return pod_groups.excess(pods, None if workload is None else pod_groups.wanted_of(workload))
+    def replaced(self, pods: list[Raw], workload: Raw, now: float) -> list[Raw]:
+        return pod_groups.replaced(pods, pod_groups.wanted_of(workload), now)
 
-    def replaced(self, pods: list[Raw], workload: Raw) -> list[Raw]:
-        return pod_groups.replaced(pods, pod_groups.wanted_of(workload))
+    def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
+        return infos_of(self.known, workload)
 
-    def started(self, pod: Raw, workload: Workload) -> Raw | Conflict:
-        infos = infos_of(self.known, workload)
-        return infos if isinstance(infos, Conflict) else pod_groups.started(pod, infos)
+    def started(self, pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
+        return pod_groups.started(pod, infos)
 
     # Sets
 
@@ -122,15 +179,17 @@ class LiveGroups:
             name = (meta.get("labels") or {}).get(LWS_NAME, "")
             return Key(kinds.LEADER_WORKER_SET, meta["namespace"], name) if name else None
         if parent == SETS[kinds.STATEFUL_SET].framework:
-            owner = next((one for one in meta.get("ownerReferences") or () if one.get("controller")), None)
-            key = None if owner is None else self.known.by_uid.get(owner["uid"])
-            return key if key is not None and key.kind is kinds.STATEFUL_SET else None
+            owner = _controller(pod)
+            name = owner.get("name", "") if owner.get("kind") == "StatefulSet" else ""
+            return Key(kinds.STATEFUL_SET, meta["namespace"], name) if name else None
         return None
 
     def marked(self, key: Key, pod: Raw) -> Raw | None:
-        """The pod as one of its group; None if it is that already, or its set is not ours."""
+        """The pod as one of its group; None if it is that already, is on its way out, or its set is not ours."""
         raw = self.known.find(key)
-        if raw is None or not self.jobs.is_managed(raw):
+        if raw is None or not self.jobs.is_managed(raw) or pod_groups.is_deleted(pod):
+            return None
+        if key.kind is kinds.STATEFUL_SET and _controller(pod).get("uid") != raw["metadata"]["uid"]:
             return None
         after = SETS[key.kind].marked(raw, pod)
         return None if after is pod or after == pod else after
@@ -153,8 +212,44 @@ class LiveGroups:
         raw = self.known.find(key)
         return "" if raw is None else SETS[key.kind].on_hold(raw)
 
+    def is_occupied(self, key: str, now: float) -> bool:
+        """Whether pods of a Workload are past the gate and not known to have ended."""
+        return pod_groups.is_occupied(self.pods(key), now)
 
-def is_prebuilt(pods: list[Raw]) -> bool:
-    """Whether somebody else makes the Workload of this group."""
-    meta = pods[0]["metadata"]
-    return keys.PREBUILT in {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
+    def next_deadline(self, key: str, now: float) -> float | None:
+        return pod_groups.next_deadline(self.pods(key), now)
+
+
+def _note(index: dict[Key, dict[Key, Key]], key: Key, pod: Change, value: Key) -> None:
+    if pod.type != "DELETED":
+        index[key][pod.key] = value
+    elif index[key].pop(pod.key, None) is not None and not index[key]:
+        del index[key]
+
+
+def _controller(pod: Raw) -> Raw:
+    none: Raw = {}
+    return next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), none)
+
+
+def _rest(pods: list[Raw], spare: Sequence[Raw]) -> list[Raw]:
+    gone = {id(one) for one in spare}
+    return [pod for pod in pods if id(pod) not in gone]
+
+
+def prebuilt_name(pod: Raw) -> str:
+    """The Workload that somebody else makes for this pod; empty if nobody does."""
+    meta = pod["metadata"]
+    notes, labels = meta.get("annotations") or {}, meta.get("labels") or {}
+    name: str = notes.get(keys.PREBUILT) or labels.get(keys.PREBUILT, "")
+    return name
+
+
+def is_serving(group: Group) -> bool:
+    """Its pods are made by a set, which also removes those that are too many."""
+    return pod_groups.is_serving([*group.pods, *group.spare])
+
+
+def count_of(workload: Raw) -> dict[str, int]:
+    """How many pods of each role a Workload counts on."""
+    return pod_groups.wanted_of(workload)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..cluster.port import Raw
 from ..dialects.kueue.jobs.marks import PROVISIONING
 from ..dialects.kueue.objects.wire import moment
-from ..lifecycle.provisioning import Asked
-from ..model.workload import Condition
+from ..lifecycle.provisioning import Asked, request_name
+from ..model.workload import Condition, Workload
 
 CHECK = "closeknit.dev/admission-check"
 """On a request: the check that it is made for."""
@@ -14,14 +14,25 @@ ATTEMPT = "closeknit.dev/attempt"
 POD_SETS = "closeknit.dev/pod-sets"
 
 
-def asked(raw: Raw) -> Asked:
+def asked(raw: Raw, workload: Workload) -> Asked:
+    """Which check and try it is for: as it says, or else by its name, as others name theirs."""
     meta, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     notes = meta.get("annotations") or {}
     name: str = meta["name"]
-    attempt = notes.get(ATTEMPT) or name.rpartition("-")[2]
+    check, attempt = notes.get(CHECK, ""), notes.get(ATTEMPT, "")
+    if not check:
+        check, attempt = next(
+            (
+                (one.name, str(number))
+                for one in workload.status.checks
+                for number in range(1, one.retries + 2)
+                if request_name(workload.name, one.name, number) == name
+            ),
+            ("", "0"),
+        )
     return Asked(
         name,
-        notes.get(CHECK, ""),
+        check,
         int(attempt) if attempt.isdigit() else 0,
         spec.get("provisioningClassName", ""),
         spec.get("parameters") or {},

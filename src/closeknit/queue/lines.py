@@ -72,8 +72,9 @@ class Lines:
         """These queues may lead somewhere now: whoever looked for them may get in line."""
         for local_queue in list(local_queues):
             for key in sorted(self._looking_for.pop(local_queue, ())):
-                workload = self.homeless.pop(key, None)
+                workload = self.homeless.get(key)
                 if workload is not None and workload.local_queue == local_queue:
+                    del self.homeless[key]
                     self.put(workload)
 
     def queue_of(self, workload: Workload) -> str:
@@ -114,7 +115,12 @@ class Lines:
 
     def drop(self, key: str) -> Waiting | None:
         """Out of every line: it was admitted, finished, deleted, or may not be admitted now."""
-        self.homeless.pop(key, None)
+        homeless = self.homeless.pop(key, None)
+        if homeless is not None:
+            looking = self._looking_for.get(homeless.local_queue, set())
+            looking.discard(key)
+            if not looking:
+                self._looking_for.pop(homeless.local_queue, None)
         line = self.lines.get(self.line_of.pop(key, ""))
         if line is None:
             return None

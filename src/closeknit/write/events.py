@@ -17,6 +17,8 @@ from ..model.event import Event
 REMEMBERED = 4096
 QUIET = 60.0
 """Seconds in which a repeated event is only counted, not written."""
+LIFETIME = 1800.0
+"""Seconds after which an event may be gone, so that another one is made."""
 LONGEST = 1024
 SOURCE = "closeknit"
 
@@ -26,6 +28,7 @@ class _Told:
     key: Key
     count: int
     written: float
+    made: float
 
 
 class Recorder:
@@ -44,10 +47,13 @@ class Recorder:
             told.count += 1
             if now - told.written < QUIET:
                 return []
+            if now - told.made > LIFETIME:
+                del self._told[same]
+                return self.tell(about, event, now)
             told.written = now
             return [Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now)})]
         key, body = self._object(about, event, message, now)
-        self._told[same] = _Told(key, 1, now)
+        self._told[same] = _Told(key, 1, now, now)
         if len(self._told) > REMEMBERED:
             self._told.popitem(last=False)
         return [Create(EVENT, body)]

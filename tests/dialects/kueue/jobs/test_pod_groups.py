@@ -166,7 +166,7 @@ def test_too_many_pods_go_those_that_wait_first_and_the_newest_before_others() -
     assert named(groups.excess(pods, {"main": 2})) == ["new", "mid"]
     assert named(groups.excess(pods, {"main": 0})) == ["new", "mid", "old", "runs"]
     assert groups.excess(pods, {"main": 4}) == []
-    assert groups.excess(pods, {"other": 1}) == []
+    assert named(groups.excess(pods, {"other": 1})) == ["new", "mid", "old", "runs"]
 
 
 def test_failed_pods_are_missed_until_others_take_their_place() -> None:

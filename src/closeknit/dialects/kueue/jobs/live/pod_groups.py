@@ -250,8 +250,8 @@ def _is_overdue(pod: Raw, now: float) -> bool:
 
 def pods_ready(pods: Pods) -> bool:
     """Whether as many are ready, or have succeeded, as the group has; those that failed are none of them."""
-    ready = sum(at(pod, "status", "phase") == "Succeeded" or condition(pod, "Ready") is not None for pod in pods)
-    return ready >= total(pods[0])
+    ready = [pod for pod in pods if at(pod, "status", "phase") == "Succeeded" or condition(pod, "Ready") is not None]
+    return len(ready) >= total(pods[0])
 
 
 def reclaimable(pods: Pods) -> dict[str, int]:
