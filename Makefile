@@ -53,7 +53,7 @@ test-host: setup
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
 	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 \
-		tests/stories tests/host/test_kill.py tests/cluster/embedded/rest/test_kubectl.py \
+		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 
 soak: setup

@@ -4,14 +4,15 @@
 
 It starts `closeknit up` on a new folder, sends Jobs from a second process, and waits until every Workload has finished:
 jobs a second, and CPU of the host a job. Then the same with watchers on all pods, each of which has to see every event
-once and in order; then with a watcher that does not read, which has to be cut; then once more with Jobs that go by
-themselves, after which the file may be no larger. Ratios between runs are what counts; the machine is shared.
+once and in order (this needs curl); then with a watcher that does not read, which has to be cut; then twice with Jobs
+that go by themselves, after which the file may be no larger. Ratios between runs are what counts; the machine is shared.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import ssl
@@ -195,44 +196,39 @@ async def _events(session: aiohttp.ClientSession, path: str) -> Any:
                 yield json.loads(line)
 
 
-# Watchers live in a process of their own, so that they do not slow the sender down
+# Watchers are programs of their own, so that they do not slow the sender down
 
 
-async def watchers(folder: Path, count: int) -> None:
-    """Watch all pods `count` times, until told on stdin to stop; say what each saw."""
-    config = json.loads((folder / "kubeconfig").read_text())
-    cluster = config["clusters"][0]["cluster"]
-    tls = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
-    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
-    seen: list[list[int]] = [[] for _ in range(count)]
-    connector = aiohttp.TCPConnector(ssl=tls, limit=0)
-    async with aiohttp.ClientSession(
-        cluster["server"], connector=connector, headers=headers, read_bufsize=1 << 20
-    ) as session:
-        tasks = [asyncio.create_task(_versions(session, one)) for one in seen]
-        print("watching", flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
-        await asyncio.sleep(2)
-        for task in tasks:
-            task.cancel()
-    first = seen[0]
-    same = all(one == first for one in seen)
-    in_order = all(earlier < later for earlier, later in pairwise(first))
-    print(json.dumps({"events": len(first), "same": same, "in_order": in_order}), flush=True)
+class Crowd:
+    """All but one watcher are curl, with a checksum of what it saw; the last is read here, and its order checked."""
 
+    def __init__(self, host: Host, count: int, folder: Path, version: str) -> None:
+        authority = folder / "ca.crt"
+        config = json.loads((host.folder / "kubeconfig").read_text())
+        authority.write_bytes(b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]))
+        url = f"{host.url}{PODS}?watch=true&resourceVersion={version}"
+        curl = f"curl -sN --cacert {authority} -H 'Authorization: Bearer {host.token}' '{url}'"
+        self.seen = folder / "seen"
+        pipes = [f"{curl} > {self.seen}", *[f"{curl} | md5sum"] * (count - 1)]
+        self.parts = [
+            subprocess.Popen(["bash", "-c", one], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            for one in pipes
+        ]
 
-async def _versions(session: aiohttp.ClientSession, into: list[int]) -> None:
-    """Only the version of each event is read: a hundred of us share half a machine."""
-    mark = b'"resourceVersion":"'
-    rest = b""
-    async with session.get(PODS, params={"limit": "1"}) as answer:
-        params = {"watch": "true", "resourceVersion": (await answer.json())["metadata"]["resourceVersion"]}
-    async with session.get(PODS, params=params, timeout=aiohttp.ClientTimeout(total=None)) as answer:
-        async for piece in answer.content.iter_any():
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                at = line.rfind(mark) + len(mark)
-                into.append(int(line[at : line.index(b'"', at)]))
+    def verdict(self) -> Raw:
+        """What all of them saw, once nothing more comes: ended by ending their connections."""
+        for part in self.parts:
+            subprocess.run(["pkill", "-P", str(part.pid), "curl"], check=False)
+        sums = {part.communicate()[0].split()[0] for part in self.parts[1:]}
+        self.parts[0].communicate()
+        mark = b'"resourceVersion":"'
+        versions = []
+        for line in self.seen.read_bytes().splitlines():
+            at = line.rfind(mark) + len(mark)
+            versions.append(int(line[at : line.index(b'"', at)]))
+        own = hashlib.md5(self.seen.read_bytes(), usedforsecurity=False).hexdigest()
+        in_order = all(earlier < later for earlier, later in pairwise(versions))
+        return {"events": len(versions), "same": sums == {own}, "in_order": in_order}
 
 
 async def deaf(host: Host) -> Any:
@@ -252,11 +248,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--watchers", type=int, default=100)
-    parser.add_argument("--watch", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.watch:
-        asyncio.run(watchers(given.watch, given.watchers))
-        return
     with tempfile.TemporaryDirectory() as folder:
         host = Host(Path(folder))
         try:
@@ -274,16 +266,13 @@ async def measure(host: Host, jobs: int, count: int) -> None:
     await run(host, "warm", min(200, jobs))
     plain = await run(host, "plain", jobs)
     print(f"{jobs} Jobs              {plain}", flush=True)
-    command = [sys.executable, "-m", "bench.host", "--watch", str(host.folder), "--watchers", str(count)]
-    crowd = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert crowd.stdout is not None
-    assert crowd.stdin is not None
-    crowd.stdout.readline()
+    async with host.session() as session, session.get(PODS, params={"limit": "1"}) as answer:
+        version = (await answer.json())["metadata"]["resourceVersion"]
+    crowd = Crowd(host, count, host.folder.parent, version)
+    await asyncio.sleep(3)
     watched = await run(host, "watched", jobs)
-    crowd.stdin.write("stop\n")
-    crowd.stdin.flush()
-    verdict = json.loads(crowd.stdout.readline())
-    crowd.wait()
+    await asyncio.sleep(3)
+    verdict = crowd.verdict()
     ratio = plain.seconds / watched.seconds
     print(f"with {count} watchers     {watched}; {ratio:.2f} of the rate without; {verdict}", flush=True)
     reader, writer = await deaf(host)

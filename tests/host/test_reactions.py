@@ -87,7 +87,10 @@ spec:
     - {name: a, resources: [{name: cpu, nominalQuota: 3}]}
     - {name: b, resources: [{name: cpu, nominalQuota: 3}]}
 ---
-{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: lq, namespace: default}, spec: {clusterQueue: cq}}
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: lq, namespace: default}
+spec: {clusterQueue: cq}
 """)
     lab.apply(LONG.replace('cpu: "2"', 'cpu: "1"'))
     lab.advance(600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from closeknit.lifecycle.action import Action, Finalize, Start, Stop
-from closeknit.lifecycle.pod_group import GroupView, group_life
+from closeknit.lifecycle.pod_group import GroupView, group_life, is_on_hold, on_hold
 from closeknit.model.gates import Gates
 from closeknit.model.workload import Workload
 from lifecycle.shapes import NOW, admitted, changed, evicted, pending, said, with_conditions
@@ -59,3 +59,36 @@ def test_a_group_that_ended_finishes_its_workload_and_lets_it_go() -> None:
 
 def test_pods_that_succeeded_give_quota_back() -> None:
     assert changed(life(admitted(), running=2, reclaimable={"main": 1})).status.reclaimable == {"main": 1}
+
+
+def test_a_workload_that_is_deleted_sends_its_pods_away_and_goes_when_none_runs() -> None:
+    assert life(admitted(), running=2, waiting=1, deleting=True) == [Stop(admitted(), "The Workload was deleted")]
+    assert life(admitted(), waiting=1, active=True, deleting=True) == []
+    assert life(admitted(), waiting=1, deleting=True) == [Finalize(admitted())]
+    assert life(admitted(), waiting=1, deleting=True, held=False) == []
+
+
+def test_a_group_that_ended_is_finished_even_if_its_workload_is_deleted() -> None:
+    done = changed(life(admitted(), ended=(True, "Pods succeeded: 3/3."), deleting=True))
+    assert said(done, "Finished")[:2] == (True, "Succeeded")
+
+
+def test_a_workload_that_does_not_count_on_the_pods_of_its_group_is_over() -> None:
+    over = changed(life(pending(), waiting=3, in_sync=False))
+    assert said(over, "Finished")[:2] == (True, "OutOfSync")
+
+
+def test_a_workload_on_hold_holds_nothing_and_has_no_pods_that_are_ready() -> None:
+    ready = with_conditions(admitted(), PodsReady=(True, "Started", 950.0))
+    held = on_hold(ready, "scaled to zero", KUEUE, True, NOW)
+    assert said(held, "QuotaReserved") == (False, "OnHold", "scaled to zero")
+    assert said(held, "Admitted")[:2] == (False, "NoReservation")
+    assert said(held, "PodsReady")[:2] == (False, "WaitForStart")
+    assert held.status.admission is None
+    assert is_on_hold(held)
+    assert not is_on_hold(ready)
+
+
+def test_a_gap_is_told_once_however_many_pods_are_lost() -> None:
+    lacking = changed(life(admitted(), running=2, gaps=1))
+    assert life(lacking, running=1, gaps=2) == []

@@ -16,7 +16,7 @@ from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Finalize, Start, Stop
 from ..lifecycle.job import finished
 from ..lifecycle.pod_group import group_life, is_on_hold, on_hold
-from ..lifecycle.release import without_quota
+from ..lifecycle.release import pending_reason, without_quota
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
@@ -237,7 +237,7 @@ class Groups(Desk[Key]):
         elif held or workload.finished:
             return
         elif is_on_hold(workload) and count_of(stored) == count_of(wanted):
-            changes = {"QuotaReserved": (False, "PendingEvaluation", "The set was scaled up again")}
+            changes = {"QuotaReserved": (False, pending_reason(self.known.gates), "The set was scaled up again")}
             yield from self.status(workload, without_quota(workload, changes, now), (), now)
         elif not workload.reserved and not _agree(stored, wanted):
             yield rewritten(stored, wanted)

@@ -63,7 +63,7 @@ class Jobs(Desk[Key]):
     def _note(self, change: Change) -> None:
         """Which Workload of somebody else's it waits for, if any."""
         for raw in (change.old, change.object):
-            name = "" if raw is None else prebuilt_of(raw)
+            name = "" if raw is None or self.live.is_in_group(raw) else prebuilt_of(raw)
             if name:
                 workload = f"{change.key.namespace}/{name}"
                 self._waiting_for[workload].pop(change.key, None)
@@ -134,13 +134,15 @@ class Jobs(Desk[Key]):
         yield from self._tell(seen.raw, "Normal", "CreatedWorkload", f"Created Workload: {name}", now)
 
     def _rewrite(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
-        wanted, raw = self.live.wanted(seen.raw, seen.integration, seen.source), self.known.raw_workload(workload.key)
-        if isinstance(wanted, Refusal):
-            yield from self._refuse(seen.raw, seen.key, wanted, now)
-        elif raw is not None and workload.reserved:
-            yield write.reprioritized(raw, wanted["spec"]["priority"], wanted["spec"]["priorityClassRef"])
+        raw, rank = self.known.raw_workload(workload.key), self.live.rank(seen.raw)
+        if raw is not None and rank is not None and workload.reserved:
+            yield write.reprioritized(raw, rank)
             text = f"Updated the priority of Workload: {workload.key}"
             yield from self._tell(seen.raw, "Normal", "UpdatedWorkload", text, now)
+            return
+        wanted = self.live.wanted(seen.raw, seen.integration, seen.source)
+        if isinstance(wanted, Refusal):
+            yield from self._refuse(seen.raw, seen.key, wanted, now)
         elif raw is not None and raw["metadata"]["name"] != wanted["metadata"]["name"]:
             yield from self._remove(seen.raw, workload, now)
         elif raw is not None:

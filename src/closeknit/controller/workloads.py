@@ -11,7 +11,7 @@ from ..lifecycle.action import Deactivate, Later, Remove
 from ..lifecycle.workload import WorkloadView, workload_life
 from ..model.workload import Workload
 from ..observe.known import Known
-from ..observe.workloads import class_of, is_left_behind
+from ..observe.workloads import class_of, is_left_behind, rank_of
 from ..write import workloads as write
 from ..write.events import Recorder
 from .desk import Again, Desk, Step, is_news
@@ -84,9 +84,9 @@ class Workloads(Desk[str]):
 
     def _ranked(self, key: str, workload: Workload, raw: Raw) -> Write | None:
         """With the value that its class has now; None once it has that, or needs none any more."""
-        value = self.known.around.workload_classes.get(class_of(raw))
-        if value is not None and value != workload.priority and not workload.finished:
-            return write.reprioritized(raw, value)
+        now = rank_of(class_of(raw), self.known.around)
+        if now is not None and now.value != workload.priority and not workload.finished:
+            return write.reprioritized(raw, now)
         del self._to_rank[key]
         return None
 

@@ -124,7 +124,10 @@ class Service:
 
     async def _turn(self) -> None:
         due = self.cluster.run(TURN)
-        self.settle()
+        if self._server is not None:
+            self._server.settle_soon()
+        else:
+            self.store.commit()
         wait = LONGEST_SLEEP if due is None else due - self.clock.now()
         if wait <= 0:
             await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from ..cluster.kinds import BY_NAME, POD, Kind
 from ..cluster.port import Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.equivalence import owns, says_same
+from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.live import LIVE
@@ -25,7 +25,7 @@ from ..lifecycle.job import JobView
 from ..model.mistake import Mistake
 from ..model.workload import Workload
 from .known import Known
-from .workloads import DEFAULT, class_of, priority_of
+from .workloads import DEFAULT, class_of, priority_of, rank_of
 
 MOST_ANCESTORS = 10
 REMEMBERED = 50_000
@@ -80,12 +80,14 @@ class LiveJobs:
     _compared: dict[str, tuple[tuple[object, ...], tuple[bool, bool], bool]] = field(default_factory=dict)
 
     def is_managed(self, raw: Raw) -> bool:
-        meta = raw["metadata"]
-        if meta.get("namespace", "") in self.managed.not_in:
+        if raw["metadata"].get("namespace", "") in self.managed.not_in:
             return False
-        if raw["kind"] == "Pod" and (Known.group_of(raw) or _is_of_set(meta.get("annotations") or {})):
-            return False
-        return self.may_be_managed(raw) and not self.has_managed_ancestor(raw)
+        return self.may_be_managed(raw) and not self.is_in_group(raw) and not self.has_managed_ancestor(raw)
+
+    def is_in_group(self, raw: Raw) -> bool:
+        """Whether it is a pod that runs on the account of others like it."""
+        notes = raw["metadata"].get("annotations") or {}
+        return raw["kind"] == "Pod" and (bool(Known.group_of(raw)) or _is_of_set(notes))
 
     def may_be_managed(self, raw: Raw) -> bool:
         """Whether it says so itself; what stands above it may say otherwise."""
@@ -117,23 +119,24 @@ class LiveJobs:
         ended, name = integration.finished(raw), prebuilt_of(raw)
         match = (self._prebuilt if name else self._made)(raw, integration, source)
         mine, lost = match.workload, _is_lost(integration, source)
+        was_ready = mine is not None and mine.status.holds("PodsReady")
         view = JobView(
             self.known.gates,
             integration.is_suspended(raw),
-            integration.is_active(raw),
-            mine is not None and mine.status.holds("PodsReady") if lost else integration.pods_ready(raw, source),
-            None if ended is None else (ended.success, ended.message),
-            integration.reclaimable(raw, source) if mine is not None and mine.reserved and not lost else {},
-            mine,
-            match.stale,
-            mine is not None and self.is_held(mine),
-            mine is not None and self._is_deleting(mine),
-            key.kind is POD and "deletionTimestamp" in raw["metadata"],
-            bool(name),
-            match.differs,
-            integration.on_hold(raw),
-            match.others,
-            self.known.settings.pods_ready is not None,
+            active=integration.is_active(raw),
+            ready=was_ready if lost else integration.pods_ready(raw, source),
+            ended=None if ended is None else (ended.success, ended.message),
+            reclaimable=integration.reclaimable(raw, source) if mine and mine.reserved and not lost else {},
+            workload=mine,
+            stale=match.stale,
+            held=mine is not None and self.is_held(mine),
+            deleting=mine is not None and self._is_deleting(mine),
+            going=key.kind is POD and "deletionTimestamp" in raw["metadata"],
+            prebuilt=bool(name),
+            differs=match.differs,
+            on_hold=integration.on_hold(raw),
+            others=match.others,
+            waits_for_pods=self.known.settings.pods_ready is not None,
         )
         return Seen(key, raw, integration, view, source)
 
@@ -150,15 +153,18 @@ class LiveJobs:
         """The Workload that a job names, once it is there and belongs to nobody else."""
         meta = raw["metadata"]
         mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
-        stored = None if mine is None else self.known.raw_workload(mine.key)
-        others = [one for one in self.known.owned_by(meta["uid"]) if one.key != (mine and mine.key)]
-        left = tuple(one for one in others if not one.finished)
-        if mine is None or stored is None:
-            return Match(None, left)
-        owner = _controller(stored)
+        others = tuple(one for one in self.known.owned_by(meta["uid"]) if one is not mine and not one.finished)
+        if mine is None:
+            return Match(None, others)
+        owner = self._owner_of(mine)
         if owner is not None and owner["uid"] != meta["uid"]:
             raise Unreadable(f"the prebuilt Workload {mine.key} belongs to {owner['kind']} {owner['name']}")
-        return Match(mine, left, differs=not self._says_same(raw, integration, mine, source))
+        told = owner is not None and not _is_lost(integration, source)
+        return Match(mine, others, differs=told and not self._is_same(raw, integration, mine, source))
+
+    def _owner_of(self, workload: Workload) -> Raw | None:
+        stored = self.known.raw_workload(workload.key)
+        return None if stored is None else _controller(stored)
 
     def to_adopt(self, seen: Seen) -> Raw | None:
         """The Workload that a job names, if it is not the job's own yet."""
@@ -172,20 +178,19 @@ class LiveJobs:
         if raw is None or self.may_be_managed(raw) or not self.kinds[key.kind].is_suspended(raw):
             return []
         uid = raw["metadata"]["uid"]
-        stored = [(one, self.known.raw_workload(one.key)) for one in self.known.owned_by(uid)]
-        found = [(one, None if raw is None else _controller(raw)) for one, raw in stored]
-        return [one for one, owner in found if owner is not None and owner["uid"] == uid]
+        owned = [(one, self._owner_of(one)) for one in self.known.owned_by(uid)]
+        return [one for one, owner in owned if owner is not None and owner["uid"] == uid]
 
     def _is_stale(self, raw: Raw, workload: Workload) -> bool:
         """Whether it is in another queue than its job wants, or of another class."""
-        labels = raw["metadata"].get("labels") or {}
-        stored, ranked = self.known.raw_workload(workload.key), labels.get(keys.PRIORITY_CLASS)
+        stored, rank = self.known.raw_workload(workload.key), self.rank(raw)
         if workload.finished or stored is None:
             return False
         before = class_of(stored)
-        if ranked in self.known.around.workload_classes and ranked != before and (before or not workload.reserved):
+        if rank is not None and rank.name != before and (before or not workload.reserved):
             return True
-        return not workload.reserved and bool(workload.queue != (labels.get(keys.QUEUE) or workload.queue))
+        wanted = (raw["metadata"].get("labels") or {}).get(keys.QUEUE) or workload.queue
+        return not workload.reserved and bool(workload.queue != wanted)
 
     def source_of(self, raw: Raw, integration: Integration) -> Raw | None:
         wanted = integration.source(raw)
@@ -193,13 +198,11 @@ class LiveJobs:
         return None if wanted is None or kind is None else self.known.find(Key(kind, wanted.namespace, wanted.name))
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
-        stored = self.known.raw_workload(workload.key)
-        return stored is not None and owns(raw, stored) and self._says_same(raw, integration, workload, source)
-
-    def _says_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
         """Worked out again only if something of it has changed: most changes are to the status of either."""
         stored = self.known.raw_workload(workload.key)
-        if stored is None or _is_lost(integration, source):
+        if stored is None:
+            return False
+        if _is_lost(integration, source):
             return workload.reserved
         admission = (stored.get("status") or {}).get("admission")
         compared = (raw["spec"], raw["metadata"].get("labels"), stored["spec"], admission, source)
@@ -212,7 +215,7 @@ class LiveJobs:
             return seen[2]
         infos = self.infos(workload) if workload.reserved else None
         given = None if isinstance(infos, Conflict) else infos
-        same = says_same(raw, integration, stored, given, source, "PartialAdmission" in self.known.gates)
+        same = is_same(raw, integration, stored, given, source, "PartialAdmission" in self.known.gates)
         if len(self._compared) > REMEMBERED:
             self._compared.clear()
         self._compared[workload.uid] = (compared, (workload.reserved, workload.admitted), same)
@@ -242,6 +245,10 @@ class LiveJobs:
             return workload_for(raw, integration, self.known.gates, priority, source, "", self.managed.copied_labels)
         except Unreadable as error:
             return Refusal("InvalidJob", str(error))
+
+    def rank(self, raw: Raw) -> Priority | None:
+        """What the class of a job's label gives; None if it names none, or one that is not there."""
+        return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.known.around)
 
     def priority(self, standing: Standing) -> Priority | Mistake:
         value = priority_of(standing, self.known.around)

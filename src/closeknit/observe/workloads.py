@@ -14,6 +14,7 @@ from ..dialects.kueue import keys
 from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs import Job
 from ..dialects.kueue.jobs.standing import Standing
+from ..dialects.kueue.jobs.workload_object import Priority
 from ..dialects.kueue.objects.versions import V1BETA2
 from ..dialects.limits import adjusted
 from ..model.gates import Gates
@@ -111,6 +112,12 @@ def class_of(workload: Raw) -> str:
     """The WorkloadPriorityClass that a Workload has its priority from; empty if it has none."""
     reference = workload["spec"].get("priorityClassRef") or {}
     return str(reference.get("name", "")) if reference.get("kind") == "WorkloadPriorityClass" else ""
+
+
+def rank_of(workload_class: str, around: Surroundings) -> Priority | None:
+    """What a WorkloadPriorityClass gives; None if there is no such class."""
+    value = around.workload_classes.get(workload_class)
+    return None if value is None else Priority(value, "WorkloadPriorityClass", workload_class)
 
 
 def is_left_behind(workload: Raw) -> bool:

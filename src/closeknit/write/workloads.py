@@ -7,7 +7,7 @@ from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Delete, Key, Raw, Update, Write, key_of
 from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs.marks import IN_USE
-from ..dialects.kueue.jobs.workload_object import job_labels, owner_reference
+from ..dialects.kueue.jobs.workload_object import Priority, job_labels, owner_reference, ranked
 from ..model.workload import Workload
 
 
@@ -27,17 +27,16 @@ def rewritten(raw: Raw, wanted: Raw) -> Write:
     return Update(WORKLOAD, {**raw, "spec": spec})
 
 
-def reprioritized(raw: Raw, priority: int, reference: Raw | None = None) -> Write:
-    """With another priority, and the class that it comes from if that is another one too."""
-    spec = {**raw["spec"], "priority": priority}
-    return Update(WORKLOAD, {**raw, "spec": spec if reference is None else {**spec, "priorityClassRef": reference}})
+def reprioritized(raw: Raw, priority: Priority) -> Write:
+    """With another priority, and nothing else."""
+    return Update(WORKLOAD, {**raw, "spec": {**raw["spec"], **ranked(priority)}})
 
 
 def adopted(raw: Raw, job: Raw) -> Write:
     """A Workload that somebody has made for a job, as the job's own."""
-    meta = raw["metadata"]
+    meta, owner = raw["metadata"], owner_reference(job, controller=True)
     labels = {**(meta.get("labels") or {}), **job_labels(job["metadata"])}
-    owners = [*(meta.get("ownerReferences") or ()), owner_reference(job, controller=True)]
+    owners = [*(one for one in meta.get("ownerReferences") or () if one["uid"] != owner["uid"]), owner]
     return Update(WORKLOAD, {**raw, "metadata": {**meta, "labels": labels, "ownerReferences": owners}})
 
 

@@ -219,6 +219,42 @@ def test_a_group_is_ready_when_all_of_it_is() -> None:
     assert not groups.pods_ready([ready("a", "True"), ready("b", "True")])
 
 
+def test_pods_that_failed_are_not_waited_for_and_those_that_succeeded_are_ready() -> None:
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    runs = [{**a_pod(name, "Running"), "status": {"phase": "Running", **ready}} for name in "ab"]
+    assert groups.pods_ready([a_pod("x", "Failed"), *runs, a_pod("c", "Succeeded")])
+    assert not groups.pods_ready([a_pod("x", "Failed"), *runs])
+
+
+def test_a_pod_that_was_deleted_before_it_ran_or_should_have_ended_does_not_count() -> None:
+    at_noon = "2026-01-31T12:00:00Z"
+    noon = 1769860800.0
+    assert not groups.is_runnable(a_pod("a", deleted=at_noon), noon)
+    leaving = a_pod("a", "Running", deleted=at_noon)
+    assert groups.is_runnable(leaving, noon)
+    assert not groups.is_runnable(leaving, noon + 1)
+    assert groups.is_runnable(a_pod("a", "Succeeded", deleted=at_noon), noon + 1)
+    assert groups.next_deadline([leaving, a_pod("b", "Running")], noon) == noon + 1
+    assert groups.next_deadline([leaving], noon + 1) is None
+    assert groups.missing([leaving, a_pod("b"), a_pod("c")], {"main": 3}, noon + 1) == {"main": 1}
+
+
+def test_a_group_is_given_up_if_its_user_deletes_all_pods_but_not_if_they_were_sent_away() -> None:
+    def gone(name: str, why: str = "", serving: bool = False) -> Raw:
+        pod = a_pod(name, "Failed", deleted="2026-01-31T12:00:00Z", notes=SERVING if serving else None)
+        pod["status"]["conditions"] = [{"type": why, "status": "True"}] if why else []
+        return pod
+
+    by_user, by_us, by_node = gone("a"), gone("b", "TerminationTarget"), gone("c", "DisruptionTarget")
+    assert groups.was_given_up([by_user, by_user], False)
+    assert groups.was_given_up([by_user, by_user], True)
+    assert not groups.was_given_up([by_user, a_pod("d")], False)
+    assert not groups.was_given_up([by_us, by_node], False)
+    assert groups.was_given_up([by_user, by_node], False)
+    assert not groups.was_given_up([by_user, by_us], True)
+    assert not groups.was_given_up([gone("a", serving=True)], False)
+
+
 def test_a_group_is_what_its_workload_says_while_number_and_roles_are() -> None:
     pods = [a_pod("a"), a_pod("b"), a_pod("c")]
     workload = groups.group_workload(pods, KUEUE)

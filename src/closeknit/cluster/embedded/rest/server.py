@@ -36,6 +36,8 @@ LOOPBACK = "127.0.0.1"
 HEALTH = ("livez", "readyz", "healthz")
 OWN = "closeknit"
 LONGEST_LINE = 1 << 16
+MOMENT = 0.03
+"""Seconds for which news are gathered for those who watch: one write to each of a hundred connections costs."""
 LAST_WORDS = 1.0
 """How many seconds a connection gets to end by itself when the server stops."""
 
@@ -63,6 +65,7 @@ class Server:
         self._credential = f"Bearer {token}".encode()
         self._hosts: frozenset[str] = frozenset()
         self._waiting: list[asyncio.Future[None]] = []
+        self._is_telling = False
         self._runner: web.ServerRunner | None = None
 
     async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
@@ -87,6 +90,19 @@ class Server:
         """Have everything kept that was written so far, and tell those who watch."""
         self.store.commit()
         self.hub.publish()
+
+    def settle_soon(self) -> None:
+        """Have everything kept; those who watch are told in a moment, of all that has happened by then at once."""
+        self.store.commit()
+        if not self.hub.is_watched:
+            self.hub.publish()
+        elif not self._is_telling:
+            self._is_telling = True
+            asyncio.get_running_loop().call_later(MOMENT, self._tell)
+
+    def _tell(self) -> None:
+        self._is_telling = False
+        self.settle()
 
     # Requests
 
@@ -210,7 +226,7 @@ class Server:
     def _keep(self) -> None:
         waiting, self._waiting = self._waiting, []
         try:
-            self.settle()
+            self.settle_soon()
         except Exception as error:  # not kept, so nobody is told that it was
             for one in waiting:
                 if not one.done():

@@ -81,6 +81,10 @@ class Hub:
         self._groups: dict[Subject, _Group] = {}
         self._by_place: dict[tuple[Kind, str, str], dict[_Group, None]] = {}
 
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._groups)
+
     def join(self, subject: Subject, watcher: Watcher) -> None:
         group = self._groups.get(subject)
         if group is None:

@@ -29,22 +29,12 @@ def is_same(
     source: Raw | None = None,
     partial: bool = True,
 ) -> bool:
-    """Whether it is the job's own, and says what the job says; see `says_same`."""
-    return owns(raw, workload) and says_same(raw, integration, workload, infos, source, partial)
-
-
-def says_same(
-    raw: Raw,
-    integration: Integration,
-    workload: Raw,
-    infos: Sequence[Info] | None = None,
-    source: Raw | None = None,
-    partial: bool = True,
-) -> bool:
     """`infos` is what the pod sets of a Workload with quota get; None for one that has none.
 
-    `partial`: whether a job may start with fewer pods; if none may, Workloads do not say with how few.
+    `partial`: whether jobs may start with fewer pods; if none may, Workloads do not say with how few.
     """
+    if not owns(raw, workload):
+        return False
     if at(workload, "spec", "maximumExecutionTimeSeconds") != _max_seconds(raw):
         return False
     sets = integration.pod_sets(raw, source)

@@ -110,9 +110,7 @@ def workload_object(
     spec: Raw = {"podSets": [pod_set(one, gates) for one in sets]}
     if queue:
         spec["queueName"] = queue
-    if priority.kind:
-        spec["priorityClassRef"] = {"group": _GROUPS[priority.kind], "kind": priority.kind, "name": priority.name}
-    spec |= {"priority": priority.value, "active": True}
+    spec |= {**ranked(priority), "active": True}
     if max_seconds is not None:
         spec["maximumExecutionTimeSeconds"] = max_seconds
     metadata: Raw = {"name": made.name, "namespace": made.namespace}
@@ -122,6 +120,14 @@ def workload_object(
         metadata["annotations"] = made.notes
     metadata |= {"finalizers": [marks.IN_USE], "ownerReferences": made.owners}
     return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
+
+
+def ranked(priority: Priority) -> Raw:
+    """The part of a spec that says how urgent a Workload is."""
+    if not priority.kind:
+        return {"priority": priority.value}
+    reference = {"group": _GROUPS[priority.kind], "kind": priority.kind, "name": priority.name}
+    return {"priorityClassRef": reference, "priority": priority.value}
 
 
 def pod_set(one: PodSetForm, gates: Gates) -> Raw:
