@@ -5,7 +5,7 @@
 It starts `closeknit up` on a new folder, sends Jobs from a second process, and waits until every Workload has finished:
 jobs a second, and CPU of the host a job. Then the same with watchers on all pods, each of which has to see every event
 once and in order (this needs curl); then with a watcher that does not read, which has to be cut; then twice with Jobs
-that go by themselves, after which the file may be no larger. Ratios between runs are what counts; the machine is shared.
+that go by themselves, after which the file may be no larger. Ratios between runs count; the machine is shared.
 """
 
 from __future__ import annotations
