@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Refused
@@ -81,22 +82,22 @@ def told(lab: Lab, name: str) -> list[str]:
 
 
 class Late:
-    """The control plane behind a slow line: changes of these kinds are shown to it so much later."""
+    """The control plane behind a slow line: changes of some kinds are shown to it so many seconds later."""
 
     watches: tuple[Kind, ...] = ()
 
-    def __init__(self, lab: Lab, seconds: float, *only: Kind) -> None:
-        self.lab, self.seconds, self.only = lab, seconds, only
+    def __init__(self, lab: Lab, seconds: Mapping[Kind, float]) -> None:
+        self.lab, self.seconds = lab, seconds
         self.inner = lab.cluster.control_plane
-        self.changes: deque[tuple[float, Change]] = deque()
+        self.changes: list[tuple[float, int, Change]] = []
         self.writes: list[Write] = []
         lab.cluster.loop.participants[0] = self
 
     def see(self, change: Change) -> None:
-        if change.kind not in self.only:
-            self.inner.see(change)
+        if change.kind in self.seconds:
+            heappush(self.changes, (self.lab.clock + self.seconds[change.kind], change.version, change))
         else:
-            self.changes.append((self.lab.clock + self.seconds, change))
+            self.inner.see(change)
 
     def due(self) -> float | None:
         times = [self.inner.due(), self.changes[0][0] if self.changes else None]
@@ -104,7 +105,7 @@ class Late:
 
     def step(self, now: float) -> Sequence[Write]:
         while self.changes and self.changes[0][0] <= now:
-            self.inner.see(self.changes.popleft()[1])
+            self.inner.see(heappop(self.changes)[2])
         at = self.inner.due()
         writes = self.inner.step(now) if at is not None and at <= now else ()
         self.writes += writes
@@ -362,10 +363,22 @@ def test_pods_that_are_seen_before_their_set_become_a_group_all_the_same() -> No
         (LEADER_WORKER_SET.manifest, kinds.LEADER_WORKER_SET, 6),
     ):
         lab = centre()
-        Late(lab, 5.0, kind)
+        Late(lab, {kind: 5.0})
         lab.apply(manifest)
         lab.advance(60)
         assert list(phases(lab).values()) == ["Running"] * pods
+
+
+def test_a_pod_that_was_marked_by_what_its_set_was_before_is_marked_again() -> None:
+    lab = running(STATEFUL_SET.manifest)
+    scale(lab, kinds.STATEFUL_SET, 0)
+    lab.advance(120)
+    Late(lab, {kinds.POD: 2.0, kinds.STATEFUL_SET: 3.0})
+    scale(lab, kinds.STATEFUL_SET, 5)
+    lab.advance(60)
+    totals = {pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] for pod in lab.pods()}
+    assert totals == {"5"}
+    assert list(phases(lab).values()) == ["Running"] * 5
 
 
 # Over a slow line
@@ -373,7 +386,7 @@ def test_pods_that_are_seen_before_their_set_become_a_group_all_the_same() -> No
 
 def test_no_pod_of_a_large_group_is_written_twice_though_changes_are_shown_late() -> None:
     lab = centre()
-    late = Late(lab, 0.3, kinds.POD)
+    late = Late(lab, {kinds.POD: 0.3})
     for number in range(30):
         lab.apply(a_pod(f"p{number:02d}", cpu="250m", total=30, seconds="20s"))
         lab.advance(0.02)

@@ -76,7 +76,7 @@ class Groups(Desk[Key]):
             yield Key(WORKLOAD, change.key.namespace, group)
         if owner is not None and change.type == "DELETED":
             yield owner
-        elif owner is not None and not group:
+        elif owner is not None:
             yield change.key
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
@@ -102,7 +102,8 @@ class Groups(Desk[Key]):
             return
         if group.again is not None:
             yield Again(group.again)
-        if not all(self._is_idle(one, now) for one in (*group.pods, *group.spare)):
+        involved = (*group.pods, *group.spare, *([] if group.raw is None else [group.raw]))
+        if not all(self._is_idle(one, now) for one in involved):
             yield Again(now + LOST)
         if group.over:
             yield from write.freed(self._idle(group.pods, now))
@@ -131,8 +132,8 @@ class Groups(Desk[Key]):
         wanted = self.live.wanted(group.pods)
         if isinstance(wanted, Refusal):
             yield from self.recorder.tell(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
-        elif self._is_idle(wanted, now):
-            yield Create(WORKLOAD, wanted)
+        else:
+            yield Create(WORKLOAD, wanted) if self._is_idle(wanted, now) else Again(now + LOST)
 
     def _go_on(self, group: Group, raw: Raw, now: float) -> Iterator[Step]:
         if not is_serving(group):
@@ -194,8 +195,8 @@ class Groups(Desk[Key]):
         pod = self.known.find(key)
         owner = None if pod is None else self.live.set_of(pod)
         marked = None if pod is None or owner is None else self.live.marked(owner, pod)
-        if marked is not None and self._is_idle(marked, now):
-            yield Update(POD, marked)
+        if marked is not None:
+            yield Update(POD, marked) if self._is_idle(marked, now) else Again(now + LOST)
 
     def _set(self, key: Key, now: float) -> Iterator[Step]:
         """One Workload for each group of a set: made, kept as the set is, and removed when the group is gone."""
@@ -209,12 +210,14 @@ class Groups(Desk[Key]):
         held = self.live.on_hold(key)
         for workload in self.known.owned_by(raw["metadata"]["uid"]):
             stored = self.known.raw_workload(workload.key)
-            if stored is not None and self._is_idle(stored, now):
+            if stored is not None and not self._is_idle(stored, now):
+                yield Again(now + LOST)
+            elif stored is not None:
                 yield from self._keep(workload, stored, names.get(workload.name), held, now)
         if not held:
             for name, one in names.items():
-                if f"{key.namespace}/{name}" not in self.known.workloads and self._is_idle(one, now):
-                    yield Create(WORKLOAD, one)
+                if f"{key.namespace}/{name}" not in self.known.workloads:
+                    yield Create(WORKLOAD, one) if self._is_idle(one, now) else Again(now + LOST)
 
     def _keep(self, workload: Workload, stored: Raw, wanted: Raw | None, held: str, now: float) -> Iterator[Step]:
         """What has to go, or shall be on hold, stays as it is until none of its pods runs any more."""
