@@ -12,7 +12,6 @@ from typing import NamedTuple
 from .life import Life
 from .steps import Drawer, Step
 
-
 HEALED = 3
 """One story in so many ends with everything repaired and hours passing, which takes as long as the story itself."""
 
