@@ -19,6 +19,9 @@ from ..write.events import Recorder
 from ..write.workloads import status_write
 from .records import Record, record_of
 
+RETRY = 0.05
+"""Seconds until the next cycle after a write was refused."""
+
 SAME, MOST = 3, 50
 """So many rounds with the same outcome, or without any, and nothing else happening, are enough."""
 
@@ -29,17 +32,22 @@ class Scheduling:
         self._sent: dict[int, tuple[Write, Decision]] = {}
         self._outcome: object = None
         self._rounds = self._fruitless = 0
+        self._pause = 0.0
+        """Until then no cycle is run: a write was refused, and what is known may be out of date."""
+        self._evicting: set[str] = set()
+        """Victims whose eviction was written and has not been seen yet, by uid."""
 
     def see(self, change: Change) -> None:
         """What a cycle itself says of those who wait is no reason for another one."""
         if change.kind is not EVENT and not _is_only_said(change):
             self._rounds = self._fruitless = 0
+            self._evicting.discard(change.object["metadata"].get("uid", ""))
 
     def due(self) -> float | None:
         scheduler = self.known.scheduler
         rests = self._rounds >= SAME or self._fruitless >= MOST
         if self.known.wakes or (scheduler.is_ready and not rests):
-            return 0.0
+            return self._pause
         return scheduler.next_timer
 
     def step(self, now: float) -> Sequence[Write]:
@@ -63,13 +71,21 @@ class Scheduling:
         return writes
 
     def _count_rounds(self, decisions: Sequence[Decision]) -> None:
-        outcome = [(type(one).__name__, one.workload.key, one.message) for one in decisions if isinstance(one, Wait)]
+        outcome = [_outcome(one) for one in decisions if isinstance(one, Wait) or self._is_under_way(one)]
         fruitless = len(outcome) == len(decisions)
         self._fruitless = self._fruitless + 1 if fruitless else 0
         self._rounds = self._rounds + 1 if fruitless and outcome == self._outcome else 0
         self._outcome = outcome
 
+    def _is_under_way(self, decision: Decision) -> bool:
+        """Whether it says again what was written before: the victim has not been seen to go yet."""
+        return isinstance(decision, Preempt) and decision.victim.uid in self._evicting
+
     def _writes(self, decision: Decision, now: float) -> Iterator[Write]:
+        if self._is_under_way(decision):
+            return
+        if isinstance(decision, Preempt):
+            self._evicting.add(decision.victim.uid)
         for after, events in carried_out(self.known.world, decision, now):
             before, raw = self.known.workloads.get(after.key), self.known.raw_workload(after.key)
             if before is None or raw is None:
@@ -88,6 +104,7 @@ class Scheduling:
         if sent is None or not isinstance(result, Refused):
             return
         moment = float(int(now))
+        self._pause = now + RETRY
         match sent[1]:
             case Admit(workload):
                 known = self.known.workloads.get(workload.key)
@@ -98,9 +115,20 @@ class Scheduling:
             case Evict() as decision:
                 if decision.workload.key in self.known.workloads:
                     self.known.scheduler.not_evicted(decision, moment)
+            case Preempt() as decision:
+                self._evicting.discard(decision.victim.uid)
             case _:
                 pass
         self._rounds = self._fruitless = 0
+
+
+def _outcome(decision: Decision) -> tuple[str, str, str]:
+    match decision:
+        case Wait() | Retry() | Evict():
+            return type(decision).__name__, decision.workload.key, decision.message
+        case Preempt():
+            return "Preempt", decision.victim.key, decision.by.key
+    return type(decision).__name__, "", ""
 
 
 def _is_only_said(change: Change) -> bool:
