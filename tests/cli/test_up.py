@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -322,7 +323,13 @@ def test_a_reader_who_goes_away_does_not_end_the_host(start: Start) -> None:
     assert up.end()[0] == 0
 
 
-def test_a_terminal_shows_the_cluster_live(tmp_path: Path) -> None:
+def test_a_terminal_shows_the_cluster_live() -> None:
+    """In a folder with a short name, which fits on one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        shows_the_cluster_live(Path(folder))
+
+
+def shows_the_cluster_live(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
     process = subprocess.Popen(

@@ -117,7 +117,7 @@ def _head(picture: Picture, width: int) -> Iterator[Text]:
     top.append(f"  {picture.pods:,} pods")
     yield _one_line(top, width)
     more = f" {access.options}" if access.options else ""
-    yield _one_line(Text(f"export KUBECONFIG={access.kubeconfig}", GREY), width)
+    yield from _wrapped(Text(f"export KUBECONFIG={access.kubeconfig}", GREY), width)
     yield _one_line(
         Text(f"closeknit get jobs{more}   closeknit explain JOB{more}   Ctrl-C ends, all is kept", GREY), width
     )
