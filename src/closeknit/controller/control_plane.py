@@ -18,10 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..cluster.errors import Refused
-from ..cluster.kinds import Kind
+from ..cluster.kinds import WORKLOAD, Kind
 from ..cluster.port import Change, Raw, Write
 from ..model.gates import Gates as FeatureGates
 from ..model.settings import Settings
+from ..model.workload import Workload
 from ..observe.known import Known
 from ..observe.live_jobs import Managed
 from ..write.events import Recorder
@@ -30,7 +31,7 @@ from .jobs import Jobs
 from .placing import Gates, Nodes
 from .provisioning import Provisioning
 from .queues import Queues
-from .records import Record
+from .records import Diary, Record, eviction
 from .scheduling import Scheduling
 from .workloads import Workloads
 
@@ -57,6 +58,7 @@ class ControlPlane:
         keep: Callable[[Record], None] = lambda _: None,
     ) -> None:
         self.known = Known(gates, settings, now)
+        self.diary = Diary(keep)
         recorder = Recorder()
         self.parts: tuple[Part, ...] = (
             Jobs(self.known, recorder, managed or Managed()),
@@ -65,15 +67,33 @@ class ControlPlane:
             Provisioning(self.known, recorder),
             Gates(self.known, recorder),
             Nodes(self.known, recorder),
-            Scheduling(self.known, recorder, keep),
+            Scheduling(self.known, recorder, self.diary),
             Queues(self.known, recorder),
         )
         self._sent: dict[int, tuple[Write, Part]] = {}
 
     def see(self, change: Change) -> None:
+        before = self._before(change)
         self.known.see(change)
+        self._note(before)
         for part in self.parts:
             part.see(change)
+
+    def _before(self, change: Change) -> Workload | None:
+        """A workload as it was known so far."""
+        if change.kind is not WORKLOAD:
+            return None
+        meta = change.object["metadata"]
+        return self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
+
+    def _note(self, before: Workload | None) -> None:
+        """Evictions that no cycle decided belong into the diary too."""
+        after = None if before is None else self.known.workloads.get(before.key)
+        if before is None or after is None or after is before:
+            return
+        record = eviction(before, after, self.known.now())
+        if record is not None and after.status.conditions["Evicted"].reason != "Preempted":
+            self.diary.write(record)
 
     def due(self) -> float | None:
         return min((at for part in self.parts if (at := part.due()) is not None), default=None)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..model.assignment import Assignment
-from ..model.workload import Admission
+from ..model.workload import Admission, Workload
 
 SHOWN = 4
 """So many domains are named; more are counted."""
+
+
+REMEMBERED = 10_000
 
 
 class Record(NamedTuple):
@@ -60,3 +63,29 @@ def _paths(placed: Iterable[Assignment]) -> Iterable[str]:
     for one in placed:
         for path in one.values:
             yield "/".join(path)
+
+
+def eviction(before: Workload, after: Workload, now: float) -> Record | None:
+    """A workload that has to go though no cycle said so: a queue that drains, a check, a time limit, lost nodes."""
+    if before.evicted or not after.evicted:
+        return None
+    why = after.status.conditions["Evicted"]
+    queue = before.status.admission.queue if before.status.admission is not None else ""
+    return Record(now, after.key, "Evicted", queue, "", (), f"{why.reason}: {why.message}", 0)
+
+
+class Diary:
+    """Keeps records, but not the same again and again: a workload that waits is looked at many times."""
+
+    def __init__(self, keep: Callable[[Record], None]) -> None:
+        self._keep = keep
+        self._last: dict[str, tuple[str, str]] = {}
+
+    def write(self, record: Record) -> None:
+        said = record.outcome, record.reason
+        if record.outcome == "Waits" and self._last.get(record.workload) == said:
+            return
+        self._keep(record)
+        self._last[record.workload] = said
+        if len(self._last) > REMEMBERED:
+            self._last = {}

@@ -6,7 +6,7 @@ first workload would otherwise be looked at for ever: after a few rounds with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 from ..cluster.errors import Refused
@@ -17,7 +17,7 @@ from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.events import Recorder
 from ..write.workloads import status_write
-from .records import Record, record_of
+from .records import Diary, record_of
 
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
@@ -27,8 +27,8 @@ SAME, MOST = 3, 50
 
 
 class Scheduling:
-    def __init__(self, known: Known, recorder: Recorder, keep: Callable[[Record], None]) -> None:
-        self.known, self.recorder, self.keep = known, recorder, keep
+    def __init__(self, known: Known, recorder: Recorder, diary: Diary) -> None:
+        self.known, self.recorder, self.diary = known, recorder, diary
         self._sent: dict[int, tuple[Write, Decision]] = {}
         self._outcome: object = None
         self._rounds = self._fruitless = 0
@@ -66,7 +66,7 @@ class Scheduling:
         for decision in decisions:
             record = record_of(decision, now, cost)
             if record is not None:
-                self.keep(record)
+                self.diary.write(record)
             writes += self._writes(decision, moment)
         return writes
 

@@ -51,8 +51,10 @@ def flavor() -> Raw:
 
 
 def cluster_queue(name: str, gpus: int, **spec: object) -> Raw:
-    quota = {"name": FLAVOR, "resources": [{"name": GPU, "nominalQuota": gpus}]}
-    groups = [{"coveredResources": [GPU], "flavors": [quota]}]
+    """GPUs are what is scarce; of everything else there is quota for any job that fits on the hosts."""
+    amounts = {GPU: gpus, "cpu": 100_000, "memory": "1000Ti", "pods": 100_000}
+    quota = {"name": FLAVOR, "resources": [{"name": one, "nominalQuota": amount} for one, amount in amounts.items()]}
+    groups = [{"coveredResources": list(amounts), "flavors": [quota]}]
     return kueue("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": groups, **spec})
 
 
