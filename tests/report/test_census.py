@@ -37,6 +37,14 @@ def test_what_was_placed_here_counts_as_used() -> None:
     assert by_level(Census.of(snapshot).used, 1) == [[8, 0], [2, 6, 0], [2, 0, 6, 0]]
 
 
+def test_what_is_held_on_a_node_that_is_out_is_not_taken_off_what_others_have() -> None:
+    snapshot = hall()
+    snapshot.admit(np.array([3]), np.array([2]), ((GPU, 4), ("pods", 1)))
+    census = Census.of(snapshot)
+    assert by_level(census.used, 1) == [[2, 0], [2, 0, 0], [2, 0, 0, 0]]
+    assert by_level(census.allocatable, 1) == [[24, 0], [16, 8, 0], [8, 8, 8, 0]]
+
+
 def test_leaves_of_several_nodes_are_summed_too() -> None:
     by_rack = Topology("racks", ("rack",))
     nodes = [Node(name, {"rack": "r"}, {"cpu": 1000, "pods": 5}, ready=name != "c") for name in "abc"]

@@ -17,7 +17,10 @@ GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "google.com/tpu",
 
 @dataclass(frozen=True)
 class Census:
-    """Columns per level and resource; nodes that are not usable count as nodes, but have nothing."""
+    """Columns per level and resource; nodes that are not usable count as nodes, but have nothing.
+
+    What is held on them is not taken off what others have free.
+    """
 
     tree: Tree
     resources: list[str]
@@ -35,7 +38,7 @@ class Census:
             np.diff(tree.nodes)[None, :],
             _sums(usable.astype(np.int64)[None, :], starts),
             allocatable,
-            allocatable - snapshot.remaining,
+            allocatable - np.maximum(snapshot.remaining, 0),
         )
         columns = [summed_up(tree, column) for column in bottom]
         return cls(tree, snapshot.resources, [c[0] for c in columns[0]], [c[0] for c in columns[1]], *columns[2:])
