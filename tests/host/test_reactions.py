@@ -95,3 +95,20 @@ spec: {clusterQueue: cq}
     lab.apply(LONG.replace('cpu: "2"', 'cpu: "1"'))
     lab.advance(600)
     assert lab.cluster.control_plane.known.scheduler.number < 100
+
+
+def test_a_job_like_one_that_was_refused_is_told_why_nobody_looks_at_it() -> None:
+    lab = centre()
+    whole = LONG.replace("parallelism: 5", "parallelism: 24").replace("completions: 5", "completions: 24")
+    for name in ("one", "two", "three"):
+        lab.apply(whole.replace("-required-", "-preferred-").replace("name: one", f"name: {name}"))
+        lab.advance(3)
+    said = {
+        one["metadata"]["ownerReferences"][0]["name"]: next(
+            each["message"] for each in one["status"]["conditions"] if each["type"] == "QuotaReserved"
+        )
+        for one in lab.workloads()
+    }
+    assert said["one"] == "Quota reserved in ClusterQueue cq"
+    assert said["two"].startswith("couldn't assign flavors to pod set main")
+    assert said["three"] == "Bypassed scheduling evaluation because an equivalent workload recently failed"

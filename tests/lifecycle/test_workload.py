@@ -313,6 +313,14 @@ def test_a_workload_in_no_line_is_told_why(around: dict[str, Any], reason: str, 
     assert said(changed(life(pending(), COARSE, **around)), "QuotaReserved")[1] == "Inadmissible"
 
 
+def test_a_workload_that_was_passed_over_with_its_like_is_told_so_until_it_is_looked_at() -> None:
+    after = changed(life(pending(), bypassed=True))
+    text = "Bypassed scheduling evaluation because an equivalent workload recently failed"
+    assert said(after, "QuotaReserved") == (False, "PendingEvaluation", text)
+    looked_at = with_conditions(pending(), QuotaReserved=(False, "WaitingForQuota", 900.0))
+    assert life(looked_at, bypassed=True) == []
+
+
 def test_a_gate_on_admission_is_shown_and_its_opening_too() -> None:
     gates = Gates.profile("kueue", {"AdmissionGatedBy": True})
     actions = life(pending(gated_by="a.b/c"), gates)

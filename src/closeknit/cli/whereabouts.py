@@ -17,6 +17,7 @@ Raw = dict[str, Any]
 
 UNSAID = ("Pending", "")
 """Reasons that say nothing: the message does."""
+NOT_YET = "It has not been looked at yet; `closeknit explain` says what stands before it"
 SHORT = 60
 
 
@@ -134,7 +135,10 @@ def reason_of(workload: Raw) -> tuple[str, str]:
     reason, message = found.get("reason", ""), found.get("message", "")
     if reason in UNSAID:
         reason = message if len(message) <= SHORT else f"{message[: SHORT - 1]}…"
-    return reason or "a decision", message or "Nobody has looked at it yet: is a scheduler running?"
+    return (
+        reason or "a decision",
+        message or "It has not been looked at yet; `closeknit explain` says what stands before it",
+    )
 
 
 def short_level(key: str) -> str:

@@ -96,7 +96,9 @@ class Workloads(Desk[str]):
         name = admission.queue if admission is not None else "" if local is None else local.cluster_queue
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
-        return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned)
+        line = known.scheduler.lines.lines.get(name)
+        bypassed = line is not None and line.is_bypassed(workload.key)
+        return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
 
 
 def is_revalued(change: Change) -> bool:

@@ -25,6 +25,7 @@ from .job import finished
 from .pods_ready import pods_ready
 from .release import NO_RESERVATION, without_quota
 
+BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 GRANULAR = "UnadmittedWorkloadsObservability"
 OWNERLESS = "The workload's owner no longer exists"
@@ -34,7 +35,8 @@ OWNERLESS = "The workload's owner no longer exists"
 class WorkloadView:
     """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything.
 
-    `orphaned`: it was made for a job that is gone, and was left behind.
+    `orphaned`: it was made for a job that is gone, and was left behind. `bypassed`: one like it was refused, and so it
+    was not looked at.
     """
 
     workload: Workload
@@ -44,6 +46,7 @@ class WorkloadView:
     cluster_queue: ClusterQueue | None = None
     is_active: bool = True
     orphaned: bool = False
+    bypassed: bool = False
 
     @property
     def status(self) -> Status:
@@ -292,6 +295,8 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
         reason, text = "Misconfigured", f"ClusterQueue {local.cluster_queue} doesn't exist"
     elif not view.is_active:
         reason, text = "Suspended", f"ClusterQueue {queue.name} is inactive"
+    elif view.bypassed and before is None:
+        reason, text = "PendingEvaluation", BYPASSED
     else:
         return
     reason = reason if GRANULAR in view.gates else "Inadmissible"

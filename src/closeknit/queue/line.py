@@ -64,6 +64,10 @@ class Line:
             if not likes.parked:
                 yield from likes.members.values()
 
+    def is_bypassed(self, key: str) -> bool:
+        """Set aside with its like, without having been looked at itself."""
+        return key in self._tickets and self.classes[self._where[key]].parked
+
     def set_aside(self) -> Iterator[Waiting]:
         yield from self.parked.values()
         for likes in self.classes.values():
