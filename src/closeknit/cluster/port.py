@@ -8,7 +8,7 @@ Objects are plain trees of JSON values and are never changed in place: whoever h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from .kinds import Kind
 
@@ -100,16 +100,6 @@ class Evict:
 
 
 Write = Create | Update | Patch | Delete | Bind | Evict
-
-
-class Cluster(Protocol):
-    """What a host can do for whoever runs on it, at once and in order."""
-
-    def now(self) -> float:
-        """Seconds since 1970."""
-
-    def carry_out(self, write: Write) -> Raw:
-        """The object as it is afterwards; raises `errors.Refused`."""
 
 
 def key_of(kind: Kind, raw: Raw) -> Key:

@@ -13,20 +13,15 @@ from ..lifecycle.provisioning import ProvisioningView, provisioning
 from ..model.cluster_queue import AdmissionCheck
 from ..model.event import Event
 from ..model.workload import Condition, Workload
-from ..observe.known import Known
 from ..observe.live_jobs import infos_of
 from ..observe.provisioning import asked, parameters_of
 from ..write import provisioning as write
-from ..write.events import Recorder
 from ..write.queues import with_status
 from .desk import Desk, Step
 
 
 class Provisioning(Desk[Key]):
     """By workload, and by check."""
-
-    def __init__(self, known: Known, recorder: Recorder) -> None:
-        super().__init__(known, recorder)
 
     def concerns(self, change: Change) -> Iterable[Key]:
         match change.kind:

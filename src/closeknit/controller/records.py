@@ -9,10 +9,6 @@ from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, W
 from ..model.assignment import Assignment
 from ..model.workload import Admission, Workload
 
-SHOWN = 4
-"""So many domains are named; more are counted."""
-
-
 REMEMBERED = 10_000
 
 

@@ -4,7 +4,7 @@ is refused, and whoever decided looks again."""
 from __future__ import annotations
 
 from ..cluster.kinds import WORKLOAD
-from ..cluster.port import Delete, Key, Raw, Update, Write, key_of
+from ..cluster.port import Delete, Raw, Update, Write, key_of
 from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs.marks import IN_USE
 from ..dialects.kueue.jobs.workload_object import Priority, job_labels, owner_reference, ranked
@@ -57,7 +57,3 @@ def removed(raw: Raw) -> list[Write]:
         return [loose]
     gone = Delete(key_of(WORKLOAD, raw), raw["metadata"]["uid"])
     return [gone] if loose is None else [loose, gone]
-
-
-def key(workload: Workload) -> Key:
-    return Key(WORKLOAD, workload.namespace, workload.name)

@@ -90,7 +90,8 @@ def test_outside_of_managed_namespaces_nobody_looks() -> None:
 
 
 def test_writers_of_ours_are_not_looked_at() -> None:
-    Host().create(JOB, noted(job(), **{REQUIRED: "not a label"}), trusted=True)
+    made = Host().create(JOB, noted(job(), **{REQUIRED: "not a label"}), trusted=True)
+    assert made["spec"]["template"]["metadata"]["annotations"][REQUIRED] == "not a label"
 
 
 @pytest.mark.parametrize(

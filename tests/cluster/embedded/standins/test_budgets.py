@@ -168,7 +168,8 @@ def test_a_pod_that_is_not_ready_may_always_go_if_the_budget_says_so() -> None:
     unready(host, 0)
     unready(host, 1)
     host.settle()
-    evict(host, 0)
+    gone = evict(host, 0)
+    assert all("deletionTimestamp" in pod["metadata"] for pod in host.pods() if pod["metadata"]["name"] == gone)
 
 
 def test_a_budget_that_was_not_looked_at_yet_refuses_for_now() -> None:

@@ -31,7 +31,7 @@ from .job_pods import (
     untracked,
 )
 from .job_status import finished_at, is_finished, status_of
-from .pace import Pace
+from .pace import Pace, look_key
 from .settings import DEFAULTS, Settings
 
 CONTROLLER = "kubernetes.io/job-controller"
@@ -82,18 +82,18 @@ class Jobs:
         if is_finished(job):
             yield from self._finished(store, job, now)
             return
-        at = self._pace.wait(_look_key(job), now)
+        at = self._pace.wait(look_key(job), now)
         if at is not None:
             yield Later(at)
             return
         pods = children(store, job, POD)
-        self._pace.looked(_look_key(job), len(pods), now)
+        self._pace.looked(look_key(job), len(pods), now)
         yield from self._sync(job, pods, now)
 
     def _finished(self, store: Store, job: Raw, now: float) -> Iterator[Step]:
         uid = job["metadata"]["uid"]
         self._streaks.pop(uid, None)
-        self._pace.looked(_look_key(job), 0, now)
+        self._pace.looked(look_key(job), 0, now)
         for one in children(store, job, POD):
             if is_tracked(one):
                 yield untracked(one)
@@ -154,7 +154,7 @@ class Jobs:
         waits = look.spec.get("podReplacementPolicy") == "Failed"
         missing = wanted - len(look.active) - (look.terminating if waits else 0)
         if missing > AT_ONCE:
-            self._pace.looked(_look_key(look.job), 0, look.now)
+            self._pace.looked(look_key(look.job), 0, look.now)
             missing = AT_ONCE
             yield Later(look.now)
         if missing <= 0:
@@ -207,11 +207,6 @@ class Jobs:
     def _next_try(self, look: Look) -> float:
         streak = self._streaks.get(look.job["metadata"]["uid"])
         return look.now if streak is None else streak.last + pause(streak.length, self.settings.job_backoff)
-
-
-def _look_key(job: Raw) -> tuple[str, int]:
-    """What is waited for: a job as it is specified now."""
-    return job["metadata"]["uid"], job["metadata"].get("generation", 0)
 
 
 def _wanted(look: Look) -> int:

@@ -34,7 +34,7 @@ from .job_set_jobs import (
     suspended,
 )
 from .job_status import is_finished
-from .pace import Pace
+from .pace import Pace, look_key
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 COMPONENT = "jobset"
@@ -58,7 +58,7 @@ class JobSets:
         found = store.find(JOB_SET, key.namespace, key.name)
         if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
             return
-        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        size = look_key(found)
         at = self._pace.wait(size, now)
         if at is not None:
             yield Later(at)

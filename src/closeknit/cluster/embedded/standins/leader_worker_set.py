@@ -30,7 +30,7 @@ from .leader_worker_parts import (
     workers,
 )
 from .leader_worker_pods import NAME, REVISION, WORKER_INDEX
-from .pace import Pace
+from .pace import Pace, look_key
 
 COMPONENT = "leaderworkerset"
 RECREATES = ("RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
@@ -61,7 +61,7 @@ class LeaderWorkerSets:
         found = store.find(LEADER_WORKER_SET, key.namespace, key.name)
         if found is None or is_deleting(found):
             return
-        cost = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        cost = look_key(found)
         if (at := self._pace.wait(cost, now)) is not None:
             yield Later(at)
             return

@@ -16,7 +16,7 @@ from ..store import Store
 from .children import children, condition, deletion, family, is_deleting, is_ready, phase, status_write
 from .kubeflow import History, cleans, is_over, is_suspended, replica_status
 from .mpi_parts import config_map, hosts, launcher, relaunched, secret, service, worker, workers
-from .pace import Pace
+from .pace import Pace, look_key
 
 CONTROLLER = "kubeflow.org/mpi-operator"
 COMPONENT = "mpi-job-controller"
@@ -40,7 +40,7 @@ class MpiJobs:
         policy = (found or {}).get("spec", {}).get("runPolicy") or {}
         if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
             return
-        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        size = look_key(found)
         if (at := self._pace.wait(size, now)) is not None:
             yield Later(at)
             return

@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ...port import Raw
+
 SMALL = 64
 """Up to this many children there is no waiting."""
 PER_SECOND = 10_000
 """Children that are looked at in a second of waiting."""
+
+
+def look_key(owner: Raw) -> Hashable:
+    """One look's worth of an owner: a changed spec is looked at without waiting."""
+    meta = owner["metadata"]
+    return meta["uid"], meta.get("generation")
 
 
 class Pace:

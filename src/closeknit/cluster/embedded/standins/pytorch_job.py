@@ -17,7 +17,7 @@ from ..store import Store
 from .children import children, deletion, family, is_deleting, number, phase, status_write
 from .job_failure import ended_at
 from .kubeflow import REPLICA_TYPE, History, cleans, is_over, is_suspended, replica_status
-from .pace import Pace
+from .pace import Pace, look_key
 from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places, replicas, restart_policy, specs
 
 CONTROLLER = "kubeflow.org/training-operator"
@@ -45,7 +45,7 @@ class PytorchJobs:
         policy = (found or {}).get("spec", {}).get("runPolicy") or {}
         if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
             return
-        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        size = look_key(found)
         if (at := self._pace.wait(size, now)) is not None:
             yield Later(at)
             return

@@ -20,7 +20,7 @@ from ..loop import Later, Step
 from ..store import Store
 from .children import children, deletion, family, is_deleting, is_ended, is_ready, phase, status_write
 from .conditions import Conditions
-from .pace import Pace
+from .pace import Pace, look_key
 from .ray_parts import (
     GROUP,
     HEAD_GROUP,
@@ -58,7 +58,7 @@ class RayClusters:
         found = store.find(RAY_CLUSTER, key.namespace, key.name)
         if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
             return
-        size = (found["metadata"]["uid"], found["metadata"].get("generation"))
+        size = look_key(found)
         if (at := self._pace.wait(size, now)) is not None:
             yield Later(at)
             return

@@ -22,7 +22,7 @@ from .children import (
     pod,
     status_write,
 )
-from .pace import Pace
+from .pace import Pace, look_key
 
 
 class ReplicaSets:
@@ -41,8 +41,7 @@ class ReplicaSets:
         owner = store.find(REPLICA_SET, key.namespace, key.name)
         if owner is None:
             return
-        meta = owner["metadata"]
-        look = (meta["uid"], meta.get("generation"))
+        look = look_key(owner)
         at = self._pace.wait(look, now)
         if at is not None:
             yield Later(at)

@@ -28,7 +28,7 @@ from .children import (
     status_write,
 )
 from .leader_worker_pods import dressed, is_dressable
-from .pace import Pace
+from .pace import Pace, look_key
 from .revisions import Revisions, revisions
 
 HASH = "controller.kubernetes.io/hash"
@@ -52,8 +52,7 @@ class StatefulSets:
         owner = store.find(STATEFUL_SET, key.namespace, key.name)
         if owner is None:
             return
-        meta = owner["metadata"]
-        look = (meta["uid"], meta.get("generation"))
+        look = look_key(owner)
         at = self._pace.wait(look, now)
         if at is not None:
             yield Later(at)
