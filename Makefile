@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 CONFORMANCE ?= ../shared/conformance
 export PYTHONPATH :=
 
-.PHONY: setup up picture test test-host soak lint bench bench-host bench-peers conformance clean
+.PHONY: setup up cluster picture deploy test test-host test-peers soak lint bench bench-host bench-peers conformance clean
 
 setup: $(STAMP)
 
@@ -22,8 +22,16 @@ $(STAMP): pyproject.toml
 up: setup
 	@$(BIN)/closeknit up --demo node-failure --data $(VENV)/up
 
+# A real control plane with simulated machines, until Ctrl-C. OPTIONS='--with jobset lws --define kueue' adds to it.
+cluster: setup
+	@PYTHONPATH=tests $(BIN)/python -m servers $(OPTIONS)
+
 picture: setup
 	@$(BIN)/python docs/images/make.py
+
+# The chart, the kustomize base and the table of permissions, from the Python that `closeknit install` uses.
+deploy: setup
+	@$(BIN)/python deploy/make.py
 
 lint: setup
 	@echo "== lint =="
@@ -51,10 +59,38 @@ test-host: setup
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
+	@echo "== corpus of Kueue's kinds on both servers =="
+	@PYTHONPATH=tests $(BIN)/python -m corpus.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
 	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
+
+# Beside the real Kueue, which takes six minutes to build. OPTIONS='--worlds 2 --seed 7' plays other scripts.
+test-peers: setup
+	@echo "== servers (minutes the first time) =="
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok jobset kueue
+	@echo "== definitions beside Kueue's =="
+	@PYTHONPATH=tests $(BIN)/python -m peers.crds
+	@echo "== from Kueue to Closeknit and back =="
+	@CLOSEKNIT_REAL=1 $(BIN)/python -m pytest -n 0 tests/peers/real
+	@echo "== the same jobs on both =="
+	@PYTHONPATH=tests $(BIN)/python -m peers.run $(OPTIONS)
+
+# Real Kubernetes with simulated machines, and our controller on it under its own account. The servers are built once.
+CLUSTER := $(VENV)/test-cluster
+REAL := CLOSEKNIT_REAL=1 $(BIN)/python -m pytest
+test-cluster: setup
+	@echo "== servers (half an hour the first time) =="
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl \
+		kwok jobset lws helm
+	@rm -rf $(CLUSTER)
+	@echo "== scenarios =="
+	@CLOSEKNIT_FOLDER=$(CLUSTER) $(REAL) -n 5 --dist loadfile tests/real tests/cli/real
+	@echo "== what the controller asked for, and what it may =="
+	@CLOSEKNIT_AUDIT=$(CLUSTER)/logs/audit.jsonl $(REAL) -n 0 tests/real/test_permissions.py
+	@echo "== the servers themselves =="
+	@$(REAL) -n 0 tests/servers/real --ignore tests/servers/real/test_kueue.py
 
 soak: setup
 	@PYTHONPATH=tests $(BIN)/python -m stories --steps 1000000 --seed 1000000

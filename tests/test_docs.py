@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from closeknit.cli.main import COMMANDS, main
+from closeknit.cluster.kinds import LOCAL_QUEUE, WORKLOAD, kind_of
 from closeknit.dialects.kueue import keys
+from closeknit.host.demos import node_failure
 from closeknit.model.gates import OUR_GATES
 from closeknit.model.topology import HOSTNAME
 from closeknit.observe.pool_form import RACK
+from host.stage import Stage
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -46,6 +50,31 @@ def test_samples_in_the_readme_are_the_samples_that_ship() -> None:
     sample = (ROOT / "src/closeknit/samples/datacentre.yaml").read_text()
     readme = (ROOT / "README.md").read_text()
     assert [line for line in sample.splitlines() if line and not line.startswith("#") and line not in readme] == []
+
+
+def test_what_is_typed_beside_make_up_is_true_whenever_it_is_typed() -> None:
+    """Jobs of that demo come and go, so no command names one."""
+    readme = (ROOT / "README.md").read_text()
+    [block] = re.findall(r"While `make up` runs.*?```console\n(.*?)```", readme, re.DOTALL)
+    assert "closeknit get jobs --data .venv/up" in block
+    assert [name for name in node_failure.JOBS if name in block] == []
+
+
+@pytest.mark.parametrize("name", ["hello", "train", "sliced", "pretrain"])
+def test_a_sample_can_be_applied_to_a_cluster_that_takes_its_first_steps(name: str) -> None:
+    """Its queue is there, and no job of the demo is called as it is."""
+    raw = yaml.safe_load((ROOT / f"src/closeknit/samples/{name}.yaml").read_text())
+    stage = Stage("first-steps")
+    stage.advance(12)
+    kind = kind_of(raw["apiVersion"], raw["kind"])
+    assert kind is not None
+    meta = {"namespace": "default", **raw["metadata"]}
+    stage.store.create(kind, {**raw, "metadata": meta})
+    stage.advance(2)
+    owners = [one["metadata"]["ownerReferences"][0]["name"] for one in stage.store.all(WORKLOAD)]
+    assert meta["name"] in owners
+    queue = meta["labels"]["kueue.x-k8s.io/queue-name"]
+    assert stage.store.find(LOCAL_QUEUE, meta["namespace"], queue) is not None
 
 
 def test_the_recipe_for_more_nodes_works_as_printed(

@@ -30,8 +30,9 @@ PACE = Pace(start_time=0.02, run_time=3600.0, stop_time=0.02, heartbeat_grace=0.
 class Live:
     """Touch the store only through `do`, which runs in the cluster's thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: Options | None = None) -> None:
         self.folder, self.kubeconfig = folder, str(folder / "kubeconfig")
+        self._options = options or Options(pace=PACE, seed=1)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -40,7 +41,7 @@ class Live:
 
     async def _start(self) -> Service:
         self._held = Folder(self.folder)
-        service = Service(self._held, Options(pace=PACE, seed=1))
+        service = Service(self._held, self._options)
         service.begin()
         await service.serve()
         return service

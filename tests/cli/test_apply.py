@@ -209,7 +209,7 @@ def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: 
     ck("apply", written(tmp_path, config_map("held", finalizers=["example.com/hold"])))
     ran = ck("delete", "configmap", "held", "--timeout", "0.3s")
     assert ran.code == 3
-    assert "still there after 0.3 s: configmap/held; `closeknit describe` shows their finalizers" in ran.err
+    assert "still there after 0.3 s: configmap/held; `closeknit describe configmap/held -n default`" in ran.err
     assert "held by example.com/hold" in ck("describe", "configmap", "held").out
     live.do(lambda store: store.patch(Key(kinds.CONFIG_MAP, "default", "held"), {"metadata": {"finalizers": None}}))
 

@@ -18,8 +18,10 @@ SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 
 
 def a_job(name: str, annotations: dict[str, Any] | None = None, parallelism: Any = 8) -> dict[str, Any]:
-    containers = [{"name": "main", "resources": {"requests": {"cpu": 1, "memory": "200Mi"}}}]
-    template = {"metadata": {"annotations": annotations or {}}, "spec": {"containers": containers}}
+    requests = {"requests": {"cpu": 1, "memory": "200Mi"}}
+    containers = [{"name": "main", "image": "example.com/work:1", "resources": requests}]
+    pod = {"restartPolicy": "Never", "containers": containers}
+    template = {"metadata": {"annotations": annotations or {}}, "spec": pod}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -144,11 +146,12 @@ def test_nodes_are_held_to_the_form_in_which_place_reads_them(checked: Checked) 
 
 def test_pods_of_a_group_are_one_line(checked: Checked) -> None:
     pods = []
+    container = {"name": "a", "image": "example.com/work:1"}
     for index in range(2):
         labels = {"kueue.x-k8s.io/pod-group-name": "ring"}
         annotations = {"kueue.x-k8s.io/pod-group-total-count": "2"}
         metadata = {"name": f"p{index}", "labels": labels, "annotations": annotations}
-        pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "a"}]}})
+        pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
     assert checked.run(checked.write("pods.yaml", *pods)) == 0
     assert checked.out.splitlines()[0] == "ok       pods.yaml: Pod group ring: 2 pods"
     assert checked.run(checked.write("pods.yaml", pods[0])) == 2
@@ -223,17 +226,57 @@ def test_one_of_anything_is_singular(checked: Checked) -> None:
     assert checked.out.splitlines() == ["ok       pool.yaml: pools of 1 node", "1 object: 1 ok"]
 
 
-def test_a_misspelt_job_is_ok_with_warnings(checked: Checked) -> None:
+def test_a_misspelt_key_is_ok_with_a_warning_and_a_misspelt_field_is_wrong(checked: Checked) -> None:
     job = a_job("train", {"kueue.x-k8s.io/podset-requird-topology": "example.com/rack"})
-    job["spec"]["paralelism"] = job["spec"].pop("parallelism")
-    assert checked.run(checked.write("train.yaml", job)) == 0
-    assert checked.out.splitlines() == [
-        "ok       train.yaml: Job train: 1 pod",
-        "    warning: spec.paralelism: is not a known field; did you mean parallelism?",
+    warning = (
         "    warning: spec.template.metadata.annotations[kueue.x-k8s.io/podset-requird-topology]: "
-        f"is not a known key; did you mean {REQUIRED}?",
-        "1 object: 1 ok",
+        f"is not a known key; did you mean {REQUIRED}?"
+    )
+    assert checked.run(checked.write("train.yaml", job)) == 0
+    assert checked.out.splitlines()[1] == warning
+    job["spec"]["paralelism"] = job["spec"].pop("parallelism")
+    assert checked.run(checked.write("train.yaml", job)) == 2
+    assert checked.out.splitlines() == [
+        "wrong    train.yaml: Job train",
+        "    spec.paralelism: is not a known field; did you mean parallelism?",
+        warning,
+        "1 object: 1 wrong",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("template", "spec", "restartPolicy"), "Nevr", 'spec.template.spec.restartPolicy: Unsupported value: "Nevr"'),
+        (("template", "spec", "containers", 0, "image"), "", "spec.template.spec.containers[0].image: Required value"),
+        (("template", "spec", "containers", 0, "colour"), "x", "containers[0].colour: is no field of a Job"),
+        (("completionMode",), "Indxed", 'spec.completionMode: Unsupported value: "Indxed"'),
+    ],
+    ids=["word", "required", "unknown", "mode"],
+)
+def test_what_a_server_would_refuse_is_wrong(checked: Checked, path: tuple[Any, ...], value: str, said: str) -> None:
+    job = a_job("train")
+    place: Any = job["spec"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    assert checked.run(checked.write("train.yaml", job)) == 2
+    assert said in checked.out
+
+
+def test_a_misspelt_kind_is_wrong_and_one_of_somebody_else_is_skipped(checked: Checked) -> None:
+    assert checked.run(checked.write("train.yaml", {**a_job("train"), "kind": "Jbo"})) == 2
+    assert 'kind: there is no kind "Jbo" here; did you mean Job?' in checked.out
+    other = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}}
+    assert checked.run(checked.write("other.yaml", other)) == 0
+    assert checked.out.startswith("skipped  other.yaml: RoleBinding x")
+
+
+def test_what_depends_on_other_objects_is_not_judged(checked: Checked) -> None:
+    job = a_job("train")
+    job["metadata"]["namespace"] = "nowhere"
+    job["spec"]["template"]["spec"]["priorityClassName"] = "unheard-of"
+    assert checked.run(checked.write("train.yaml", job)) == 0
 
 
 BLOCK_RACK = "example.com/block,example.com/rack,kubernetes.io/hostname"

@@ -51,6 +51,17 @@ def test_every_command_has_help(run: Run, name: str) -> None:
     assert "Usage: closeknit" in ran.out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_teaches_by_an_example(run: Run, name: str) -> None:
+    lines = [line.strip() for line in run(name, "--help").out.splitlines()[1:]]
+    assert any(f"closeknit {name}" in line and "`" not in line for line in lines)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("gte", "get"), ("decribe", "describe"), ("quue", "queue")])
+def test_letters_that_changed_places_are_no_riddle(run: Run, typed: str, meant: str) -> None:
+    assert run(typed).err == f'Error: no command "{typed}"; did you mean {meant}?\n'
+
+
 def test_a_mistyped_command_is_answered_with_the_nearest(run: Run) -> None:
     ran = run("plase", TRAIN)
     assert (ran.code, ran.err) == (2, 'Error: no command "plase"; did you mean place?\n')
@@ -59,7 +70,7 @@ def test_a_mistyped_command_is_answered_with_the_nearest(run: Run) -> None:
 def test_place_shows_where_pods_go(run: Run) -> None:
     ran = run("place", TRAIN, *NODES)
     assert ran.code == 0
-    assert "Job train · main: 24 pods on 5 domains, all in b04/b04-r04" in ran.out
+    assert "Job train-24 · main: 24 pods on 5 domains, all in b04/b04-r04" in ran.out
     assert "--levels" in ran.err, "levels that were found by themselves are said on stderr"
 
 
@@ -140,7 +151,7 @@ def test_explain_as_json_has_the_numbers(run: Run) -> None:
 
 def test_explain_says_when_a_job_fits(run: Run) -> None:
     ran = run("explain", TRAIN, *NODES)
-    assert (ran.code, ran.out) == (0, "Job train fits; `closeknit place` shows where\n")
+    assert (ran.code, ran.out) == (0, "Job train-24 fits; `closeknit place` shows where\n")
 
 
 def test_the_tree_goes_down_to_the_level_asked_for(run: Run) -> None:
@@ -172,7 +183,7 @@ def test_pictures_are_svg_with_a_cell_for_every_node(run: Run, tmp_path: Path, c
     root = ElementTree.parse(file).getroot()
     titles = root.findall(".//{http://www.w3.org/2000/svg}title")
     assert len(titles) == 128
-    ours = [title for title in titles if "pods of Job train" in (title.text or "")]
+    ours = [title for title in titles if "pods of Job train-24" in (title.text or "")]
     assert len(ours) == (5 if command[0] == "place" else 0)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from socket import socket
+from time import monotonic
 
 import pytest
+import yaml
 from click.shell_completion import ShellComplete
 
 from cli.live import NODES, QUEUES, Live, job
@@ -43,6 +46,32 @@ def test_queues_and_domains_are_offered(offered: ShellComplete) -> None:
 
 def test_a_namespace_that_is_given_counts(offered: ShellComplete) -> None:
     assert words(offered, "get", "-n", "kube-system", "jobs", begun="t") == []
+
+
+def test_all_and_namespaces_and_jobs_of_decisions_are_offered(offered: ShellComplete) -> None:
+    assert words(offered, "get", begun="al") == ["all"]
+    assert words(offered, "get", "-n", begun="kube-s") == ["kube-system"]
+    assert "train" in words(offered, "decisions", begun="tr")
+
+
+def test_a_cluster_that_never_answers_is_not_waited_for(
+    offered: ShellComplete, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Connections are taken, and then nothing comes."""
+    monkeypatch.delenv("CLOSEKNIT_KUBECONFIG")
+    with socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        server = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        config = {
+            "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+            "current-context": "c",
+        }
+        (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
+        begin = monotonic()
+        assert words(offered, "get", "--data", str(tmp_path), "jobs", begun="t") == []
+        assert monotonic() - begin < 5
 
 
 def test_a_cluster_that_is_not_there_offers_nothing_and_is_no_error(

@@ -63,7 +63,7 @@ def test_queues_flavors_and_topologies_say_what_matters(ck: Run) -> None:
     out = ck("get", "clusterqueues,flavors,topologies").out
     assert "research" in out
     assert [columns(line)[-1] for line in out.split("\n\n")[0].splitlines()] == ["STATE", "active"]
-    assert [columns(line)[-1] for line in out.split("\n\n")[1].splitlines()] == ["TOPOLOGY", "default"]
+    assert [columns(line)[-1] for line in out.split("\n\n")[1].splitlines()] == ["STATE", "active"]
     assert "example.com/block, example.com/rack, kubernetes.io/hostname" in out.split("\n\n")[2]
 
 
@@ -99,6 +99,39 @@ def test_an_object_that_is_not_there_is_exit_code_4_with_what_to_do(ck: Run) -> 
     ran = ck("get", "job", "nope")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == 'error: jobs.batch "nope" not found; `closeknit get jobs -A` lists what there is\n'
+
+
+def test_of_several_names_those_that_are_there_are_shown(ck: Run) -> None:
+    ran = ck("get", "nodes", "nope", "n11", "n12")
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["NAME", "n11", "n12"]
+    assert (ran.code, ran.err) == (4, 'error: nodes "nope" not found; `closeknit get nodes` lists what there is\n')
+    ran = ck("get", "node/n11", "job/nope", "-o", "json")
+    assert [one["metadata"]["name"] for one in json.loads(ran.out)["items"]] == ["n11"]
+    assert ran.code == 4
+    ran = ck("describe", "node", "nope", "n11")
+    assert (ran.code, ran.out.splitlines()[0]) == (4, "Node n11")
+
+
+def test_all_is_whatever_runs_or_waits_and_names_say_of_which_kind_they_are(ck: Run) -> None:
+    ran = ck("get", "all")
+    names = [line.split()[0].rsplit("-", 1)[0] for line in ran.out.splitlines() if line and "NAME" not in line]
+    assert {name for name in names if name.startswith(("job", "work"))} == {
+        "job.batch/large",
+        "job.batch/train",
+        "workload.kueue.x-k8s.io/job-large",
+        "workload.kueue.x-k8s.io/job-train",
+    }
+    assert sum(name.startswith("pod/train") for name in names) == 6
+    assert (ran.code, ran.err) == (0, "")
+    assert ck("get", "all", "-n", "kube-public").err == "there is nothing that runs or waits in namespace kube-public\n"
+    ran = ck("get", "all", "train")
+    assert (ran.code, ran.err) == (2, "error: all: is of many kinds; leave out the names: train\n")
+
+
+def test_pods_say_whose_they_are(ck: Run) -> None:
+    heading, *rows = map(columns, ck("get", "pods").out.splitlines())
+    assert heading[-1] == "WORKLOAD"
+    assert {row[-1].rsplit("-", 1)[0] for row in rows} == {"job-train"}
 
 
 def test_nothing_to_show_is_said_on_stderr(ck: Run) -> None:
@@ -162,6 +195,15 @@ def test_a_workload_that_waits_is_described_with_why_and_where_to_ask_on(ck: Run
     assert "QuotaReserved   False    TopologyPlacementFailed" in out
 
 
+def test_a_workload_goes_by_the_name_of_its_job_too_and_that_is_said(ck: Run) -> None:
+    ran = ck("describe", "wl", "train")
+    assert ran.code == 0
+    assert ran.out.startswith("Workload default/job-train-")
+    assert ran.err.startswith("note: job-train-")
+    assert ran.err.endswith(" is the workload of Job train\n")
+    assert ck("describe", "wl", "nobody").code == 4
+
+
 def test_a_node_is_described_with_its_pods(ck: Run) -> None:
     out = ck("describe", "node", "n12").out
     assert "pods (2):" in out
@@ -171,4 +213,4 @@ def test_a_node_is_described_with_its_pods(ck: Run) -> None:
 def test_describe_needs_a_name(ck: Run) -> None:
     ran = ck("describe", "jobs")
     assert ran.code == 2
-    assert "NAME: is missing; write KIND NAME; `closeknit get KIND` lists names" in ran.err
+    assert "NAME: is missing; write KIND NAME; `closeknit get jobs` lists names" in ran.err

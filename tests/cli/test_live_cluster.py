@@ -60,7 +60,7 @@ def test_one_queue_or_cohort_can_be_shown_alone(ck: Run) -> None:
     assert [one["name"] for one in found["clusterQueues"]] == ["batch"]
     assert found["cohorts"] == []
     ran = ck("queue", "resaerch")
-    assert ran.code == 2
+    assert ran.code == 4
     assert 'there is no ClusterQueue and no Cohort "resaerch"; did you mean research?' in ran.err
 
 
@@ -88,6 +88,7 @@ def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
         (["stop"], 2, "NAME: is missing; write: closeknit queue stop NAME"),
         (["stop", "a", "b"], 2, "NAME: is one queue; write: closeknit queue stop NAME"),
         (["stop", "a", "-o", "json"], 2, "--output: does not go with stop; leave it out"),
+        (["stpo", "research"], 2, "NAME: is one queue, or one cohort; did you mean stop? give one"),
         (["research", "--drain"], 2, "--drain: goes with stop"),
         (["stop", "nope"], 4, 'clusterqueues.kueue.x-k8s.io "nope" not found'),
         (["stop", "team/nope"], 4, 'localqueues.kueue.x-k8s.io "nope" not found'),
@@ -165,10 +166,203 @@ def test_a_manifest_is_explained_as_if_it_were_submitted(ck: Run, tmp_path: Path
 
 def test_a_name_that_nobody_has_is_answered_with_the_nearest_or_where_it_is(ck: Run, live: Live) -> None:
     ran = ck("explain", "trian")
-    assert (ran.code, ran.out) == (2, "")
-    assert "trian: no workload of namespace default that has not finished is called so" in ran.err
+    assert (ran.code, ran.out) == (4, "")
+    assert "trian: nothing of namespace default that has a workload is called so; did you mean train?" in ran.err
     assert "did you mean train?" in ran.err
     assert "say where: Job default/train is there" in ck("explain", "train", "-n", "team").err
+
+
+def deployment(name: str, pods: int, queue: str = "") -> Raw:
+    template = job(name, pods, required="")["spec"]["template"]["spec"]
+    labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {
+            "replicas": pods,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {**template, "restartPolicy": "Always"},
+            },
+        },
+    }
+
+
+def pod(name: str, **labels: str) -> Raw:
+    spec = job(name, 1, required="")["spec"]["template"]["spec"]
+    meta = {"name": name, "namespace": "default", "labels": {key.replace("_", "-"): one for key, one in labels.items()}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+def runs(name: str, number: int = 1) -> Callable[[Store], bool]:
+    def look(store: Store) -> bool:
+        mine = [one for one in store.all(kinds.POD) if one["metadata"]["name"].startswith(name)]
+        return (
+            sum(
+                any(
+                    each["type"] == "Ready" and each["status"] == "True"
+                    for each in one["status"].get("conditions") or ()
+                )
+                for one in mine
+            )
+            == number
+        )
+
+    return look
+
+
+def finished(name: str) -> Callable[[Store], bool]:
+    def look(store: Store) -> bool:
+        return any(
+            one["metadata"]["ownerReferences"][0]["name"] == name
+            and any(each["type"] == "Finished" for each in one["status"].get("conditions") or ())
+            for one in store.all(kinds.WORKLOAD)
+            if one.get("status")
+        )
+
+    return look
+
+
+def gone(live: Live, kind: kinds.Kind, name: str, prefix: str = "") -> None:
+    live.do(lambda store: store.delete(Key(kind, "default", name)))
+    live.until(
+        lambda store: not any(one["metadata"]["name"].startswith(prefix or name) for one in store.all(kinds.POD))
+    )
+
+
+def test_a_job_that_has_finished_is_told_when_how_and_where(live: Live, ck: Run) -> None:
+    quick = job("quick", 2)
+    quick["spec"]["template"]["metadata"]["annotations"]["closeknit.dev/run-time"] = "0.1s"
+    live.create(quick)
+    live.until(finished("quick"))
+    first, *rest = ck("explain", "job/quick").out.splitlines()
+    assert first.startswith("Job default/quick has finished, at 2")
+    assert first.endswith("Z: Succeeded")
+    assert rest[-1].startswith("  it was admitted in ClusterQueue research for ")
+    assert ": 2 pods of main on 1 host: b1/r1/n12" in rest[-1]
+    data = json.loads(ck("explain", "quick", "-o", "json").out)
+    assert (data["state"], data["reason"]) == ("Finished", "Succeeded")
+    ran = ck("what-if", "quick")
+    assert (ran.code, "quick: has finished" in ran.err) == (4, True)
+    gone(live, kinds.JOB, "quick")
+
+
+def test_a_deployment_is_explained_by_its_pods_and_their_workloads(live: Live, ck: Run) -> None:
+    live.create(deployment("web", 2, "main"))
+    live.until(runs("web", 2))
+    lines = ck("explain", "web").out.splitlines()
+    assert lines[0] == "Deployment default/web: 2 of 2 pods up"
+    assert all(line.startswith("  web-") and " Ready on n" in line for line in lines[1:3])
+    assert lines[3].startswith("  its pods belong to Workloads default/pod-web-")
+    assert " is admitted in LocalQueue default/main of ClusterQueue research" in lines[4]
+    data = json.loads(ck("explain", "deployment/web", "-o", "json").out)
+    assert (data["object"]["kind"], len(data["pods"]), len(data["workloads"])) == ("Deployment", 2, 2)
+    gone(live, kinds.DEPLOYMENT, "web")
+
+
+def test_what_names_no_queue_is_told_so_with_where_its_pods_are(live: Live, ck: Run) -> None:
+    live.create(pod("lone"), deployment("free", 1))
+    live.until(runs("lone"))
+    live.until(runs("free"))
+    first, second = ck("explain", "lone").out.splitlines()
+    assert first.startswith("Pod default/lone is Ready on node n")
+    assert second.startswith("  it names no queue, so it is not ours to schedule; the label kueue.x-k8s.io/queue-name")
+    assert ck("explain", "deploy/free").out.splitlines()[-1] == second
+    gone(live, kinds.DEPLOYMENT, "free")
+    gone(live, kinds.POD, "lone")
+
+
+def test_a_pod_of_a_job_leads_to_the_workload_that_it_belongs_to(live: Live, ck: Run) -> None:
+    live.until(runs("train", 6))
+    name = next(one["metadata"]["name"] for one in live.do(lambda store: list(store.all(kinds.POD))))
+    lines = ck("explain", f"pod/{name}").out.splitlines()
+    assert lines[0].startswith(f"Pod default/{name} is Ready on node n1")
+    assert lines[1].startswith("  it belongs to Workload default/job-train-")
+    assert lines[2].startswith("Job default/train is admitted")
+    workload = lines[1].rpartition("/")[2]
+    assert ck("explain", workload).out.splitlines()[0] == lines[2]
+
+
+def test_pods_are_of_whoever_owns_them_and_not_of_whoever_has_their_labels(live: Live, ck: Run) -> None:
+    other = {**deployment("twin", 1, "main"), "kind": "StatefulSet"}
+    other["spec"] |= {"serviceName": "twin", **{key: deployment("web", 1)["spec"][key] for key in ("selector",)}}
+    other["spec"]["template"]["metadata"]["labels"] = {"app": "web"}
+    live.create(deployment("web", 2, "main"), other)
+    live.until(runs("web", 2))
+    live.until(runs("twin", 1))
+    lines = ck("explain", "web").out.splitlines()
+    assert lines[0] == "Deployment default/web: 2 of 2 pods up"
+    assert not any("twin" in line for line in lines)
+    assert lines[-1] == "so does 1 more workload; -o json has them all"
+    gone(live, kinds.STATEFUL_SET, "twin")
+    gone(live, kinds.DEPLOYMENT, "web")
+
+
+def test_a_leader_worker_set_counts_the_pods_of_all_its_groups(live: Live, ck: Run) -> None:
+    template = {"spec": {**deployment("x", 1)["spec"]["template"]["spec"]}}
+    meta = {"name": "serve", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "main"}}
+    spec = {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template}}
+    live.create(
+        {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": meta, "spec": spec}
+    )
+    live.until(runs("serve", 4))
+    for name in ("lws/serve", "serve"):
+        lines = ck("explain", name).out.splitlines()
+        assert lines[0] == "LeaderWorkerSet default/serve: 4 of 4 pods up"
+        assert lines[5].startswith("  its pods belong to Workloads default/")
+    gone(live, kinds.LEADER_WORKER_SET, "serve")
+
+
+def test_a_job_that_another_made_is_told_whose_it_is(live: Live, ck: Run) -> None:
+    child = job("piece", 1)["spec"]
+    meta = {"name": "whole", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "main"}}
+    spec = {"replicatedJobs": [{"name": "piece", "replicas": 1, "template": {"spec": child}}], "suspend": True}
+    live.create({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": meta, "spec": spec})
+    live.until(runs("whole"))
+    lines = ck("explain", "whole-piece-0").out.splitlines()
+    assert lines[0] == "Job default/whole-piece-0: 1 of 1 pod up"
+    assert "  it is part of JobSet whole" in lines
+    assert any(line.startswith("JobSet default/whole is admitted") for line in lines)
+    gone(live, kinds.JOB_SET, "whole")
+
+
+def test_a_group_that_lacks_pods_is_told_so_under_its_own_name_and_that_of_its_pods(live: Live, ck: Run) -> None:
+    one = pod("pg-0")
+    one["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/pod-group-name": "pg"}
+    one["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": "2"}
+    live.create(one)
+    note = "its group has 1 of 2 pods, and waits for 1 more before it is in line"
+    assert ck("explain", "pg").out.splitlines()[0] == f"Pod group default/pg: 0 of 2 pods up; {note}"
+    (line,) = ck("explain", "pg-0").out.splitlines()
+    assert line == f"Pod default/pg-0 is held by kueue.x-k8s.io/admission, kueue.x-k8s.io/topology; {note}"
+    gone(live, kinds.POD, "pg-0")
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"),
+    [("clusterqueue/research", "closeknit queue research"), ("node/n11", "closeknit describe node n11")],
+)
+def test_what_has_no_pods_is_asked_about_elsewhere(ck: Run, word: str, instead: str) -> None:
+    ran = ck("explain", word)
+    assert ran.code == 2
+    assert f"{word}: is a " in ran.err
+    assert f"`{instead}" in ran.err
+
+
+def test_of_a_job_that_is_gone_the_decisions_are_left(ck: Run) -> None:
+    assert "of one that is gone `closeknit decisions zzz -n default" in ck("explain", "zzz").err
+
+
+def test_what_if_takes_the_name_of_a_job_that_is_there(ck: Run) -> None:
+    ran = ck("what-if", "large")
+    assert ran.code == 3
+    assert "  Job default/large in LocalQueue default/main: TopologyPlacementFailed" in ran.out.splitlines()
+    assert ck("what-if", "job/train").code == 0
+    ran = ck("what-if", "nobody")
+    assert ran.code == 4
+    assert "nobody: is no file, and namespace default has no workload and no job with one of this name" in ran.err
 
 
 def test_options_of_files_need_the_nodes(ck: Run) -> None:
@@ -278,7 +472,7 @@ def test_decisions_say_when_who_what_where_or_why_and_at_what_cost(ck: Run) -> N
     assert heading.split() == ["TIME", "WORKLOAD", "OUTCOME", "QUEUE", "COST", "LEVEL", "WHERE", "OR", "WHY"]
     (train,) = [row for row in rows if "job-train-" in row]
     assert "Admitted" in train
-    assert train.endswith("hostname   n11, n12")
+    assert train.endswith("rack       n11, n12")
     assert any("job-large-" in row and "Waits" in row and "couldn't assign flavors" in row for row in rows)
 
 
@@ -289,10 +483,6 @@ def test_decisions_of_one_job_and_of_a_time(ck: Run) -> None:
     assert abs(found[0]["at"] - time.time()) < 600
     ran = ck("decisions", "train", "--since", "0s")
     assert (ran.code, ran.out, ran.err) == (0, "", "nothing was decided in that time\n")
-
-
-def test_a_job_that_is_not_there_has_no_decisions(ck: Run) -> None:
-    assert ck("decisions", "job/nope").code == 4
 
 
 def test_decisions_are_followed(live: Live, following: Callable[..., Following]) -> None:

@@ -118,4 +118,4 @@ def test_what_is_no_node_is_answered_with_the_nearest_and_all_at_once() -> None:
         "r33: is neither a node nor a domain of a topology; did you mean r3? "
         "`closeknit tree` shows the domains; any label does as KEY=VALUE"
     )
-    assert second == "rack=r9: no node has this label; `closeknit get nodes -o wide` shows them"
+    assert second == "rack=r9: no node has this label; `closeknit get nodes -o yaml` shows those they have"

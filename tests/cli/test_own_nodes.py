@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ spec:
 """
 
 
-def by_kind(objects: list[Raw], kind: str) -> list[Raw]:
+def by_kind(objects: Sequence[Raw], kind: str) -> list[Raw]:
     return [one for one in objects if one["kind"] == kind]
 
 
@@ -63,6 +64,7 @@ def test_a_pool_becomes_nodes_with_a_topology_and_a_queue_for_all_they_have(tmp_
         {"name": "cpu", "nominalQuota": "128"},
         {"name": "memory", "nominalQuota": "512Gi"},
         {"name": "nvidia.com/gpu", "nominalQuota": "64"},
+        {"name": "pods", "nominalQuota": "880"},
     ]
     (local,) = by_kind(made.objects, "LocalQueue")
     assert local["metadata"] == {"name": "default", "namespace": "default"}

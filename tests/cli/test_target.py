@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from closeknit.cli.hints import forget, hint
 from closeknit.cli.main import main
+from closeknit.cli.program import ALONE, PLUGIN, call_it
 from closeknit.cli.target import NoCluster, data_folder, target_of
 
 
@@ -83,3 +86,36 @@ def test_a_host_that_has_stopped_is_said_to_have(capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert "the embedded host of" in said
     assert "does not answer: http://127.0.0.1:1: nobody listens there; start it: closeknit up --data" in said
+
+
+@pytest.fixture
+def plugin() -> Iterator[None]:
+    """Called by kubectl."""
+    call_it(PLUGIN)
+    yield
+    call_it(ALONE)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_as_a_plug_in_of_kubectl_it_works_where_kubectl_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    written(tmp_path / "home/.local/state/closeknit/kubeconfig", "https://127.0.0.1:1")
+    monkeypatch.setenv("CLOSEKNIT_KUBECONFIG", str(written(tmp_path / "two", "https://127.0.0.1:2")))
+    written(tmp_path / "home/.kube/config", "https://127.0.0.1:5")
+    assert target_of(None, None, None).config.server == "https://127.0.0.1:5"
+    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "six", "https://127.0.0.1:6")))
+    assert target_of(None, None, None).config.server == "https://127.0.0.1:6"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plug_in_takes_the_options_that_the_command_takes(tmp_path: Path) -> None:
+    written(tmp_path / "home/.kube/config", "https://127.0.0.1:5")
+    third = str(written(tmp_path / "three", "https://127.0.0.1:3"))
+    assert target_of(third, None, None).config.server == "https://127.0.0.1:3"
+    written(tmp_path / "data/kubeconfig", "https://127.0.0.1:4")
+    assert target_of(None, None, str(tmp_path / "data")).config.server == "https://127.0.0.1:4"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plug_in_says_how_it_is_called() -> None:
+    forget()
+    assert hint("get", "jobs") == "kubectl closeknit get jobs"

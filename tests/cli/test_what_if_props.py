@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from closeknit.cli.main import OUR_FAULT, main
+from closeknit.cli.exit_codes import OUR_FAULT
+from closeknit.cli.main import main
 from observe.written import (
     QUEUE,
     RACK,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from host.process import HostProcess
-from servers.control_plane import control_plane
+from servers.cluster import RealCluster
 
 from .conftest import VARIABLE
 
@@ -30,8 +30,8 @@ status: {allocatable: {cpu: "1", pods: "1"}, conditions: [{type: Ready, status: 
 
 @contextmanager
 def real() -> Iterator[Path]:
-    with control_plane(controllers=True) as plane:
-        yield plane.kubeconfig
+    with RealCluster(["kube-controller-manager"]) as cluster:
+        yield cluster.kubeconfig
 
 
 @contextmanager

@@ -34,6 +34,11 @@ def containers(held: Object) -> dict[str, Object]:
     return {each["name"]: each for each in held["spec"]["template"]["spec"]["containers"]}
 
 
+def asking(name: str, cpu: str | int) -> Object:
+    """A Pod that asks for this much."""
+    return pod(name, containers=[container("c", resources={"requests": {"cpu": cpu}})])
+
+
 def inside(*of: Object) -> Object:
     return {"spec": {"containers": list(of)}}
 
@@ -124,6 +129,29 @@ def test_a_conflict_with_an_update_names_its_version(api: Api, space: str, name:
     assert cause["field"] == ".data.a"
     assert cause["message"].startswith('conflict with "maker"')
     assert "v1" in cause["message"]
+
+
+@pytest.mark.parametrize("same", ["1000m", 1, "1.0"])
+def test_a_quantity_that_another_wrote_otherwise_is_in_conflict(
+    api: Api, space: str, name: str, same: str | int
+) -> None:
+    held = accepted(api.apply(pods(space, name), asking(name, "1000m"), "one"), 201)
+    assert held["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
+    field = '.spec.containers[name="c"].resources.requests.cpu'
+    refused(api.apply(pods(space, name), asking(name, same), "two"), 409, "Conflict", field)
+
+
+def test_a_quantity_as_the_server_writes_it_is_shared(api: Api, space: str, name: str) -> None:
+    accepted(api.apply(pods(space, name), asking(name, "1000m"), "one"), 201)
+    held = accepted(api.apply(pods(space, name), asking(name, "1"), "two"))
+    assert {entry["manager"] for entry in held["metadata"]["managedFields"]} == {"one", "two"}
+
+
+def test_a_quantity_that_its_owner_writes_otherwise_changes_nothing(api: Api, space: str, name: str) -> None:
+    first = accepted(api.apply(pods(space, name), asking(name, "1000m"), "one"), 201)
+    for same in ("1000m", "1.0", 1, "1"):
+        held = accepted(api.apply(pods(space, name), asking(name, same), "one"))
+        assert held["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"], same
 
 
 def test_force_takes_the_field_over(api: Api, space: str, name: str) -> None:

@@ -65,6 +65,15 @@ def test_the_object_goes_with_its_last_finalizer(api: Api, space: str, name: str
     assert gone(api, config_maps(space, name))()
 
 
+def test_what_is_being_deleted_cannot_be_made_again_and_says_so(api: Api, space: str, name: str) -> None:
+    make(api, config_maps(space), config_map(name, finalizers=[HOLD]))
+    accepted(api.delete(config_maps(space, name)))
+    answer = api.post(config_maps(space), config_map(name))
+    refused(answer, 409, "AlreadyExists")
+    assert answer.body["message"] == f'object is being deleted: configmaps "{name}" already exists'
+    accepted(api.merge(config_maps(space, name), {"metadata": {"finalizers": None}}))
+
+
 def test_no_finalizer_can_be_added_once_deletion_began(api: Api, space: str, name: str) -> None:
     make(api, config_maps(space), config_map(name, finalizers=[HOLD]))
     accepted(api.delete(config_maps(space, name)))

@@ -7,7 +7,11 @@ from typing import Any
 
 from contract.client import Answer, Api
 from contract.expect import accepted, make, refused
-from contract.objects import deployment, deployments, job, jobs, node, path, pod, pods
+from contract.objects import Object, deployment, deployments, job, jobs, node, path, pod, pods
+
+
+def labelled(body: Object) -> Object:
+    return {**body, "metadata": {**body["metadata"], "labels": {"a": "1"}}}
 
 
 def test_a_status_given_on_create_is_dropped(api: Api, space: str, name: str) -> None:
@@ -103,6 +107,20 @@ def test_the_status_of_a_deployment_is_its_own(api: Api, space: str, name: str) 
     change = {"spec": {"replicas": 5}, "status": {"collisionCount": 7}}
     held = accepted(api.merge(deployments(space, name, "status"), change))
     assert (held["spec"]["replicas"], held["status"]["collisionCount"]) == (0, 7)
+
+
+def test_labels_stay_and_annotations_change_through_the_status_of_a_deployment(api: Api, space: str, name: str) -> None:
+    before = make(api, deployments(space), labelled(deployment(name)))
+    change = {"metadata": {"labels": {"a": "2", "b": "3"}, "annotations": {"c": "4"}}, "status": {"collisionCount": 7}}
+    held = accepted(api.merge(deployments(space, name, "status"), change))["metadata"]
+    assert (held["labels"], held["annotations"]["c"]) == ({"a": "1"}, "4")
+    assert held["generation"] == before["metadata"]["generation"]
+
+
+def test_labels_change_through_the_status_of_a_job(api: Api, space: str, name: str) -> None:
+    make(api, jobs(space), labelled(job(name)))
+    held = accepted(api.merge(jobs(space, name, "status"), {"metadata": {"labels": {"a": "2"}}}))
+    assert held["metadata"]["labels"]["a"] == "2"
 
 
 def test_a_kind_without_a_status_has_no_status_address(api: Api, space: str) -> None:

@@ -82,6 +82,33 @@ def test_generation_stays_when_only_the_status_changes(api: Api, space: str, nam
     assert held["metadata"]["generation"] == 1
 
 
+def test_generation_of_a_deployment_rises_with_its_annotations_but_not_with_its_labels(
+    api: Api, space: str, name: str
+) -> None:
+    make(api, deployments(space), deployment(name))
+    change = {"metadata": {"annotations": {"a": "1"}}}
+    assert accepted(api.merge(deployments(space, name), change))["metadata"]["generation"] == 2
+    assert accepted(api.merge(deployments(space, name), change))["metadata"]["generation"] == 2
+    change = {"metadata": {"labels": {"a": "1"}}}
+    assert accepted(api.merge(deployments(space, name), change))["metadata"]["generation"] == 2
+
+
+def test_generation_of_a_job_stays_when_only_annotations_change(api: Api, space: str, name: str) -> None:
+    make(api, jobs(space), a_job(name))
+    held = accepted(api.merge(jobs(space, name), {"metadata": {"annotations": {"a": "1"}}}))
+    assert held["metadata"]["generation"] == 1
+
+
+def test_a_priority_class_stays_in_its_first_generation(
+    shared: Callable[[str, Any], Answer], api: Api, name: str
+) -> None:
+    made = shared(path("scheduling.k8s.io/v1/priorityclasses"), {"metadata": {"name": name}, "value": 5}).body
+    change = {"description": "for tests"}
+    held = accepted(api.merge(path("scheduling.k8s.io/v1/priorityclasses", name=name), change))
+    assert held["description"] == "for tests"
+    assert (made["metadata"]["generation"], held["metadata"]["generation"]) == (1, 1)
+
+
 def test_kinds_whose_changes_nobody_observes_have_no_generation(api: Api, space: str, name: str) -> None:
     assert "generation" not in make(api, config_maps(space), config_map(name))["metadata"]
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from closeknit.cluster import kinds
-from closeknit.controller.records import Diary, Record
+from closeknit.controller.records import Diary, Record, record_of, together
+from closeknit.decide.decision import Admit
+from closeknit.decide.plan import Plan
 from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.model.topology import HOSTNAME
+from closeknit.model.workload import Admission, PodSetAssignment
+from decide.objects import workload
+from decide.test_prospects import racks
+from decide.test_what_if import RACK
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
 from host.lab import Lab
@@ -28,6 +35,46 @@ def test_waiting_for_the_same_reason_is_written_once() -> None:
         ("ns/a", "Waits", "y"),
         ("ns/b", "Waits", "y"),
     ]
+
+
+def test_an_eviction_that_was_decided_and_then_seen_is_written_once() -> None:
+    kept: list[Record] = []
+    diary = Diary(kept.append)
+    for outcome, reason in (
+        ("Evicted", "Workload was evicted"),
+        ("Evicted", "NodeFailures: Workload was evicted"),
+        ("Admitted", ""),
+        ("Evicted", "Workload was evicted"),
+    ):
+        diary.write(record(outcome, reason))
+    assert [one.outcome for one in kept] == ["Evicted", "Admitted", "Evicted"]
+
+
+def test_an_admission_without_places_says_how_many_pods_of_which_flavor() -> None:
+    one = workload("part", count=20)
+    given = PodSetAssignment("main", {"gpu": "spot"}, {"gpu": 5}, 5)
+    found = record_of(Admit(one, Admission("a", (given,)), Plan([])), 1.0, 0.0)
+    assert found is not None
+    assert (found.level, found.domains, found.reason) == ("", (), "5 of 20 pods of spot")
+
+
+def test_the_level_of_an_admission_is_the_lowest_that_holds_all_its_pods() -> None:
+    world = racks(16).world
+    assert together(world, ("n0", "n1"), HOSTNAME) == RACK
+    assert together(world, ("n0",), HOSTNAME) == HOSTNAME
+    assert together(world, ("n0", "n3"), HOSTNAME) == ""
+    assert together(world, ("gone",), HOSTNAME) == HOSTNAME
+
+
+def test_who_waits_is_kept_with_its_job_and_the_queue_it_waits_for() -> None:
+    kept: list[Record] = []
+    lab = Lab()
+    lab.cluster = EmbeddedCluster(lambda: lab.clock, Options(seed=1), keep=kept.append)
+    lab.cluster.begin()
+    centre(lab)
+    lab.apply(JOB.manifest.replace(": 5\n", ": 5000\n"))
+    lab.advance(5)
+    assert [(one.outcome, one.queue, one.job) for one in kept][:1] == [("Waits", "cq", "Job/one")]
 
 
 def test_an_eviction_by_a_queue_that_drains_is_in_the_diary() -> None:

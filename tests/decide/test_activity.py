@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from closeknit.decide.activity import MULTIKUEUE, PROVISIONING
+from closeknit.decide.activity import MULTIKUEUE, PROVISIONING, active_condition, inactive_local_queue
 from closeknit.decide.scheduler import Scheduler
-from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, ClusterQueue
+from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, ClusterQueue, LocalQueue
 from closeknit.model.flavor import Flavor
+from closeknit.model.gates import Gates
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.topology import Topology
+from closeknit.model.workload import Condition
 from closeknit.queue.wake import Event
 
 from .objects import DEFAULT, cohort, queue, running, scheduler, workload
@@ -46,9 +48,21 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
     ("FlavorNotFound", "references missing ResourceFlavor(s): x,y", queue("a", {DEFAULT: 1, "x": 1, "y": 1})),
     ("AdmissionCheckNotFound", "references missing AdmissionCheck(s): gone", checked("ready", "gone")),
     ("AdmissionCheckInactive", "references inactive AdmissionCheck(s): idle", checked("ready", "idle")),
-    ("MultipleMultiKueueAdmissionChecks", "multi,multi-2", checked("multi", "multi-2")),
-    ("MultiKueueAdmissionCheckAppliedPerFlavor", "per flavor", checked("multi", flavors=(DEFAULT,))),
-    ("MultiKueueWithProvisioningRequest", "can't be used together", checked("multi", "provision")),
+    (
+        "MultipleMultiKueueAdmissionChecks",
+        "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: multi,multi-2",
+        checked("multi-2", "multi"),
+    ),
+    (
+        "MultiKueueAdmissionCheckAppliedPerFlavor",
+        "Cannot specify MultiKueue AdmissionCheck per flavor, found: multi",
+        checked("multi", flavors=(DEFAULT,)),
+    ),
+    (
+        "MultiKueueWithProvisioningRequest",
+        "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: multi, provision",
+        checked("multi", "provision"),
+    ),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
     ("CohortCycle", "cohorts are their own ancestors", queue("a", 10, "m")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
@@ -134,6 +148,33 @@ def test_the_first_reason_wins_and_all_are_told() -> None:
         "Can't admit new workloads: is stopped, references missing ResourceFlavor(s): x, "
         "references missing AdmissionCheck(s): gone."
     )
+
+
+def test_the_condition_says_what_to_do_unless_the_profile_is_kueues() -> None:
+    found = cluster(queue("a", stop="Hold")).world.inactive("a")
+    ours, kueues = (active_condition(found, "", 7.0, Gates.profile(name)) for name in ("closeknit", "kueue"))
+    remedy = "set spec.stopPolicy of ClusterQueue a to None"
+    assert ours == Condition(False, "Stopped", f"Can't admit new workloads: is stopped: {remedy}", 7.0)
+    assert kueues == Condition(False, "Stopped", "Can't admit new workloads: is stopped.", 7.0)
+
+
+def test_a_reason_that_kueue_does_not_know_is_unknown_in_its_profile() -> None:
+    found = cluster(queue("a", 10, "m")).world.inactive("a")
+    said = active_condition(found, "", 7.0, Gates.profile("kueue"))
+    assert (said.reason, said.message) == ("Unknown", "Can't admit new workloads.")
+
+
+def test_the_condition_of_a_local_queue_is_kueues_in_its_profile() -> None:
+    world = cluster(queue("a", stop="Hold")).world
+    said = [
+        active_condition(inactive_local_queue(world, one), "", 7.0, Gates.profile("kueue"))
+        for one in (LocalQueue("ns", "lq", "a"), LocalQueue("ns", "lq", "gone"), LocalQueue("ns", "lq", "b", "Hold"))
+    ]
+    assert [(one.reason, one.message) for one in said] == [
+        ("ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue"),
+        ("ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue"),
+        ("Stopped", "LocalQueue is stopped"),
+    ]
 
 
 def test_a_stopped_queue_still_lends_its_quota() -> None:

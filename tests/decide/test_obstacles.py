@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from closeknit.decide.obstacles import BYPASSED, Obstacle, Obstacles
+from closeknit.decide.obstacles import Obstacle, Obstacles
 from closeknit.decide.scheduler import Scheduler
-from closeknit.decide.what_if import Options, play
+from closeknit.decide.what_if import Options, Story, play
 from closeknit.model.cluster_queue import LocalQueue, Preemption, Selector
 from closeknit.model.flavor import Flavor
 from closeknit.model.limit_range import LimitRange
@@ -18,6 +18,7 @@ from closeknit.model.request import Constraint
 from closeknit.model.shape import Requirement, Taint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Condition, Container, Status, Workload
+from closeknit.queue.line import BYPASSED
 
 from .objects import DEFAULT, GPU, part, queue, scheduler, workload
 from .test_what_if import RACK, back_and_forth, checked, running
@@ -110,7 +111,7 @@ def test_its_local_queue_is_stopped() -> None:
     built.put_local_queue(LocalQueue(DEFAULT, "a", "a", "Hold"))
     found = stands(built, workload("one"))
     assert found.reason == "Suspended"
-    assert found.remedy == "set spec.stopPolicy of LocalQueue default/a to None"
+    assert found.remedy == "set spec.stopPolicy of LocalQueue default/a to None: `closeknit queue resume default/a`"
 
 
 def test_its_cluster_queue_does_not_exist() -> None:
@@ -167,24 +168,33 @@ def test_its_pods_ask_for_more_than_a_limit_range_allows() -> None:
 
 
 def test_it_asks_for_more_than_there_could_ever_be() -> None:
-    alone = stands(scheduler([queue("a", 4)]), workload("one", count=5))
-    assert (alone.reason, alone.remedy) == ("ExceedsMaxQuota", "ask for less, or raise the quota of ClusterQueue a")
-    member = stands(scheduler([queue("a", 4, "r"), queue("b", 0, "r")]), workload("one", count=5))
-    assert member.remedy.endswith("or let it borrow more")
-
-
-def test_others_hold_what_it_needs() -> None:
-    found = stands(scheduler([queue("a", 4)]), workload("one", count=3), running("other", 2))
-    assert found.reason == "WaitingForQuota"
-    assert found.remedy == (
-        "wait until others end, or raise the quota of ClusterQueue a, or let it preempt (spec.preemption)"
+    alone = stands(scheduler([queue("a", 4)]), workload("one", count=5), tries=True)
+    assert (alone.reason, alone.remedy) == (
+        "ExceedsMaxQuota",
+        "ask for 4 pods instead of 5, or raise the quota of ClusterQueue a for gpu in flavor default from 4 to 5",
     )
 
 
-def test_nobody_may_be_preempted_for_it() -> None:
+def test_others_hold_what_it_needs() -> None:
+    found = stands(scheduler([queue("a", 4)]), workload("one", count=3), running("other", 2), tries=True)
+    assert found.reason == "WaitingForQuota"
+    assert found.remedy == (
+        "wait until others end, or ask for 2 pods instead of 3, or raise the quota of ClusterQueue a for gpu in "
+        "flavor default from 4 to 5"
+    )
+
+
+def test_a_higher_priority_is_offered_only_where_it_would_preempt_somebody() -> None:
     built = scheduler([queue("a", 4, preemption=Preemption("LowerPriority"))])
-    found = stands(built, workload("one", count=3), running("other", 2))
-    assert found.remedy.endswith("give the job a higher priority: nobody may be preempted for it now")
+    found = stands(built, workload("one", count=4, requests=1), running("other", 4), tries=True)
+    assert found.remedy.endswith("or give it a higher priority: it may then preempt default/other")
+    never = stands(scheduler([queue("a", 4)]), workload("one", count=4), running("other", 4), tries=True)
+    assert "priority" not in never.remedy
+
+
+def test_changes_that_nobody_has_tried_are_not_offered() -> None:
+    found = stands(scheduler([queue("a", 4)]), workload("one", count=5))
+    assert found.remedy == "`closeknit explain one -n default` tries which changes would"
 
 
 def test_it_would_preempt_the_same_again_and_again() -> None:
@@ -230,6 +240,19 @@ def test_its_pods_find_no_place_and_the_engine_tries_what_would_help() -> None:
     assert found.remedy == (
         f'relax to preferred "{RACK}", or ask for 4 pods instead of 6, or add 1 node like n1 in r-n1'
     )
+
+
+def test_whoever_is_before_it_in_a_line_that_is_not_strict_is_to_be_seen_to() -> None:
+    built = scheduler([queue("a", 4)])
+    first, second = workload("first", created=1.0), workload("second", count=2, created=2.0)
+    for one in (first, second):
+        built.put(one, NOW)
+    found = Obstacles(built, Story(), NOW).of(second)
+    assert (
+        found.message
+        == "ClusterQueue a is BestEffortFIFO, and default/first is before it in line, and is tried again and again"
+    )
+    assert found.remedy == "see to default/first"
 
 
 # Its place in line

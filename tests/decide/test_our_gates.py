@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from closeknit.decide.decision import Admit, Evict, Preempt, Wait
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.assignment import Assignment
@@ -183,6 +185,19 @@ class TestVerifyBeforeAdmit:
         (decision,) = built.cycle(10.0)
         assert isinstance(decision, Wait)
 
+    @pytest.mark.parametrize("on", [True, False])
+    def test_pods_that_request_nothing_need_a_place_and_nothing_else(self, on: bool) -> None:
+        """Without the gate they are put back at the head of their line, and whoever is behind them waits for ever."""
+        built = cluster(racks=1, hosts=1, gates={"VerifyBeforeAdmit": on})
+        group = ResourceGroup(("gpu", "pods"), (FlavorQuotas("gpu", {"gpu": Quota(1000), "pods": Quota(1000)}),))
+        built.put_cluster_queue(ClusterQueue("other", (group,), selector=Selector()))
+        built.put_local_queue(LocalQueue("ns", "other", "other"))
+        idle = Part(PodSet("main", 2, Shape.of({}), Constraint(required=HOSTNAME)), {})
+        built.put(Workload("ns", "idle", (idle,), "other", "a"), 0.0)
+        built.put(replace(job("behind", 1), queue="other", created=5.0), 5.0)
+        decisions = [one for at in (10.0, 11.0) for one in built.cycle(at)]
+        assert [one.workload.name for one in decisions if isinstance(one, Admit)] == (["idle", "behind"] if on else [])
+
 
 class TestAssumptions:
     """What was decided counts from then on, whatever older views still say."""
@@ -259,3 +274,46 @@ def test_failed_nodes_of_other_pod_sets_are_out_too() -> None:
     (decision,) = built.cycle(10.0)
     assert isinstance(decision, Admit)
     assert {one.topology.values for one in decision.admission.pod_sets if one.topology} == {(("r0h2",),)}
+
+
+class TestEndFlavorWalks:
+    """Two pod sets that are each on the flavor which the other has left, and never find places."""
+
+    @staticmethod
+    def out_of_step(**gates: bool) -> Scheduler:
+        built = cluster(1, 2, gpus=1, gates=gates)
+        for name in ("a", "b"):
+            built.world.put_flavor(Flavor(name, topology="t"))
+        group = ResourceGroup(("gpu",), tuple(FlavorQuotas(name, {"gpu": Quota(3)}) for name in ("a", "b")))
+        built.put_cluster_queue(replace(built.world.cluster_queues["cq"], groups=(group,)))
+        one_host = Constraint(required=HOSTNAME)
+        parts = tuple(Part(PodSet(name, 2, Shape.of({"gpu": 1}), one_host), {"gpu": 1}) for name in ("x", "y"))
+        built.put(Workload("ns", "first", parts, "lq", "uid-first", 0, 1.0), 0.0)
+        built.put(replace(job("behind", 1), created=2.0), 0.0)
+        return built
+
+    def test_who_has_tried_all_there_is_lets_others_pass(self) -> None:
+        built = self.out_of_step()
+        admitted = [one.workload.name for _ in range(6) for one in built.cycle(1.0) if isinstance(one, Admit)]
+        assert admitted == ["behind"]
+        assert not built.is_ready
+
+    def test_without_the_gate_nobody_behind_it_gets_a_turn(self) -> None:
+        built = self.out_of_step(EndFlavorWalks=False)
+        decisions = [one for _ in range(50) for one in built.cycle(1.0)]
+        assert {one.workload.name for one in decisions if isinstance(one, Wait)} == {"first"}
+        assert built.is_ready
+
+    def test_once_something_happens_it_begins_with_the_first_flavor(self) -> None:
+        built = self.out_of_step()
+        while built.is_ready:
+            built.cycle(1.0)
+        entry = built.lines.get("ns/first")
+        assert entry is not None
+        assert entry.progress is None
+        for number in range(2):
+            name = f"big{number}"
+            built.world.put_node(Node(name, {RACK: "r1", HOSTNAME: name}, {"gpu": 2, "pods": 110}))
+        built.wake(Event.NODE_CHANGED, "cq", 2.0)
+        (decision,) = (one for _ in range(4) for one in built.cycle(2.0) if isinstance(one, Admit))
+        assert [set(each.flavors.values()) for each in decision.admission.pod_sets] == [{"a"}, {"b"}]

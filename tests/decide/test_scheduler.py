@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -266,12 +267,13 @@ class TestWrites:
         assert held(play.scheduler) == 2
 
 
-def provisioned(*hosts: str, pods: int = 9, queues: str = "a") -> Scheduler:
+def provisioned(*hosts: str, pods: int = 9, queues: str = "a", **options: Any) -> Scheduler:
     """Queues whose nodes are still to be provisioned: quota first, places when the check is ready."""
     built = scheduler(
         [queue(name, {"placed": 9}, checks=(CheckRule("nodes"),)) for name in queues],
         flavors=[Flavor("placed", topology="t")],
         topologies=[Topology("t", (HOSTNAME,))],
+        **options,
     )
     built.world.put_check(AdmissionCheck("nodes", PROVISIONING, True))
     for name in hosts:
@@ -362,6 +364,21 @@ class TestSecondPass:
         assert not needs_second_pass(told(ready(waiting), "Evicted", True))
         assert not needs_second_pass(told(ready(waiting), "Finished", True))
         assert not needs_second_pass(workload("w"))
+
+    def test_who_has_lost_its_last_check_is_placed_too_unless_the_profile_is_kueues(self) -> None:
+        for profile, hosts in (("closeknit", {("h1",): 1}), ("kueue", {})):
+            built = provisioned("h1", gates=Gates.profile(profile))
+            play = Play(built)
+            play.put(workload("w", constraint=HERE))
+            play.cycle(9.0)
+            unchecked = play.known["default/w"]
+            assert (unchecked.status.checks, built.next_timer) == ((), None)
+            built.put_cluster_queue(replace(built.world.cluster_queues["a"], checks=()))
+            play.put(unchecked, at=10.0)
+            play.cycle(11.0)
+            (given,) = play.known["default/w"].status.admission.pod_sets  # type: ignore[union-attr]
+            assert dict(given.topology.domains if given.topology else {}) == hosts
+            assert play.known["default/w"].admitted is (profile == "closeknit")
 
     def test_two_at_once_are_placed_one_after_the_other(self) -> None:
         built = provisioned("h1", "h2", queues="ab")

@@ -196,3 +196,17 @@ def test_resources_that_containers_have_are_not_warned_about() -> None:
 )
 def test_a_misspelt_field_is_warned_about(spec: Any, text: str) -> None:
     assert warned(spec) == ["spec." + text.format("is not a known field; did you mean ")]
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/gpus", "nvidia.com/GPU", "nvidia.con/gpu", "nvida.com/gpu"])
+def test_a_slip_in_the_name_of_a_common_device_is_warned_of(name: str) -> None:
+    field = Field.root({"spec": {"containers": [container(limits={name: 1})]}})
+    read_shape(field.at("spec"))
+    assert [one.remedy for one in field.report.warnings] == ["did you mean nvidia.com/gpu?"]
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "intel.com/gpu"])
+def test_other_names_of_devices_are_nobodys_slip(name: str) -> None:
+    field = Field.root({"spec": {"containers": [container(limits={name: 1})]}})
+    read_shape(field.at("spec"))
+    assert field.report.warnings == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import yaml
@@ -32,6 +33,25 @@ class Lab:
         self.options = options or Options(seed=1)
         self.cluster = EmbeddedCluster(lambda: self.clock, self.options)
         self.cluster.begin()
+
+    def restart(self) -> None:
+        """As after a kill: all that is kept is the objects. Ids differ from start to start, as they would."""
+        old, self.options = self.store, replace(self.options, seed=(self.options.seed or 0) + 1)
+        self.cluster = EmbeddedCluster(lambda: self.clock, self.options)
+        for kind in kinds.KINDS:
+            for raw in old.all(kind):
+                self.store.restore(kind, raw)
+        self.store.resume(old.version)
+        self.cluster.begin()
+
+    def run_until(self, changes: int) -> bool:
+        """At this moment, up to so many changes of the store; whether there were as many."""
+        last = self.store.version + changes
+        while self.store.version < last:
+            due = self.cluster.run(1)
+            if due is None or due > self.clock:
+                break
+        return bool(self.store.version >= last)
 
     @property
     def store(self) -> Any:

@@ -32,11 +32,14 @@ class Stage(Lab):
         return EmbeddedCluster(lambda: self.clock, self.options, keep=self._keep)
 
     def _begin(self) -> None:
-        self.player = Player(self.cluster.store, DEMOS, lambda text: self.said.append((self.second, text)))
+        self.player = Player(self.cluster.store, DEMOS, self.hear)
         self.scene = Scene(self.cluster.control_plane, lambda: self.clock, ACCESS)
         self.cluster.add(self.player)
         self.cluster.add(self.scene)
         self.cluster.begin()
+
+    def hear(self, text: str) -> None:
+        self.said.append((self.second, text))
 
     def _keep(self, record: Record) -> None:
         self.records.append(record)

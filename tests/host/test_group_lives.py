@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush
+
+import pytest
 
 from closeknit.cluster import kinds
-from closeknit.cluster.errors import Refused
 from closeknit.cluster.kinds import Kind
-from closeknit.cluster.port import Change, Update, Write
+from closeknit.cluster.port import Update
 from host.centre import centre
 from host.jobs_of_each_kind import LEADER_WORKER_SET, STATEFUL_SET
 from host.lab import Lab, Raw, condition
+from host.late import Late
 
 GROUP = "kueue.x-k8s.io/pod-group-name"
 
@@ -79,40 +79,6 @@ def holders(lab: Lab) -> list[str]:
 def told(lab: Lab, name: str) -> list[str]:
     events = (one for one in lab.all(kinds.EVENT) if one["involvedObject"]["name"] == name)
     return [one["reason"] for one in events]
-
-
-class Late:
-    """The control plane behind a slow line: changes of some kinds are shown to it so many seconds later."""
-
-    watches: tuple[Kind, ...] = ()
-
-    def __init__(self, lab: Lab, seconds: Mapping[Kind, float]) -> None:
-        self.lab, self.seconds = lab, seconds
-        self.inner = lab.cluster.control_plane
-        self.changes: list[tuple[float, int, Change]] = []
-        self.writes: list[Write] = []
-        lab.cluster.loop.participants[0] = self
-
-    def see(self, change: Change) -> None:
-        if change.kind in self.seconds:
-            heappush(self.changes, (self.lab.clock + self.seconds[change.kind], change.version, change))
-        else:
-            self.inner.see(change)
-
-    def due(self) -> float | None:
-        times = [self.inner.due(), self.changes[0][0] if self.changes else None]
-        return min((at for at in times if at is not None), default=None)
-
-    def step(self, now: float) -> Sequence[Write]:
-        while self.changes and self.changes[0][0] <= now:
-            self.inner.see(heappop(self.changes)[2])
-        at = self.inner.due()
-        writes = self.inner.step(now) if at is not None and at <= now else ()
-        self.writes += writes
-        return writes
-
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        self.inner.done(write, result, now)
 
 
 # Pods that fail, are too many, or have ended
@@ -363,7 +329,7 @@ def test_pods_that_are_seen_before_their_set_become_a_group_all_the_same() -> No
         (LEADER_WORKER_SET.manifest, kinds.LEADER_WORKER_SET, 6),
     ):
         lab = centre()
-        Late(lab, {kind: 5.0})
+        Late(lab.cluster, {kind: 5.0})
         lab.apply(manifest)
         lab.advance(60)
         assert list(phases(lab).values()) == ["Running"] * pods
@@ -373,7 +339,7 @@ def test_a_pod_that_was_marked_by_what_its_set_was_before_is_marked_again() -> N
     lab = running(STATEFUL_SET.manifest)
     scale(lab, kinds.STATEFUL_SET, 0)
     lab.advance(120)
-    Late(lab, {kinds.POD: 2.0, kinds.STATEFUL_SET: 3.0})
+    Late(lab.cluster, {kinds.POD: 2.0, kinds.STATEFUL_SET: 3.0})
     scale(lab, kinds.STATEFUL_SET, 5)
     lab.advance(60)
     totals = {pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] for pod in lab.pods()}
@@ -386,7 +352,7 @@ def test_a_pod_that_was_marked_by_what_its_set_was_before_is_marked_again() -> N
 
 def test_no_pod_of_a_large_group_is_written_twice_though_changes_are_shown_late() -> None:
     lab = centre()
-    late = Late(lab, {kinds.POD: 0.3})
+    late = Late(lab.cluster, {kinds.POD: 0.3})
     for number in range(30):
         lab.apply(a_pod(f"p{number:02d}", cpu="250m", total=30, seconds="20s"))
         lab.advance(0.02)
@@ -396,3 +362,58 @@ def test_no_pod_of_a_large_group_is_written_twice_though_changes_are_shown_late(
     written = Counter(one["metadata"]["name"] for one in updates)
     assert len(written) == 30
     assert set(written.values()) == {2}, "started, and let go"
+
+
+def test_the_workload_of_a_group_is_told_of_with_its_first_pod() -> None:
+    lab = running()
+    made = [one for one in lab.all(kinds.EVENT) if one["reason"] == "CreatedWorkload"]
+    assert [one["message"] for one in made] == ["Created Workload: default/one"]
+    assert [one["involvedObject"]["name"] for one in made] == ["p0"]
+
+
+CLASSES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: low}
+value: 1
+"""
+CLASS = "kueue.x-k8s.io/priority-class"
+A_GROUP = "---".join(a_pod(name, labels=f", {CLASS}: low") for name in ("p0", "p1", "p2"))
+QUEUE = "kueue.x-k8s.io/queue-name: lq"
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "names", "manifest"),
+    [
+        (kinds.STATEFUL_SET, ["one"], STATEFUL_SET.manifest.replace(QUEUE, f"{CLASS}: low, {QUEUE}")),
+        (kinds.LEADER_WORKER_SET, ["one"], LEADER_WORKER_SET.manifest.replace(QUEUE, f"{CLASS}: low, {QUEUE}")),
+        (kinds.POD, ["p0", "p1", "p2"], A_GROUP),
+    ],
+    ids=["StatefulSet", "LeaderWorkerSet", "group"],
+)
+def test_a_set_or_group_of_another_class_has_workloads_of_that_class(
+    kind: Kind, names: list[str], manifest: str, waits: bool
+) -> None:
+    lab = centre()
+    lab.apply(CLASSES)
+    drain(lab, waits)
+    lab.apply(manifest)
+    lab.advance(10)
+    for name in names:
+        lab.patch(kind, "default", name, {"metadata": {"labels": {CLASS: "high"}}})
+    lab.advance(10)
+    found = {(one["spec"]["priority"], one["spec"]["priorityClassRef"]["name"]) for one in lab.workloads()}
+    assert found == {(100, "high")}
+    assert {condition(one, "Admitted") for one in lab.workloads()} == {not waits}
+
+
+def test_a_group_that_lacks_pods_is_told_when_its_queue_runs_again() -> None:
+    lab = running()
+    drain(lab)
+    lab.advance(60)
+    assert said(lab.workloads()[0], "QuotaReserved") == ("False", "Suspended")
+    drain(lab, False)
+    lab.advance(5)
+    assert said(lab.workloads()[0], "Requeued") == ("True", "ClusterQueueRestarted")
+    assert said(lab.workloads()[0], "QuotaReserved") == ("False", "PendingEvaluation")

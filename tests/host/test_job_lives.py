@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import yaml
+
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.loop import Loop
 from closeknit.cluster.port import Delete, Key
@@ -196,6 +198,19 @@ def test_a_job_that_is_activated_again_has_all_of_its_time() -> None:
     assert condition(only(lab), "Admitted")
 
 
+def test_the_time_before_a_user_deactivates_a_job_counts() -> None:
+    lab = running(LONG.replace(QUEUE, f"{QUEUE}, kueue.x-k8s.io/max-exec-time-seconds: '60'"))
+    name = only(lab)["metadata"]["name"]
+    lab.patch(kinds.WORKLOAD, "default", name, {"spec": {"active": False}})
+    lab.advance(60)
+    assert only(lab)["status"]["accumulatedPastExecutionTimeSeconds"] == 10
+    lab.patch(kinds.WORKLOAD, "default", name, {"spec": {"active": True}})
+    lab.advance(49)
+    assert condition(only(lab), "Admitted")
+    lab.advance(10)
+    assert only(lab)["spec"]["active"] is False
+
+
 LIMITS = """
 apiVersion: v1
 kind: LimitRange
@@ -377,3 +392,75 @@ def test_a_workload_of_one_job_is_not_taken_by_another() -> None:
     assert [one["name"] for one in only(lab)["metadata"]["ownerReferences"]] == ["one"]
     assert told(lab, "InvalidJob") == ["the prebuilt Workload default/mine belongs to Job one"]
     assert lab.get(kinds.JOB, "two")["spec"]["suspend"] is True
+
+
+def test_a_class_that_is_made_again_with_another_value_gives_it_to_every_workload_of_it() -> None:
+    lab = running(LONG.replace(QUEUE, f"{QUEUE}, kueue.x-k8s.io/priority-class: high"))
+    lab.delete(kinds.WORKLOAD_PRIORITY_CLASS, "", "high")
+    lab.advance(5)
+    assert only(lab)["spec"]["priority"] == 100
+    lab.apply(CLASSES.replace("low", "high"))
+    lab.advance(5)
+    assert only(lab)["spec"]["priority"] == 1
+
+
+def test_a_train_job_that_waits_is_rebuilt_when_its_runtime_is_edited() -> None:
+    lab = waiting(TRAIN_JOB.manifest)
+    runtime = lab.get(kinds.CLUSTER_TRAINING_RUNTIME, "torch")
+    edited = json.loads(json.dumps(runtime).replace('"cpu": "2"', '"cpu": "1"'))
+    lab.store.update(kinds.CLUSTER_TRAINING_RUNTIME, edited)
+    lab.advance(3)
+    [part] = only(lab)["spec"]["podSets"]
+    [container] = part["template"]["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": "1"}
+
+
+def test_the_edit_of_a_runtime_does_not_stop_who_runs_with_it() -> None:
+    lab = running(TRAIN_JOB.manifest.replace("20s", "1h"))
+    runtime = lab.get(kinds.CLUSTER_TRAINING_RUNTIME, "torch")
+    edited = json.loads(json.dumps(runtime).replace('"cpu": "2"', '"cpu": "1"'))
+    lab.store.update(kinds.CLUSTER_TRAINING_RUNTIME, edited)
+    lab.advance(3)
+    assert condition(only(lab), "Admitted")
+    assert [pod["status"]["phase"] for pod in lab.pods()] == ["Running"] * 4
+
+
+# Jobs that belong to other jobs
+
+
+def child(lab: Lab, owner: Raw) -> None:
+    """A Job that somebody makes for another one, and that is to run at once."""
+    [raw] = [one for one in yaml.safe_load_all(LONG.replace("name: one", "name: child")) if one]
+    reference = {key: owner[key] for key in ("apiVersion", "kind")} | {
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+    }
+    raw["metadata"] |= {"labels": {}, "ownerReferences": [reference]}
+    lab.create({**raw, "spec": {**raw["spec"], "suspend": False}})
+
+
+def test_the_child_of_a_job_that_waits_does_not_run() -> None:
+    lab = waiting(JOB_SET.manifest)
+    child(lab, lab.get(kinds.JOB_SET, "one"))
+    lab.advance(3)
+    assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is True
+    assert told(lab, "Suspended") == ["Kueue managed child job suspended"]
+    assert [one["metadata"]["ownerReferences"][0]["kind"] for one in lab.workloads()] == ["JobSet"]
+
+
+def test_the_child_of_a_job_that_was_admitted_runs() -> None:
+    lab = running(JOB_SET.manifest.replace("20s", "1h"))
+    child(lab, lab.get(kinds.JOB_SET, "one"))
+    lab.advance(3)
+    assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is False
+    assert told(lab, "Suspended") == []
+
+
+def test_the_child_of_a_job_that_nobody_manages_runs() -> None:
+    lab = centre()
+    lab.apply(JOB_SET.manifest.replace(", labels: {kueue.x-k8s.io/queue-name: lq}", ""))
+    lab.advance(3)
+    child(lab, lab.get(kinds.JOB_SET, "one"))
+    lab.advance(3)
+    assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is False

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
-from time import sleep
+from time import sleep, time
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.sqlite import SqliteLog
 from closeknit.host.embedded import EmbeddedCluster, Options
+from host.lab import Lab
 from host.process import HostProcess
 from stories import objects
 from stories.invariants import Invariants
@@ -64,11 +65,14 @@ class Client(Thread):
                     path = self.random.choice(known)
                     self._note(path, api.merge(path, {"data": {"n": f"again {number}"}}))
             case _:
-                known = [path for path, version in self.kept.items() if version and CONFIG_MAPS in path]
+                known = [path for path, version in self.kept.items() if version]
                 if known:
-                    path = self.random.choice(known)
-                    if api.delete(path).status == 200:
-                        self.kept[path] = None
+                    self._remove(self.random.choice(known))
+
+    def _remove(self, path: str) -> None:
+        """A deletion whose answer is lost may have been carried out or not: nothing is known of its object then."""
+        version = self.kept.pop(path)
+        self.kept[path] = None if self.host.api.delete(path).status == 200 else version
 
     def _note(self, path: str, answer: Any) -> None:
         if answer.status in (200, 201):
@@ -123,10 +127,15 @@ def check_kept(host: HostProcess, kept: dict[str, str | None]) -> None:
 
 
 def check_file(folder: Path) -> None:
-    """The file by itself: what it holds is a whole, as if all had stopped at one moment."""
+    """The file by itself: what it holds is a whole, as if all had stopped at one moment, and what began there ends."""
+    life = Lab(Options(seed=1))
+    life.clock, life.cluster = time(), EmbeddedCluster(lambda: life.clock, life.options)
     log = SqliteLog(folder / "state.db")
-    cluster = EmbeddedCluster(lambda: 4_000_000_000.0, Options(seed=1))
-    log.load(cluster.store)
+    log.load(life.store)
     log.close()
-    cluster.begin()
-    Invariants(cluster.store).quiet(set(cluster.control_plane.known.world.ledger.holdings))
+    life.cluster.begin()
+    invariants = Invariants(life.store)
+    invariants.quiet(set(life.cluster.control_plane.known.world.ledger.holdings))
+    life.advance(600)
+    invariants.quiet(set(life.cluster.control_plane.known.world.ledger.holdings))
+    invariants.rid()

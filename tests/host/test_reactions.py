@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pytest
+
 from closeknit.cluster import kinds
 from closeknit.host.embedded import Options
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue
@@ -15,6 +19,7 @@ from host.test_node_failure import fail, planned, running
 from lifecycle.shapes import pending
 
 LONG = JOB.manifest.replace("20s", "1h")
+BEGIN, NOW = "2026-01-01T00:00:00Z", "2027-01-15T08:00:05Z"
 
 
 def test_a_pod_that_was_deleted_is_replaced_on_its_place_as_soon_as_that_is_free() -> None:
@@ -112,3 +117,133 @@ def test_a_job_like_one_that_was_refused_is_told_why_nobody_looks_at_it() -> Non
     assert said["one"] == "Quota reserved in ClusterQueue cq"
     assert said["two"].startswith("couldn't assign flavors to pod set main")
     assert said["three"] == "Bypassed scheduling evaluation because an equivalent workload recently failed"
+
+
+def crowd(lab: Lab, count: int) -> None:
+    """Jobs that are alike, all there before the first of them is looked at; there is room for one."""
+    whole = LONG.replace("parallelism: 5", "parallelism: 24").replace("completions: 5", "completions: 24")
+    for number in range(count):
+        lab.apply(whole.replace("-required-", "-preferred-").replace("name: one", f"name: j{number:03d}"))
+
+
+def reasons(lab: Lab) -> Counter[tuple[str, str]]:
+    """How many workloads are told what: the reason, and how the text begins."""
+    found = [
+        {one["type"]: one for one in raw.get("status", {}).get("conditions", ())}.get("QuotaReserved", {})
+        for raw in lab.workloads()
+    ]
+    return Counter((one.get("reason", ""), one.get("message", "").split(" ")[0]) for one in found)
+
+
+def test_those_in_line_when_one_like_them_is_refused_are_told_a_few_at_a_time() -> None:
+    lab = centre()
+    crowd(lab, 50)
+    lab.settle()
+    at_once = reasons(lab)["WaitingForQuota", "Bypassed"]
+    assert 0 < at_once < 48
+    lab.advance(3)
+    assert reasons(lab) == {
+        ("QuotaReserved", "Quota"): 1,
+        ("WaitingForQuota", "couldn't"): 1,
+        ("WaitingForQuota", "Bypassed"): 48,
+    }
+
+
+def test_who_was_told_that_it_was_passed_over_is_not_told_again() -> None:
+    lab = centre()
+    crowd(lab, 4)
+    lab.advance(3)
+    versions = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in lab.workloads()}
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}}})
+    lab.advance(60)
+    assert lab.cluster.control_plane.known.scheduler.number > 2
+    assert {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in lab.workloads()} == versions
+
+
+def test_in_the_profile_of_kueue_a_new_workload_that_was_passed_over_has_no_condition_yet() -> None:
+    lab = centre(Lab(Options(gates=Gates.profile("kueue"), seed=1)))
+    crowd(lab, 4)
+    lab.advance(3)
+    assert reasons(lab)["", ""] == 2
+
+
+DAEMON = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec:
+      nodeSelector: {pool: gpu}
+      tolerations: [{operator: Exists}]
+      containers: [{name: c, image: i, resources: {requests: {cpu: "5"}}}]
+"""
+SMALL = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]}
+
+
+@pytest.mark.parametrize("change", [SMALL, {"nodeSelector": {"pool": "other"}}], ids=["smaller", "elsewhere"])
+def test_a_daemon_set_that_makes_room_wakes_who_waits_for_it(change: dict[str, object]) -> None:
+    lab = centre()
+    lab.apply(DAEMON)
+    lab.advance(5)
+    lab.apply(LONG.replace('cpu: "2"', 'cpu: "1"'))
+    lab.advance(20)
+    assert not condition(lab.workloads()[0], "QuotaReserved")
+    lab.patch(kinds.DAEMON_SET, "kube-system", "d", {"spec": {"template": {"spec": change}}})
+    lab.advance(20)
+    assert condition(lab.workloads()[0], "QuotaReserved")
+
+
+CHECK = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: a}
+spec: {controllerName: example.com/x}
+"""
+
+
+def set_active(lab: Lab, status: str) -> None:
+    check = lab.get(kinds.ADMISSION_CHECK, "a")
+    said = {"type": "Active", "status": status, "reason": "X", "message": "", "lastTransitionTime": BEGIN}
+    lab.store.update(kinds.ADMISSION_CHECK, {**check, "status": {"conditions": [said]}}, "status")
+
+
+def word(lab: Lab) -> tuple[str, str]:
+    [found] = [one for one in lab.workloads()[0]["status"]["conditions"] if one["type"] == "QuotaReserved"]
+    return found["reason"], found["message"]
+
+
+def test_who_waits_is_told_when_a_check_makes_its_queue_inactive_and_active_again() -> None:
+    lab = centre()
+    lab.apply(CHECK)
+    checks = {"admissionChecks": [{"name": "a"}]}
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": checks}})
+    lab.apply(LONG.replace('cpu: "2"', 'cpu: "40"'))
+    lab.advance(5)
+    assert word(lab)[0] == "ExceedsMaxQuota"
+    set_active(lab, "False")
+    lab.advance(5)
+    assert word(lab) == ("Suspended", "ClusterQueue cq is inactive")
+    set_active(lab, "True")
+    lab.advance(5)
+    assert word(lab)[0] == "ExceedsMaxQuota"
+
+
+def test_a_check_that_wants_a_job_later_while_its_queue_is_held_does_not_lock_it_out() -> None:
+    lab = centre()
+    lab.apply(CHECK)
+    checks = {"admissionChecks": [{"name": "a"}]}
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": checks, "stopPolicy": "Hold"}})
+    lab.apply(LONG)
+    lab.advance(5)
+    workload = lab.workloads()[0]
+    again = {"name": "a", "state": "Retry", "message": "later", "requeueAfterSeconds": 10, "lastTransitionTime": NOW}
+    status = {**workload["status"], "admissionChecks": [again]}
+    lab.store.update(kinds.WORKLOAD, {**workload, "status": status}, "status")
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"stopPolicy": "None"}})
+    lab.advance(4)
+    assert not condition(lab.workloads()[0], "QuotaReserved")
+    lab.advance(10)
+    assert condition(lab.workloads()[0], "QuotaReserved")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from closeknit.cluster import kinds
+from closeknit.cluster.port import Change
 from closeknit.controller.records import Record
 from closeknit.host.demos.objects import cluster_queue, flavor, host, hosts, job, local_queue, topology
 from closeknit.host.embedded import EmbeddedCluster, Options
@@ -222,3 +223,29 @@ def test_people_ask_for_accelerators_first() -> None:
     assert main_resource(["memory", "cpu", "pods"]) == "cpu"
     assert main_resource(["pods", "memory"]) == "memory"
     assert main_resource([]) == "pods"
+
+
+def test_jobs_beyond_what_is_listed_are_counted() -> None:
+    lab = Watched()
+    lab.fill()
+    for number in range(75):
+        lab.create(job(f"large-{number:02d}", "team", 5, required=RACK))
+    lab.advance(2)
+    picture = lab.look()
+    assert (len(picture.jobs), picture.more_jobs) == (60, 15)
+
+
+def test_what_cannot_be_printed_does_not_reach_the_screen() -> None:
+    scene = Watched().scene
+    told = scene.tell(record("default/a", "Evicted", reason="bad\x1b[2Jnews\nof it"))
+    assert told is not None
+    assert told.text == "bad [2Jnews of it"
+
+
+def test_a_host_that_has_just_come_is_not_lost() -> None:
+    lab = Watched()
+    lab.create(host("new", {}))
+    lab.scene.hall.see_node(Change(1, "ADDED", kinds.NODE, lab.get(kinds.NODE, "new")))
+    assert lab.host("new").state == "held"
+    lab.advance(1)
+    assert lab.host("new").state == "up"

@@ -9,7 +9,7 @@ import pytest
 from closeknit.lifecycle.action import Action, Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
 from closeknit.lifecycle.job import JobView, job_life
 from closeknit.model.gates import Gates
-from closeknit.model.workload import Workload
+from closeknit.model.workload import Check, Workload
 from lifecycle.shapes import (
     ADMISSION,
     NOW,
@@ -46,6 +46,14 @@ def test_a_job_whose_workload_is_admitted_starts() -> None:
 @pytest.mark.parametrize("workload", [pending(), reserved()])
 def test_a_job_waits_while_its_workload_does(workload: Workload) -> None:
     assert life(workload) == []
+
+
+def test_what_pending_checks_say_is_told_of_a_job_that_waits_for_them() -> None:
+    checks = (Check("a", message="in 5 min"), Check("b", "Ready", "done"), Check("c"), Check("d", message="in 9 min"))
+    waits = with_status(reserved(), checks=checks)
+    assert events(life(waits)) == [("UpdatedAdmissionCheck", "a: in 5 min; d: in 9 min")]
+    assert changed(life(waits)) == waits
+    assert life(with_status(pending(), checks=checks)) == []
 
 
 @pytest.mark.parametrize("workload", [pending(), reserved()])
@@ -175,9 +183,15 @@ def test_a_job_on_hold_gives_back_what_it_has_and_is_in_line_again_afterwards() 
     assert said(after, "QuotaReserved")[:2] == (False, "PendingEvaluation")
 
 
-def test_a_workload_that_is_not_active_does_not_add_up_its_time() -> None:
-    assert changed(life(evicted("Deactivated", active=False))).status.executed == 0
-    assert changed(life(evicted("Preempted"))).status.executed == 100
+@pytest.mark.parametrize("reason", ["Preempted", "Deactivated", "DeactivatedDueToAdmissionCheck"])
+def test_the_time_that_a_workload_ran_is_added_up(reason: str) -> None:
+    assert changed(life(evicted(reason, active=reason == "Preempted"))).status.executed == 100
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_a_workload_whose_time_was_over_begins_anew_one_day(active: bool) -> None:
+    gone = evicted("DeactivatedDueToMaximumExecutionTimeExceeded", active=active)
+    assert changed(life(gone)).status.executed == 0
 
 
 def test_pods_that_are_done_give_quota_back_and_never_take_it_again() -> None:

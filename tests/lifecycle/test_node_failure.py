@@ -284,6 +284,14 @@ class TestAffected:
         gates = Gates.profile("kueue", {BY_PODS: False})
         assert look(unready(-5), workload("n"), gates=gates) == [Later(NOW + 35.0)]
 
+    def test_for_how_long_it_may_be_unready_can_be_set(self) -> None:
+        gates = Gates.profile("kueue", {BY_PODS: False})
+        assert look(unready(2), workload("n"), gates=gates, delay=3.0) == [Later(NOW + 1.0)]
+        assert listed(unready(3), workload("n"), gates=gates, delay=3.0) == ("n",)
+        fixed = Gates.profile("kueue", {FIXED_TIME: True})
+        assert listed(unready(2), workload("n"), RUNS, gates=fixed, delay=3.0) is None
+        assert listed(unready(3), workload("n"), RUNS, gates=fixed, delay=3.0) == ("n",)
+
 
 class TestPodsThatKeepANode:
     @pytest.mark.parametrize("phase", ["Running", "Pending", "Unknown", ""])

@@ -140,3 +140,28 @@ def test_requests_go_with_the_workload() -> None:
     assert life(gone, request()) == [Withdraw(gone, "wl-check-1")]
     keep = Gates.profile("kueue", {"CleanupProvisioningRequestsOnEviction": False})
     assert life(gone, request(), gates=keep) == []
+
+
+@pytest.mark.parametrize(
+    "config", [CONFIG, replace(CONFIG, class_name="new"), replace(CONFIG, parameters={"a": "2"}), None]
+)
+def test_the_request_of_who_runs_stays_whatever_becomes_of_the_configuration(config: ProvisioningConfig | None) -> None:
+    runs = with_status(waiting("Ready", of=admitted()), checks=(Check("check", "Ready", "it is Provisioned", 900.0),))
+    assert life(runs, request(1, "Provisioned"), config=config) == []
+
+
+def test_a_check_that_is_ready_is_no_longer_when_its_configuration_is_gone_before_it_runs() -> None:
+    assert state(life(waiting("Ready"), request(1, "Provisioned"), config=None)) == (
+        "Pending",
+        "the check is not active",
+    )
+    gone = with_status(waiting(), checks=(Check("check", "Pending", "the check is not active"),))
+    assert life(gone, request(1, "Provisioned"), config=None) == [Withdraw(gone, "wl-check-1")]
+
+
+def test_what_a_ready_check_gives_to_pods_stays() -> None:
+    updates = (PodSetUpdate("main", annotations={"a": "b"}),)
+    ready = with_status(waiting(), checks=(Check("check", "Ready", "it is Provisioned", 900.0, updates=updates),))
+    selecting = replace(CONFIG, selector={"zone": "zone"})
+    assert life(ready, request(1, "Provisioned", details={"zone": "z"}), config=selecting) == []
+    assert life(ready, request(1, "Provisioned"), config=replace(CONFIG, managed=("tpu",))) == []

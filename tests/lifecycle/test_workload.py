@@ -200,6 +200,26 @@ def test_checks_that_want_it_later_send_it_back_until_the_last_of_their_times() 
     ]
 
 
+def test_a_check_may_want_it_later_while_it_holds_nothing() -> None:
+    """It is out of line at once, and its checks start over: nobody else would ever bring it back."""
+    asked = with_status(pending(), checks=(Check("a", "Retry", "busy", 990.0, requeue_after=30),))
+    around: dict[str, Any] = {"cluster_queue": queue(CheckRule("a"))}
+    after = changed(life(asked, **around))
+    text = 'Evicted due to AdmissionCheck in Retry state: "a" (busy)'
+    assert said(after, "Requeued") == (False, "AdmissionCheck", text)
+    assert (after.status.checks[0].state, after.status.requeue_at) == ("Pending", 1020.0)
+    assert life(after, **around) == [Later(1020.0, "AdmissionCheck")]
+
+
+def test_a_check_that_speaks_after_an_eviction_is_heard() -> None:
+    around: dict[str, Any] = {"cluster_queue": queue(CheckRule("a"))}
+    drained = with_conditions(pending(), Evicted=(True, "ClusterQueueStopped", 950.0))
+    again = with_status(drained, checks=(Check("a", "Retry", "", 990.0, requeue_after=30),))
+    assert changed(life(again, **around)).status.checks[0].state == "Pending"
+    never = with_status(drained, checks=(Check("a", "Rejected", "", 990.0),))
+    assert said(changed(life(never, **around)), "DeactivationTarget")[:2] == (True, "AdmissionCheck")
+
+
 def test_the_time_to_come_back_only_moves_later() -> None:
     workload = with_status(reserved(), checks=(Check("a", "Retry", "", 990.0, requeue_after=5),), requeue_at=5000.0)
     assert changed(life(workload, cluster_queue=queue(CheckRule("a")))).status.requeue_at == 5000.0
@@ -313,12 +333,39 @@ def test_a_workload_in_no_line_is_told_why(around: dict[str, Any], reason: str, 
     assert said(changed(life(pending(), COARSE, **around)), "QuotaReserved")[1] == "Inadmissible"
 
 
+@pytest.mark.parametrize(
+    ("gates", "said_before", "reason"),
+    [(Gates.profile(), "Suspended", "PendingEvaluation"), (COARSE, "Inadmissible", "Pending")],
+)
+def test_a_group_that_lacks_pods_is_not_told_of_a_stopped_queue_any_longer_than_it_is_stopped(
+    gates: Gates, said_before: str, reason: str
+) -> None:
+    lacking = with_conditions(
+        pending(),
+        QuotaReserved=(False, said_before, 900.0),
+        WaitingForReplacementPods=(True, "ClusterQueueStopped", 900.0),
+    )
+    after = changed(life(lacking, gates))
+    assert said(after, "QuotaReserved") == (False, reason, "because of ClusterQueueStopped")
+    assert life(after, gates) == []
+
+
 def test_a_workload_that_was_passed_over_with_its_like_is_told_so_until_it_is_looked_at() -> None:
-    after = changed(life(pending(), bypassed=True))
+    after = changed(life(pending(), Gates.profile(), bypassed="WaitingForQuota"))
     text = "Bypassed scheduling evaluation because an equivalent workload recently failed"
-    assert said(after, "QuotaReserved") == (False, "PendingEvaluation", text)
-    looked_at = with_conditions(pending(), QuotaReserved=(False, "WaitingForQuota", 900.0))
-    assert life(looked_at, bypassed=True) == []
+    assert said(after, "QuotaReserved") == (False, "WaitingForQuota", text)
+    assert life(after, Gates.profile(), bypassed="WaitingForQuota") == []
+    looked_at = with_conditions(pending(), QuotaReserved=(False, "ExceedsMaxQuota", 900.0))
+    assert life(looked_at, Gates.profile(), bypassed="WaitingForQuota") == []
+
+
+@pytest.mark.parametrize("before", ["PendingEvaluation", "Suspended", "Deactivated"])
+def test_in_the_profile_of_kueue_only_who_comes_back_is_told_that_it_was_passed_over(before: str) -> None:
+    gates = Gates.profile("kueue")
+    assert life(pending(), gates, bypassed="WaitingForQuota") == []
+    back = with_conditions(pending(), QuotaReserved=(False, before, 900.0))
+    assert said(changed(life(back, gates, bypassed="WaitingForQuota")), "QuotaReserved")[1] == "WaitingForQuota"
+    assert life(back, COARSE, bypassed="WaitingForQuota") == []
 
 
 def test_a_gate_on_admission_is_shown_and_its_opening_too() -> None:

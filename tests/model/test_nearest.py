@@ -27,6 +27,10 @@ def test_a_misspelt_resource_is_found_among_short_names() -> None:
     assert nearest("gpu", ["cpu", "memory", "nvidia.com/gpu"]) == "nvidia.com/gpu"
 
 
+def test_letters_that_only_changed_places_count_before_what_is_longer() -> None:
+    assert nearest("gte", ["gates", "get"]) == "get"
+
+
 def test_nothing_near_asks_nothing() -> None:
     assert did_you_mean("zzz", LEVELS) == ""
     assert did_you_mean("rack", LEVELS) == f"did you mean {LEVELS[1]}? "

@@ -69,9 +69,9 @@ def test_everything_that_a_cycle_needs_is_there(tmp_path: Path) -> None:
         ),
         (
             local_queue("bad", ""),
-            "LocalQueue default/bad: spec.clusterQueue: is missing; give the name of a ClusterQueue",
+            'LocalQueue default/bad: spec.clusterQueue: is "", not the name of an object',
         ),
-        (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is missing; give at least one level"),
+        (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is empty; give at least one entry"),
         (kueue("Cohort", "bad", {"parentName": "Not_A_Name"}), "Cohort bad: spec.parentName: is"),
         (kueue("WorkloadPriorityClass", "bad"), "WorkloadPriorityClass bad: value: is missing"),
         (kueue("AdmissionCheck", "bad", {}), "AdmissionCheck bad: spec.controllerName: is missing"),
@@ -211,6 +211,26 @@ def test_jobs_that_kueue_makes_no_workload_for_are_passed_over(tmp_path: Path, p
     state = state_of(tmp_path, *small_cluster(), workload("ready-made"), passed_over)
     assert list(state.workloads) == ["default/ready-made"]
     assert said(state) == []
+
+
+def ray_job(**status: str) -> dict[str, Any]:
+    group = {"template": {"spec": {"containers": [{"name": "c", "resources": {"requests": {GPU: 1}}}]}}}
+    spec = {"rayClusterSpec": {"headGroupSpec": group}, "shutdownAfterJobFinishes": True}
+    meta = {"name": "ray", "namespace": "default", "uid": "uid-of-ray", "labels": {QUEUE: "main"}}
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": meta, "spec": spec, "status": status}
+
+
+def test_a_ray_job_counts_until_its_own_status_says_that_it_is_over(tmp_path: Path) -> None:
+    running = state_of(tmp_path / "running", *small_cluster(), ray_job(jobDeploymentStatus="Running"))
+    over = ray_job(jobStatus="SUCCEEDED", jobDeploymentStatus="Complete")
+    assert (len(running.workloads), state_of(tmp_path / "over", *small_cluster(), over).workloads) == (1, {})
+
+
+def test_a_job_whose_workload_has_finished_is_over_whatever_its_own_status_says(tmp_path: Path) -> None:
+    done = workload("job-train-abcde", owner="train")
+    done["status"] = {"conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}]}
+    state = state_of(tmp_path, *small_cluster(), done, job("train", uid="uid-of-train"))
+    assert (list(state.workloads), list(state.finished)) == ([], ["default/job-train-abcde"])
 
 
 def test_a_job_without_a_queue_belongs_to_the_default_queue_of_its_namespace(tmp_path: Path) -> None:

@@ -115,6 +115,25 @@ class TestRequeue:
         made.put(workload("d"), NOW)
         assert aside(made) == {"a", "b", "d"}
 
+    def test_those_aside_with_another_are_named_once_to_be_told_the_last_first(self) -> None:
+        made = lines()
+        for name, created in (("a", 1.0), ("b", 2.0), ("c", 3.0), ("d", 4.0)):
+            made.put(workload(name, created=created), NOW)
+        assert made.untold(9) == []
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW, "WaitingForQuota")
+        assert [made.lines["a"].bypassed(f"default/{name}") for name in "bd"] == ["WaitingForQuota"] * 2
+        assert made.untold(2) == ["default/d", "default/c"]
+        assert made.untold(2) == ["default/b"]
+        assert not made.bypassed
+
+    def test_who_is_back_in_line_need_not_be_told(self) -> None:
+        made = lines()
+        made.put(workload("a", created=1.0), NOW)
+        made.put(workload("b", created=2.0), NOW)
+        made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW, "WaitingForQuota")
+        wake(made)
+        assert (made.untold(9), made.lines["a"].bypassed("default/b")) == ([], "")
+
     @pytest.mark.parametrize("why", [Why.GATED, Why.OTHER, Why.NAMESPACE])
     def test_other_reasons_are_its_own(self, why: Why) -> None:
         made = lines()
@@ -187,6 +206,12 @@ class TestBackoff:
         made = lines()
         made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
         assert aside(made) == {"w"}
+
+    def test_one_in_line_that_begins_to_back_off_is_set_aside(self) -> None:
+        made = lines()
+        made.put(workload("w"), NOW)
+        made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
+        assert (ready(made), aside(made)) == (set(), {"w"})
 
     def test_no_event_wakes_it_before_its_time(self) -> None:
         made = lines()

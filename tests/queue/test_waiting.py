@@ -129,3 +129,35 @@ class TestProgress:
         assert progress.start(0, "cpu") == 0
         assert progress.start(0, "memory") == 0
         assert progress.start(7, "gpu") == 0
+
+    def test_a_walk_that_comes_back_to_where_it_was_is_over(self) -> None:
+        first = Progress([{"gpu": 0}, {"gpu": -1}], 1, 0, "x").after(None)
+        second = Progress([{"gpu": -1}, {"gpu": 0}], 2, 0, "x").after(first)
+        assert second is not None
+        assert second.pending
+        assert Progress([{"gpu": 0}, {"gpu": -1}], 3, 0, "x").after(second) is None
+
+    def test_not_if_the_queue_has_changed_or_the_walk_before_was_over(self) -> None:
+        before = Progress([{"gpu": 0}], 1, 0, "x")
+        assert Progress([{"gpu": 0}], 2, 1, "x").after(before) is not None
+        assert Progress([{"gpu": 0}], 2, 0, "y").after(before) is not None
+        over = Progress([{"gpu": -1}], 2, 0, "x", frozenset({before.place}))
+        assert Progress([{"gpu": 0}], 3, 0, "x").after(over) is not None
+
+    def test_a_plan_that_is_made_anew_in_its_cycle_is_no_step(self) -> None:
+        before = Progress([{"gpu": 0}], 2, 0, "x")
+        assert Progress([{"gpu": 0}], 2, 0, "x").after(before) is not None
+
+
+class TestUnexplained:
+    """Whose status has yet to say why it waits."""
+
+    def test_who_is_new(self) -> None:
+        assert entry(workload("w")).unexplained
+        assert not waiting(workload("w"), "a", Settings(), Gates.profile("kueue")).unexplained
+
+    @pytest.mark.parametrize(
+        ("reason", "yes"), [("PendingEvaluation", True), ("Suspended", True), ("WaitingForQuota", False)]
+    )
+    def test_who_has_come_back_but_not_who_was_looked_at(self, reason: str, yes: bool) -> None:
+        assert entry(told("QuotaReserved", reason, 1.0, holds=False)).unexplained is yes

@@ -29,7 +29,7 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
     assert list(diagnosis("Job train", FOUND)) == [
         'Job train does not fit: topology "default" allows to fit only 6 out of 8 pod(s)',
         "  asked: 8 pods of main, required example.com/rack",
-        "  level by level:",
+        "  level by level, on nodes as they are now:",
         "    example.com/rack        0 of 2 hold 8; r1 holds most: 6 "
         "(fragmented: its free room in one piece would hold 7)",
         "    kubernetes.io/hostname  1 of 4 holds 8; r1/h1 holds most: 3",
@@ -39,6 +39,26 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
         "  any one of these would help (each was tried):",
         "    * ask for 1 pod instead of 8",
         "    * add 1 node like h1 in r1",
+    ]
+
+
+def test_what_is_free_now_and_what_empty_nodes_would_hold_are_told_apart() -> None:
+    level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6)
+    never = Explanation(MAIN, None, NO_ROOM, 4, (level,), never=NO_ROOM)
+    assert list(diagnosis("Job train", never))[3:] == [
+        "    example.com/rack  0 of 2 hold 8; r1 holds most: 3; the most on empty nodes: 6",
+        "  it can never fit as the cluster is: not if all usable nodes were empty, either: "
+        'topology "default" allows to fit only 6 out of 8 pod(s)',
+        "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes",
+    ]
+
+
+def test_one_pod_is_one_pod() -> None:
+    alone = Explanation(PodSet("main", 1, Shape.of({"cpu": 1000})), None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),))
+    assert list(diagnosis("Job train", alone))[1:4] == [
+        "  asked: 1 pod of main, anywhere",
+        "  what stands in the way (1 node is usable):",
+        "    cordoned  1 node, which would hold 1 pod",
     ]
 
 

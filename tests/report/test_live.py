@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rich.console import Console
 
+from closeknit.report.host_grid import LETTERS, MERGED, PLAIN, UNICODE, Marks, merged
 from closeknit.report.lines import line_of
-from closeknit.report.live import PLAIN, UNICODE, Marks, merged, view
-from closeknit.report.picture import Access, Block, Host, Job, Picture, Queue, Rack, Told
+from closeknit.report.live import view
+from closeknit.report.picture import OTHER, Access, Block, Host, Job, Picture, Queue, Rack, Told
 
 ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
 EMPTY = Picture("1.2.3", ACCESS, 0.0, 60.0)
@@ -35,13 +38,13 @@ def test_the_head_says_where_it_is_and_how_to_get_there() -> None:
     lines = drawn(EMPTY)
     assert lines[0] == "closeknit 1.2.3  https://127.0.0.1:6443  0 hosts  0 pods"
     assert lines[1] == "export KUBECONFIG=/state/kubeconfig"
-    assert lines[2].startswith("closeknit get jobs   closeknit explain JOB")
+    assert lines[2] == "Ctrl-C ends, all is kept   closeknit explain JOB   closeknit get jobs"
     assert "no hosts yet" in lines
 
 
 def test_commands_are_shown_with_the_options_that_they_need() -> None:
     access = ACCESS._replace(options="--data /elsewhere")
-    assert "closeknit get jobs --data /elsewhere" in drawn(EMPTY._replace(access=access))[2]
+    assert "closeknit explain JOB --data /elsewhere" in drawn(EMPTY._replace(access=access))[2]
 
 
 def test_what_a_demo_says_is_at_the_top_and_wrapped() -> None:
@@ -111,7 +114,7 @@ def test_the_usual_opening_of_a_reason_is_left_out() -> None:
     assert lines[-1].endswith("Waits     a  no room")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (110, 40), (200, 60), (40, 12), (20, 8)])
+@pytest.mark.parametrize("size", [(80, 24), (110, 40), (200, 60), (60, 15), (40, 10), (20, 8)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 6), (5, 16, 8), (40, 20, 16), (1, 1, 900), (300, 1, 1)])
 def test_everything_fits_on_any_screen(size: tuple[int, int], shape: tuple[int, int, int]) -> None:
     jobs = tuple(Job(f"job-with-a-long-name-{number}", "team", 8, number, "b1-r1") for number in range(60))
@@ -121,15 +124,76 @@ def test_everything_fits_on_any_screen(size: tuple[int, int], shape: tuple[int, 
     width, height = size
     lines = drawn(picture, width, height)
     assert max(map(len, lines)) <= width
-    if height >= 24:
-        assert len(lines) < height
+    assert len(lines) <= height
+
+
+def crowded(jobs: int = 20, queues: int = 9, decisions: int = 50) -> Picture:
+    return EMPTY._replace(
+        blocks=hall(2, 3, 6),
+        jobs=tuple(Job(f"job{number}", "team", 8, number, "b1-r1") for number in range(jobs)),
+        queues=tuple(Queue(f"queue{number}", "nvidia.com/gpu", 5, 8, 1, 1) for number in range(queues)),
+        decisions=tuple(Told(float(number), "Waits", f"job{number}", "for room", 5) for number in range(decisions)),
+    )
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 15), (40, 10)])
+def test_what_is_left_out_is_counted(size: tuple[int, int]) -> None:
+    """Shown and left out are all there is, of every list."""
+    text = "\n".join(drawn(crowded(), *size))
+    for there, shown, told in (
+        (20, r"▇▇ job", r"… ([0-9]+) (?:more )?jobs?\b"),
+        (9, r"(?m)^queue", r"… ([0-9]+) (?:more )?queues?\b"),
+        (50, r"(?m)^[0-9:]{8}  Waits", r"… ([0-9]+) earlier decisions?\b"),
+    ):
+        left_out = re.search(told, text)
+        assert len(re.findall(shown, text)) + (int(left_out[1]) if left_out else 0) == there, told
+
+
+def test_jobs_that_the_picture_leaves_out_are_counted_too() -> None:
+    lines = drawn(crowded(jobs=3)._replace(more_jobs=40), 120, 40)
+    assert any(line.endswith("… 40 more jobs") for line in lines)
+    lines = drawn(crowded(jobs=20)._replace(more_jobs=40), 80, 24)
+    shown = "\n".join(lines).count("▇▇ job")
+    assert any(line.endswith(f"… {60 - shown} more jobs") for line in lines)
+
+
+def test_a_screen_that_has_room_for_all_says_nothing_of_more() -> None:
+    assert "…" not in "\n".join(drawn(crowded(4, 1, 4), 120, 40))
+
+
+def test_a_small_screen_says_that_a_larger_one_shows_more() -> None:
+    lines = drawn(EMPTY._replace(blocks=hall(2, 3, 6)), 60, 15)
+    assert lines[0] == "36 hosts  0 pods  (20 lines show more)"
+
+
+def test_a_sentence_that_is_too_long_for_a_small_screen_is_seen_to_go_on() -> None:
+    lines = drawn(EMPTY._replace(demo="x", says="hello " * 60), 40, 10)
+    assert lines[3].endswith("…")
+    assert not lines[4].startswith("hello")
+
+
+def test_a_cell_that_is_a_rack_says_so() -> None:
+    assert MERGED in "\n".join(drawn(EMPTY._replace(blocks=hall(5, 16, 8)), 60, 24))
+
+
+def test_notes_are_not_covered_by_the_picture() -> None:
+    assert "note: --demo x is ignored" in drawn(EMPTY._replace(notes=("--demo x is ignored",)))
+
+
+def test_without_colours_jobs_have_letters() -> None:
+    row = (Host("n1", "up", 0, 1.0), Host("n2", "up", 1, 0.1), Host("n3", "up", OTHER, 1.0), Host("n4"))
+    jobs = (Job("llm", "team", 5, 0, "b1"), Job("vision", "team", 4, 1, "b1"))
+    picture = EMPTY._replace(blocks=(Block("b1", (Rack("r1", row),)),), jobs=jobs)
+    lines = drawn(picture, marks=UNICODE._replace(letters=LETTERS))
+    assert any("│ r1 a▇ b▁ +▇ ··  │" in line for line in lines)
+    assert any(line.endswith("b▇ vision  4 pods in b1") for line in lines)
 
 
 def test_where_hosts_do_not_fit_a_cell_is_a_rack() -> None:
     rack = Rack("r1", (Host("a", "up", 3, 1.0), Host("b", "up", 3, 0.5), Host("c", "up", 1, 0.0), Host("d", "lost")))
     lost = Rack("r2", (Host("e", "lost"), Host("f", "silent")))
     (block,) = merged([Block("b1", (rack, lost))])
-    assert block == Block("", (Rack("b1", (Host("r1", "up", 3, 0.5), Host("r2", "lost"))),))
+    assert block == Block(MERGED, (Rack("b1", (Host("r1", "up", 3, 0.5), Host("r2", "lost"))),))
 
 
 def test_a_decision_is_a_line_of_text() -> None:

@@ -98,3 +98,8 @@ def test_an_empty_cluster_has_a_page_too() -> None:
 
 def test_times_are_said_shortly() -> None:
     assert [lasting(seconds) for seconds in (0, 59, 61, 3725)] == ["0 s", "59 s", "1 min 1 s", "1 h 2 min"]
+
+
+def test_jobs_that_are_not_listed_are_counted() -> None:
+    assert "<p>and 1,200 more</p>" in page(PICTURE._replace(more_jobs=1200))
+    assert "more</p>" not in page(PICTURE)

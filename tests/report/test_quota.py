@@ -77,7 +77,8 @@ def test_a_queue_that_admits_nothing_says_why_and_what_to_do() -> None:
     lines = drawn(scheduler([queue("a", 4, stop="Hold")]))
     assert lines[0].endswith("0 admitted, 0 pending, admits nothing")
     assert lines[1] == (
-        "   Stopped: Can't admit new workloads: is stopped. Would help: set spec.stopPolicy of ClusterQueue a to None"
+        "   Stopped: Can't admit new workloads: is stopped. Would help: set spec.stopPolicy of ClusterQueue a to None: "
+        "`closeknit queue resume a`"
     )
 
 

@@ -47,8 +47,7 @@ def test_who_is_preempted_by_whom_and_why_in_order() -> None:
         "  2  Job default/high is admitted to a: 8 pods of default",
         "who waits:",
         "  Job default/low in LocalQueue default/a: WaitingForQuota",
-        "    would help: wait until others end, or raise the quota of ClusterQueue a, or give the job a higher "
-        "priority: nobody may be preempted for it now",
+        "    would help: `closeknit explain low -n default` tries which changes would",
         "Job default/high is admitted; 1 workload is preempted; others: 0 run, 1 wait",
     ]
 
@@ -145,7 +144,7 @@ def test_others_who_wait_for_the_same_are_said_together() -> None:
         + ("WaitingForQuota")
         in shown
     )
-    assert sum("like-" in line for line in shown) == 1
+    assert sum("Job default/like-" in line for line in shown) == 1
     again = scheduler([queue("a", 4)])
     wide = lines(again, [workload("mine", count=9, created=9.0)], running("old", 2), *alike, wide=True)
     assert sum("in LocalQueue default/a" in line for line in wide) == 6
@@ -160,3 +159,9 @@ def test_many_steps_and_many_who_wait_are_cut_short_but_not_those_asked_about() 
     assert any("Job default/mine is admitted" in line for line in shown)
     assert "  … and 4 more steps; -o wide shows them all" in shown
     assert "  … and 3 more; -o wide shows them all" in shown
+
+
+def test_a_queue_that_goes_is_told_in_whole_sentences() -> None:
+    shown = lines(scheduler([queue("a", 4, terminating=True)]), [workload("one")])
+    said = "  a: Terminating: Can't admit new workloads; clusterQueue is terminating. Would help: create it anew"
+    assert said in shown

@@ -57,3 +57,8 @@ def test_data_of_one_that_is_like_another_names_it() -> None:
 def test_data_names_queues_that_admit_nothing() -> None:
     found = as_data(answer(scheduler([queue("a", 4, stop="Hold")]), [workload("one")]))
     assert [(one["clusterQueue"], one["reason"]) for one in found["inactive"]] == [("a", "Stopped")]
+
+
+def test_data_of_one_who_waits_names_the_queue_that_it_waits_for() -> None:
+    found = as_data(answer(scheduler([queue("a", 4)]), [workload("big", count=9)]))
+    assert (found["jobs"][0]["clusterQueue"], found["waiting"][0]["clusterQueue"]) == ("a", "a")

@@ -1,5 +1,13 @@
 """Real servers for the tests: built once from their modules, started on loopback, stopped by process id.
 
-`versions.py` says what there is, `build.py` builds it into a cache outside the work tree, and `control_plane.py`
-starts etcd, kube-apiserver and, if asked, kube-controller-manager. No source or binary of theirs is kept here.
+    versions      what there is, and at which version
+    build         a binary, in a cache outside the work tree
+    components    how each server is started
+    process       one server while it runs
+    cluster       RealCluster: etcd, kube-apiserver and who works with them
+    operators     JobSet, LeaderWorkerSet and Kueue with their webhooks
+    definitions   CustomResourceDefinitions of everybody else
+    nodes, stages simulated machines, and how the pods on them live
+
+`python -m servers` leaves a cluster standing for a person. No source or binary of theirs is kept here.
 """

@@ -4,13 +4,14 @@
 
 A program is compiled inside a module of ours that carries the requirements of its own module, so that every
 dependency has the version it has at home; parts that the module takes from folders beside itself are taken as
-published versions. A finished binary is used at once. Two runs that want the same one wait for each other.
+published versions. A finished binary is used at once. Two runs that have to build wait for each other.
 """
 
 from __future__ import annotations
 
 import argparse
 import fcntl
+import functools
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from .versions import SERVERS, Module, Server
 
 LOCAL_REPLACE = re.compile(r"^(?P<head>\s*(?:replace\s+)?)(?P<path>\S+) => \.\.?/(?P<folder>\S+)$", re.MULTILINE)
 MISSING = "FORBIDDEN_DEPENDENCY"
+SIGN_OF_LIFE = 20.0
 
 
 class BuildError(RuntimeError):
@@ -43,14 +45,25 @@ def binary(name: str) -> Path:
     done = folder / server.file
     if done.exists():
         return done
-    with locked(folder / f"{server.module.path.replace('/', '-')}-{server.module.version}"):
+    with locked(folder):
         if not done.exists():
             compile_server(server, done)
     return done
 
 
+@functools.cache
+def module_folder(module: Module) -> Path:
+    """Where the files of a module lie, downloaded if they are not there yet."""
+    command = [go(), "mod", "download", "-json", str(module)]
+    answer = subprocess.run(command, cwd="/", capture_output=True, text=True)
+    if answer.returncode:
+        raise BuildError(f"{' '.join(command)} failed:\n{answer.stdout[-2000:]}{answer.stderr[-2000:]}")
+    return Path(json.loads(answer.stdout)["Dir"])
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
+    """Builds go one by one: each uses all cores for itself."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -61,7 +74,8 @@ def compile_server(server: Server, done: Path) -> None:
     say(f"building {done.name} (minutes, once)")
     tool, module = go(), server.module
     folder = done.parent / f"{module.path.replace('/', '-')}-{module.version}"
-    requirements(tool, module, folder)
+    folder.mkdir(exist_ok=True)
+    requirements(module, folder)
     half = done.with_name(f".{done.name}.{os.getpid()}")
     link = " ".join(("-s", "-w", *module.link))
     try:
@@ -72,12 +86,12 @@ def compile_server(server: Server, done: Path) -> None:
         half.unlink(missing_ok=True)
 
 
-def requirements(tool: str, module: Module, folder: Path) -> None:
+def requirements(module: Module, folder: Path) -> None:
     """Make `folder` a Go module in which packages of `module` build as they do at home."""
     if (folder / "go.mod").exists():
         return
-    target = f"{module.path}@{module.version}"
-    source = Path(json.loads(step(f"download {target}", [tool, "mod", "download", "-json", target], folder))["Dir"])
+    say(f"  download {module} …")
+    source = module_folder(module)
     if (source / "go.sum").exists():
         shutil.copyfile(source / "go.sum", folder / "go.sum")
     half = folder / "go.mod.part"
@@ -115,14 +129,22 @@ def go() -> str:
 
 
 def step(text: str, command: list[str], folder: Path) -> str:
-    """Run a command, politely, with its name on the terminal; its output is shown only if it fails."""
+    """Run a command, politely, with a sign of life now and then; its output is shown only if it fails."""
     say(f"  {text} …")
     begin = monotonic()
-    done = subprocess.run(["nice", *command], cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        raise BuildError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    process = subprocess.Popen(
+        ["nice", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while True:
+        try:
+            output, errors = process.communicate(timeout=SIGN_OF_LIFE)
+            break
+        except subprocess.TimeoutExpired:
+            say(f"  {text} … {monotonic() - begin:.0f} s")
+    if process.returncode:
+        raise BuildError(f"{' '.join(command)} failed:\n{output[-2000:]}{errors[-4000:]}")
     say(f"  {text}: {monotonic() - begin:.0f} s")
-    return done.stdout
+    return output
 
 
 def say(text: str) -> None:

@@ -13,34 +13,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from closeknit.cluster.kinds import KINDS, Kind
-from contract.client import Api
 
-from .build import go
-from .control_plane import control_plane
+from .cluster import RealCluster
+from .definitions import definitions
+from .versions import DEFINITIONS
 
 FOLDER = Path(__file__).parents[2] / "src/closeknit/cluster/embedded/schemas"
 SHARED = "kubernetes"
-
-CRDS = {
-    "sigs.k8s.io/kueue@v0.19.2": "config/components/crd/bases/*.yaml",
-    "sigs.k8s.io/jobset@v0.12.0": "config/components/crd/bases/*.yaml",
-    "sigs.k8s.io/lws@v0.9.0": "config/crd/bases/*.yaml",
-    "github.com/kubeflow/mpi-operator@v0.8.2": "manifests/base/kubeflow.org_mpijobs.yaml",
-    "github.com/kubeflow/training-operator@v1.9.3": "manifests/base/crds/kubeflow.org_pytorchjobs.yaml",
-    "github.com/kubeflow/trainer/v2@v2.2.1": "manifests/base/crds/trainer.kubeflow.org_*.yaml",
-    "github.com/ray-project/kuberay/ray-operator@v1.6.2": "config/crd/bases/ray.io_*.yaml",
-    "k8s.io/autoscaler/cluster-autoscaler/apis@v0.0.0-20240830133931-adfbe7e45277": "config/crd/*.yaml",
-}
-"""Where each module keeps its definitions."""
 
 KEEPS_UNKNOWN = {("Workload", "spec.podSets[].template")}
 """Parts that keep fields we do not know: a workload carries the pod template of whatever job it stands for."""
@@ -75,7 +61,7 @@ def main() -> None:
     shared = kubernetes(saved(folder) if folder else served())
     write(SHARED, shared)
     groups: dict[str, Table] = {}
-    for crd in definitions():
+    for crd in chain.from_iterable(map(definitions, DEFINITIONS)):
         for kind, schema in wanted(crd):
             table = groups.setdefault(kind.group, {"blanks": {}, "parts": {}})
             table["blanks"][kind.kind] = {"metadata": {}}
@@ -112,11 +98,9 @@ def saved(folder: Path) -> Iterator[Table]:
 
 
 def served() -> Iterator[Table]:
-    with control_plane() as plane:
-        api = Api.from_kubeconfig(plane.kubeconfig)
+    with RealCluster(components=()) as cluster:
         for version in dict.fromkeys(kind.api_version for kind in KINDS if kind.is_built_in):
-            yield api.get(f"/openapi/v3/{'apis' if '/' in version else 'api'}/{version}").body
-        api.close()
+            yield cluster.api.get(f"/openapi/v3/{'apis' if '/' in version else 'api'}/{version}").body
 
 
 def built_in_parts(documents: Iterable[Table]) -> Table:
@@ -237,15 +221,6 @@ def scalar(schema: Table) -> str:
 
 
 # Kinds that others define
-
-
-def definitions() -> Iterator[Table]:
-    for module, pattern in CRDS.items():
-        answer = subprocess.run(
-            [go(), "mod", "download", "-json", module], check=True, capture_output=True, text=True, cwd="/"
-        )
-        for file in sorted(Path(json.loads(answer.stdout)["Dir"]).glob(pattern)):
-            yield from yaml.load_all(file.read_text(), yaml.CSafeLoader)
 
 
 def wanted(crd: Table) -> Iterator[tuple[Kind, Table]]:

@@ -1,7 +1,8 @@
-"""Which servers the tests may ask for, and what Go needs to know to build them.
+"""Which servers the tests may ask for, what Go needs to know to build them, and where definitions of kinds lie.
 
 A server is a main package of a Go module at one version. Some modules point at folders beside themselves for parts
-that are also published on their own; `siblings` is the version under which those parts are had.
+that are also published on their own; `siblings` is the version under which those parts are had. Of modules that only
+define kinds nothing is built. Their versions are those that Kueue is built against.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ class Module(NamedTuple):
     siblings: str = ""
     link: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """As the go command takes it."""
+        return f"{self.path}@{self.version}"
+
 
 class Server(NamedTuple):
     """A program: the module that it is in and its main package."""
@@ -31,6 +36,13 @@ class Server(NamedTuple):
         return f"{self.name}-{self.module.version.removeprefix('v')}"
 
 
+class Definitions(NamedTuple):
+    """CustomResourceDefinitions: the module that brings them, and which of its files they are."""
+
+    module: Module
+    files: str
+
+
 KUBERNETES = Module(
     "k8s.io/kubernetes",
     "v1.36.3",
@@ -42,6 +54,11 @@ KUBERNETES = Module(
     ),
 )
 ETCD = Module("go.etcd.io/etcd/server/v3", "v3.6.8", siblings="v3.6.8")
+KWOK = Module("sigs.k8s.io/kwok", "v0.8.0")
+JOBSET = Module("sigs.k8s.io/jobset", "v0.12.0")
+LWS = Module("sigs.k8s.io/lws", "v0.9.0")
+HELM = Module("helm.sh/helm/v4", "v4.3.1", link=("-X helm.sh/helm/v4/internal/version.version=v4.3.1",))
+KUEUE = Module("sigs.k8s.io/kueue", "v0.19.2")
 
 SERVERS = {
     server.name: server
@@ -51,5 +68,36 @@ SERVERS = {
             Server(name, KUBERNETES, f"{KUBERNETES.path}/cmd/{name}")
             for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
         ),
+        Server("kwok", KWOK, f"{KWOK.path}/cmd/kwok"),
+        Server("jobset", JOBSET, JOBSET.path),
+        Server("lws", LWS, f"{LWS.path}/cmd"),
+        Server("helm", HELM, f"{HELM.path}/cmd/helm"),
+        Server("kueue", KUEUE, f"{KUEUE.path}/cmd/kueue"),
+        *(
+            Server(f"kueue-{name}", KUEUE, f"{KUEUE.path}/test/performance/scheduler/{name}")
+            for name in ("minimalkueue", "runner")
+        ),
     )
+}
+
+DEFINITIONS = {
+    "kueue": Definitions(KUEUE, "config/components/crd/bases/*.yaml"),
+    "jobset": Definitions(JOBSET, "config/components/crd/bases/*.yaml"),
+    "lws": Definitions(LWS, "config/crd/bases/*.yaml"),
+    "mpi-operator": Definitions(
+        Module("github.com/kubeflow/mpi-operator", "v0.8.2"), "manifests/base/kubeflow.org_mpijobs.yaml"
+    ),
+    "training-operator": Definitions(
+        Module("github.com/kubeflow/training-operator", "v1.9.3"), "manifests/base/crds/kubeflow.org_pytorchjobs.yaml"
+    ),
+    "trainer": Definitions(
+        Module("github.com/kubeflow/trainer/v2", "v2.2.1"), "manifests/base/crds/trainer.kubeflow.org_*.yaml"
+    ),
+    # Clusters and jobs; services and cron jobs take seconds more.
+    "kuberay": Definitions(
+        Module("github.com/ray-project/kuberay/ray-operator", "v1.6.2"), "config/crd/bases/ray.io_ray[cj][lo]*.yaml"
+    ),
+    "autoscaler": Definitions(
+        Module("k8s.io/autoscaler/cluster-autoscaler/apis", "v0.0.0-20240830133931-adfbe7e45277"), "config/crd/*.yaml"
+    ),
 }

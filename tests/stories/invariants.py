@@ -80,13 +80,16 @@ def holds(workload: Raw) -> bool:
 
 
 class Invariants:
-    """Sees every change to a Workload, as the last of all."""
+    """Sees every change to a Workload, as the last of all.
+
+    `late`: the control plane sees what others do some time after it was done. Then what it gave away itself is all
+    that can be held against it when it decides.
+    """
 
     watches = (kinds.WORKLOAD,)
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.decisions = 0
+    def __init__(self, store: Store, late: bool = False, decisions: int = 0) -> None:
+        self.store, self.late, self.decisions = store, late, decisions
 
     # A participant that never has anything to do
 
@@ -117,11 +120,12 @@ class Invariants:
         grown: set[str] = set()
         for pod_set, given, hosts in placed(workload):
             self._is_whole(name, pod_set, given, hosts)
-            self._is_together(name, pod_set, hosts)
+            if not self.late:
+                self._is_together(name, pod_set, hosts)
             grown |= {host for host, count in hosts.items() if count > old.get(pod_set["name"], Counter())[host]}
         for host in grown:
             self._has_room(name, host)
-        if before is None:
+        if before is None and not self.late:
             self._is_within_quota(name, workload)
 
     def _is_whole(self, name: str, pod_set: Raw, given: Raw, hosts: Counter[str]) -> None:
@@ -151,8 +155,10 @@ class Invariants:
     def _has_room(self, name: str, host: str) -> None:
         """Allocatable, less other pods, less pods on their way out, less what is promised."""
         node = self._node(host)
+        if node is None and self.late:
+            return
         assert node is not None
-        promised, pods = self._promised(host), self._bound(host)
+        promised, pods = self._promised(host), [] if self.late else self._bound(host)
         used, count = 0, 0
         covered: Counter[tuple[str, str]] = Counter()
         for workload, pod_set, one, number in promised:
@@ -167,7 +173,7 @@ class Invariants:
                 continue
             used += cpu_of(pod["spec"])
             count += 1
-        for cpu in self._expected(host, pods):
+        for cpu in () if self.late else self._expected(host, pods):
             used += cpu
             count += 1
         room = milli(node["status"]["allocatable"]["cpu"])
@@ -245,6 +251,14 @@ class Invariants:
             if count > 1:
                 raise Broken(f"{count} workloads for the job {uid}")
         self._slots()
+
+    def rid(self) -> None:
+        """Long after, nothing is left of what was to go; pods of a group stay until they are replaced."""
+        for kind in kinds.KINDS:
+            for raw in self.store.all(kind):
+                meta = raw["metadata"]
+                if "deletionTimestamp" in meta and meta.get("finalizers") != [PREFIX + "managed"]:
+                    raise Broken(f"{kind.kind} {meta['name']} never went: {meta.get('finalizers')}")
 
     def _slots(self) -> None:
         """No two pods share a slot: on no host are more pods of a set than were planned there."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Refused
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.embedded import Options
 from host.lab import Lab, condition
+from host.late import Late
 
 from . import objects
 from .invariants import Broken, Invariants
@@ -16,26 +17,33 @@ from .steps import QUEUES, Step
 
 Raw = dict[str, Any]
 
+SHOWN, WRITTEN = 1.5, 0.4
+"""Seconds until the control plane is shown a change, or a write is carried out, at most."""
+
 
 class Life(Lab):
     """One cluster from its beginning to the end of a story."""
 
-    def __init__(self, seed: int = 0) -> None:
-        self.seed, self.starts = seed, 0
-        super().__init__(self._options())
+    def __init__(self, seed: int = 0, late: bool = False) -> None:
+        self.late, self._doom = late, 0
+        super().__init__(Options(seed=seed * 1000))
         self._look_on()
+        self._slow_down()
         for raw in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}, *objects.data_centre()):
             self.submit(raw)
         self.settle()
 
-    def _options(self) -> Options:
-        """Ids differ from start to start, as they would."""
-        self.starts += 1
-        return Options(seed=self.seed * 1000 + self.starts)
-
-    def _look_on(self) -> None:
-        self.invariants = Invariants(self.cluster.store)
+    def _look_on(self, decisions: int = 0) -> None:
+        self.invariants = Invariants(self.cluster.store, self.late, decisions)
         self.cluster.add(self.invariants)
+
+    def _slow_down(self) -> None:
+        self._line = Late(self.cluster, SHOWN, WRITTEN, self.options.seed or 0) if self.late else None
+
+    def _rest(self) -> None:
+        """Time passes until nothing is on its way."""
+        while self._line is not None and not self._line.is_quiet:
+            self.advance(0.1)
 
     def submit(self, raw: Raw) -> None:
         """What is there already, or may not be made now, is left out."""
@@ -50,8 +58,12 @@ class Life(Lab):
 
     def tell(self, step: Step) -> None:
         action: Callable[..., None] = getattr(self, f"_{step.what}")
+        if step.what == "restart":
+            self._rest()
         action(**step.facts)
         self.settle()
+        if self._line is not None and not self._line.is_quiet:
+            return
         self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
 
     def _submit(self, **facts: Any) -> None:
@@ -136,17 +148,29 @@ class Life(Lab):
         else:
             self.delete(kinds.DAEMON_SET, "other", name)
 
+    def _kill(self, changes: int) -> None:
+        """So many changes after this, whatever is going on then; a control plane that is late only dies at rest."""
+        self._doom = 0 if self.late else changes
+
+    def settle(self) -> float | None:
+        if self._doom:
+            before = self.cluster.store.version
+            killed = self.run_until(self._doom)
+            self._doom -= min(self._doom, self.cluster.store.version - before)
+            if killed:
+                self.restart()
+        return super().settle()
+
+    def restart(self) -> None:
+        super().restart()
+        self._look_on(self.invariants.decisions)
+
     def _restart(self) -> None:
-        """All that is kept is the objects; what the control plane knows has to come out the same."""
-        before, old = self._state(), self.cluster.store
-        self.cluster = EmbeddedCluster(lambda: self.clock, self._options())
-        self._look_on()
-        for kind in kinds.KINDS:
-            for raw in old.all(kind):
-                self.cluster.store.restore(kind, raw)
-        self.cluster.store.resume(old.version)
-        self.cluster.begin()
+        """What the control plane knows has to come out the same."""
+        before = self._state()
+        self.restart()
         after = self._state()
+        self._slow_down()
         for part, known in before.items():
             if known != after[part]:
                 differ = {key: (known.get(key), after[part].get(key)) for key in known.keys() | after[part].keys()}
@@ -198,7 +222,9 @@ class Life(Lab):
         for workload in list(store.all(kinds.WORKLOAD)):
             self.patch(kinds.WORKLOAD, "default", workload["metadata"]["name"], {"spec": {"active": True}})
         self.advance(4 * 3600)
+        self._rest()
         self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
+        self.invariants.rid()
         for workload in self.cluster.store.all(kinds.WORKLOAD):
             if not condition(workload, "Finished") and not condition(workload, "WaitingForReplacementPods"):
                 said = [

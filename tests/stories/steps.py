@@ -44,6 +44,7 @@ WEIGHTS = {
     "remove_other_pod": 3,
     "daemon_set": 1,
     "restart": 2,
+    "kill": 4,
 }
 
 
@@ -141,3 +142,6 @@ class Drawer:
 
     def _restart(self) -> dict[str, Any]:
         return {}
+
+    def _kill(self) -> dict[str, Any]:
+        return {"changes": self.random.randint(1, 25)}

@@ -15,6 +15,9 @@ from .steps import Drawer, Step
 HEALED = 3
 """One story in so many ends with everything repaired and hours passing, which takes as long as the story itself."""
 
+LATE = 4
+"""One story in so many is told with a control plane that is shown everything late."""
+
 
 class Outcome(NamedTuple):
     """`at` is the step that broke a rule; None if none did."""
@@ -30,7 +33,7 @@ def story_of(seed: int, length: int | None = None) -> list[Step]:
 
 
 def tell(story: Sequence[Step], seed: int = 0) -> Outcome:
-    life, at = Life(seed), 0
+    life, at = Life(seed, seed % LATE == 0), 0
     try:
         for step in story:
             life.tell(step)

@@ -13,6 +13,7 @@ from ..cluster import kinds
 from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, Unauthorized
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
+from .exit_codes import NOT_HAD, YES
 from .manifests import Manifest, only_embedded, read_objects
 from .output import emit
 from .progress import Progress
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..cluster.port import Raw
 
-REFUSED = 4
 IN_FLIGHT = 16
 LAST = 4
 _ORDER: tuple[tuple[Kind, ...], ...] = (
@@ -146,7 +146,7 @@ def _report(outcomes: Sequence[Applied], output: str | None, note: str) -> int:
         _complain(one)
     if refused and len(outcomes) > 1:
         click.echo(f"{len(objects)} of {len(outcomes)} objects applied, {len(refused)} refused", err=True)
-    return REFUSED if refused else 0
+    return NOT_HAD if refused else YES
 
 
 def _complain(one: Applied) -> None:

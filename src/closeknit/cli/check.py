@@ -1,4 +1,4 @@
-"""`closeknit check`: every validation, without placing anything."""
+"""`closeknit check`: what a server would refuse of objects by themselves, and what a placement would."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from ..cluster.files import STDIN, documents, shown, stdin_kept
+from ..cluster.files import STDIN, documents, identity, shown, stdin_kept
 from ..cluster.files import files as files_of
 from ..dialects.field import Field
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import Job, Reading, read
+from ..dialects.kueue.jobs.live.pod_groups import group_name
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.request import PodSet
@@ -23,6 +24,7 @@ from ..model.topology import Topology
 from ..observe.levels import levels_from_text, read_topology
 from ..observe.nodes import holds_pools, read_nodes
 from .jobs import group_mistakes_of, level_mistakes
+from .old_versions import telling
 from .options import gate_options, gates_of
 from .output import OUTPUT, emit
 
@@ -63,7 +65,8 @@ def command(
 
     FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
     `closeknit place` takes are checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
-    skipped. What jobs ask for is held against the Topology given, or against the one among the files if there is
+    skipped. Each is checked by itself, by the rules of the API server: fields, types, words, what is required. What
+    depends on other objects, such as a namespace that has to exist, is not. What jobs ask for is held against the Topology given, or against the one among the files if there is
     exactly one. The exit code is 2 if anything is wrong.
 
     \b
@@ -82,8 +85,9 @@ def command(
         pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
         objects, unread = _gather([file for file in every if file not in pools])
     laid = told or _only_topology(objects)
-    readings = read(objects, gates, CHECKS)
-    verdicts = [*_merged([_verdict(reading, gates, laid) for reading in readings], unread), *pools.values()]
+    readings = read(telling(objects), gates, CHECKS)
+    verdicts = _merged([_verdict(reading, gates, laid) for reading in readings], unread)
+    verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
     else:
@@ -165,6 +169,35 @@ def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verd
             mistakes = (*merged[place].mistakes, mistake)
             merged[place] = replace(merged[place], state="wrong", mistakes=mistakes, jobs=())
     return merged
+
+
+def _refused(verdicts: Sequence[Verdict], objects: Objects, gates: Gates) -> list[Verdict]:
+    """With what a server would refuse besides. Objects of one name come in order, pods of a group together."""
+    from .server_rules import ServerRules
+
+    rules = ServerRules(gates)
+    found: dict[tuple[str, str], list[list[Mistake]]] = {}
+    for where, raw in objects:
+        group = group_name(raw) if raw["kind"] == "Pod" else ""
+        listed = found.setdefault((where, f"Pod group {group}" if group else identity(raw)), [])
+        if not group or not listed:
+            listed.append([])
+        listed[-1] += rules.mistakes(where, raw)
+    return [_with(one, found[key].pop(0) if found.get(key := (one.where, one.what)) else ()) for one in verdicts]
+
+
+def _with(verdict: Verdict, refused: Sequence[Mistake]) -> Verdict:
+    """A field that was warned of is wrong then, and the warning knows the remedy; what is said is not said twice."""
+    warned = {one.field: one for one in verdict.warnings}
+    if verdict.state == "skipped":
+        refused = [one for one in refused if one.field == "kind"]
+    elif verdict.mistakes:
+        refused = [one for one in refused if one.field in warned]
+    more = [warned.get(one.field, one) for one in refused]
+    if not more:
+        return verdict
+    left = tuple(one for one in verdict.warnings if one not in more)
+    return replace(verdict, state="wrong", mistakes=(*verdict.mistakes, *more), warnings=left, jobs=(), why="")
 
 
 def _tell(verdict: Verdict, wide: bool) -> None:

@@ -1,29 +1,30 @@
-"""A whole cluster as the commands about queues read it: one that runs, or manifests of one; and Kueue's configuration.
+"""A whole cluster as the commands about queues read it: one that runs, or manifests of one.
 
 What is odd about it goes to stderr as warnings; only what cannot be read at all is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import yaml
 
-from ..cluster.files import STDIN, documents, shown
-from ..dialects.field import Field
-from ..dialects.kueue.configuration import FILE, KIND, Configuration, configuration
-from ..model.gates import Gates, parse_changes
-from ..model.mistake import InputError, Mistake, refuse
-from ..model.settings import FAIR, Settings
+from ..cluster.files import STDIN, shown
+from ..model.gates import Gates
+from ..model.mistake import Mistake, refuse
 from ..observe.cluster_state import ClusterState, cluster_state
-from ..observe.manifests import read_manifests
+from ..observe.manifests import Manifests, read_manifests
+from .hints import hint
 from .options import GATES
 from .progress import Progress
+from .rules import Given, Rules
 from .target import OPTIONS as TARGET
 from .target import run, target_of
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +49,7 @@ WHOLE = (
         "--config",
         type=click.Path(),
         metavar="FILE",
-        help="Kueue's Configuration, or the ConfigMap that holds it: fair sharing, resources, feature gates.",
+        help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
     ),
     click.option("--fair-sharing", is_flag=True, help="As if Kueue were configured with fair sharing."),
 )
@@ -88,31 +89,32 @@ def load(
     **target: str | None,
 ) -> tuple[Loaded, Gates]:
     """Read everything, and warn of what is odd."""
-    gates, settings = rules(config, fair_sharing, feature_gates, profile)
+    given = Given.of(config, fair_sharing, feature_gates, profile)
     check_target(cluster, target)
     if cluster:
+        rules = given.alone()
         with Progress("objects") as tick:
             found = read_manifests(cluster, tick)
         where, remedy = ", ".join(map(shown, cluster)), f"fill it so: {KUBECTL}"
     else:
         from .live import manifests
 
+        async def both(client: Client) -> tuple[Rules, Manifests]:
+            return await given.on(client), await manifests(client)
+
         chosen = target_of(**target)
-        found = run(chosen, manifests)
-        where, remedy = chosen.words, "apply one: closeknit apply -f queues.yaml"
+        rules, found = run(chosen, both)
+        where, remedy = chosen.words, f"apply one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
         raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
-    return Loaded(cluster_state(found, gates, settings), found.newest), gates
+    return Loaded(cluster_state(found, rules.gates, rules.settings), found.newest), rules.gates
 
 
-def rules(config: str | None, fair_sharing: bool, feature_gates: str, profile: str) -> tuple[Gates, Settings]:
-    """How the cluster decides, as far as options and Kueue's configuration say."""
-    chosen = Configuration(Settings()) if config is None else read_configuration(config)
-    gates = Gates.profile(profile, {**chosen.gates, **parse_changes(feature_gates)})
-    settings = chosen.settings
-    if fair_sharing and not settings.fair_sharing:
-        settings = replace(settings, fair_sharing=FAIR)
-    return gates, settings
+def home_of(options: Mapping[str, Any]) -> str:
+    """The namespace of names that do not say theirs."""
+    if options["cluster"]:
+        return "default"
+    return target_of(*(options[name] for name in ("kubeconfig", "context", "data"))).config.namespace
 
 
 def check_target(files: Sequence[str], target: Mapping[str, str | None], option: str = "--cluster") -> None:
@@ -122,47 +124,23 @@ def check_target(files: Sequence[str], target: Mapping[str, str | None], option:
             raise refuse(f"does not go with --{name}", "give one of the two", what=option)
 
 
-def tell(state: ClusterState) -> None:
-    """Notes and warnings, the first of them if there are many."""
+def tell(state: ClusterState, about: Container[str] | None = None) -> None:
+    """Notes and warnings, the first of them if there are many.
+
+    Where somebody asks about some objects alone, what is odd about others is not told, unless they were left out.
+    """
     for note in state.notes:
         click.echo(f"note: {note}", err=True)
-    for warning in state.warnings[:MOST_WARNINGS]:
+    warnings = [one for one in state.warnings if _concerns(one, about, state.left_out)]
+    for warning in warnings[:MOST_WARNINGS]:
         click.echo(f"warning: {warning}", err=True)
-    if len(state.warnings) > MOST_WARNINGS:
-        click.echo(f"warning: and {len(state.warnings) - MOST_WARNINGS} more", err=True)
+    if len(warnings) > MOST_WARNINGS:
+        click.echo(f"warning: and {len(warnings) - MOST_WARNINGS} more", err=True)
     if state.left_out:
         names = sorted(state.left_out)
         more = f" and {len(names) - MOST_WARNINGS} more" if len(names) > MOST_WARNINGS else ""
         click.echo(f"warning: left out for their mistakes: {', '.join(names[:MOST_WARNINGS])}{more}", err=True)
 
 
-def read_configuration(path: str) -> Configuration:
-    """Kueue's configuration, by itself or inside a ConfigMap."""
-    found = [(where, _opened(where, raw)) for where, raw in documents(path)]
-    chosen = [(where, raw) for where, raw in found if raw.get("kind") == KIND]
-    if len(chosen) != 1:
-        text = "there is no Configuration in it" if not chosen else f"there are {len(chosen)} Configurations in it"
-        remedy = f"give one of kind: {KIND}, or the ConfigMap kueue-manager-config with {FILE} in its data"
-        raise refuse(text, remedy, where=shown(path))
-    where, raw = chosen[0]
-    root = Field.root(raw, where, KIND)
-    read = configuration(root)
-    for warning in root.report.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    if root.report:
-        raise InputError(root.report.mistakes)
-    return read
-
-
-def _opened(where: str, raw: dict[str, Any]) -> dict[str, Any]:
-    """What a ConfigMap holds; other objects as they are."""
-    data = raw.get("data")
-    text = data.get(FILE) if raw.get("kind") == "ConfigMap" and isinstance(data, dict) else None
-    if not isinstance(text, str):
-        return raw
-    try:
-        inside = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        said = str(error).replace("\n", " ")
-        raise InputError([Mistake(f"is not YAML: {said}", "mend it", where, "ConfigMap", f"data[{FILE}]")]) from error
-    return inside if isinstance(inside, dict) else raw
+def _concerns(warning: Mistake, about: Container[str] | None, left_out: Container[str]) -> bool:
+    return about is None or not warning.what or warning.what in about or warning.what in left_out

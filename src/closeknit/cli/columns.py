@@ -14,7 +14,9 @@ from ..cluster.errors import NotFound
 from ..cluster.kinds import Kind
 from ..cluster.kube.client import METADATA, Client
 from ..dialects.kueue import keys
-from .whereabouts import Atlas, Raw, condition, groups_of, holds, levels_of, reason_of, short_level
+from ..dialects.kueue.objects.state import STANDING, state_of
+from .owners import Owners
+from .whereabouts import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
 JOBS = frozenset(
     {
@@ -39,8 +41,8 @@ HEADERS: dict[Kind, tuple[str, ...]] = {
     kinds.POD: ("Node", "Workload"),
     kinds.CLUSTER_QUEUE: ("State",),
     kinds.LOCAL_QUEUE: ("State",),
-    kinds.RESOURCE_FLAVOR: ("Topology",),
-    kinds.TOPOLOGY: ("Levels",),
+    kinds.RESOURCE_FLAVOR: ("Topology", "State"),
+    kinds.TOPOLOGY: ("Levels", "State"),
 }
 
 
@@ -49,16 +51,22 @@ class Around:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.atlas = Atlas()
+        self.atlas, self.owners = Atlas(), Owners(client)
         self._workloads: dict[str, Raw] = {}
         self._is_mapped = False
+        self.seen: list[Raw] = []
+        """Workloads that were looked at."""
 
     async def learn(self, kind: Kind, objects: Sequence[Raw], namespace: str = "") -> None:
         """Whatever the columns of these objects need."""
         workloads = objects
         if kind in JOBS:
             workloads = await self._of_jobs(objects, namespace)
-        if kind is kinds.NODE:
+        if kind in JOBS or kind is kinds.WORKLOAD:
+            self.seen += workloads
+        if kind is kinds.POD:
+            await self.owners.learn(objects, namespace)
+        elif kind is kinds.NODE:
             self.atlas = Atlas(await listed(self.client, kinds.TOPOLOGY))
         elif not self._is_mapped and any(_has_places(one) for one in workloads):
             self.atlas, self._is_mapped = await atlas_of(self.client), True
@@ -100,6 +108,17 @@ def newest_by_owner(workloads: Iterable[Raw]) -> dict[str, Raw]:
     return found
 
 
+def newest_of(workloads: Iterable[Raw], name: str, kind: str = "") -> Raw | None:
+    """The last workload that was made for the job of this name."""
+    found = [one for one in workloads if owner_named(one, name, kind) is not None]
+    return max(found, key=lambda raw: raw["metadata"].get("creationTimestamp") or "", default=None)
+
+
+def owner_named(workload: Raw, name: str, kind: str = "") -> Raw | None:
+    owners = workload["metadata"].get("ownerReferences") or ()
+    return next((one for one in owners if one.get("name") == name and kind in ("", one.get("kind"))), None)
+
+
 def _has_places(workload: Raw) -> bool:
     admission = (workload.get("status") or {}).get("admission") or {}
     return any(one.get("topologyAssignment") for one in admission.get("podSetAssignments") or ())
@@ -131,17 +150,20 @@ def _node(raw: Raw, around: Around) -> list[str]:
     return ["/".join(sorted(whole, key=len)[-1]) if whole else ""]
 
 
-def _pod(raw: Raw, _: Around) -> list[str]:
-    notes = raw["metadata"].get("annotations") or {}
-    return [(raw.get("spec") or {}).get("nodeName", ""), notes.get(keys.WORKLOAD, "")]
+def _pod(raw: Raw, around: Around) -> list[str]:
+    return [(raw.get("spec") or {}).get("nodeName", ""), around.owners.workload_of(raw)]
+
+
+def _flavor(raw: Raw, _: Around) -> list[str]:
+    return [(raw.get("spec") or {}).get("topologyName", ""), state_of(raw, unjudged=STANDING)]
+
+
+def _topology(raw: Raw, _: Around) -> list[str]:
+    return [", ".join(levels_of(raw)), state_of(raw, unjudged=STANDING)]
 
 
 def _queue(raw: Raw, _: Around) -> list[str]:
-    stop = (raw.get("spec") or {}).get("stopPolicy") or "None"
-    if stop != "None":
-        return [f"stopped ({stop})"]
-    found = condition(raw, "Active")
-    return ["" if found is None else "active" if holds(raw, "Active") else str(found.get("reason", "inactive"))]
+    return [state_of(raw)]
 
 
 _CELLS: dict[Kind, Callable[[Raw, Around], list[Any]]] = {
@@ -151,6 +173,6 @@ _CELLS: dict[Kind, Callable[[Raw, Around], list[Any]]] = {
     kinds.POD: _pod,
     kinds.CLUSTER_QUEUE: _queue,
     kinds.LOCAL_QUEUE: _queue,
-    kinds.RESOURCE_FLAVOR: lambda raw, _: [(raw.get("spec") or {}).get("topologyName", "")],
-    kinds.TOPOLOGY: lambda raw, _: [", ".join(levels_of(raw))],
+    kinds.RESOURCE_FLAVOR: _flavor,
+    kinds.TOPOLOGY: _topology,
 }

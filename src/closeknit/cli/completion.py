@@ -43,7 +43,7 @@ def command(shell: str) -> None:
 
 def complete_kinds_and_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """`KIND NAME…` or `KIND/NAME…`: the kind first, then names of it."""
-    from .naming import kinds_by_name
+    from .naming import ALL, kinds_by_name
 
     before = context.params.get(parameter.name or "") or ()
     first, slash, name = begun.partition("/")
@@ -51,7 +51,7 @@ def complete_kinds_and_names(context: click.Context, parameter: click.Parameter,
         kind = kinds_by_name().get(first.lower())
         return [f"{first}/{one}" for one in _names(context, kind, name)] if kind is not None else []
     if not before:
-        return sorted(kind.plural for kind in KINDS if kind.plural.startswith(begun.lower()))
+        return sorted(name for name in (ALL, *(kind.plural for kind in KINDS)) if name.startswith(begun.lower()))
     kind = kinds_by_name().get(str(before[0]).lower())
     return [] if kind is None else [one for one in _names(context, kind, begun) if one not in before]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
 from datetime import datetime
+from shutil import get_terminal_size
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,15 @@ import click
 import msgspec
 
 from ..cluster import kinds
-from ..cluster.errors import NotFound
-from ..model.mistake import refuse
+from ..cluster.errors import Forbidden, NotFound, Refused
+from ..model.mistake import not_there
+from ..model.nearest import did_you_mean
+from .columns import listed, owner_named
 from .completion import complete_names
+from .controller_pod import proxied, unasked
 from .durations import seconds
+from .hints import hint
+from .naming import Meant, meant
 from .output import OUTPUT, emit, write
 from .target import NAMESPACE, NoCluster, follow, run, target_of, target_options
 from .whereabouts import short_level
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from ..report.table import Columns
 
 PATH = "/closeknit/decisions"
-SHOWN, LONGEST = 3, 100
+SHOWN = 3
 HEADERS = ("Time", "Workload", "Outcome", "Queue", "Cost", "Level", "Where or why")
 
 
@@ -39,13 +46,16 @@ class Decision(msgspec.Struct):
     domains: list[str] = []
     reason: str = ""
     cost: int = 0
+    job: str = ""
 
 
 _decision = msgspec.json.Decoder(Decision)
 
 
 @click.command()
-@click.argument("workload", required=False, metavar="[[KIND/]NAME]", shell_complete=complete_names(kinds.WORKLOAD))
+@click.argument(
+    "workload", required=False, metavar="[[KIND/]NAME]", shell_complete=complete_names(kinds.JOB, kinds.WORKLOAD)
+)
 @click.option(
     "--since", callback=seconds, metavar="10m", help="Only what was decided in this time; default: all that is kept."
 )
@@ -58,9 +68,13 @@ def command(
 ) -> None:
     """What was decided, when, why, and at what cost; the newest last.
 
-    Of one workload, or of all. NAME is that of the Workload or of its job. COST is what it took to decide, in
-    microseconds. The embedded host keeps its latest decisions; on a cluster of Kubernetes the events of a workload say
-    what became of it: `closeknit describe`.
+    Of one workload, or of all. NAME is that of the Workload or of its job, also when both are gone. QUEUE is the
+    ClusterQueue, COST what it took to decide, in microseconds. LEVEL is the lowest at which one domain holds all
+    pods, as `get jobs` has it; behind it are the hosts, or the flavor where nothing is placed. A terminal cuts long
+    lines, -o wide and a pipe do not.
+
+    The embedded host keeps its latest decisions, and so does the controller on a cluster of Kubernetes, for as long as
+    it lives: it is asked through the API server, which needs `get` on pods/proxy in its namespace.
 
     \b
       closeknit decisions --since 10m
@@ -72,11 +86,13 @@ def command(
 
     async def show(client: Client) -> None:
         query: dict[str, str | int] = {} if since is None else {"since": f"{time() - since:.3f}"}
-        if workload is not None:
-            query["workload"] = await workload_key(client, workload, place)
+        asked = None if workload is None else meant(workload, place)
+        if asked is not None:
+            query["workload"] = f"{asked.namespace}/{asked.name}"
+            await _check(client, asked)
         if watch:
             query["watch"] = "true"
-        await _Printer(client, output, watch).run(query)
+        await _Printer(client, output, watch, asked).run(query)
 
     if watch:
         follow(chosen, show)
@@ -84,41 +100,72 @@ def command(
         run(chosen, show)
 
 
-async def workload_key(client: Client, word: str, namespace: str) -> str:
-    """The Workload that somebody means by a name: its own, or that of its job."""
-    from .columns import listed
-    from .naming import meant
+async def _records(client: Client, query: dict[str, str | int]) -> AsyncIterator[Decision]:
+    """Of the host itself, or of the controller on a cluster of Kubernetes."""
+    try:
+        async for one in _read(client, PATH, query):
+            yield one
+        return
+    except (NotFound, Forbidden):
+        pass
+    try:
+        async for one in _read(client, await proxied(client, PATH), query):
+            yield one
+    except Refused as error:
+        raise _without(unasked(error)) from None
+    except NoCluster as error:
+        raise _without(error) from None
 
-    kind, home, name = meant(word, namespace)
-    workloads = await listed(client, kinds.WORKLOAD, home)
-    for one in sorted(workloads, key=lambda raw: raw["metadata"].get("creationTimestamp") or "", reverse=True):
-        owners = one["metadata"].get("ownerReferences") or ()
-        is_it = kind in (None, kinds.WORKLOAD) and one["metadata"]["name"] == name
-        if is_it or any(
-            owner.get("name") == name and (kind is None or owner.get("kind") == kind.kind) for owner in owners
-        ):
-            return f"{home}/{one['metadata']['name']}"
-    if kind in (None, kinds.WORKLOAD):
-        return f"{home}/{name}"  # it may be gone, and what was decided about it is kept
-    assert kind is not None
-    await client.get(kind, home, name)  # or it says that there is none
-    raise refuse("has no Workload", "give it a queue, and a control plane makes one", what=f"{kind.kind} {home}/{name}")
+
+def _without(error: NoCluster) -> NoCluster:
+    return NoCluster(f"{error}; `{hint('describe', 'workload', 'NAME')}` shows the events of one")
+
+
+async def _read(client: Client, path: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
+    async for line in client.lines(path, query, idle=3600.0):
+        if line:
+            yield client.read(_decision, line)
+
+
+async def _check(client: Client, asked: Meant) -> None:
+    """Whether anybody is, or was, called so."""
+    known: dict[str, None] = {}
+    async for one in _records(client, {}):
+        if _is_meant(one, asked):
+            return
+        if one.workload.startswith(f"{asked.namespace}/"):
+            known |= dict.fromkeys([one.job.partition("/")[2], one.workload.partition("/")[2]])
+    for raw in await listed(client, kinds.WORKLOAD, asked.namespace):
+        kind = "" if asked.kind in (None, kinds.WORKLOAD) else asked.kind.kind
+        name = raw["metadata"]["name"]
+        if owner_named(raw, asked.name, kind) or (name == asked.name and not kind):
+            return
+        known[name] = None
+    remedy = did_you_mean(asked.name, filter(None, known)) or "-n names another namespace; "
+    text = "no workload and no job is known by this name"
+    raise not_there(text, f"{remedy}`{hint('decisions')}` shows all", what=f"{asked.namespace}/{asked.name}")
+
+
+def _is_meant(one: Decision, asked: Meant) -> bool:
+    """By the workload's own name, or by that of its job, which has to be of the kind that is named, if one is."""
+    kind, _, job = one.job.partition("/")
+    namespace, _, workload = one.workload.partition("/")
+    wanted = asked.kind
+    by_itself = workload == asked.name and wanted in (None, kinds.WORKLOAD)
+    by_job = job == asked.name and (wanted in (None, kinds.WORKLOAD) or wanted.kind == kind)
+    return namespace == asked.namespace and (by_itself or by_job)
 
 
 class _Printer:
-    def __init__(self, client: Client, output: str | None, watches: bool) -> None:
-        self.client, self.output, self.watches = client, output, watches
+    def __init__(self, client: Client, output: str | None, watches: bool, asked: Meant | None) -> None:
+        self.client, self.output, self.watches, self.asked = client, output, watches, asked
         self._kept: list[Decision] = []
         self._columns: Columns | None = None
 
     async def run(self, query: dict[str, str | int]) -> None:
-        try:
-            async for line in self.client.lines(PATH, query, idle=3600.0):
-                if line:
-                    self._take(self.client.read(_decision, line))
-        except NotFound:
-            text = "this cluster keeps no decisions; `closeknit describe` shows the events of a workload"
-            raise NoCluster(text) from None
+        async for one in _records(self.client, query):
+            if self.asked is None or _is_meant(one, self.asked):
+                self._take(one)
         self._end()
 
     def _take(self, one: Decision) -> None:
@@ -148,16 +195,20 @@ class _Printer:
         lines = list(columns.lines(_row(one, wide=self.output == "wide") for one in decisions))
         if is_first:
             click.echo(columns.heading())
-        write(lines)
+        write(lines if self.output == "wide" else map(fitting, lines))
+
+
+def fitting(line: str) -> str:
+    """As much of it as a terminal shows in one line; all of it elsewhere."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else 0
+    return f"{line[: width - 1]}…" if 0 < width < len(line) else line
 
 
 def _row(one: Decision, wide: bool) -> tuple[str, ...]:
-    """With `wide` nothing is cut short."""
+    """With `wide` all domains are named."""
     moment = datetime.fromtimestamp(one.at).strftime("%Y-%m-%d %H:%M:%S.%f" if wide else "%H:%M:%S")
     named = one.domains if wide else one.domains[:SHOWN]
     more = len(one.domains) - len(named)
     where = ", ".join(named) + (f" and {more} more" if more else "")
     said = "; ".join(part for part in (where, one.reason) if part)
-    if len(said) > LONGEST and not wide:
-        said = f"{said[: LONGEST - 1]}…"
     return moment, one.workload, one.outcome, one.queue, f"{one.cost} µs", short_level(one.level), said

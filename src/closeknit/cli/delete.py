@@ -13,19 +13,23 @@ import click
 from ..cluster.errors import NotFound, Refused
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
+from ..model.number import number_of
+from .columns import listed
 from .completion import complete_kinds_and_names
 from .durations import seconds
+from .exit_codes import NOT_NOW
 from .get import name_of
+from .hints import hint
+from .labels import label_query
 from .naming import Named, objects_named
 from .progress import Progress
-from .refusals import sentences
+from .refusals import complain
 from .target import NAMESPACE, announce, run, target_of, target_options
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..cluster.port import Propagation, Raw
 
-REFUSED, TOO_LATE = 4, 3
 EVERY = 0.1
 """Seconds between two looks at what should be gone."""
 
@@ -80,6 +84,7 @@ def command(
     """
     asked = objects_named(what) if what else []
     _check(asked, filename, selector, everything)
+    labels = label_query(selector)
     chosen = target_of(**target)
     place = namespace or chosen.config.namespace
     doomed = [Doomed(one.kind, place if one.kind.namespaced else "", one.name) for one in asked if one.name]
@@ -96,7 +101,7 @@ def command(
         timeout if wait else 0.0,
     )
     several = [one for one in asked if not one.name]
-    return run(chosen, lambda client: _delete(client, doomed, several, place, selector or "", how))
+    return run(chosen, lambda client: _delete(client, doomed, several, place, labels, how))
 
 
 class _How(NamedTuple):
@@ -117,36 +122,32 @@ def _check(asked: Sequence[Named], filename: Sequence[str], selector: str | None
 
 
 async def _delete(
-    client: Client, doomed: list[Doomed], several: Sequence[Named], namespace: str, selector: str, how: _How
+    client: Client, doomed: list[Doomed], several: Sequence[Named], namespace: str, labels: dict[str, str], how: _How
 ) -> int:
-    for one in several:
-        home = namespace if one.kind.namespaced else ""
-        query = {"labelSelector": selector} if selector else {}
-        found = await client.list(one.kind, home, **query)
-        doomed += [Doomed(one.kind, home, raw["metadata"]["name"]) for raw in found]
-        if not found:
-            click.echo(f"there are no {one.kind.plural} to delete", err=True)
+    chosen = dict.fromkeys([each for one in several for each in await _chosen(client, one.kind, namespace, labels)])
+    if several and not chosen:
+        click.echo(f"there are no {', '.join(one.kind.plural for one in several)} to delete", err=True)
     going: list[tuple[Doomed, Raw]] = []
     code = 0
-    for each in doomed:
+    for each in [*doomed, *chosen]:
         try:
             raw = await client.get(*each)
             await client.delete(*each, propagation=how.propagation, grace=how.grace, uid=raw["metadata"].get("uid", ""))
         except NotFound as missing:
-            if not how.may_be_missing:
-                code = _complain(missing)
+            if not how.may_be_missing and each not in chosen:
+                code = complain(missing)
         except Refused as refused:
-            code = _complain(refused)
+            code = complain(refused)
         else:
             click.echo(f"{name_of(raw)} deleted")
             going.append((each, raw))
     return code or await _wait(client, going, how.seconds)
 
 
-def _complain(refused: Refused) -> int:
-    for sentence in sentences(refused):
-        click.echo(f"error: {sentence}", err=True)
-    return REFUSED
+async def _chosen(client: Client, kind: Kind, namespace: str, labels: dict[str, str]) -> list[Doomed]:
+    """All of a kind; what is gone with its owner before its turn comes is no loss."""
+    home = namespace if kind.namespaced else ""
+    return [Doomed(kind, home, raw["metadata"]["name"]) for raw in await listed(client, kind, home, **labels)]
 
 
 async def _wait(client: Client, going: list[tuple[Doomed, Raw]], limit: float) -> int:
@@ -158,8 +159,8 @@ async def _wait(client: Client, going: list[tuple[Doomed, Raw]], limit: float) -
                 break
             if monotonic() > end:
                 _name_leftovers(going, limit)
-                return TOO_LATE
-            progress.tell(partial("waiting until {:,} objects are gone".format, len(going)))
+                return NOT_NOW
+            progress.tell(partial("{} still there".format, number_of(len(going), "object")))
             await asyncio.sleep(EVERY)
     return 0
 
@@ -174,5 +175,7 @@ async def _is_there(client: Client, one: Doomed, raw: Raw) -> bool:
 
 def _name_leftovers(going: Sequence[tuple[Doomed, Raw]], limit: float) -> None:
     names = ", ".join(name_of(raw) for _, raw in going[:3]) + (f" and {len(going) - 3} more" if len(going) > 3 else "")
-    remedy = "`closeknit describe` shows their finalizers; --timeout waits longer"
+    one, raw = going[0]
+    show = hint("describe", name_of(raw), *(["-n", one.namespace] if one.namespace else []))
+    remedy = f"`{show}` says what holds it; --timeout waits longer"
     click.echo(f"error: still there after {limit:g} s: {names}; {remedy}", err=True)

@@ -50,6 +50,10 @@ def command(pause: bool | None, step: int | None, feature_gates: str, profile: s
     """A guided tour on a sample data centre.
 
     Runs the commands of this tool one after the other and shows what they answer. Nothing is written.
+
+    \b
+      closeknit demo
+      closeknit demo --step 3
     """
     gates = ["--profile", profile, "--feature-gates", feature_gates]
     waits = sys.stdin.isatty() and sys.stdout.isatty() if pause is None else pause

@@ -10,15 +10,23 @@ import click
 
 from ..cluster import kinds
 from ..cluster.embedded.rest.ages import age
+from ..cluster.errors import NotFound, Refused
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
+from ..model.number import number_of
 from ..report.placement import branches
 from ..report.table import table
+from .columns import listed, newest_of, owner_named
 from .completion import complete_kinds_and_names
+from .exit_codes import YES
+from .hints import hint
+from .holders import held_by
+from .lost_nodes import hits, hits_of, sentence
 from .naming import objects_named
 from .output import write, yaml_lines
+from .refusals import complain
 from .target import NAMESPACE, run, target_of, target_options
-from .whereabouts import Atlas, Raw, groups_of, reason_of, state_of
+from .whereabouts import Atlas, Raw, groups_of, holds, is_going, reason_of, state_of
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
@@ -31,45 +39,55 @@ _NO_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
 @click.argument("what", nargs=-1, required=True, metavar="KIND NAME...", shell_complete=complete_kinds_and_names)
 @NAMESPACE
 @target_options
-def command(what: tuple[str, ...], namespace: str | None, **target: Any) -> None:
+def command(what: tuple[str, ...], namespace: str | None, **target: Any) -> int:
     """One object in full: conditions, events, placement, what it waits for.
 
     Of a workload, and of a job through its workload, also where its pods are, as a tree, or why it waits. `closeknit
-    explain` says more about that, and what would help.
+    explain` says more about that, and what would help. A workload also goes by the name of its job. Of what is being
+    deleted, who keeps it from going.
 
     \b
       closeknit describe job train
-      closeknit describe workload/job-train-1a2b3
+      closeknit describe workload train
       closeknit describe node b01-r01-n01
     """
     asked = objects_named(what)
     if any(not one.name for one in asked):
-        raise refuse("is missing", "write KIND NAME; `closeknit get KIND` lists names", what="NAME")
+        raise refuse("is missing", f"write KIND NAME; `{hint('get', asked[0].kind.plural)}` lists names", what="NAME")
     chosen = target_of(**target)
     place = namespace or chosen.config.namespace
 
-    async def describe(client: Client) -> None:
+    async def describe(client: Client) -> int:
+        missing: list[Refused] = []
         for number, one in enumerate(asked):
-            lines = await _described(client, one.kind, place if one.kind.namespaced else "", one.name)
-            write(["", *lines] if number else lines)
+            try:
+                lines = await _described(client, one.kind, place if one.kind.namespaced else "", one.name)
+            except NotFound as refused:
+                missing.append(refused)
+            else:
+                write(["", *lines] if number > len(missing) else lines)
+        return max(map(complain, missing), default=YES)
 
-    run(chosen, describe)
+    return run(chosen, describe)
 
 
 async def _described(client: Client, kind: Kind, namespace: str, name: str) -> list[str]:
-    from .columns import JOBS, atlas_of, listed, newest_by_owner
+    from .columns import JOBS, atlas_of, newest_by_owner
 
-    raw = await client.get(kind, namespace, name)
+    raw = await _found(client, kind, namespace, name)
+    name = raw["metadata"]["name"]
     uid = raw["metadata"].get("uid", "")
     now = time()
     workload: Raw | None = raw if kind is kinds.WORKLOAD else None
     if kind in JOBS:
         workload = newest_by_owner(await listed(client, kinds.WORKLOAD, namespace)).get(uid)
-    lines = [*_head(raw, now)]
+    held = await held_by(client, kind, raw) if is_going(raw) else ""
+    lines = [*_head(raw, held, now)]
     if workload is not None:
         lines += _standing(workload, await atlas_of(client), is_itself=workload is raw)
+        lines += [f"  {sentence(one, now)}" for one in await hits(client, [workload])]
     if kind is kinds.NODE:
-        lines += await _pods_on(client, name)
+        lines += await _pods_on(client, raw, now)
     for part in ("spec", "status"):
         lines += _part(raw, part)
     lines += _conditions(raw, now)
@@ -81,12 +99,27 @@ async def _described(client: Client, kind: Kind, namespace: str, name: str) -> l
     return lines + list(_events(found, now))
 
 
-def _head(raw: Raw, now: float) -> Iterator[str]:
+async def _found(client: Client, kind: Kind, namespace: str, name: str) -> Raw:
+    """The object; where a workload is asked for by the name of its job, that of the job."""
+    try:
+        return await client.get(kind, namespace, name)
+    except NotFound:
+        if kind is not kinds.WORKLOAD:
+            raise
+        found = newest_of(await listed(client, kind, namespace), name)
+        if found is None:
+            raise
+    owner = owner_named(found, name)
+    assert owner is not None
+    click.echo(f"note: {found['metadata']['name']} is the workload of {owner['kind']} {name}", err=True)
+    return found
+
+
+def _head(raw: Raw, held: str, now: float) -> Iterator[str]:
     meta = raw["metadata"]
     yield f"{raw['kind']} {meta.get('namespace', '')}{'/' if meta.get('namespace') else ''}{meta['name']}"
     yield f"  created:      {age(meta.get('creationTimestamp'), now)} ago"
     if meta.get("deletionTimestamp"):
-        held = ", ".join(meta.get("finalizers") or ["its grace period"])
         yield f"  going since:  {age(meta['deletionTimestamp'], now)}, held by {held}"
     for owner in meta.get("ownerReferences") or ():
         yield f"  owner:        {owner.get('kind')} {owner.get('name')}"
@@ -108,22 +141,28 @@ def _standing(workload: Raw, atlas: Atlas, is_itself: bool) -> Iterator[str]:
     reason, message = reason_of(workload)
     if reason:
         yield f"  waits for: {reason}" + (f": {message}" if message != reason else "")
-        yield f"  what would help: closeknit explain {workload['metadata']['namespace']}/{workload['metadata']['name']}"
+        name = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
+        yield f"  what would help: {hint('explain', name)}"
     for group in groups_of(workload, atlas):
         flavors = f" of {', '.join(group.flavors)}" if group.flavors else ""
         level = f", all in one {group.level}" if group.level and len(group.pods) > 1 else ""
-        yield f"  {group.name}: {group.number} pods{flavors}{level}"
+        yield f"  {group.name}: {number_of(group.number, 'pod')}{flavors}{level}"
         if group.pods:
             yield from branches(group.pods, "    ")
 
 
-async def _pods_on(client: Client, node: str) -> list[str]:
-    pods = await client.list(kinds.POD, fieldSelector=f"spec.nodeName={node}")
+async def _pods_on(client: Client, node: Raw, now: float) -> list[str]:
+    """And, of a node in trouble, what becomes of the workloads that they belong to."""
+    name = node["metadata"]["name"]
+    pods = await client.list(kinds.POD, fieldSelector=f"spec.nodeName={name}")
+    found = [] if holds(node, "Ready") else await hits_of(client, {name}, pods)
     rows = [
         (one["metadata"]["namespace"], one["metadata"]["name"], (one.get("status") or {}).get("phase", ""))
         for one in pods
     ]
-    return [f"pods ({len(rows)}):", *table(("Namespace", "Name", "Phase"), rows, "  ")]
+    lost = [f"  {one.key}: {sentence(one, now)}" for one in found]
+    listed_pods = [f"pods ({len(rows)}):", *table(("Namespace", "Name", "Phase"), rows, "  ")]
+    return [*(["hit:"] if lost else []), *lost, *listed_pods]
 
 
 def _part(raw: Raw, part: str) -> Iterator[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..model.mistake import InputError, Mistake
+from ..model.mistake import InputError, NotThere, not_there, refuse
 from ..model.nearest import did_you_mean
+from .hints import hint
 
 Raw = dict[str, Any]
 Levels = tuple[str, ...]
@@ -19,35 +20,38 @@ Levels = tuple[str, ...]
 def nodes_meant(words: Sequence[str], nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[str]:
     """The names of all of them, each once; raises for all words that mean nothing, or two things."""
     found: dict[str, None] = {}
-    mistakes: list[Mistake] = []
+    errors: list[InputError] = []
     for word in words:
-        names = _meant(word, nodes, topologies)
-        if isinstance(names, Mistake):
-            mistakes.append(names)
-        else:
-            found.update(dict.fromkeys(names))
-    if mistakes:
-        raise InputError(mistakes)
+        try:
+            found.update(dict.fromkeys(_meant(word, nodes, topologies)))
+        except InputError as error:
+            errors.append(error)
+    if errors:
+        what = NotThere if all(isinstance(error, NotThere) for error in errors) else InputError
+        raise what([mistake for error in errors for mistake in error.mistakes])
     return list(found)
 
 
-def _meant(word: str, nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[str] | Mistake:
+def _meant(word: str, nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[str]:
     names = {node["metadata"]["name"] for node in nodes}
     if word in names:
         return [word]
     key, equals, value = word.partition("=")
     if equals:
         chosen = [node["metadata"]["name"] for node in nodes if _labels(node).get(key) == value]
-        return chosen or Mistake("no node has this label", "`closeknit get nodes -o wide` shows them", what=word)
+        if not chosen:
+            show = hint("get", "nodes", "-o", "yaml")
+            raise not_there("no node has this label", f"`{show}` shows those they have", what=word)
+        return chosen
     domains = _domains(tuple(word.split("/")), nodes, topologies)
     if len(domains) > 1:
         paths = " and ".join("/".join(path) for path in sorted(domains))
-        return Mistake(f"is more than one domain: {paths}", "write which: all of its path, or KEY=VALUE", what=word)
+        raise refuse(f"is more than one domain: {paths}", "write which: all of its path, or KEY=VALUE", what=word)
     if not domains:
         values = {_labels(node).get(level, "") for node in nodes for levels in topologies for level in levels}
         near = did_you_mean(word, [*names, *(one for one in values if one)])
-        remedy = f"{near}`closeknit tree` shows the domains; any label does as KEY=VALUE"
-        return Mistake("is neither a node nor a domain of a topology", remedy, what=word)
+        remedy = f"{near}`{hint('tree')}` shows the domains; any label does as KEY=VALUE"
+        raise not_there("is neither a node nor a domain of a topology", remedy, what=word)
     return next(iter(domains.values()))
 
 

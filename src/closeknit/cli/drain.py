@@ -13,13 +13,14 @@ import click
 from ..cluster import kinds
 from ..cluster.errors import NotFound, TooManyRequests
 from ..model.mistake import InputError, Mistake
+from ..model.number import number_of
+from .exit_codes import NOT_NOW
 from .progress import Progress
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..cluster.port import Raw
 
-TOO_LATE = 3
 EVERY = 0.25
 """Seconds between two attempts."""
 MIRROR = "kubernetes.io/config.mirror"
@@ -89,7 +90,7 @@ async def evict(client: Client, pods: Sequence[Raw], timeout: float) -> int:
                 break
             if monotonic() >= end:
                 return _late(to_ask, leaving, timeout, why)
-            progress.tell(partial("{:,} pods left, {:,} held by budgets".format, left, len(to_ask)))
+            progress.tell(partial("{} left, {:,} held by budgets".format, number_of(left, "pod"), len(to_ask)))
             await asyncio.sleep(min(EVERY, max(0.0, end - monotonic())))
     return 0
 
@@ -120,5 +121,5 @@ def _late(held: Sequence[Raw], leaving: Sequence[Raw], timeout: float, why: str)
         names = ", ".join(_key(pod) for pod in held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
         click.echo(f"error: not evicted within {timeout:g} s: {names}: {why}; {remedy}", err=True)
     if leaving:
-        click.echo(f"error: {len(leaving)} pods have not stopped within {timeout:g} s; {remedy}", err=True)
-    return TOO_LATE
+        click.echo(f"error: {number_of(len(leaving), 'pod')} did not stop within {timeout:g} s; {remedy}", err=True)
+    return NOT_NOW

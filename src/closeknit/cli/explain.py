@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -12,19 +12,23 @@ from ..dialects.kueue.jobs import Job
 from ..engine.explain import Explanation, explain
 from ..engine.place import Result
 from ..engine.policy import Policy
-from ..model.mistake import refuse
+from ..model.mistake import InputError, refuse
+from ..model.number import number_of
 from ..report.diagnosis import diagnosis, diagnosis_json
 from ..report.plan import take_all
-from .cluster import WHOLE, check_stdin, check_target, load, tell
+from .cluster import WHOLE, check_stdin, check_target, home_of, load, tell
 from .completion import complete_names
+from .hints import hint
 from .inputs import file_options
 from .jobs import identity_of, load_with_jobs, read_jobs
-from .naming import is_manifest
+from .naming import Meant, is_manifest, meant
 from .output import OUTPUT, emit, write
 from .target import NAMESPACE, target_options
 
 if TYPE_CHECKING:
     from ..report.standing import Standing
+    from .standings import Ask
+    from .subjects import Subject
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,8 +61,10 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
 
     Of the running cluster, or of the one that --cluster describes: NAME is a workload or a job of it, JOB.yaml one
     that would be submitted. If it waits: for what, level by level and cause by cause, and changes that would help;
-    each was tried. If it is admitted: where its pods are, what each level would offer without it, and whether it would
-    be put there again.
+    each was tried, on quota and room together. If it is admitted: where its pods are, what each level would offer
+    without it, whether it would be put there again, and what becomes of pods whose node is not well. If it has
+    finished: when and how. NAME may also be a Deployment, another set of pods, or a pod: then its pods, and whose they
+    are. A running cluster is judged by the gates and settings of its host.
 
     \b
       closeknit explain train
@@ -86,7 +92,14 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
 # A cluster with queues
 
 
-def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, Any]) -> list[Standing]:
+class Answer(NamedTuple):
+    """Of one argument: how a workload stands, or what something else is and how its workloads stand."""
+
+    standings: Sequence[Standing]
+    subject: Subject | None = None
+
+
+def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, Any]) -> list[Answer]:
     from ..observe.given_jobs import add_jobs
     from .standings import Ask, standings
 
@@ -94,33 +107,91 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
     check_stdin(options["cluster"], files, options["config"])
     loaded, gates = load(**options)
     state, now = loaded.state, loaded.newest or 0.0
-    home = namespace or _home(options)
     given = read_jobs(files, gates) if files else []
     ask = Ask(state, now)
-    named = [ask.named(word, home) for word in words if not is_manifest(word)]
+    home = namespace or home_of(options)
+    asked = [_meant(ask, word, home, options) for word in words if not is_manifest(word)]
     try:
-        asked = [one.key for one in add_jobs(state, given, now)]
+        asked += [([one.key], None) for one in add_jobs(state, given, now)]
     finally:
-        tell(state)
-    return standings(ask, [*named, *asked])
+        tell(state, ask.around([key for keys, _ in asked for key in keys]))
+    found = iter(standings(ask, [key for keys, _ in asked for key in keys]))
+    return [Answer([next(found) for _ in keys], subject) for keys, subject in asked]
 
 
-def _home(options: dict[str, Any]) -> str:
-    """The namespace of names that do not say theirs."""
-    from .target import target_of
+def _meant(ask: Ask, word: str, home: str, options: dict[str, Any]) -> tuple[Sequence[str], Subject | None]:
+    """The workloads that a word means: its own, or those of the pods of something that runs."""
+    asked = meant(word, home)
+    key = ask.find(asked)
+    if key is not None:
+        return [key], None
+    if (asked.kind is not None and not asked.kind.namespaced) or asked.kind is kinds.LOCAL_QUEUE:
+        raise _no_work(word, asked)
+    subject = None if options["cluster"] else _looked_up(asked, options)
+    if subject is None:
+        raise ask.nobody(word, asked)
+    known = {**ask.state.workloads, **ask.state.finished}
+    return [key for key in subject.workloads if key in known], subject
 
-    return "default" if options["cluster"] else target_of(*(options[name] for name in TARGET)).config.namespace
+
+def _no_work(word: str, asked: Meant) -> InputError:
+    """Of a queue or a node: who can tell about it."""
+    assert asked.kind is not None
+    shown = hint("describe", asked.kind.singular, asked.name)
+    if asked.kind in (kinds.CLUSTER_QUEUE, kinds.COHORT):
+        shown = hint("queue", asked.name)
+    text = f"is a {asked.kind.kind}, and jobs, sets of pods and pods can be explained"
+    return refuse(text, f"ask instead: `{shown}`", what=word)
 
 
-def _show(found: Sequence[Standing], output: str | None) -> None:
-    from ..report.standing import as_data, lines
+def _looked_up(asked: Meant, options: dict[str, Any]) -> Subject | None:
+    from .subjects import look_up
+    from .target import run, target_of
+
+    return run(target_of(*(options[name] for name in TARGET)), lambda client: look_up(client, asked))
+
+
+def _show(found: Sequence[Answer], output: str | None) -> None:
+    from ..report.standing import lines
 
     if output in ("json", "yaml"):
-        answers = [as_data(one) for one in found]
+        answers = [_answer_data(one) for one in found]
         emit(answers[0] if len(answers) == 1 else answers, output)
         return
     for one in found:
-        write(lines(one, wide=output == "wide"))
+        if one.subject is not None:
+            from .subjects import subject_lines
+
+            write(subject_lines(one.subject, {each.workload.key: each for each in one.standings}))
+        shown = _worth_telling(one)
+        for each in shown:
+            write(lines(each, wide=output == "wide"))
+        if len(shown) < len(one.standings):
+            more = len(one.standings) - len(shown)
+            do = "does" if more == 1 else "do"
+            write([f"so {do} {number_of(more, 'more workload')}; -o json has them all"])
+
+
+def _worth_telling(one: Answer) -> Sequence[Standing]:
+    """All of them; of a set with many workloads those that do not run, and of those that are alike the first."""
+    if one.subject is None or len(one.standings) == 1:
+        return one.standings
+    first: dict[object, Standing] = {}
+    for each in one.standings:
+        obstacle = each.obstacle
+        mark = each.state if obstacle is None else (obstacle.reason, obstacle.cause or obstacle.message)
+        first.setdefault(mark, each)
+    return list(first.values())
+
+
+def _answer_data(one: Answer) -> dict[str, Any]:
+    from ..report.standing import as_data
+
+    if one.subject is None:
+        return as_data(one.standings[0])
+    from .subjects import subject_data
+
+    return {**subject_data(one.subject), "workloads": [as_data(each) for each in one.standings]}
 
 
 # Nodes alone

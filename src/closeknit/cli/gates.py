@@ -17,6 +17,11 @@ def command(feature_gates: str, profile: str, output: str | None) -> None:
 
     Gates of Kueue keep its names and defaults. Gates of ours are all off in `--profile kueue`. NOW says what
     --profile and --feature-gates come to.
+
+    \b
+      closeknit gates
+      closeknit gates --profile kueue -o json
+      closeknit gates --feature-gates TASBalancedPlacement=true
     """
     on = gates_of(feature_gates, profile)
     gates = [

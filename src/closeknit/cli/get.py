@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..cluster.errors import NotFound, Refused
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
 from .completion import complete_kinds_and_names
-from .naming import Named, lacks_namespace, objects_named
+from .exit_codes import YES
+from .hints import hint
+from .labels import label_query
+from .naming import Named, kinds_of_all, lacks_namespace, objects_named
 from .output import emit, write
 from .target import NAMESPACE, follow, run, target_of, target_options
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from ..cluster.kube.watch import Event
     from ..cluster.port import Raw
 
+MOST_NOTES = 5
 FORMS = ("table", "wide", "json", "yaml", "name")
 
 
@@ -44,7 +50,8 @@ def command(
     """Objects of the cluster.
 
     As kubectl shows them, and beside that where pods are and what workloads wait for: QUEUE, LEVEL (the lowest at
-    which one domain holds all pods), DOMAINS, WAITING FOR. KIND goes by any of its names: Job, jobs, jobs.batch.
+    which one domain holds all pods), DOMAINS, WAITING FOR. KIND goes by any of its names: Job, jobs, jobs.batch;
+    `all` is whatever runs or waits.
 
     \b
       closeknit get workloads
@@ -52,6 +59,9 @@ def command(
       closeknit get nodes -l example.com/rack=r1
       closeknit get workload/job-train-1a2b3 -o yaml
       closeknit get clusterqueues,localqueues
+      closeknit get all -n team-a
+
+    Of several names, those that are there are shown; the exit code is 4 if one is not.
     """
     asked = objects_named(what)
     if watch and len(asked) > 1:
@@ -62,43 +72,64 @@ def command(
         raise lacks_namespace(asked[0].kind)
     if all_namespaces and any(one.name for one in asked):
         raise refuse("does not go with names", "say by -n where they are", what="--all-namespaces")
+    labels = label_query(selector)
     chosen = target_of(**target)
     place = "" if all_namespaces else namespace or chosen.config.namespace
     if watch:
-        follow(chosen, lambda client: _Watch(client, asked[0], place, selector or "", output).run())
+        follow(chosen, lambda client: _Watch(client, asked[0], place, labels, output).run())
         return 0
     if output in ("json", "yaml", "name"):
-        return run(chosen, lambda client: _whole(client, asked, place, selector or "", output))
-    return run(chosen, lambda client: _tables(client, asked, place, selector or "", output))
+        return run(chosen, lambda client: _whole(client, asked, place, labels, output))
+    return run(chosen, lambda client: _tables(client, asked, place, labels, output))
 
 
-def _query(one: Named, selector: str) -> dict[str, str]:
-    query = {"labelSelector": selector} if selector else {}
-    return {**query, "fieldSelector": f"metadata.name={one.name}"} if one.name else query
+def _query(one: Named, labels: dict[str, str]) -> dict[str, str]:
+    return {**labels, "fieldSelector": f"metadata.name={one.name}"} if one.name else labels
 
 
 def _home(kind: Kind, namespace: str) -> str:
     return namespace if kind.namespaced else ""
 
 
+class _Missing:
+    """What was named and is not there: said when everything else was shown."""
+
+    def __init__(self) -> None:
+        self._refusals: list[Refused] = []
+
+    def add(self, refused: Refused) -> None:
+        self._refusals.append(refused)
+
+    def complain(self) -> int:
+        from .refusals import complain
+
+        return max(map(complain, self._refusals), default=YES)
+
+
 # As they are
 
 
-async def _whole(client: Client, asked: Sequence[Named], namespace: str, selector: str, output: str) -> int:
+async def _whole(client: Client, asked: Sequence[Named], namespace: str, labels: dict[str, str], output: str) -> int:
     objects: list[Raw] = []
+    missing = _Missing()
     for one in asked:
         home = _home(one.kind, namespace)
-        if one.name:
-            objects.append(await client.get(one.kind, home, one.name))
-        else:
-            objects += await client.list(one.kind, home, **_query(one, selector))
+        try:
+            if one.name:
+                objects.append(await client.get(one.kind, home, one.name))
+            else:
+                objects += await client.list(one.kind, home, **labels)
+        except NotFound as refused:
+            if one.name or len(asked) == 1:
+                missing.add(refused)
     if output == "name":
         write(name_of(raw) for raw in objects)
     elif len(asked) == 1 and asked[0].name:
-        emit(plain(objects[0]), output)
+        for raw in objects:
+            emit(plain(raw), output)
     else:
         emit({"apiVersion": "v1", "kind": "List", "items": [plain(raw) for raw in objects]}, output)
-    return 0
+    return missing.complain()
 
 
 def plain(raw: Raw) -> Raw:
@@ -108,41 +139,72 @@ def plain(raw: Raw) -> Raw:
 
 
 def name_of(raw: Raw) -> str:
+    """As kubectl calls it: job.batch/train."""
     group = raw["apiVersion"].rpartition("/")[0]
     kind = f"{raw['kind'].lower()}.{group}" if group else raw["kind"].lower()
     return f"{kind}/{raw['metadata']['name']}"
 
 
+def kind_word(kind: Kind) -> str:
+    return f"{kind.singular}.{kind.group}" if kind.group else kind.singular
+
+
 # As tables
 
 
-async def _tables(client: Client, asked: Sequence[Named], namespace: str, selector: str, output: str) -> int:
-    """A table a kind; names of one kind are shown together."""
+async def _tables(client: Client, asked: Sequence[Named], namespace: str, labels: dict[str, str], output: str) -> int:
+    """A table a kind; names of one kind are shown together. Of several kinds each name says which it is."""
     from ..report.table import table
 
-    shown = 0
-    for kind in dict.fromkeys(one.kind for one in asked):
+    shown, missing = 0, _Missing()
+    workloads: list[Raw] = []
+    every = list(dict.fromkeys(one.kind for one in asked))
+    for kind in every:
         names = [one.name for one in asked if one.kind is kind and one.name]
-        rows = _Rows(client, kind, _home(kind, namespace), output == "wide")
-        cells = await rows.of_names(names) if names else await rows.of_all(_query(Named(kind), selector))
+        rows = _Rows(client, kind, _home(kind, namespace), output == "wide", is_one_of_many=len(every) > 1)
+        try:
+            cells = await rows.of_names(names, missing) if names else await rows.of_all(labels)
+        except NotFound:
+            if len(every) == 1:
+                raise
+            continue
         if cells and shown:
             click.echo()
         write(table(rows.headers, cells))
         shown += len(cells)
-    if not shown:
-        where = f" in namespace {namespace}" if namespace and any(one.kind.namespaced for one in asked) else ""
-        click.echo(f"there are no {', '.join(one.kind.plural for one in asked)}{where}", err=True)
-    return 0
+        workloads += rows.around.seen
+    await _tell_of_lost_nodes(client, workloads)
+    code = missing.complain()
+    if not shown and not code:
+        where = f" in namespace {namespace}" if namespace and any(kind.namespaced for kind in every) else ""
+        what = "there is nothing that runs or waits" if every == kinds_of_all() else f"there are no {_plurals(every)}"
+        click.echo(f"{what}{where}", err=True)
+    return code
+
+
+def _plurals(every: Sequence[Kind]) -> str:
+    return ", ".join(kind.plural for kind in every)
+
+
+async def _tell_of_lost_nodes(client: Client, workloads: Sequence[Raw]) -> None:
+    """Tables say where pods are, not that the node there is lost."""
+    from .lost_nodes import hits, sentence
+
+    found = await hits(client, list({raw["metadata"]["uid"]: raw for raw in workloads}.values()))
+    for one in found[:MOST_NOTES]:
+        click.echo(f"note: {one.key}: {sentence(one, time())}", err=True)
+    if len(found) > MOST_NOTES:
+        click.echo(f"note: and {len(found) - MOST_NOTES} more; `{hint('describe', 'node', 'NODE')}` has them", err=True)
 
 
 class _Rows:
     """The server's columns and ours, for one kind."""
 
-    def __init__(self, client: Client, kind: Kind, namespace: str, wide: bool) -> None:
+    def __init__(self, client: Client, kind: Kind, namespace: str, wide: bool, is_one_of_many: bool = False) -> None:
         from .columns import HEADERS, Around
 
         self.client, self.kind, self.namespace, self.wide = client, kind, namespace, wide
-        self.around = Around(client)
+        self.around, self.prefix = Around(client), f"{kind_word(kind)}/" if is_one_of_many else ""
         self.shows_namespace = kind.namespaced and not namespace
         self._own = HEADERS.get(kind, ())
         self._shown: list[int] = []
@@ -160,11 +222,14 @@ class _Rows:
         await self.around.learn(self.kind, [row["object"] for row in rows], self.namespace)
         return [self.cells(row["object"], row["cells"]) for row in rows]
 
-    async def of_names(self, names: Sequence[str]) -> list[list[Any]]:
+    async def of_names(self, names: Sequence[str], missing: _Missing) -> list[list[Any]]:
         found: list[list[Any]] = []
         for name in names:
-            await self.client.get(self.kind, self.namespace, name)  # or it says which one is missing
-            found += await self.of_all({"fieldSelector": f"metadata.name={name}"})
+            try:
+                await self.client.get(self.kind, self.namespace, name)  # or it says which one is missing
+                found += await self.of_all({"fieldSelector": f"metadata.name={name}"})
+            except NotFound as refused:
+                missing.add(refused)
         return found
 
     def learn_columns(self, columns: Sequence[Raw]) -> None:
@@ -178,15 +243,16 @@ class _Rows:
     def cells(self, raw: Raw, cells: Sequence[Any]) -> list[Any]:
         space = [raw["metadata"].get("namespace", "")] if self.shows_namespace else []
         own = self.around.cells(self.kind, raw)
-        return [*space, *(cells[at] for at in self._shown), *(own[at] for at in self._added)]
+        given = [f"{self.prefix}{cells[at]}" if at == 0 else cells[at] for at in self._shown]
+        return [*space, *given, *(own[at] for at in self._added)]
 
 
 class _Watch:
     """What is there, then a row, an object or a name for every change."""
 
-    def __init__(self, client: Client, asked: Named, namespace: str, selector: str, output: str) -> None:
+    def __init__(self, client: Client, asked: Named, namespace: str, labels: dict[str, str], output: str) -> None:
         self.client, self.asked, self.output = client, asked, output
-        self.namespace, self.query = _home(asked.kind, namespace), _query(asked, selector)
+        self.namespace, self.query = _home(asked.kind, namespace), _query(asked, labels)
         self.is_table = output in ("table", "wide")
 
     async def run(self) -> None:

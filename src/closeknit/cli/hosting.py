@@ -13,12 +13,16 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Sequence
+import socket
+import stat
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from errno import EACCES, EADDRINUSE
+from fcntl import F_GETFL, fcntl
 from logging.handlers import RotatingFileHandler
-from typing import TYPE_CHECKING
+from shlex import quote
 from urllib.parse import urlsplit
 
 import click
@@ -28,7 +32,6 @@ from ..cluster.embedded.certificate import KUBECONFIG
 from ..cluster.embedded.folder import Folder
 from ..cluster.embedded.store import Options as Writing
 from ..cluster.kinds import CLUSTER_QUEUE, NODE, kind_of
-from ..cluster.port import Raw
 from ..controller.records import Record
 from ..host.demos import DEMOS
 from ..host.demos.player import KEY as DEMO
@@ -38,16 +41,13 @@ from ..host.scene import Scene
 from ..host.service import Service
 from ..model.mistake import refuse
 from ..report.picture import Access
+from .own_nodes import OwnCluster
 from .target import NoCluster, data_folder
 from .ticker import Ticker
 
-if TYPE_CHECKING:
-    from .screen import Screen
-
 FIRST = "first-steps"
 """What an empty folder begins with."""
-REDRAW = 0.25
-"""Seconds between two pictures, at least."""
+LOOPBACK = "127.0.0.1"
 RECALLED = 20
 LOG, LOG_BYTES = "log", 1_000_000
 BY_USER = Writing("closeknit", trusted=False)
@@ -55,13 +55,13 @@ BY_USER = Writing("closeknit", trusted=False)
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What was asked for on the command line; `objects` are what the nodes that were given need."""
+    """What was asked for on the command line; `own` is the cluster of the nodes that were given."""
 
     port: int
     fsync: bool
     lines: bool
     demo: str
-    objects: Sequence[Raw]
+    own: OwnCluster
     host: Options
 
 
@@ -70,13 +70,13 @@ class Hosting:
 
     def __init__(self, folder: Folder, wishes: Wishes) -> None:
         self.folder, self.wishes = folder, wishes
-        self.out: Ticker | None = Ticker() if wishes.lines else None
+        self.out: Ticker | None = Ticker(like=sys.stdout) if wishes.lines else None
         self.changed = asyncio.Event()
         self._log_to()
         self.service = Service(folder, wishes.host, wishes.fsync)
         path = str(folder.path)
-        options = "" if folder.path == data_folder().absolute() else f"--data {path}"
-        self.access = Access("", path, f"{path}/{KUBECONFIG}", options)
+        options = "" if folder.path == data_folder().absolute() else f"--data {quote(path)}"
+        self.access = Access("", path, quote(f"{path}/{KUBECONFIG}"), options)
         cluster = self.service.cluster
         self.scene = Scene(cluster.control_plane, self.service.clock.now, self.access, self.changed.set)
         cluster.add(Player(self.service.store, DEMOS, self._said))
@@ -88,7 +88,7 @@ class Hosting:
             path = self.folder.path / LOG
             handler: logging.Handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, delay=True)
         else:
-            handler = _ByTicker(Ticker(2))
+            handler = _ByTicker(Ticker(2, like=sys.stderr))
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
@@ -98,11 +98,12 @@ class Hosting:
         for one in stops():
             loop.add_signal_handler(one, self.service.stop)
         self.service.begin()
+        await self._listen()
         self._fill()
         self._recall()
+        self._say_if_readable()
         self.service.decisions.listeners.append(self._decided)
-        await self._listen()
-        self.scene.access = self.access = self.access._replace(address=f"https://127.0.0.1:{self.service.port}")
+        self.scene.access = self.access = self.access._replace(address=f"https://{LOOPBACK}:{self.service.port}")
         if self.out is not None:
             await self._in_lines(self.out)
         else:
@@ -117,19 +118,32 @@ class Hosting:
         if place is not None or store.objects[NODE] or store.objects[CLUSTER_QUEUE]:
             self._say_ignored("" if place is None else place.demo)
             return
-        for raw in wishes.objects:
+        for note in wishes.own.notes:
+            click.echo(f"note: {note}", err=True)
+        for raw in wishes.own.objects:
             kind = kind_of(raw["apiVersion"], raw["kind"])
             assert kind is not None
             store.create(kind, raw, BY_USER)
-        if not wishes.objects:
+        if not wishes.own.objects:
             begin(store, DEMOS[wishes.demo or FIRST])
         self.service.settle()
 
     def _say_ignored(self, demo: str) -> None:
-        ignored = "--nodes" if self.wishes.objects else f"--demo {self.wishes.demo}" if self.wishes.demo else ""
+        ignored = "--nodes" if self.wishes.own.objects else f"--demo {self.wishes.demo}" if self.wishes.demo else ""
         if ignored and self.wishes.demo != (demo or None):
             goes_on = f"{self.folder.path} holds a cluster already, which goes on"
-            click.echo(f"note: {goes_on}: {ignored} is ignored; --data DIR begins another", err=True)
+            self._note(f"{goes_on}: {ignored} is ignored; --data DIR begins another")
+
+    def _say_if_readable(self) -> None:
+        mode = self.folder.path.stat().st_mode & 0o777
+        if mode & 0o077:
+            held = "its token, key and state are not, but the names of its files are"
+            self._note(f"others may look into {self.folder.path} ({mode:04o}): {held}; chmod 700 closes it")
+
+    def _note(self, text: str) -> None:
+        """To stderr, and into the picture, which would cover it."""
+        click.echo(f"note: {text}", err=True)
+        self.scene.notes = (*self.scene.notes, text)
 
     def _recall(self) -> None:
         """The last decisions of the run before."""
@@ -151,7 +165,7 @@ class Hosting:
         except OSError as error:
             if not last or error.errno != EADDRINUSE:
                 raise
-            click.echo(f"note: port {last} of last time is taken; use the new kubeconfig", err=True)
+            self._note(f"port {last} of last time is taken; use the new kubeconfig")
             await self.service.serve(0, page)
 
     def _page(self) -> str:
@@ -177,31 +191,42 @@ class Hosting:
     async def _in_lines(self, out: Ticker) -> None:
         out.say(f"closeknit {__version__} serves {self.access.address}, and keeps its state in {self.access.folder}")
         out.say(f"export KUBECONFIG={self.access.kubeconfig}")
+        _when_unread(self.service.stop)
         await self.service.run()
+        out.say(self._farewell())
         if not out.end():
             os._exit(0)
 
     async def _on_screen(self) -> None:
-        from .screen import Screen
+        from .drawing import Drawing
 
-        screen = Screen()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, self.changed.set)
-        drawing = asyncio.create_task(self._draw(screen))
+        drawing = Drawing(self.scene.picture, self.changed)
+        task = asyncio.create_task(drawing.run())
+        words, ended = "", False
         try:
             await self.service.run()
-            screen.show(self.scene.picture())
+            words = self._farewell()
         finally:
-            drawing.cancel()
-            ended = screen.end()
+            task.cancel()
+            ended = drawing.end(words)
         if not ended:
             os._exit(0)
 
-    async def _draw(self, screen: Screen) -> None:
-        while True:
-            await self.changed.wait()
-            self.changed.clear()
-            screen.show(self.scene.picture())
-            await asyncio.sleep(REDRAW)
+    def _farewell(self) -> str:
+        again = f"closeknit up {self.access.options}".rstrip()
+        return f"stopped; {self.access.folder} keeps everything, go on with: {again}"
+
+
+def _when_unread(stop: Callable[[], None]) -> None:
+    """End when whoever reads our lines through a pipe is gone, as `| head` is."""
+    way = fcntl(1, F_GETFL) & os.O_ACCMODE
+    if stat.S_ISFIFO(os.fstat(1).st_mode) and way == os.O_WRONLY:
+        asyncio.get_running_loop().add_reader(1, _unread, stop)
+
+
+def _unread(stop: Callable[[], None]) -> None:
+    asyncio.get_running_loop().remove_reader(1)
+    stop()
 
 
 def stops() -> list[signal.Signals]:
@@ -225,6 +250,15 @@ def _last_port(folder: Folder) -> int:
         config = json.loads((folder.path / KUBECONFIG).read_text())
         return urlsplit(config["clusters"][0]["cluster"]["server"]).port or 0
     return 0
+
+
+def check_port(port: int) -> None:
+    """Before a folder is made that nobody would serve; raises what listening there would."""
+    try:
+        with socket.create_server((LOOPBACK, port)):
+            return
+    except OSError as error:
+        raise _not_to_be_had(port, error) from error
 
 
 def _not_to_be_had(port: int, error: OSError) -> Exception:

@@ -24,6 +24,7 @@ from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.nodes import name_some
 from .inputs import Loaded, check_stdin, load
+from .old_versions import telling
 from .options import gates_of
 
 FIELDS = {
@@ -58,7 +59,7 @@ def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Lo
 
 def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
     """Every job in these files, in order; mistakes are raised together."""
-    parsed = requests((pair for path in paths for pair in documents(path)), gates)
+    parsed = requests(telling(pair for path in paths for pair in documents(path)), gates)
     for warning in parsed.warnings:
         click.echo(f"warning: {warning}", err=True)
     if not parsed.jobs:

@@ -72,7 +72,7 @@ async def manifests(client: Client) -> Manifests:
 
 async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Settings) -> Known:
     """What there is of these kinds, in their order."""
-    result = Known(gates, settings, time)
+    result = Known(gates, settings, time, all_pods=True)
     for kind, listing in zip(of, await _all(client, of), strict=True):
         for data in listing.items:
             raw = {"apiVersion": kind.api_version, "kind": kind.kind, **msgspec.json.decode(data)}

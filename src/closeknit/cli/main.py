@@ -1,7 +1,7 @@
 """The entry point: the command group, and what every failure turns into.
 
-Exit codes: 0 yes, 3 does not fit, or not in time, 4 the cluster does not answer or refuses, 2 wrong use or bad input,
-1 our fault. Commands are imported when they are called, so that `--help` and shell completion stay quick.
+Exit codes are those of `exit_codes`. Commands are imported when they are called, so that `--help` and shell completion
+stay quick.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ import click
 from .. import __version__
 from ..cluster.errors import Refused
 from ..model.gates import GateError
-from ..model.mistake import InputError
+from ..model.mistake import InputError, NotThere
+from .exit_codes import BAD_INPUT, INTERRUPTED, NOT_HAD, OUR_FAULT, YES
+from .hints import forget
+from .program import PLUGIN, call_it, program
 from .target import NoCluster
 
 COMMANDS = {
     "up": "Run a whole cluster on this machine, with an API for kubectl.",
+    "controller": "Run the control plane on a cluster of Kubernetes.",
     "apply": "Create or change objects of a running cluster as manifests say.",
     "get": "Objects of the cluster: queues, jobs, workloads, nodes.",
     "describe": "One object in full: conditions, events, placement, what it waits for.",
@@ -36,14 +40,15 @@ COMMANDS = {
     "tree": "The data centre with free and used room per domain.",
     "topology": "Work with topologies: propose one from node labels.",
     "check": "Validate manifests without placing anything.",
+    "convert": "Manifests of Kueue's v1beta1 as v1beta2.",
+    "install": "Install on a cluster of Kubernetes, or upgrade.",
+    "uninstall": "Take it off a cluster of Kubernetes.",
+    "doctor": "See whether an installation is well, and what to do where it is not.",
+    "crds": "The CustomResourceDefinitions of Kueue's kinds.",
     "gates": "The feature gates, their defaults and what they do.",
     "completion": "Print the shell completion script.",
     "demo": "A guided tour on a sample data centre.",
 }
-
-NO_ANSWER = 4
-BAD_INPUT = 2
-OUR_FAULT = 1
 
 
 class Commands(click.Group):
@@ -63,12 +68,11 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        import difflib
+        from ..model.nearest import did_you_mean
 
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; use one of: {', '.join(COMMANDS)}"
-            raise click.UsageError(f'no command "{args[0]}"{hint}')
+            remedy = did_you_mean(args[0], COMMANDS).strip() or f"use one of: {', '.join(COMMANDS)}"
+            raise click.UsageError(f'no command "{args[0]}"; {remedy}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -98,7 +102,7 @@ def cli() -> None:
     """
 
 
-PLAIN = str.maketrans("█▒░├└│─·…≥", "#=.|`|-..>")
+PLAIN = str.maketrans("█▒░├└│─·…≥→µ±✗", "#=.|`|-..>>u~x")
 """What is drawn with other characters where the terminal's encoding has none of these."""
 
 
@@ -118,33 +122,38 @@ def _prepare_streams(alone: bool) -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
+def kubectl() -> None:
+    """As a plug-in of kubectl, which finds the program by its name."""
+    call_it(PLUGIN)
+    main()
+
+
 def main(args: list[str] | None = None) -> None:
     """Run, and turn errors into a sentence and an exit code."""
     _prepare_streams(alone=args is None)
+    forget()
     try:
-        code = cli.main(args, prog_name="closeknit", standalone_mode=False)
+        code = cli.main(args, prog_name=program(), standalone_mode=False)
     except InputError as error:
         for mistake in error.mistakes:
             click.echo(f"error: {mistake}", err=True)
-        sys.exit(BAD_INPUT)
+        sys.exit(NOT_HAD if isinstance(error, NotThere) else BAD_INPUT)
     except GateError as error:
         click.echo(f"error: {error}; `closeknit gates` lists them all", err=True)
         sys.exit(BAD_INPUT)
     except Refused as refused:
-        from .refusals import sentences
+        from .refusals import complain
 
-        for sentence in sentences(refused):
-            click.echo(f"error: {sentence}", err=True)
-        sys.exit(NO_ANSWER)
+        sys.exit(complain(refused))
     except NoCluster as error:
         click.echo(f"error: {error}", err=True)
-        sys.exit(NO_ANSWER)
+        sys.exit(NOT_HAD)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(BAD_INPUT)
@@ -161,4 +170,4 @@ def main(args: list[str] | None = None) -> None:
         if os.environ.get("CLOSEKNIT_TRACEBACK"):
             raise
         sys.exit(OUR_FAULT)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code if isinstance(code, int) else YES)

@@ -25,6 +25,7 @@ from ..model.resources import show
 from ..observe.nodes import holds_pools
 from ..observe.pool_form import read_pool
 from ..observe.pool_nodes import nodes_of_pool
+from .old_versions import tell
 
 Raw = dict[str, Any]
 
@@ -79,8 +80,7 @@ def read_objects(paths: Sequence[str], namespace: str, is_told: bool) -> list[Ma
                 else:
                     found.append(one)
     mistakes.check()
-    for kind, count in converted.items():
-        click.echo(f"note: {count} {kind}{'' if count == 1 else 's'} of v1beta1 sent as v1beta2", err=True)
+    tell(converted, "sent")
     return found
 
 

@@ -15,7 +15,8 @@ from ..model.mistake import InputError, refuse
 from ..model.nearest import did_you_mean
 
 MANIFESTS = (".yaml", ".yml", ".json")
-OWN_SHORT = {"wl": WORKLOAD}
+ALL = "all"
+"""What runs or waits, of every kind."""
 
 
 class Named(NamedTuple):
@@ -31,7 +32,7 @@ def kinds_by_name() -> dict[str, Kind]:
     for kind in KINDS:
         for name in (kind.singular, kind.plural, *kind.short, kind.resource, f"{kind.singular}.{kind.group}"):
             found.setdefault(name, kind)
-    return {**OWN_SHORT, **found}
+    return found
 
 
 def kind_named(text: str) -> Kind:
@@ -47,10 +48,23 @@ def objects_named(words: Sequence[str]) -> list[Named]:
     """objects_named(["job", "a", "b"]) are two Jobs; so are objects_named(["job/a", "jobs/b"])."""
     if any("/" in word for word in words):
         return [_pair(word) for word in words]
-    kinds, names = [kind_named(one) for one in words[0].split(",")], words[1:]
+    kinds, names = [kind for one in words[0].split(",") for kind in _kinds_named(one)], words[1:]
+    if ALL in words[0].split(",") and names:
+        raise refuse("is of many kinds", f"leave out the names: {' '.join(names)}", what=ALL)
     if not names:
         return [Named(kind) for kind in kinds]
     return [Named(kind, name) for kind in kinds for name in names]
+
+
+def _kinds_named(text: str) -> list[Kind]:
+    return kinds_of_all() if text == ALL else [kind_named(text)]
+
+
+def kinds_of_all() -> list[Kind]:
+    """As `kubectl get all` has it, and the kinds of jobs and workloads that it does not know."""
+    from .columns import JOBS
+
+    return [kind for kind in KINDS if ALL in kind.categories or kind in JOBS or kind is WORKLOAD]
 
 
 def _pair(word: str) -> Named:

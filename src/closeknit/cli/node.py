@@ -9,10 +9,12 @@ import click
 
 from ..cluster import kinds
 from ..model.mistake import refuse
+from ..model.number import number_of
 from .completion import complete_domains
 from .domains import nodes_meant
-from .drain import check, evict, pods_on
+from .drain import ENDED, check, evict, pods_on
 from .durations import seconds
+from .exit_codes import YES
 from .target import announce, is_embedded, run, target_of, target_options
 from .whereabouts import levels_of
 
@@ -139,10 +141,12 @@ def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_d
 def fail(nodes: tuple[str, ...], **target: Any) -> int:
     """Let nodes of a simulated host fail: no heartbeat, and what ran there is lost.
 
+    Says who is hit, and what becomes of it. Nothing happens before the node was silent for a while and counts as lost.
+
     \b
       closeknit node fail b01-r02
     """
-    return _on_nodes(nodes, target, lambda client, found: _switch(client, found, fails=True))
+    return _on_nodes(nodes, target, _fail)
 
 
 @command.command()
@@ -154,14 +158,39 @@ def recover(nodes: tuple[str, ...], **target: Any) -> int:
     \b
       closeknit node recover b01-r02
     """
-    return _on_nodes(nodes, target, lambda client, found: _switch(client, found, fails=False))
+    return _on_nodes(nodes, target, _recover)
 
 
-async def _switch(client: Client, nodes: Sequence[Raw], fails: bool) -> int:
+async def _fail(client: Client, nodes: Sequence[Raw]) -> int:
+    from .lost_nodes import hits_of
+
+    names = await _switch(client, nodes, fails=True)
+    if not names:
+        return YES
+    pods = [pod for pod in await pods_on(client, names) if (pod.get("status") or {}).get("phase") not in ENDED]
+    found = await hits_of(client, names, pods, is_to_come=True)
+    if not pods:
+        click.echo("nobody is hit: no pods run there")
+    for one in found:
+        there = f"{number_of(one.trouble.pods, 'pod')} on {one.trouble.node}"
+        click.echo(f"hit: {one.key}, {there}; when the node counts as NotReady: {one.trouble.then}")
+    if pods and not found:
+        click.echo(f"hit: {number_of(len(pods), 'pod')} that belong to no workload")
+    return YES
+
+
+async def _recover(client: Client, nodes: Sequence[Raw]) -> int:
+    await _switch(client, nodes, fails=False)
+    return YES
+
+
+async def _switch(client: Client, nodes: Sequence[Raw], fails: bool) -> list[str]:
+    """The names of those that were otherwise before."""
     if not await is_embedded(client):
         text = "only simulated machines can be told to fail or to recover, and those of this cluster are real"
         raise refuse(text, "try it on an embedded host: closeknit up")
     done, same = ("failed", "had failed already") if fails else ("recovered", "had not failed")
+    changed: list[str] = []
     for node in nodes:
         name, notes = node["metadata"]["name"], node["metadata"].get("annotations") or {}
         if (notes.get(FAILED) == "true") == fails:
@@ -169,4 +198,5 @@ async def _switch(client: Client, nodes: Sequence[Raw], fails: bool) -> int:
             continue
         await client.patch(kinds.NODE, "", name, {"metadata": {"annotations": {FAILED: "true" if fails else None}}})
         click.echo(f"node/{name} {done}")
-    return 0
+        changed.append(name)
+    return changed

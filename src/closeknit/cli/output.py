@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -34,6 +34,15 @@ def emit(value: Any, form: str) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
     else:
         write(yaml_lines(value, ""))
+
+
+def emit_manifests(objects: Sequence[Any], form: str) -> None:
+    """Objects as kubectl takes them: in YAML one document each, in JSON one object or a List."""
+    if form == "json":
+        emit(objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects}, form)
+        return
+    for number, one in enumerate(objects):
+        write(chain(["---"] if number else [], yaml_lines(one, "")))
 
 
 def write(lines: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ import click
 from ..cluster.files import STDIN, stdin_kept
 from ..cluster.kinds import NODE
 from ..dialects.cloud_labels import OUR_POOL
-from ..model.resources import PODS, show
+from ..model.resources import show
 from ..observe.nodes import Nodes, read_nodes
 from ..observe.suggest import API_VERSION, Suggestion, suggest
 from .manifests import read_objects
@@ -30,8 +30,8 @@ KEPT = ("capacity", "allocatable", "conditions", "addresses", "nodeInfo")
 
 
 class OwnCluster(NamedTuple):
-    objects: list[Raw]
-    notes: list[str]
+    objects: Sequence[Raw] = ()
+    notes: Sequence[str] = ()
 
 
 def cluster_of(paths: Sequence[str]) -> OwnCluster:
@@ -70,7 +70,7 @@ def _queue(read: Nodes) -> Raw:
     quotas = [
         {"name": resource, "nominalQuota": show(resource, amount)}
         for resource, amount in room.items()
-        if amount and resource != PODS
+        if amount
     ]
     group = {
         "coveredResources": [one["name"] for one in quotas],

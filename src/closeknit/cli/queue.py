@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..cluster import kinds
-from ..model.mistake import refuse
+from ..model.mistake import not_there, refuse
 from ..model.nearest import did_you_mean
 from ..report.quota import Ledger, as_data, names, tree
-from .cluster import check_stdin, cluster_options, load, rules, tell
+from .cluster import check_stdin, cluster_options, load, tell
 from .completion import complete_names
+from .hints import hint
 from .output import OUTPUT, emit, write
+from .rules import Given
 from .target import announce, follow, run, target_of
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
-    from ..model.gates import Gates
-    from ..model.settings import Settings
     from ..observe.known import Known
     from .target import Target
 
@@ -80,17 +80,18 @@ def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None
         _set_policy(words[1], "None" if words[0] == RESUME else "HoldAndDrain" if drain else "Hold", target)
         return
     if len(words) > 1:
-        raise refuse("is one queue, or one cohort", "give one", what="NAME")
+        near = did_you_mean(words[0], (STOP, RESUME))
+        raise refuse("is one queue, or one cohort", f"{near}give one", what="NAME")
     if drain:
-        raise refuse("goes with stop", "write: closeknit queue stop NAME --drain", what="--drain")
+        raise refuse("goes with stop", f"write: {hint('queue', 'stop', 'NAME', '--drain')}", what="--drain")
     name = words[0] if words else ""
     if cluster["cluster"]:
         if watch:
             raise refuse("files do not change", "leave out one of the two", what="--watch")
         _of_files(name, output, cluster)
         return
-    gates, settings = rules(*(cluster[one] for one in ("config", "fair_sharing", "feature_gates", "profile")))
-    _of_running(target_of(**target), name, watch, output, gates, settings)
+    given = Given.of(*(cluster[one] for one in ("config", "fair_sharing", "feature_gates", "profile")))
+    _of_running(target_of(**target), name, watch, output, given)
 
 
 def _of_files(name: str, output: str | None, cluster: dict[str, Any]) -> None:
@@ -100,17 +101,17 @@ def _of_files(name: str, output: str | None, cluster: dict[str, Any]) -> None:
     tell(state)
     for one in state.workloads.values():
         state.scheduler.put(one, loaded.newest or 0.0)
-    _show(Ledger.of(state.scheduler, state.workloads.values()), name, output)
+    _show(Ledger.of(state.scheduler, state.workloads.values(), hint), name, output)
 
 
-def _of_running(target: Target, name: str, watch: bool, output: str | None, gates: Gates, settings: Settings) -> None:
+def _of_running(target: Target, name: str, watch: bool, output: str | None, given: Given) -> None:
     def ledger(known: Known) -> Ledger:
-        return Ledger.of(known.scheduler, known.workloads.values())
+        return Ledger.of(known.scheduler, known.workloads.values(), hint)
 
     async def once(client: Client) -> None:
         from .live import known
 
-        _show(ledger(await known(client, READ, gates, settings)), name, output)
+        _show(ledger(await known(client, READ, *await given.on(client))), name, output)
 
     async def again(client: Client) -> None:
         from time import time
@@ -122,7 +123,7 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, gate
             _check_name(ledger(knows), name)
             return list(tree(ledger(knows), output == "wide", name))
 
-        await Watching(client, READ, Known(gates, settings, time), draw).run()
+        await Watching(client, READ, Known(*await given.on(client), time), draw).run()
 
     if not watch:
         run(target, once)
@@ -146,7 +147,7 @@ def _check_name(ledger: Ledger, name: str) -> None:
     known = names(ledger)
     if name and name not in known:
         remedy = did_you_mean(name, known) + (f"there are: {', '.join(known)}" if known else "there are none at all")
-        raise refuse(f'there is no ClusterQueue and no Cohort "{name}"', remedy, what="NAME")
+        raise not_there(f'there is no ClusterQueue and no Cohort "{name}"', remedy, what="NAME")
 
 
 # Stopping
@@ -155,7 +156,9 @@ def _check_name(ledger: Ledger, name: str) -> None:
 def _check_words(words: tuple[str, ...], on_files: bool, watch: bool, output: str | None) -> None:
     if len(words) != 2:
         raise refuse(
-            "is missing" if len(words) == 1 else "is one queue", f"write: closeknit queue {words[0]} NAME", what="NAME"
+            "is missing" if len(words) == 1 else "is one queue",
+            f"write: {hint('queue', words[0], 'NAME')}",
+            what="NAME",
         )
     for option, given in (("--cluster", on_files), ("--watch", watch), ("--output", output is not None)):
         if given:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import click
+
 from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, TooManyRequests, Unauthorized
+from .exit_codes import NOT_HAD
+from .hints import hint
+from .naming import kinds_by_name
+
+
+def complain(refused: Refused) -> int:
+    """Say it; the exit code is the answer."""
+    for sentence in sentences(refused):
+        click.echo(f"error: {sentence}", err=True)
+    return NOT_HAD
 
 
 def sentences(refused: Refused) -> Iterator[str]:
@@ -19,7 +31,7 @@ def sentences(refused: Refused) -> Iterator[str]:
 def remedy_of(refused: Refused) -> str:
     match refused:
         case NotFound() if refused.name and refused.kind:
-            return f"`closeknit get {refused.kind} -A` lists what there is"
+            return f"`{lister(refused.kind)}` lists what there is"
         case NotFound():
             return "the cluster does not serve this kind: is its definition installed?"
         case Unauthorized():
@@ -31,3 +43,9 @@ def remedy_of(refused: Refused) -> str:
         case TooManyRequests():
             return "try again later"
     return ""
+
+
+def lister(plural: str) -> str:
+    """The command that shows everything of a kind, in all namespaces where it has some."""
+    kind = kinds_by_name().get(plural)
+    return hint("get", plural, *(["-A"] if kind is None or kind.namespaced else []))

@@ -13,7 +13,7 @@ import msgspec
 
 from ..cluster import kinds
 from ..dialects import core
-from ..model.mistake import refuse
+from ..model.mistake import not_there, refuse
 from ..model.nearest import did_you_mean
 from ..model.topology import Topology
 from ..observe.known import Known
@@ -66,7 +66,7 @@ class Rooms:
         if flavor and flavor not in world.mirrors:
             have = sorted(world.mirrors)
             remedy = did_you_mean(flavor, have) + (f"there are: {', '.join(have)}" if have else "there is none")
-            raise refuse(f'no ResourceFlavor with a topology is called "{flavor}"', remedy, what="--flavor")
+            raise not_there(f'no ResourceFlavor with a topology is called "{flavor}"', remedy, what="--flavor")
         if not world.nodes:
             raise refuse("the cluster has no nodes", "apply some, or start a host that has them: closeknit up --help")
         if self._topology is not None or self.wanted.labels:

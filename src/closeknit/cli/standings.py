@@ -6,17 +6,26 @@ says then is the answer. That is also what the control plane would say, so a wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from ..decide.obstacles import FEW, Obstacle, Obstacles
+from ..cluster import kinds
+from ..decide.obstacles import Obstacle, Obstacles, in_one_line
 from ..decide.what_if import Options, Story, play
-from ..model.mistake import InputError, refuse
+from ..model.mistake import NotThere, not_there
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
 from ..observe.cluster_state import ClusterState
-from ..report.standing import Standing, placed
+from ..report.lines import date
+from ..report.standing import Standing, finished, placed
 from ..report.what_if import where
-from .naming import meant
+from .hints import hint
+from .naming import Meant
+
+PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
+"""Whom Kueue's message names, and why."""
 
 
 class Ask:
@@ -25,27 +34,43 @@ class Ask:
     def __init__(self, state: ClusterState, now: float) -> None:
         self.state, self.now = state, now
 
-    def named(self, word: str, namespace: str) -> str:
-        """The key of the workload that somebody means by `[KIND/]NAME`: its own name, or that of its job."""
-        kind, home, name = meant(word, namespace)
-        key = f"{home}/{name}"
-        if key in self.state.workloads and (kind is None or kind.kind == "Workload"):
-            return key
-        for key, known in self.state.names.items():
-            is_kind = kind is None or kind.kind == known.kind
-            if is_kind and key in self.state.workloads and (known.namespace, known.name) == (home, name):
+    def find(self, asked: Meant) -> str | None:
+        """The key of the workload that is meant, by its own name or its job's; one that has ended comes last."""
+        for there in (self.state.workloads, self.state.finished):
+            key = f"{asked.namespace}/{asked.name}"
+            if key in there and asked.kind in (None, kinds.WORKLOAD):
                 return key
-        raise self._nobody(word, home, name)
+            of_job = [each for each in there if self._is_job(each, asked)]
+            if of_job:
+                return max(of_job, key=lambda each: there[each].created)
+        return None
 
-    def _nobody(self, word: str, namespace: str, name: str) -> InputError:
-        there = [key for key in self.state.workloads if key.startswith(f"{namespace}/")]
+    def _is_job(self, key: str, asked: Meant) -> bool:
+        known = self.state.name_of(key)
+        is_kind = asked.kind is None or asked.kind.kind == known.kind
+        return is_kind and (known.namespace, known.name) == (asked.namespace, asked.name)
+
+    def around(self, keys: Iterable[str]) -> set[str]:
+        """These workloads, their jobs, and the queues that they are in, as warnings call them."""
+        names: set[str] = set()
+        for key in keys:
+            one = self.state.workloads.get(key) or self.state.finished[key]
+            local = self.state.scheduler.lines.local_queues.get(one.local_queue)
+            queue = "" if local is None else local.cluster_queue
+            names |= {f"Workload {key}", str(self.state.name_of(key)), f"LocalQueue {one.local_queue}"}
+            names.add(f"ClusterQueue {queue}")
+        return names
+
+    def nobody(self, word: str, asked: Meant) -> NotThere:
+        there = [key for key in self.state.workloads if key.startswith(f"{asked.namespace}/")]
         known = [self.state.name_of(key).name for key in there] + [key.split("/", 1)[1] for key in there]
-        others = [str(one) for key, one in self.state.names.items() if one.name == name and key in self.state.workloads]
-        remedy = did_you_mean(name, known)
+        others = [str(one) for key, one in self.state.names.items() if one.name == asked.name]
+        text = f"nothing of namespace {asked.namespace} that has a workload is called so"
+        shown = hint("decisions", asked.name, "-n", asked.namespace)
+        remedy = f"-n names another namespace; of one that is gone `{shown}` has what was decided"
         if others:
             remedy = f"say where: {', '.join(others)} is there"
-        text = f"no workload of namespace {namespace} that has not finished is called so, and no job with one"
-        return refuse(text, remedy or "a job without a queue has none; -n names another namespace", what=word)
+        return not_there(text, did_you_mean(asked.name, known) + remedy, what=word)
 
 
 def standings(ask: Ask, keys: Sequence[str]) -> list[Standing]:
@@ -53,27 +78,53 @@ def standings(ask: Ask, keys: Sequence[str]) -> list[Standing]:
     state, now = ask.state, ask.now
     for one in state.workloads.values():
         state.scheduler.put(one, now)
-    found = {key: _placed(ask, state.workloads[key]) for key in keys if state.workloads[key].admitted}
+    found = {key: _ended(ask, key) for key in keys if key not in state.workloads}
+    found |= {key: _placed(ask, key) for key in keys if key not in found and state.workloads[key].admitted}
     waiting = [key for key in keys if key not in found]
     if waiting:
         story = play(state.scheduler, state.workloads.values(), now, Options(False, state.pods_of))
-        obstacles = Obstacles(state.scheduler, story, now, state.left_out)
+        obstacles = Obstacles(state.scheduler, story, now, state.left_out, hint)
         found |= {key: _waiting(ask, story, obstacles, key) for key in waiting}
     return [found[key] for key in keys]
 
 
-def _placed(ask: Ask, one: Workload) -> Standing:
-    return placed(ask.state.scheduler.world, one, ask.state.name_of(one.key))
+def _ended(ask: Ask, key: str) -> Standing:
+    return finished(ask.state.scheduler.world, ask.state.finished[key], ask.state.name_of(key), ask.now)
+
+
+def _placed(ask: Ask, key: str) -> Standing:
+    world = ask.state.scheduler.world
+    pods = (world.other_pods.get(pod) for pod in ask.state.pods_of.get(key, ()))
+    on = Counter(pod.node for pod in pods if pod is not None)
+    return placed(world, ask.state.workloads[key], ask.state.name_of(key), ask.now, on)
 
 
 def _waiting(ask: Ask, story: Story, obstacles: Obstacles, key: str) -> Standing:
     one, name = story.workloads[key], ask.state.name_of(key)
     queue = ask.state.scheduler.lines.queue_of(one)
+    standing = Standing(name, one, queue, past=_past(ask, ask.state.workloads[key]))
     if one.admitted:
-        return Standing(name, one, queue, obstacle=_about_to_start(ask, story, one))
-    why, obstacle = tuple(obstacles.explanations(one)), obstacles.of(one)
-    helps = ", or ".join(str(remedy) for each in why for remedy in each.remedies[:FEW])
-    return Standing(name, one, queue, obstacle=obstacle._replace(remedy=helps or obstacle.remedy), why=why)
+        return replace(standing, obstacle=_about_to_start(ask, story, one))
+    found, obstacle = obstacles.prospects(one), obstacles.of(one)
+    if found is None:
+        return replace(standing, obstacle=obstacle)
+    return replace(standing, obstacle=obstacle._replace(remedy=in_one_line(found)), prospects=found)
+
+
+def _past(ask: Ask, one: Workload) -> str:
+    """That it ran before, and who or what put an end to that."""
+    evicted, preempted = (one.status.conditions.get(kind) for kind in ("Evicted", "Preempted"))
+    if evicted is None or not evicted.holds:
+        return ""
+    when = date(evicted.since)
+    if evicted.reason != "Preempted":
+        return f"it was evicted at {when}: {evicted.reason}: {evicted.message}"
+    cause = preempted or evicted
+    by = PREEMPTOR.search(cause.message)
+    known = {each.uid: key for there in (ask.state.workloads, ask.state.finished) for key, each in there.items()}
+    if by is None or by["uid"] not in known:
+        return f"it was preempted at {when}: {cause.message}"
+    return f"it was preempted at {when} by {ask.state.name_of(known[by['uid']])}: {by['why']}"
 
 
 def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
@@ -81,4 +132,5 @@ def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
     victims = [str(ask.state.name_of(step.workload.key)) for step in story.steps if step.by and step.by.key == one.key]
     cost = f" once {', '.join(victims)} gave way" if victims else ""
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
-    return Obstacle("NotDecidedYet", message, "nothing: it is about to start; `closeknit what-if` plays it through")
+    play_it = hint("what-if")
+    return Obstacle("NotDecidedYet", message, f"nothing: it is about to start; `{play_it}` plays it through")

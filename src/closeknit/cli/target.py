@@ -1,10 +1,11 @@
 """Which cluster a command works on, and how it gets there.
 
     --kubeconfig, --context  ▶  --data  ▶  $CLOSEKNIT_KUBECONFIG  ▶  the embedded host of the default folder
+    as a plug-in of kubectl:    --data  ▶  the current context of kubectl
 
-The first that is given counts. The kubeconfig of kubectl is used only where somebody says so by --context, so that
-nobody who tries something out changes a cluster that others work on. Commands that change something say on stderr
-which cluster that is.
+The first that is given counts. The kubeconfig of kubectl is used only where somebody says so, by --context or by
+calling us as its plug-in, so that nobody who tries something out changes a cluster that others work on. Commands that
+change something say on stderr which cluster that is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from ..cluster.kube.unreachable import Unreachable
+from ..cluster import kinds
+from ..cluster.kube.unreachable import NoCredentials, Unreachable
+from .completion import complete_names
+from .hints import hint, remember
+from .program import is_plugin
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
@@ -33,17 +38,33 @@ KUBECONFIG = "kubeconfig"
 
 OPTIONS = (
     click.option(
-        "--kubeconfig", type=click.Path(), metavar="FILE", help=f"The cluster of this kubeconfig; default: ${VARIABLE}."
+        "--kubeconfig",
+        type=click.Path(),
+        metavar="FILE",
+        callback=remember,
+        help=f"The cluster of this kubeconfig; default: ${VARIABLE}.",
     ),
-    click.option("--context", metavar="NAME", help="A context of it, or of the kubeconfig that kubectl uses."),
+    click.option(
+        "--context",
+        metavar="NAME",
+        callback=remember,
+        help="A context of it, or of the kubeconfig that kubectl uses.",
+    ),
     click.option(
         "--data",
         type=click.Path(file_okay=False),
         metavar="DIR",
+        callback=remember,
         help="The embedded host that keeps its state here; default: ~/.local/state/closeknit.",
     ),
 )
-NAMESPACE = click.option("-n", "--namespace", metavar="NAME", help="Default: that of the context.")
+NAMESPACE = click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    shell_complete=complete_names(kinds.NAMESPACE),
+    help="Default: that of the context.",
+)
 
 
 class Target(NamedTuple):
@@ -74,19 +95,20 @@ def data_folder(data: str | None = None) -> Path:
 def target_of(kubeconfig: str | None, context: str | None, data: str | None) -> Target:
     from ..cluster.kube.config import read_config
 
-    given = kubeconfig or (None if data or context else os.environ.get(VARIABLE))
-    if given or context:
-        config = read_config([Path(given)] if given else _kubectl_files(), context or "")
+    by_kubectl = is_plugin() and not data
+    given = kubeconfig or (None if data or context or by_kubectl else os.environ.get(VARIABLE))
+    if given or context or by_kubectl:
+        config = read_config([Path(given)] if given else kubectl_files(), context or "")
         return Target(config, f"context {config.context} of {config.source}", "check that the cluster runs")
     folder = data_folder(data)
     file = folder / KUBECONFIG
-    start = f"start it: closeknit up{f' --data {data}' if data else ''}"
+    start = f"start it: {hint('up')}"
     if not file.exists():
         raise NoCluster(f"no cluster runs in {folder}; {start}, or name another by --kubeconfig or --context")
     return Target(read_config([file]), f"the embedded host of {folder}", start)
 
 
-def _kubectl_files() -> list[Path]:
+def kubectl_files() -> list[Path]:
     listed = [Path(one) for one in os.environ.get("KUBECONFIG", "").split(os.pathsep) if one]
     return listed or [Path("~/.kube/config").expanduser()]
 
@@ -104,6 +126,8 @@ def run(target: Target, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
     _survive_broken_connections()
     try:
         return asyncio.run(connected())
+    except NoCredentials as error:
+        raise NoCluster(f"{target.words} was not asked: {error.why}") from error
     except Unreachable as error:
         raise NoCluster(f"{target.words} does not answer: {error}; {target.remedy}") from error
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from threading import Condition, Thread
+from typing import TextIO
 
 MOST = 10_000
 LAST_WORDS = 1.0
@@ -19,10 +20,15 @@ LAST_WORDS = 1.0
 
 
 class Ticker:
-    """Writes to a file descriptor of its own choice, not through `sys.stdout`, whose lock would be held."""
+    """Writes to a file descriptor of its own choice, not through `sys.stdout`, whose lock would be held.
 
-    def __init__(self, target: int = 1, most: int = MOST) -> None:
+    What it says is encoded as `like` would: a stream that goes to the same place.
+    """
+
+    def __init__(self, target: int = 1, most: int = MOST, like: TextIO | None = None) -> None:
         self._target, self._most = target, most
+        self._encoding = (like.encoding if like is not None else "") or "utf-8"
+        self._errors = (like.errors if like is not None else "") or "replace"
         self._lines: deque[str] = deque()
         self._dropped = 0
         self._ended = False
@@ -62,7 +68,7 @@ class Ticker:
     def _write_all(self) -> None:
         try:
             while text := self._next():
-                data = memoryview(text.encode("utf-8", "replace"))
+                data = memoryview(text.encode(self._encoding, self._errors))
                 while data:
                     data = data[os.write(self._target, data) :]
         except OSError:

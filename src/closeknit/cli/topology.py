@@ -28,6 +28,9 @@ def command() -> None:
     """Work with topologies: propose one from node labels.
 
     A topology is a list of node labels, coarse to fine, such as block, rack, host.
+
+    \b
+      closeknit topology suggest --nodes nodes.yaml
     """
 
 

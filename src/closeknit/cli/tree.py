@@ -15,8 +15,8 @@ from ..report.outline import default_level, outline, outline_json
 from ..report.svg import draw
 from .cluster import check_target
 from .inputs import file_options, load
-from .options import gates_of
 from .output import OUTPUT, emit, write
+from .rules import Given
 from .target import follow, run, target_of, target_options
 
 if TYPE_CHECKING:
@@ -69,20 +69,18 @@ def command(
         return
     chosen = target_of(**target)
     wanted = _wanted(flavor, cluster)
-    gates = gates_of(**cluster)
+    given = Given.of(None, False, cluster["feature_gates"], cluster["profile"])
 
     async def once(client: Client) -> None:
-        from ..model.settings import Settings
         from .live import known
         from .rooms import READ, Rooms, titles
 
-        found = Rooms(wanted).of(await known(client, READ, gates, Settings()))
+        found = Rooms(wanted).of(await known(client, READ, *await given.on(client)))
         view.show(_censuses(found), titles(found), svg)
 
     async def again(client: Client) -> None:
         from time import time
 
-        from ..model.settings import Settings
         from ..observe.known import Known
         from .live import Watching
         from .rooms import READ, Rooms, titles
@@ -93,7 +91,7 @@ def command(
             found = rooms.of(knows)
             return [line for line, _ in view.pictures(_censuses(found), titles(found))]
 
-        await Watching(client, READ, Known(gates, Settings(), time), picture).run()
+        await Watching(client, READ, Known(*await given.on(client), time, all_pods=True), picture).run()
 
     if watch:
         follow(chosen, again)

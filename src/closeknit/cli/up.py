@@ -6,21 +6,21 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import replace
 
 import click
 
 from ..cluster.embedded.folder import Folder, FolderInUse
-from ..dialects.kueue.configuration import Configuration
+from ..cluster.embedded.store import NotKeptError
 from ..host.demos import DEMOS
 from ..host.demos.demo import PACE
 from ..host.embedded import Options
-from ..model.gates import Gates, parse_changes
-from ..observe.live_jobs import Managed
-from .cluster import read_configuration
-from .hosting import FIRST, Hosting, Wishes, stops
+from ..model.gates import parse_changes
+from .configuration import Configured, read_configuration
+from .drawing import is_in_foreground
+from .hosting import FIRST, Hosting, Wishes, check_port, stops
 from .options import gate_options
-from .own_nodes import cluster_of
+from .own_nodes import OwnCluster, cluster_of
+from .rules import is_given
 from .target import NoCluster, data_folder
 
 
@@ -54,7 +54,7 @@ from .target import NoCluster, data_folder
     "--config",
     type=click.Path(),
     metavar="FILE",
-    help="Kueue's Configuration, or the ConfigMap that holds it: fair sharing, waitForPodsReady, gates.",
+    help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
 )
 @gate_options
 def command(
@@ -82,31 +82,32 @@ def command(
     """
     if nodes and demo:
         raise click.UsageError("--nodes does not go with --demo: give one of the two")
-    own = cluster_of(nodes) if nodes else None
-    for note in own.notes if own is not None else ():
-        click.echo(f"note: {note}", err=True)
-    read = read_configuration(config) if config is not None else None
-    gates = Gates.profile(profile, {**(read.gates if read is not None else {}), **parse_changes(feature_gates)})
-    objects = own.objects if own is not None else ()
-    wishes = Wishes(port, fsync, lines or not _is_terminal(), demo or "", objects, _options(read, gates))
+    own = cluster_of(nodes) if nodes else OwnCluster()
+    read = Configured() if config is None else read_configuration(config)
+    given = profile if is_given("profile") else ""
+    gates = read.gates(given, parse_changes(feature_gates))
+    host = Options(gates, read.settings, read.managed(given), PACE)
+    wishes = Wishes(port, fsync, lines or not _is_terminal(), demo or "", own, host)
+    path = data_folder(data).absolute()
+    if port and not path.exists():
+        check_port(port)
     _end_quietly()
     try:
-        folder = Folder(data_folder(data).absolute())
+        folder = Folder(path)
     except FolderInUse as error:
         raise NoCluster(str(error)) from error
     with folder:
-        asyncio.run(Hosting(folder, wishes).live())
-
-
-def _options(read: Configuration | None, gates: Gates) -> Options:
-    if read is None:
-        return Options(gates, pace=PACE)
-    settings = replace(read.settings, pods_ready=read.pods_ready, keep_finished=read.keep_finished)
-    return Options(gates, settings, Managed(without_queue=read.without_queue), PACE)
+        try:
+            asyncio.run(Hosting(folder, wishes).live())
+        except NotKeptError as error:
+            text = "everything that was acknowledged is kept; make room on the disk and start it again"
+            raise NoCluster(f"{error}; {text}") from error
 
 
 def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    if sys.stdout is None or not sys.stdout.isatty() or not is_in_foreground(1):
+        return False
+    return os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _end_quietly() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..dialects.kueue.objects.state import GOING
 from ..model.encoding import EncodingError, decode
 from ..model.topology import HOSTNAME, Path
 from ..report.placement import common
@@ -17,7 +18,7 @@ Raw = dict[str, Any]
 
 UNSAID = ("Pending", "")
 """Reasons that say nothing: the message does."""
-NOT_YET = "It has not been looked at yet; `closeknit explain` says what stands before it"
+NOT_YET = "It has not been looked at yet"
 SHORT = 60
 
 
@@ -110,6 +111,10 @@ def holds(raw: Raw, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
+def is_going(raw: Raw) -> bool:
+    return bool(raw["metadata"].get("deletionTimestamp"))
+
+
 def state_of(workload: Raw) -> str:
     if holds(workload, "Finished"):
         reason = (condition(workload, "Finished") or {}).get("reason", "")
@@ -122,6 +127,8 @@ def state_of(workload: Raw) -> str:
 
 def reason_of(workload: Raw) -> tuple[str, str]:
     """Why it is not admitted, in one word and in a sentence; both empty if it is, or has ended."""
+    if is_going(workload):
+        return GOING, "It is being deleted"
     if holds(workload, "Finished") or holds(workload, "Admitted"):
         return "", ""
     if (workload.get("spec") or {}).get("active") is False:
@@ -135,10 +142,7 @@ def reason_of(workload: Raw) -> tuple[str, str]:
     reason, message = found.get("reason", ""), found.get("message", "")
     if reason in UNSAID:
         reason = message if len(message) <= SHORT else f"{message[: SHORT - 1]}…"
-    return (
-        reason or "a decision",
-        message or "It has not been looked at yet; `closeknit explain` says what stands before it",
-    )
+    return reason or "a decision", message or NOT_YET
 
 
 def short_level(key: str) -> str:

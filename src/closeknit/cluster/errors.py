@@ -13,7 +13,11 @@
     ├── TooLarge             413
     ├── UnsupportedMediaType 415
     ├── Invalid              422  can be read, and breaks a rule; `causes` name the fields
-    └── TooManyRequests      429
+    ├── TooManyRequests      429  later; of an eviction: a PodDisruptionBudget forbids it
+    └── InternalError        5xx  the server failed, and may have done what was asked all the same
+        ├── ServerTimeout      500
+        ├── ServiceUnavailable 503
+        └── Timeout            504
 
 Hosts raise them, whoever writes catches them; the REST layer turns them into a Status object.
 """
@@ -131,3 +135,19 @@ class Invalid(Refused):
 
 class TooManyRequests(Refused):
     code, reason = 429, "TooManyRequests"
+
+
+class InternalError(Refused):
+    code, reason = 500, "InternalError"
+
+
+class ServerTimeout(InternalError):  # noqa: N818 - Kubernetes' own word
+    reason = "ServerTimeout"
+
+
+class ServiceUnavailable(InternalError):  # noqa: N818 - Kubernetes' own word
+    code, reason = 503, "ServiceUnavailable"
+
+
+class Timeout(InternalError):  # noqa: N818 - Kubernetes' own word
+    code, reason = 504, "Timeout"

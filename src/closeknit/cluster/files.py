@@ -70,6 +70,14 @@ def shown(file: str) -> str:
     return "standard input" if file == STDIN else file
 
 
+def read_text(path: str) -> str:
+    """The text of one file; empty for what cannot be read as such. What it holds is judged elsewhere."""
+    if path != STDIN and not os.path.isfile(path):
+        return ""
+    with _stream(path) as stream:
+        return stream.read().removeprefix(_UTF8_MARK).decode(errors="replace")
+
+
 @contextmanager
 def opened(file: str) -> Iterator[Pieces]:
     """A file as pieces, whatever its form; what is wrong with its text is refused here."""

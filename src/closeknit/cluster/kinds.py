@@ -68,8 +68,9 @@ def _custom(
     namespaced: bool = True,
     status: bool = True,
     scale: bool = False,
+    categories: tuple[str, ...] = (),
 ) -> Kind:
-    return Kind(group, version, kind, plural, namespaced, short, status, scale)
+    return Kind(group, version, kind, plural, namespaced, short, status, scale, categories=categories)
 
 
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", False, ("ns",), counted=False)
@@ -95,7 +96,7 @@ RUNTIME_CLASS = Kind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", Fals
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases", status=False, counted=False)
 
 _KUEUE = ("kueue.x-k8s.io", "v1beta2")
-WORKLOAD = _custom(*_KUEUE, "Workload", "workloads", "kwl", "kueueworkload", "kueueworkloads")
+WORKLOAD = _custom(*_KUEUE, "Workload", "workloads", "kwl", "kueueworkload", "kueueworkloads", "wl")
 CLUSTER_QUEUE = _custom(*_KUEUE, "ClusterQueue", "clusterqueues", "cq", namespaced=False)
 LOCAL_QUEUE = _custom(*_KUEUE, "LocalQueue", "localqueues", "queue", "queues", "lq")
 COHORT = _custom(*_KUEUE, "Cohort", "cohorts", "co", namespaced=False)
@@ -124,8 +125,8 @@ CLUSTER_TRAINING_RUNTIME = _custom(
     namespaced=False,
     status=False,
 )
-RAY_JOB = _custom("ray.io", "v1", "RayJob", "rayjobs")
-RAY_CLUSTER = _custom("ray.io", "v1", "RayCluster", "rayclusters")
+RAY_JOB = _custom("ray.io", "v1", "RayJob", "rayjobs", categories=("all",))
+RAY_CLUSTER = _custom("ray.io", "v1", "RayCluster", "rayclusters", categories=("all",))
 PROVISIONING_REQUEST = _custom(
     "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests", "provreq", "provreqs"
 )

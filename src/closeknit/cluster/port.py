@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from .kinds import Kind
+from .kinds import POD, Kind
 
 Raw = dict[str, Any]
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -100,6 +100,18 @@ class Evict:
 
 
 Write = Create | Update | Patch | Delete | Bind | Evict
+
+
+def target_of(write: Write) -> Key:
+    """The object that a write is for; one whose name the server is to make has none yet."""
+    match write:
+        case Create(kind, body) | Update(kind, body):
+            meta = body["metadata"]
+            return Key(kind, meta.get("namespace", ""), meta.get("name", ""))
+        case Patch(key) | Delete(key):
+            return key
+        case Bind(namespace, pod) | Evict(namespace, pod):
+            return Key(POD, namespace, pod)
 
 
 def key_of(kind: Kind, raw: Raw) -> Key:

@@ -7,33 +7,43 @@
                     ├──▶ gates       pods to their places
                     ├──▶ nodes       failed under pods that have one
                     ├──▶ scheduling  cycles ──▶ writes
-                    └──▶ queues      how they stand, what is in use
+                    ├──▶ waits       why somebody is not admitted yet
+                    ├──▶ queues      how they stand, what is in use
+                    ├──▶ bypassed    who waits with its like, and was not told
+                    ├──▶ ungateable  what names a queue and cannot wait in it
+                    └──▶ recorder    what users are told, when all else is done
 
-It is a participant of a host's loop: told of changes, asked for its next step, told how its writes ended.
+It is a participant of a host's loop: told of changes, asked for its next step, told how its writes ended. Hosts may
+take their time with writes, as long as what a write led to is shown before the write is reported. While one is under
+way for an object, nobody else here writes to it: that would be decided on what is about to change.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ..cluster.errors import Refused
-from ..cluster.kinds import WORKLOAD, Kind
-from ..cluster.port import Change, Raw, Write
+from ..cluster.errors import Conflict, Refused
+from ..cluster.kinds import POD_TEMPLATE, WORKLOAD, Kind
+from ..cluster.port import Change, Key, Raw, Write, target_of
 from ..model.gates import Gates as FeatureGates
 from ..model.settings import Settings
 from ..model.workload import Workload
 from ..observe.known import Known
 from ..observe.live_jobs import Managed
+from ..write.allowance import Pace
 from ..write.events import Recorder
-from .groups import Groups
-from .jobs import Jobs
+from .groups import SETS, Groups
+from .jobs import NAMED, Jobs
 from .placing import Gates, Nodes
 from .provisioning import Provisioning
 from .queues import Queues
 from .records import Diary, Record, eviction
 from .scheduling import Scheduling
-from .workloads import Workloads
+from .ungateable import Ungateable
+from .waits import Waits, Words
+from .workloads import Bypassed, Workloads
 
 
 class Part(Protocol):
@@ -56,21 +66,35 @@ class ControlPlane:
         now: Callable[[], float],
         managed: Managed | None = None,
         keep: Callable[[Record], None] = lambda _: None,
+        pace: Pace | None = None,
+        words: Words | None = None,
     ) -> None:
-        self.known = Known(gates, settings, now)
-        self.diary = Diary(keep)
-        recorder = Recorder()
+        managed = managed or Managed()
+        self.known = Known(gates, settings, now, all_pods=managed.without_queue)
+        self.diary = Diary(keep, self.known)
+        recorder = Recorder(pace)
+        jobs, workloads = Jobs(self.known, recorder, managed), Workloads(self.known, recorder)
+        waits = Waits(self.known, recorder, words)
+        groups, ungateable = Groups(self.known, recorder, managed), Ungateable(self.known, recorder, managed)
         self.parts: tuple[Part, ...] = (
-            Jobs(self.known, recorder, managed or Managed()),
-            Groups(self.known, recorder, managed or Managed()),
-            Workloads(self.known, recorder),
+            jobs,
+            groups,
+            workloads,
             Provisioning(self.known, recorder),
             Gates(self.known, recorder),
             Nodes(self.known, recorder),
-            Scheduling(self.known, recorder, self.diary),
+            Scheduling(self.known, recorder, self.diary, waits),
+            waits,
             Queues(self.known, recorder),
+            Bypassed(self.known, workloads, waits.allowance),
+            ungateable,
+            recorder,
         )
-        self._sent: dict[int, tuple[Write, Part]] = {}
+        sets = filter(groups.live.is_on, SETS)
+        self.wanted = frozenset({*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE})
+        """The kinds of which it has to be told."""
+        self._sent: dict[int, tuple[Write, Part, Key]] = {}
+        self._under_way: Counter[Key] = Counter()
 
     def see(self, change: Change) -> None:
         before = self._before(change)
@@ -103,13 +127,27 @@ class ControlPlane:
         for part in self.parts:
             at = part.due()
             if at is not None and at <= now:
-                writes = part.step(now)
-                for write in writes:
-                    self._sent[id(write)] = write, part
-                return writes
+                return self._sent_off(part, part.step(now), now)
         return ()
+
+    def _sent_off(self, part: Part, writes: Sequence[Write], now: float) -> Sequence[Write]:
+        """Those that may go out now; the others have come too early, and are decided again."""
+        targets = [target_of(write) for write in writes]
+        early = [target in self._under_way for target in targets]
+        for write, target, is_early in zip(writes, targets, early, strict=True):
+            if is_early:
+                part.done(write, Conflict(f"another write to {target} is under way"), now)
+            else:
+                self._sent[id(write)] = write, part, target
+                self._under_way[target] += 1
+        return [write for write, is_early in zip(writes, early, strict=True) if not is_early]
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         sent = self._sent.pop(id(write), None)
-        if sent is not None:
-            sent[1].done(write, result, now)
+        if sent is None:
+            return
+        _, part, target = sent
+        left = self._under_way.pop(target) - 1
+        if left:
+            self._under_way[target] = left
+        part.done(write, result, now)

@@ -1,5 +1,11 @@
 """A desk: one reconciler with its own list of what to look at, fed by changes and by time.
 
+    mark ──▶ ready ──step──▶ writes under way ──done──▶ looked at again, if something came meanwhile
+                  └── nothing to write ──▶ over
+
+Writes may take their time. Until all that a look has led to is answered, its key is left alone: it would only be
+decided again what was decided already. What users are told of a write is told once it went well.
+
 Times that go into objects are whole seconds, as Kubernetes keeps them, so that what is read back is what was decided.
 """
 
@@ -16,7 +22,7 @@ from ..cluster.worklist import Worklist
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
-from ..write.events import Recorder
+from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
 
 log = logging.getLogger(__name__)
@@ -30,7 +36,7 @@ class Again(NamedTuple):
     at: float
 
 
-Step = Write | Again
+Step = Write | Again | Tell
 
 
 class Desk(ABC, Generic[K]):
@@ -39,7 +45,7 @@ class Desk(ABC, Generic[K]):
     def __init__(self, known: Known, recorder: Recorder) -> None:
         self.known, self.recorder = known, recorder
         self.todo: Worklist[K] = Worklist()
-        self._sent: dict[int, tuple[Write, K]] = {}
+        self.sent: Sent[K] = Sent(recorder)
 
     @abstractmethod
     def concerns(self, change: Change) -> Iterable[K]: ...
@@ -56,33 +62,33 @@ class Desk(ABC, Generic[K]):
 
     def step(self, now: float) -> Sequence[Write]:
         key = self.todo.next(now)
-        if key is None:
+        if key is None or self.sent.put_off(key):
             return ()
-        writes: list[Write] = []
+        steps: list[Write | Tell] = []
         try:
             for step in self.reconcile(key, float(int(now))):
                 if isinstance(step, Again):
                     self.todo.later(key, step.at)
                 else:
-                    writes.append(step)
+                    steps.append(step)
         except Exception:  # one odd object must not stop the others
             log.exception("%s %s cannot be looked at", type(self).__name__, key)
             self.todo.refused(key, now)
             return ()
-        for write in writes:
-            self._sent[id(write)] = write, key
-        return writes
+        return self.sent.off(key, steps)
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        sent = self._sent.pop(id(write), None)
-        if sent is None:
+        key = self.sent.over(write, result)
+        if key is None:
             return
         if isinstance(result, Refused):
-            self.refused(sent[1], write, result, now)
+            self.refused(key, write, result, now)
         else:
-            self.todo.went_well(sent[1])
+            self.todo.went_well(key)
+        if self.sent.was_put_off(key):
+            self.todo.mark(key)
 
-    def status(self, before: Workload, after: Workload, events: Iterable[Event], now: float) -> Iterator[Write]:
+    def status(self, before: Workload, after: Workload, events: Iterable[Event], now: float) -> Iterator[Step]:
         """A Workload's new status, and what users are told; nothing if it is gone."""
         raw = self.known.raw_workload(before.key)
         if raw is None:
@@ -91,11 +97,66 @@ class Desk(ABC, Generic[K]):
         if write is not None:
             yield write
         for event in events:
-            yield from self.recorder.tell(raw, event, now)
+            yield Tell(raw, event, now)
 
     def refused(self, key: K, write: Write, why: Refused, now: float) -> None:
         """By default it is looked at again, after a while."""
         self.todo.refused(key, now)
+
+
+class Sent(Generic[K]):
+    """Writes under way: for which key, and what is to be told once they went well."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._writes: dict[int, tuple[Write, K, list[Tell]]] = {}
+        self._count: dict[K, int] = {}
+        self._put_off: dict[K, None] = {}
+
+    def off(self, key: K, steps: Iterable[Write | Tell]) -> list[Write]:
+        """These go out for a key; what is told before any of them is told at once."""
+        writes: list[Write] = []
+        tells: list[Tell] | None = None
+        for step in steps:
+            if not isinstance(step, Tell):
+                tells = []
+                self._writes[id(step)] = step, key, tells
+                writes.append(step)
+            elif tells is None:
+                self.recorder.tell(step)
+            else:
+                tells.append(step)
+        if writes:
+            self._count[key] = self._count.get(key, 0) + len(writes)
+        return writes
+
+    def over(self, write: Write, result: Raw | Refused) -> K | None:
+        """A write is answered; says for which key it was."""
+        sent = self._writes.pop(id(write), None)
+        if sent is None:
+            return None
+        _, key, tells = sent
+        if not isinstance(result, Refused):
+            for tell in tells:
+                self.recorder.tell(tell)
+        left = self._count.pop(key) - 1
+        if left:
+            self._count[key] = left
+        return key
+
+    def put_off(self, key: K) -> bool:
+        """Whether a key has to wait, since something for it is under way; it is remembered then."""
+        if key in self._count:
+            self._put_off[key] = None
+            return True
+        return False
+
+    def was_put_off(self, key: K) -> bool:
+        """Whether somebody waits for a key for which nothing is under way any more; asked once."""
+        if key in self._count or key not in self._put_off:
+            return False
+        del self._put_off[key]
+        return True
 
 
 def is_news(change: Change) -> bool:

@@ -1,35 +1,29 @@
-"""The desk for groups of pods, and for the sets whose pods form such groups.
-
-A group is looked at whenever one of its pods changes, and changes may be shown late. So an object that was written to
-is left alone until it is seen again: otherwise every look would repeat the writes of the one before.
-"""
+"""The desk for groups of pods, and for the sets whose pods form such groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..cluster import kinds
-from ..cluster.errors import Refused
-from ..cluster.kinds import POD, WORKLOAD
-from ..cluster.port import Change, Create, Delete, Key, Raw, Update, Write, key_of
+from ..cluster.kinds import NAMESPACE, POD, WORKLOAD
+from ..cluster.port import Change, Create, Delete, Key, Raw, Update, key_of
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Finalize, Start, Stop
 from ..lifecycle.job import finished
-from ..lifecycle.pod_group import group_life, is_on_hold, on_hold
+from ..lifecycle.pod_group import GroupView, group_life, is_on_hold, on_hold
 from ..lifecycle.release import pending_reason, without_quota
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
+from ..observe.known_pods import group_of
 from ..observe.live_groups import Group, LiveGroups, count_of, is_serving, prebuilt_name
 from ..observe.live_jobs import LiveJobs, Managed, Refusal
 from ..write import pod_groups as write
-from ..write.events import Recorder
-from ..write.workloads import finalized, removed, rewritten
+from ..write.events import Recorder, Tell
+from ..write.workloads import finalized, removed, reprioritized, rewritten
 from .desk import Again, Desk, Step, is_news
 
 PATIENCE = 1.0
-LOST = 30.0
-"""Seconds after which a write whose outcome was never seen is tried again."""
 
 
 class Groups(Desk[Key]):
@@ -38,40 +32,25 @@ class Groups(Desk[Key]):
     def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
         super().__init__(known, recorder)
         self.live = LiveGroups(known, LiveJobs(known, managed))
-        self._under_way: dict[str, float] = {}
-        """When an object was written to that was not seen since; by uid, or by name if it is to be made."""
-
-    def see(self, change: Change) -> None:
-        meta = change.object["metadata"]
-        self._under_way.pop(meta["uid"], None)
-        if change.kind is WORKLOAD:
-            self._under_way.pop(_name(change.object), None)
-        super().see(change)
-
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        what = _written(write)
-        if what in self._under_way:
-            key = self.known.by_uid.get(what)
-            before = None if key is None else self.known.find(key)
-            if isinstance(result, Refused) or (before is not None and _version(before) == _version(result)):
-                del self._under_way[what]
-        super().done(write, result, now)
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind is POD:
             self.live.see(change)
             return self._of_pod(change)
-        if change.kind in _SETS:
+        if change.kind is NAMESPACE and self.live.jobs.managed.turned(change):
+            places = ((kind, place) for kind in SETS for place in self.known.raw[kind])
+            return [Key(kind, *place) for kind, place in places if place[0] == change.key.name]
+        if change.kind in SETS:
             return [change.key, *(self.live.of_set.get(change.key, ()) if is_news(change) else ())]
         if change.kind is WORKLOAD:
             owners = change.object["metadata"].get("ownerReferences") or ()
             sets = (self.known.by_uid.get(one["uid"]) for one in owners)
             groups = self.live.naming.get(change.key, {}).values()
-            return [change.key, *groups, *(key for key in sets if key is not None and key.kind in _SETS)]
+            return [change.key, *groups, *(key for key in sets if key is not None and key.kind in SETS)]
         return ()
 
     def _of_pod(self, change: Change) -> Iterator[Key]:
-        group, owner = self.known.group_of(change.object), self.live.set_of(change.object)
+        group, owner = group_of(change.object), self.live.set_of(change.object)
         if group:
             yield Key(WORKLOAD, change.key.namespace, group)
         if owner is not None and change.type == "DELETED":
@@ -80,19 +59,8 @@ class Groups(Desk[Key]):
             yield change.key
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        look = self._mark if key.kind is POD else self._set if key.kind in _SETS else self._group
-        for step in look(key, now):
-            if not isinstance(step, Again) and (what := _written(step)):
-                self._under_way[what] = now
-            yield step
-
-    def _is_idle(self, raw: Raw, now: float) -> bool:
-        """Whether it may be written to: nothing that was sent for it is still to be seen."""
-        sent = self._under_way.get(raw["metadata"].get("uid") or _name(raw))
-        return sent is None or sent + LOST <= now
-
-    def _idle(self, pods: Iterable[Raw], now: float) -> list[Raw]:
-        return [pod for pod in pods if self._is_idle(pod, now)]
+        look = self._mark if key.kind is POD else self._set if key.kind in SETS else self._group
+        yield from look(key, now)
 
     # Groups
 
@@ -102,16 +70,13 @@ class Groups(Desk[Key]):
             return
         if group.again is not None:
             yield Again(group.again)
-        involved = (*group.pods, *group.spare, *([] if group.raw is None else [group.raw]))
-        if not all(self._is_idle(one, now) for one in involved):
-            yield Again(now + LOST)
         if group.over:
-            yield from write.freed(self._idle(group.pods, now))
+            yield from write.freed(group.pods)
         elif group.given_up:
             yield from self._give_up(group, now)
         elif group.wrong is not None:
             event = Event(_name(group.pods[0]), "Warning", *group.wrong)
-            yield from self.recorder.tell(group.pods[0], event, now)
+            yield Tell(group.pods[0], event, now)
         elif group.raw is None:
             yield from self._begin(group, now)
         else:
@@ -119,34 +84,35 @@ class Groups(Desk[Key]):
 
     def _give_up(self, group: Group, now: float) -> Iterator[Step]:
         """Its user deleted it: pods go as they end, and the Workload goes with the last that runs."""
-        yield from write.freed(self._idle(self.live.stopped(group.pods), now))
-        if group.raw is not None and self._is_idle(group.raw, now):
+        yield from write.freed(self.live.stopped(group.pods))
+        if group.raw is not None:
             yield from removed(group.raw)
 
     def _begin(self, group: Group, now: float) -> Iterator[Step]:
         """No Workload yet: one is made as soon as enough pods are there. Nobody has to count those that are gone."""
-        yield from write.freed(self._idle(self.live.stopped(group.pods), now))
+        yield from write.freed(self.live.stopped(group.pods))
         if group.short or prebuilt_name(group.pods[0]):
             return
         yield from self._delete(group.spare, now)
         wanted = self.live.wanted(group.pods)
         if isinstance(wanted, Refusal):
-            yield from self.recorder.tell(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
+            yield Tell(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
         else:
-            yield Create(WORKLOAD, wanted) if self._is_idle(wanted, now) else Again(now + LOST)
+            yield Create(WORKLOAD, wanted)
+            event = Event(_name(group.pods[0]), "Normal", "CreatedWorkload", f"Created Workload: {_name(wanted)}")
+            yield Tell(group.pods[0], event, now)
 
     def _go_on(self, group: Group, raw: Raw, now: float) -> Iterator[Step]:
         if not is_serving(group):
             yield from self._delete(group.spare, now)
         if group.view is None:
             return
-        pods, idle = self._idle(group.pods, now), self._is_idle(raw, now)
+        pods, changed = group.pods, False
         if not group.view.workload.finished:
-            yield from write.freed(self._idle(self.live.replaced(group.pods, raw, now), now))
-            owned = None if is_serving(group) else write.owned(raw, group.pods)
-            if owned is not None and idle and not group.view.deleting:
-                yield owned
-                idle = False
+            yield from write.freed(self.live.replaced(pods, raw, now))
+            for step in self._corrected(group, group.view, raw, now):
+                changed = True
+                yield step
         for action in group_life(group.view, now):
             match action:
                 case Start(workload):
@@ -156,21 +122,40 @@ class Groups(Desk[Key]):
                     yield from write.sent_away(pods, "" if evicted is None else evicted.reason, message, now)
                 case Finalize():
                     loose = finalized(raw)
-                    if loose is not None and idle:
+                    if loose is not None and not changed:
                         yield loose
-                case StatusChange() if idle:
+                case StatusChange() if not changed:
                     yield from self.status(action.before, action.after, action.events, now)
         if group.view.workload.finished:
             yield from write.freed(pods)
 
-    def _delete(self, pods: Iterable[Raw], now: float) -> Iterator[Write]:
+    def _corrected(self, group: Group, view: GroupView, raw: Raw, now: float) -> Iterator[Step]:
+        """Its Workload as it should be: owned by all of its pods, then of the class that they name."""
+        if is_serving(group) or view.deleting:
+            return
+        owned = write.owned(raw, group.pods)
+        if owned is not None:
+            yield owned
+        elif not prebuilt_name(group.pods[0]):
+            yield from self._ranked(group.pods[0], view.workload, raw, now)
+
+    def _ranked(self, about: Raw, workload: Workload, stored: Raw, now: float) -> Iterator[Step]:
+        """With the priority of another class, if `about` names another."""
+        rank = self.live.jobs.new_rank(about, workload, stored)
+        going = workload.finished or "deletionTimestamp" in stored["metadata"]
+        if rank is not None and not going:
+            yield reprioritized(stored, rank)
+            text = f"Updated the priority of Workload: {workload.key}"
+            yield Tell(about, Event(_name(about), "Normal", "UpdatedWorkload", text), now)
+
+    def _delete(self, pods: Iterable[Raw], now: float) -> Iterator[Step]:
         """Pods that are too many."""
-        for pod in self._idle(pods, now):
+        for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
                 yield from write.freed([pod])
                 yield Delete(key_of(POD, pod), pod["metadata"]["uid"])
                 event = Event(_name(pod), "Normal", "ExcessPodDeleted", "Excess pod deleted")
-                yield from self.recorder.tell(pod, event, now)
+                yield Tell(pod, event, now)
 
     def _start(self, pods: Sequence[Raw], workload: Workload, now: float) -> Iterator[Step]:
         infos = self.live.infos(workload)
@@ -180,7 +165,7 @@ class Groups(Desk[Key]):
             if isinstance(begun, dict):
                 yield Update(POD, begun)
                 event = Event(_name(pod), "Normal", "Started", f"Admitted by clusterQueue {queue}")
-                yield from self.recorder.tell(pod, event, now)
+                yield Tell(pod, event, now)
             elif begun.passes:
                 yield Again(now + PATIENCE)
                 return
@@ -196,7 +181,7 @@ class Groups(Desk[Key]):
         owner = None if pod is None else self.live.set_of(pod)
         marked = None if pod is None or owner is None else self.live.marked(owner, pod)
         if marked is not None:
-            yield Update(POD, marked) if self._is_idle(marked, now) else Again(now + LOST)
+            yield Update(POD, marked)
 
     def _set(self, key: Key, now: float) -> Iterator[Step]:
         """One Workload for each group of a set: made, kept as the set is, and removed when the group is gone."""
@@ -204,20 +189,19 @@ class Groups(Desk[Key]):
         if raw is None or wanted is None:
             return
         if isinstance(wanted, Refusal):
-            yield from self.recorder.tell(raw, Event(_name(raw), "Warning", *wanted), now)
+            yield Tell(raw, Event(_name(raw), "Warning", *wanted), now)
             return
         names = {one["metadata"]["name"]: one for one in wanted}
         held = self.live.on_hold(key)
         for workload in self.known.owned_by(raw["metadata"]["uid"]):
             stored = self.known.raw_workload(workload.key)
-            if stored is not None and not self._is_idle(stored, now):
-                yield Again(now + LOST)
-            elif stored is not None:
-                yield from self._keep(workload, stored, names.get(workload.name), held, now)
+            if stored is not None:
+                kept = list(self._keep(workload, stored, names.get(workload.name), held, now))
+                yield from kept or self._ranked(raw, workload, stored, now)
         if not held:
             for name, one in names.items():
                 if f"{key.namespace}/{name}" not in self.known.workloads:
-                    yield Create(WORKLOAD, one) if self._is_idle(one, now) else Again(now + LOST)
+                    yield Create(WORKLOAD, one)
 
     def _keep(self, workload: Workload, stored: Raw, wanted: Raw | None, held: str, now: float) -> Iterator[Step]:
         """What has to go, or shall be on hold, stays as it is until none of its pods runs any more."""
@@ -248,7 +232,7 @@ class Groups(Desk[Key]):
             yield Delete(key_of(WORKLOAD, stored), stored["metadata"]["uid"])
 
 
-_SETS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
+SETS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
 
 
 def _agree(stored: Raw, wanted: Raw) -> bool:
@@ -257,19 +241,3 @@ def _agree(stored: Raw, wanted: Raw) -> bool:
 
 def _name(raw: Raw) -> str:
     return f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
-
-
-def _version(raw: Raw) -> str:
-    return str(raw["metadata"].get("resourceVersion", ""))
-
-
-def _written(write: Write) -> str:
-    """What a write is known by until its outcome is seen; empty for one that nobody waits for."""
-    match write:
-        case Create(kind, body) if kind is WORKLOAD:
-            return _name(body)
-        case Update(_, body):
-            return str(body["metadata"]["uid"])
-        case Delete(_, uid):
-            return uid
-    return ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..cluster.kinds import (
     CLUSTER_TRAINING_RUNTIME,
+    NAMESPACE,
     POD,
     PRIORITY_CLASS,
     TRAINING_RUNTIME,
@@ -20,15 +21,17 @@ from ..lifecycle.job import finished, job_life
 from ..model.event import Event
 from ..model.workload import Workload
 from ..observe.known import Known
-from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen, prebuilt_of
+from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen, prebuilt_of, source_key
 from ..write import jobs as job_writes
 from ..write import workloads as write
-from ..write.events import Recorder
+from ..write.events import Recorder, Tell
 from ..write.pod_groups import freed_alone
 from .desk import Again, Desk, Step
 
 NAMED = (PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 """What a job may name before it is there."""
+
+CHILD = "Kueue managed child job suspended"
 
 PATIENCE = 1.0
 """Seconds until a start is tried again that waits for something else to be seen."""
@@ -44,15 +47,20 @@ class Jobs(Desk[Key]):
         """Jobs that name something which is not there, or contradict themselves."""
         self._waiting_for: dict[str, dict[Key, None]] = defaultdict(dict)
         """Jobs, by the prebuilt Workload that they name."""
+        self._of_source: dict[Key, dict[Key, None]] = defaultdict(dict)
+        """Jobs, by the object that says the rest of what they run."""
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
             self._note(change)
-            uid = change.object["metadata"]["uid"]
-            return [change.key] if self.live.may_be_managed(change.object) or uid in self.known.workloads_of else ()
+            raw = change.object
+            is_ours = self.live.may_be_managed(raw) or raw["metadata"]["uid"] in self.known.workloads_of
+            return [change.key] if is_ours or self.live.is_child(change.key, raw) else ()
+        if change.kind is NAMESPACE:
+            return self._of_namespace(change.key.name) if self.live.managed.turned(change) else ()
         if change.kind in NAMED:
             refused, self._refused = self._refused, {}
-            return refused
+            return [*refused, *filter(self._stands, self._of_source.get(change.key, ()))]
         if change.kind is WORKLOAD:
             meta = change.object["metadata"]
             found = [self.known.by_uid.get(one["uid"]) for one in meta.get("ownerReferences") or ()]
@@ -60,8 +68,17 @@ class Jobs(Desk[Key]):
             return [*(key for key in found if key is not None and key.kind in self.live.kinds), *named]
         return ()
 
+    def _of_namespace(self, name: str) -> list[Key]:
+        places = ((kind, place) for kind in self.live.kinds for place in self.known.raw[kind])
+        return [Key(kind, *place) for kind, place in places if place[0] == name]
+
+    def _stands(self, key: Key) -> bool:
+        raw = self.known.find(key)
+        return raw is not None and self.live.kinds[key.kind].is_suspended(raw)
+
     def _note(self, change: Change) -> None:
-        """Which Workload of somebody else's it waits for, if any."""
+        """Which Workload of somebody else's it waits for, and what else it goes by, if anything."""
+        self._note_source(change)
         for raw in (change.old, change.object):
             name = "" if raw is None or self.live.is_in_group(raw) else prebuilt_of(raw)
             if name:
@@ -71,6 +88,17 @@ class Jobs(Desk[Key]):
                     self._waiting_for[workload][change.key] = None
                 if not self._waiting_for[workload]:
                     del self._waiting_for[workload]
+
+    def _note_source(self, change: Change) -> None:
+        integration = self.live.kinds[change.kind]
+        for raw in (change.old, change.object):
+            source = None if raw is None else source_key(raw, integration)
+            if source is not None:
+                self._of_source[source].pop(change.key, None)
+                if raw is change.object and change.type != "DELETED":
+                    self._of_source[source][change.key] = None
+                if not self._of_source[source]:
+                    del self._of_source[source]
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
         raw = self.known.find(key)
@@ -82,6 +110,9 @@ class Jobs(Desk[Key]):
             yield from self._refuse(raw, key, Refusal("InvalidJob", str(error)), now)
             return
         if seen is None:
+            if self.live.is_ahead(key, raw):
+                yield job_writes.held(key.kind, self.live.kinds[key.kind], raw)
+                yield from self._tell(raw, "Normal", "Suspended", CHILD, now)
             for left in self.live.abandoned(key):
                 yield from self._remove(raw, left, now)
             return
@@ -112,7 +143,7 @@ class Jobs(Desk[Key]):
                 case StatusChange():
                     yield from self.status(action.before, action.after, (), now)
                     for event in action.events:
-                        yield from self.recorder.tell(seen.raw, event, now)
+                        yield Tell(seen.raw, event, now)
 
     def _halting(self, seen: Seen) -> Write | None:
         """A stop that takes several writes goes on until it is done."""
@@ -195,6 +226,6 @@ class Jobs(Desk[Key]):
             yield one
             yield from self._tell(seen.raw, "Normal", "Stopped", message, now)
 
-    def _tell(self, raw: Raw, type: str, reason: str, message: str, now: float) -> list[Write]:
+    def _tell(self, raw: Raw, type: str, reason: str, message: str, now: float) -> list[Tell]:
         name = f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
-        return self.recorder.tell(raw, Event(name, "Warning" if type == "Warning" else "Normal", reason, message), now)
+        return [Tell(raw, Event(name, "Warning" if type == "Warning" else "Normal", reason, message), now)]

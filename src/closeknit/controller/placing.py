@@ -11,15 +11,16 @@ from ..cluster.port import Change, Raw, Write
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
 from ..lifecycle.node_failure import BATCH as NODE_BATCH
-from ..lifecycle.node_failure import GRACE, Affected, NodeView, node_failure
+from ..lifecycle.node_failure import Affected, NodeView, node_failure
 from ..lifecycle.ungate import Expectations, UngateView, ungate
 from ..model.event import Event
 from ..model.pod import Pod
 from ..model.shape import HARD_EFFECTS
 from ..model.topology import HOSTNAME
 from ..observe.known import Known
+from ..observe.known_pods import workload_of
 from ..write import pods as write
-from ..write.events import Recorder
+from ..write.events import Recorder, Tell
 from .desk import Again, Desk, Step
 
 POD_BATCH = 0.1
@@ -66,7 +67,7 @@ class Gates(Desk[str]):
             pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
             if change.type == "DELETED" or (pod is not None and not pod.gated):
                 self.expected.observe(meta["uid"])
-            name = self.known.workload_of(change.object)
+            name = workload_of(change.object)
             freed = change.type == "DELETED" or (pod is not None and pod.ended)
             if name and (freed or (pod is not None and pod.gated)):
                 return [f"{meta['namespace']}/{name}"]
@@ -92,7 +93,7 @@ class Gates(Desk[str]):
                 case Later(at):
                     yield Again(at)
                 case GiveUp(why):
-                    yield from self.recorder.tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
+                    yield Tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         pod = self._pod_of.pop(id(write), None)
@@ -161,9 +162,10 @@ class Nodes(Desk[str]):
         names = sorted(known.at_host.get(host, set()) | pods.keys())
         affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
         node = known.world.nodes.get(key)
-        if node is not None and not node.ready and node.ready_since is not None and now < node.ready_since + GRACE:
-            yield Again(node.ready_since + GRACE)
-        view = NodeView(key, node, affected, known.gates, known.world.flavors, host)
+        delay = known.settings.not_ready_delay
+        if node is not None and not node.ready and node.ready_since is not None and now < node.ready_since + delay:
+            yield Again(node.ready_since + delay)
+        view = NodeView(key, node, affected, known.gates, known.world.flavors, host, delay)
         for action in node_failure(view, now):
             match action:
                 case StatusChange():
@@ -173,7 +175,7 @@ class Nodes(Desk[str]):
                     if raw is not None:
                         yield write.ended(action, raw, now)
                         for event in action.events:
-                            yield from self.recorder.tell(raw, event, now)
+                            yield Tell(raw, event, now)
                 case Later(at):
                     yield Again(at)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..cluster import kinds
-from ..cluster.port import Change, Delete, Key, key_of
+from ..cluster.errors import AlreadyExists, Refused
+from ..cluster.port import Change, Create, Delete, Key, Raw, Write, key_of
 from ..decide.activity import PROVISIONING
 from ..lifecycle.action import Ask, Withdraw
 from ..lifecycle.action import Change as StatusChange
@@ -16,8 +17,9 @@ from ..model.workload import Condition, Workload
 from ..observe.live_jobs import infos_of
 from ..observe.provisioning import asked, parameters_of
 from ..write import provisioning as write
+from ..write.events import Tell
 from ..write.queues import with_status
-from .desk import Desk, Step
+from .desk import Desk, Step, is_news
 
 
 class Provisioning(Desk[Key]):
@@ -29,23 +31,28 @@ class Provisioning(Desk[Key]):
                 workload = self._workload(change.key)
                 asks = workload is not None and (self._checks(workload) or workload.uid in self.known.requests_of)
                 return [change.key] if asks else ()
-            case kinds.PROVISIONING_REQUEST:
+            case kinds.PROVISIONING_REQUEST | kinds.POD_TEMPLATE:
                 owners = change.object["metadata"].get("ownerReferences") or ()
                 found = (self.known.by_uid.get(one["uid"]) for one in owners)
-                return [key for key in found if key is not None]
+                return [key for key in found if key is not None and key.kind is kinds.WORKLOAD]
             case kinds.ADMISSION_CHECK:
-                return [change.key]
+                return [change.key, *(self._listing(change.key.name) if is_news(change) else ())]
             case kinds.PROVISIONING_CONFIG:
-                checks = [one for one in self.known.world.checks.values() if one.controller == PROVISIONING]
-                return [*(Key(kinds.ADMISSION_CHECK, "", one.name) for one in checks), *self._asking()]
+                return self._of_config(change.key.name)
         return ()
 
-    def _asking(self) -> Iterator[Key]:
-        """Workloads that have asked for machines."""
-        for uid in self.known.requests_of:
-            key = self.known.by_uid.get(uid)
-            if key is not None:
-                yield key
+    def _of_config(self, name: str) -> Iterator[Key]:
+        """The checks that it is the configuration of, and whoever has to pass them."""
+        for one in self.known.world.checks.values():
+            if one.controller == PROVISIONING and one.parameters.get("name") == name:
+                yield Key(kinds.ADMISSION_CHECK, "", one.name)
+                yield from self._listing(one.name)
+
+    def _listing(self, check: str) -> Iterator[Key]:
+        """Workloads that list a check, whether they have asked for machines or not."""
+        for key in self.known.of_check.get(check, ()):
+            namespace, _, name = key.partition("/")
+            yield Key(kinds.WORKLOAD, namespace, name)
 
     def _workload(self, key: Key) -> Workload | None:
         return self.known.workloads.get(f"{key.namespace}/{key.name}")
@@ -63,8 +70,11 @@ class Provisioning(Desk[Key]):
         if workload is None or raw is None:
             return
         checks = {one.name: self.known.configs.get(one.parameters.get("name", "")) for one in self._checks(workload)}
-        mine = (self.known.find(one) for one in self.known.requests_of.get(workload.uid, ()))
-        owned = [asked(one, workload) for one in mine if one is not None]
+        found = (self.known.find(one) for one in self.known.requests_of.get(workload.uid, ()))
+        mine = [one for one in found if one is not None]
+        for one in mine:
+            yield from filter(None, (write.handed_over(each, one) for each in self._templates(one)))
+        owned = [asked(one, workload) for one in mine]
         view = ProvisioningView(workload, checks, owned, self.known.gates, parameters_of(raw))
         for action in provisioning(view, now):
             match action:
@@ -73,23 +83,37 @@ class Provisioning(Desk[Key]):
                     if isinstance(infos, tuple):
                         yield from write.request(action, raw, infos, view.parameters)
                         text = f'Created ProvisioningRequest: "{action.name}"'
-                        yield from self.recorder.tell(
-                            raw, Event(workload.key, "Normal", "ProvisioningRequestCreated", text), now
-                        )
+                        yield Tell(raw, Event(workload.key, "Normal", "ProvisioningRequestCreated", text), now)
                 case Withdraw(_, name):
                     yield from self._withdraw(Key(kinds.PROVISIONING_REQUEST, key.namespace, name))
                 case StatusChange():
                     yield from self.status(action.before, action.after, action.events, now)
 
+    def _templates(self, request: Raw) -> Iterator[Raw]:
+        """Those that a request refers to."""
+        namespace = request["metadata"]["namespace"]
+        for one in request["spec"].get("podSets") or ():
+            template = self.known.find(Key(kinds.POD_TEMPLATE, namespace, one["podTemplateRef"]["name"]))
+            if template is not None:
+                yield template
+
     def _withdraw(self, key: Key) -> Iterator[Step]:
-        """The request, and the templates that it refers to."""
+        """The request; its templates go with it, or by themselves if they have not become its own yet."""
         raw = self.known.find(key)
-        if raw is not None:
-            yield Delete(key, raw["metadata"]["uid"])
-            for one in raw["spec"].get("podSets") or ():
-                template = self.known.find(Key(kinds.POD_TEMPLATE, key.namespace, one["podTemplateRef"]["name"]))
-                if template is not None:
-                    yield Delete(key_of(kinds.POD_TEMPLATE, template), template["metadata"]["uid"])
+        if raw is None:
+            return
+        yield Delete(key, raw["metadata"]["uid"])
+        for template in self._templates(raw):
+            if write.handed_over(template, raw) is not None:
+                yield Delete(key_of(kinds.POD_TEMPLATE, template), template["metadata"]["uid"])
+
+    def refused(self, key: Key, write: Write, why: Refused, now: float) -> None:
+        raw = self.known.find(key)
+        if isinstance(write, Create) and raw is not None and not isinstance(why, AlreadyExists):
+            text = f'Error creating {write.kind.kind} "{write.body["metadata"]["name"]}": {why}'
+            event = Event(f"{key.namespace}/{key.name}", "Warning", "FailedCreate", text)
+            self.recorder.tell(Tell(raw, event, now))
+        super().refused(key, write, why, now)
 
     def _check(self, name: str, now: float) -> Iterator[Step]:
         """Whether a check of ours can do its work: its configuration has to be there."""

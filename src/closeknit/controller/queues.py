@@ -106,7 +106,7 @@ class Queues(Desk[Key]):
         node = world.tree.queues.get(name)
         share = share_of(node).rounded if self.known.settings.fair_sharing and node is not None else None
         status = write.queue_status(queue, self.known.tally.queues[name], pending, share)
-        active = active_condition(world.inactive(name), QUEUE_READY, now)
+        active = active_condition(world.inactive(name), QUEUE_READY, now, world.gates)
         change = write.with_status(kinds.CLUSTER_QUEUE, raw, status, active)
         if change is not None:
             yield change
@@ -117,7 +117,7 @@ class Queues(Desk[Key]):
             return
         cluster_queue = world.cluster_queues.get(queue.cluster_queue)
         status = write.local_queue_status(cluster_queue, self.known.tally.local[key])
-        active = active_condition(inactive_local_queue(world, queue), LOCAL_QUEUE_READY, now)
+        active = active_condition(inactive_local_queue(world, queue), LOCAL_QUEUE_READY, now, world.gates)
         change = write.with_status(kinds.LOCAL_QUEUE, raw, status, active)
         if change is not None:
             yield change

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from ..cluster.port import Raw
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
+from ..decide.world import World
 from ..model.assignment import Assignment
-from ..model.workload import Admission, Workload
+from ..model.number import number_of
+from ..model.workload import Admission, PodSetAssignment, Workload
+from ..observe.known import Known
+from ..report.plan import common_level
 
 REMEMBERED = 10_000
 
 
 class Record(NamedTuple):
-    """`at` in seconds since 1970, `cost` in microseconds."""
+    """`at` in seconds since 1970, `cost` in microseconds; `job`, Job/train, may be asked for when it is gone.
+
+    `level` is the lowest at which one domain holds all pods; `domains` are those that they are on.
+    """
 
     at: float
     workload: str
@@ -23,6 +33,7 @@ class Record(NamedTuple):
     domains: tuple[str, ...]
     reason: str
     cost: int
+    job: str = ""
 
 
 def record_of(decision: Decision, now: float, seconds: float) -> Record | None:
@@ -33,7 +44,8 @@ def record_of(decision: Decision, now: float, seconds: float) -> Record | None:
             outcome = "Moved" if decision.workload.admitted else "Admitted"
             if decision.after is not None and not decision.after.admitted:
                 outcome = "Reserved"
-            return Record(now, decision.workload.key, outcome, decision.admission.queue, level, domains, "", cost)
+            given = "" if domains and _is_whole(decision) else _given(decision)
+            return Record(now, decision.workload.key, outcome, decision.admission.queue, level, domains, given, cost)
         case Preempt():
             return Record(now, decision.victim.key, "Preempted", decision.queue, "", (), f"by {decision.by.key}", cost)
         case Evict():
@@ -55,6 +67,30 @@ def _where(admission: Admission) -> tuple[str, tuple[str, ...]]:
     return placed[0].levels[-1], tuple(dict.fromkeys(_paths(placed)))
 
 
+def _is_whole(decision: Admit) -> bool:
+    return all(one.count >= _wanted(decision.workload, one) for one in decision.admission.pod_sets)
+
+
+def _given(decision: Admit) -> str:
+    """Of each pod set how many pods were admitted, and in which flavors: 5 of 20 pods of spot."""
+    sets = decision.admission.pod_sets
+    texts = [_pods(decision.workload, one) for one in sets]
+    named = (f"{one.name}: {text}" for one, text in zip(sets, texts, strict=True))
+    return texts[0] if len(texts) == 1 else ", ".join(named)
+
+
+def _pods(workload: Workload, one: PodSetAssignment) -> str:
+    wanted = _wanted(workload, one)
+    number = f"{one.count} of {number_of(wanted, 'pod')}" if one.count < wanted else number_of(one.count, "pod")
+    flavors = ", ".join(dict.fromkeys(one.flavors.values()))
+    return f"{number} of {flavors}" if flavors else number
+
+
+def _wanted(workload: Workload, one: PodSetAssignment) -> int:
+    part = workload.part(one.name)
+    return one.count if part is None else part.pod_set.count
+
+
 def _paths(placed: Iterable[Assignment]) -> Iterable[str]:
     for one in placed:
         for path in one.values:
@@ -71,17 +107,55 @@ def eviction(before: Workload, after: Workload, now: float) -> Record | None:
 
 
 class Diary:
-    """Keeps records, but not the same again and again: a workload that waits is looked at many times."""
+    """Keeps records, but not the same again and again: a workload that waits is looked at many times.
 
-    def __init__(self, keep: Callable[[Record], None]) -> None:
-        self._keep = keep
+    What a decision need not know, the diary adds: whose job it is, and for which queue it waits.
+    """
+
+    def __init__(self, keep: Callable[[Record], None], known: Known | None = None) -> None:
+        self._keep, self._known = keep, known
         self._last: dict[str, tuple[str, str]] = {}
 
     def write(self, record: Record) -> None:
         said = record.outcome, record.reason
-        if record.outcome == "Waits" and self._last.get(record.workload) == said:
+        if self._is_known(record):
             return
-        self._keep(record)
+        self._keep(self._whole(record))
         self._last[record.workload] = said
         if len(self._last) > REMEMBERED:
             self._last = {}
+
+    def _is_known(self, record: Record) -> bool:
+        """An eviction is decided, and then seen: nobody is evicted twice in a row."""
+        outcome, reason = self._last.get(record.workload, ("", ""))
+        same = record.outcome == "Evicted" or (record.outcome == "Waits" and record.reason == reason)
+        return same and record.outcome == outcome
+
+    def _whole(self, record: Record) -> Record:
+        known = self._known
+        workload = None if known is None else known.workloads.get(record.workload)
+        if known is None or workload is None:
+            return record
+        queue = record.queue or known.scheduler.lines.queue_of(workload)
+        level = together(known.scheduler.world, record.domains, record.level)
+        return record._replace(queue=queue, level=level, job=_job(known.raw_workload(record.workload) or {}))
+
+
+def together(world: World, domains: Sequence[str], lowest: str) -> str:
+    """The lowest level at which one domain holds them all; empty if none does, `lowest` where nobody can tell."""
+    paths = [tuple(one.split("/")) for one in domains]
+    for flavor in world.mirrors:
+        snapshot = world.snapshot(flavor)
+        leaves = [] if snapshot is None else [snapshot.tree.leaf_of.get(path) for path in paths]
+        if snapshot is None or not leaves or None in leaves:
+            continue
+        found = common_level(snapshot, np.array(leaves, dtype=np.int64))
+        return snapshot.topology.levels[found] if found >= 0 else ""
+    return lowest
+
+
+def _job(workload: Raw) -> str:
+    """The owner that made it, else the first of them: a group of pods has many."""
+    owners = (workload.get("metadata") or {}).get("ownerReferences") or [{}]
+    owner = next((one for one in owners if one.get("controller")), owners[0])
+    return f"{owner['kind']}/{owner['name']}" if owner else ""

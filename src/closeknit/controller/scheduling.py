@@ -7,6 +7,7 @@ first workload would otherwise be looked at for ever: after a few rounds with th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 
 from ..cluster.errors import Refused
@@ -15,23 +16,31 @@ from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
 from ..observe.known import Known
-from ..write.events import Recorder
+from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
-from .records import Diary, record_of
+from .desk import Sent
+from .patience import Patience
+from .records import Diary, Record, record_of
+from .waits import Waits
 
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
+RESTS = "the last cycles brought nothing but what was found before: no more of them until something changes"
 
-SAME, MOST = 3, 50
-"""So many rounds with the same outcome, or without any, and nothing else happening, are enough."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decided:
+    """A decision that is being written, and what the diary has of it then; two are never the same."""
+
+    decision: Decision
+    record: Record | None
 
 
 class Scheduling:
-    def __init__(self, known: Known, recorder: Recorder, diary: Diary) -> None:
-        self.known, self.recorder, self.diary = known, recorder, diary
-        self._sent: dict[int, tuple[Write, Decision]] = {}
-        self._outcome: object = None
-        self._rounds = self._fruitless = 0
+    def __init__(self, known: Known, recorder: Recorder, diary: Diary, waits: Waits) -> None:
+        self.known, self.diary, self.waits = known, diary, waits
+        self._sent: Sent[Decided] = Sent(recorder)
+        self._patience = Patience()
         self._pause = 0.0
         """Until then no cycle is run: a write was refused, and what is known may be out of date."""
         self._evicting: set[str] = set()
@@ -40,48 +49,53 @@ class Scheduling:
     def see(self, change: Change) -> None:
         """What a cycle itself says of those who wait is no reason for another one."""
         if change.kind is not EVENT and not _is_only_said(change):
-            self._rounds = self._fruitless = 0
+            self._patience.renew()
             self._evicting.discard(change.object["metadata"].get("uid", ""))
 
     def due(self) -> float | None:
         scheduler = self.known.scheduler
-        rests = self._rounds >= SAME or self._fruitless >= MOST
-        if self.known.wakes or (scheduler.is_ready and not rests):
+        if scheduler.is_ready and not self._patience.is_over:
             return self._pause
-        return scheduler.next_timer
+        wake = self.known.next_wake
+        times = [scheduler.next_timer, None if wake is None else max(wake, self._pause)]
+        return min((one for one in times if one is not None), default=None)
 
     def step(self, now: float) -> Sequence[Write]:
         known, moment = self.known, float(int(now))
-        if known.wakes:
-            self._rounds = self._fruitless = 0
-        known.pass_on_wakes()
+        if known.pass_on_wakes(now):
+            self._patience.renew()
         known.scheduler.tick(moment)
         if not known.scheduler.has_work(moment):
             return ()
         begin = perf_counter()
         decisions = known.scheduler.cycle(moment)
         cost = (perf_counter() - begin) / max(1, len(decisions))
-        self._count_rounds(decisions)
+        self._count(decisions, now)
         writes: list[Write] = []
         for decision in decisions:
             record = record_of(decision, now, cost)
-            if record is not None:
+            sent: Sequence[Write] = ()
+            if isinstance(decision, Wait):
+                self.waits.say(decision, now)
+            else:
+                sent = self._sent.off(Decided(decision, record), self._writes(decision, moment))
+            if record is not None and not sent:
                 self.diary.write(record)
-            writes += self._writes(decision, moment)
+            writes += sent
         return writes
 
-    def _count_rounds(self, decisions: Sequence[Decision]) -> None:
-        outcome = [_outcome(one) for one in decisions if isinstance(one, Wait) or self._is_under_way(one)]
-        fruitless = len(outcome) == len(decisions)
-        self._fruitless = self._fruitless + 1 if fruitless else 0
-        self._rounds = self._rounds + 1 if fruitless and outcome == self._outcome else 0
-        self._outcome = outcome
+    def _count(self, decisions: Sequence[Decision], now: float) -> None:
+        outcome = tuple(_outcome(one) for one in decisions if isinstance(one, Wait) or self._is_under_way(one))
+        if len(outcome) != len(decisions):
+            self._patience.fruitful()
+        elif self._patience.fruitless(outcome) and outcome:
+            self.diary.write(Record(now, outcome[0][1], "Rests", "", "", (), RESTS, 0))
 
     def _is_under_way(self, decision: Decision) -> bool:
         """Whether it says again what was written before: the victim has not been seen to go yet."""
         return isinstance(decision, Preempt) and decision.victim.uid in self._evicting
 
-    def _writes(self, decision: Decision, now: float) -> Iterator[Write]:
+    def _writes(self, decision: Decision, now: float) -> Iterator[Write | Tell]:
         if self._is_under_way(decision):
             return
         if isinstance(decision, Preempt):
@@ -94,18 +108,21 @@ class Scheduling:
                 continue
             write = None if _concerns_another(decision, after.key) else status_write(raw, before, after)
             if write is not None:
-                self._sent[id(write)] = write, decision
                 yield write
             for event in events:
-                yield from self.recorder.tell(raw, event, now)
+                yield Tell(raw, event, now)
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        sent = self._sent.pop(id(write), None)
-        if sent is None or not isinstance(result, Refused):
+        decided = self._sent.over(write, result)
+        if decided is None:
+            return
+        if not isinstance(result, Refused):
+            if decided.record is not None:
+                self.diary.write(decided.record)
             return
         moment = float(int(now))
         self._pause = now + RETRY
-        match sent[1]:
+        match decided.decision:
             case Admit(workload):
                 known = self.known.workloads.get(workload.key)
                 if known is None:
@@ -119,7 +136,7 @@ class Scheduling:
                 self._evicting.discard(decision.victim.uid)
             case _:
                 pass
-        self._rounds = self._fruitless = 0
+        self._patience.renew()
 
 
 def _outcome(decision: Decision) -> tuple[str, str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..cluster import kinds
+from ..cluster.errors import Refused
 from ..cluster.port import Change, Raw, Write
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import Deactivate, Later, Remove
@@ -13,8 +14,12 @@ from ..model.workload import Workload
 from ..observe.known import Known
 from ..observe.workloads import class_of, is_left_behind, rank_of
 from ..write import workloads as write
+from ..write.allowance import Allowance
 from ..write.events import Recorder
 from .desk import Again, Desk, Step, is_news
+
+BATCH, PAUSE = 20, 0.2
+"""So many of those who were passed over are told at a time, and so many seconds lie between two times."""
 
 
 class Workloads(Desk[str]):
@@ -22,32 +27,55 @@ class Workloads(Desk[str]):
         super().__init__(known, recorder)
         self._to_rank: dict[str, None] = {}
         """Those whose class has got another value, until they have it too."""
+        self._active: dict[str, bool] = {}
+        """Whether a ClusterQueue admitted anything when its workloads were last told."""
 
     def concerns(self, change: Change) -> Iterable[str]:
         meta = change.object["metadata"]
         match change.kind:
             case kinds.WORKLOAD:
-                return [f"{meta['namespace']}/{meta['name']}"]
+                return [self._noted(change)]
             case kinds.CLUSTER_QUEUE if is_news(change):
-                return self._of_queue(meta["name"])
+                self._has_flipped(meta["name"])
+                return self._of_queues({meta["name"]})
             case kinds.LOCAL_QUEUE if is_news(change):
                 return self._of_local_queue(f"{meta['namespace']}/{meta['name']}")
-            case kinds.WORKLOAD_PRIORITY_CLASS if change.type == "MODIFIED" and is_revalued(change):
+            case kinds.WORKLOAD_PRIORITY_CLASS if change.type != "DELETED" and is_revalued(change):
                 concerned = list(self.known.of_class.get(meta["name"], ()))
                 self._to_rank |= dict.fromkeys(concerned)
                 return concerned
-            case kinds.ADMISSION_CHECK | kinds.RESOURCE_FLAVOR | kinds.TOPOLOGY if change.type != "MODIFIED":
-                return list(self.known.workloads)
+            case kinds.ADMISSION_CHECK | kinds.RESOURCE_FLAVOR | kinds.TOPOLOGY | kinds.COHORT:
+                return self._of_queues(set(filter(self._has_flipped, self.known.world.cluster_queues)))
         if change.type == "DELETED":
             return list(self.known.workloads_of.get(meta.get("uid", ""), ()))
         return ()
 
-    def _of_queue(self, name: str) -> list[str]:
-        """Who holds quota of a queue, waits for it, or looks for a way to any."""
-        lines, ledger = self.known.scheduler.lines, self.known.world.ledger
-        holders = [one.key for one in ledger.holdings.values() if one.queue == name]
-        waiting = [key for key, queue in lines.line_of.items() if queue == name]
-        return [*holders, *waiting, *lines.homeless]
+    def _noted(self, change: Change) -> str:
+        """Its key. What its class was given before a restart may not have reached it."""
+        meta, rank = change.object["metadata"], rank_of(class_of(change.object), self.known.around)
+        key = f"{meta['namespace']}/{meta['name']}"
+        if change.type == "ADDED" and rank is not None and rank.value != change.object["spec"].get("priority"):
+            self._to_rank[key] = None
+        return key
+
+    def _has_flipped(self, queue: str) -> bool:
+        """Whether a queue has begun or ceased to admit anything since the last time."""
+        world = self.known.world
+        before, now = self._active.get(queue), queue in world.cluster_queues and world.is_active(queue)
+        self._active[queue] = now
+        return now != before
+
+    def _of_queues(self, names: set[str]) -> list[str]:
+        """Who holds quota of one of these queues, or is on the way to it, in line or not."""
+        if not names:
+            return []
+        every = self.known.workloads.items()
+        return [key for key, one in every if not one.finished and self._queue_of(one) in names]
+
+    def _queue_of(self, workload: Workload) -> str:
+        """The ClusterQueue that it holds quota of, or that its LocalQueue leads to; empty if none does."""
+        local, admission = self.known.local_queues.get(workload.local_queue), workload.status.admission
+        return admission.queue if admission is not None else "" if local is None else local.cluster_queue
 
     def _of_local_queue(self, queue: str) -> list[str]:
         return [key for key, one in self.known.workloads.items() if one.local_queue == queue and not one.finished]
@@ -91,14 +119,43 @@ class Workloads(Desk[str]):
         return None
 
     def view(self, workload: Workload, orphaned: bool = False) -> WorkloadView:
-        known, admission = self.known, workload.status.admission
+        known, name = self.known, self._queue_of(workload)
         local = known.local_queues.get(workload.local_queue)
-        name = admission.queue if admission is not None else "" if local is None else local.cluster_queue
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
         line = known.scheduler.lines.lines.get(name)
-        bypassed = line is not None and line.is_bypassed(workload.key)
+        bypassed = "" if line is None else line.bypassed(workload.key)
         return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
+
+
+class Bypassed:
+    """Has those looked at who were set aside with their like before anybody could tell them.
+
+    There may be thousands, and a class is set aside in one step: so it comes after everything else, a few at a time,
+    and those who are told once are not told again.
+    """
+
+    def __init__(self, known: Known, workloads: Workloads, allowance: Allowance) -> None:
+        self.known, self.workloads, self.allowance = known, workloads, allowance
+        self._next = 0.0
+
+    def see(self, change: Change) -> None:
+        """What it goes by is in the lines."""
+
+    def due(self) -> float | None:
+        return max(self._next, self.allowance.next) if self.known.scheduler.lines.bypassed else None
+
+    def step(self, now: float) -> Sequence[Write]:
+        lines, count = self.known.scheduler.lines, 0
+        while lines.bypassed and count < BATCH and self.allowance.taken(now):
+            for key in lines.untold(1):
+                self.workloads.todo.mark(key)
+            count += 1
+        self._next = now + PAUSE
+        return ()
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        """It writes nothing itself."""
 
 
 def is_revalued(change: Change) -> bool:

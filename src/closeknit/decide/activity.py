@@ -5,10 +5,11 @@ The reasons are Kueue's, and so is what its texts say; ours add what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..model.cluster_queue import ClusterQueue, LocalQueue
+from ..model.cluster_queue import CheckRule, ClusterQueue, LocalQueue
+from ..model.gates import Gates
 from ..model.workload import Condition
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
-MISTAKE = "Misconfigured"
+MISTAKE, CYCLE = "Misconfigured", "CohortCycle"
+UNKNOWN = "Unknown", "Can't admit new workloads."
+"""What Kueue says where it has no reason of its own."""
 
 
 class Inactive(NamedTuple):
@@ -60,7 +63,7 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
     if name in world.tree.cyclic:
         ring = cycle_above(world, queue.cohort)
         text = f"cohorts are their own ancestors: {' → '.join([*ring, ring[0]])}"
-        yield "CohortCycle", text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
+        yield CYCLE, text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
     yield from _mistakes(world, queue)
 
 
@@ -97,25 +100,39 @@ def _mistakes(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str
 
 def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
     queue = world.cluster_queues[name]
-    missing = [rule.name for rule in queue.checks if rule.name not in world.checks]
+    missing = sorted(rule.name for rule in queue.checks if rule.name not in world.checks)
     if missing:
         names = ",".join(missing)
         yield "AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {names}", "create the checks named"
     known = [rule for rule in queue.checks if rule.name in world.checks]
-    idle = [rule.name for rule in known if world.checks[rule.name].active is False]
+    idle = sorted(rule.name for rule in known if world.checks[rule.name].active is False)
     if idle:
         names = ",".join(idle)
         yield "AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {names}", "see to their controllers"
-    multi = [rule for rule in known if world.checks[rule.name].controller == MULTIKUEUE]
+    yield from _remote(
+        [rule for rule in known if world.checks[rule.name].controller == MULTIKUEUE],
+        [rule for rule in known if world.checks[rule.name].controller == PROVISIONING],
+    )
+
+
+def _remote(multi: list[CheckRule], provisioning: list[CheckRule]) -> Iterator[tuple[str, str, str]]:
+    """What MultiKueue's checks do not go together with."""
+    names = _names(multi)
     if len(multi) > 1:
-        names = ",".join(rule.name for rule in multi)
-        yield "MultipleMultiKueueAdmissionChecks", f"references several MultiKueue checks: {names}", "keep one of them"
+        text = f"Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: {names}"
+        yield "MultipleMultiKueueAdmissionChecks", text, "keep one of them"
     if any(rule.flavors for rule in multi):
-        text = "a MultiKueue check can't be set per flavor"
+        found = _names(rule for rule in multi if rule.flavors)
+        text = f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {found}"
         yield "MultiKueueAdmissionCheckAppliedPerFlavor", text, "remove its onFlavors"
-    if multi and any(world.checks[rule.name].controller == PROVISIONING for rule in known):
-        text = "MultiKueue and ProvisioningRequest checks can't be used together"
+    if multi and provisioning:
+        text = "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
+        text += f"{names}, {_names(provisioning)}"
         yield "MultiKueueWithProvisioningRequest", text, "keep one kind of them"
+
+
+def _names(rules: Iterable[CheckRule]) -> str:
+    return ",".join(sorted(rule.name for rule in rules))
 
 
 def inactive_local_queue(world: World, queue: LocalQueue) -> Inactive | None:
@@ -130,10 +147,13 @@ def inactive_local_queue(world: World, queue: LocalQueue) -> Inactive | None:
     return Inactive(reason, "Can't submit new workloads to clusterQueue", found.remedy)
 
 
-def active_condition(found: Inactive | None, ready: str, now: float) -> Condition:
-    """The condition Active of a queue; what to do about it comes after Kueue's text."""
+def active_condition(found: Inactive | None, ready: str, now: float, gates: Gates) -> Condition:
+    """The condition Active of a queue: Kueue's text, and after it what to do about it, where that is wanted."""
     if found is None:
         return Condition(True, "Ready", ready, now)
+    if "RemedyInConditions" not in gates:
+        reason, message = UNKNOWN if found.reason in (MISTAKE, CYCLE) else (found.reason, found.message)
+        return Condition(False, reason, message, now)
     return Condition(False, found.reason, f"{found.message.rstrip('.')}: {found.remedy}", now)
 
 

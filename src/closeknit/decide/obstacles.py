@@ -6,27 +6,30 @@ may be the workload itself, the way to its queue, the queue, or everybody else; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable
 from heapq import nsmallest
 from typing import NamedTuple
 
-from ..engine.explain import Explanation, explain
-from ..engine.policy import Policy
 from ..model.cluster_queue import ClusterQueue
 from ..model.nearest import did_you_mean
-from ..model.request import PodSet, Request
 from ..model.workload import Workload
-from ..queue.line import Line
+from ..queue.line import BYPASSED, Line
 from ..queue.lines import backing_off
 from ..queue.wake import Why
+from .activity import Inactive
 from .decision import Wait
+from .prospects import Prospects, prospects
 from .scheduler import Scheduler
-from .topology import ask
+from .trial import Trial
 from .what_if import BACKS_OFF, Story
 
-BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 FEW = 3
-"""So many remedies of the engine are passed on."""
+"""So many remedies are passed on where there is one line for them."""
+
+TRIED = ("TopologyPlacementFailed", "WaitingForQuota", "ExceedsMaxQuota")
+"""Reasons that are about quota and room, so that changes can be tried."""
+WAITING = "wait until others end"
+NOTHING = "nothing that was tried: fewer pods, other levels, more quota, other nodes"
 
 HINTS = (
     ("unavailable in ClusterQueue", "add the resource to the groups of ClusterQueue {queue}, or do not ask for it"),
@@ -42,6 +45,28 @@ HINTS = (
 """By a part of the message: what helps where no flavor suits the pods."""
 
 
+def in_one_line(found: Prospects) -> str:
+    """The first changes that help; waiting is one, where nothing is beyond what the cluster could ever give."""
+    if found.first:
+        return " and ".join(found.first)
+    waiting = [] if found.never else [WAITING]
+    return ", or ".join([*waiting, *(str(remedy) for remedy in found.remedies[:FEW])]) or NOTHING
+
+
+Command = Callable[..., str]
+"""Words to a line that can be typed."""
+
+
+def typed(*words: str) -> str:
+    """A command that users may type next, where nobody knows a better way to say it."""
+    return " ".join(["closeknit", *words])
+
+
+def to_mend(queue: str, why: Inactive, command: Command = typed) -> str:
+    """What makes a ClusterQueue admit again."""
+    return f"{why.remedy}: `{command('queue', 'resume', queue)}`" if why.reason == "Stopped" else why.remedy
+
+
 class Obstacle(NamedTuple):
     """`like` is a workload that this one cannot be told from, and which failed for them both: `cause` says why."""
 
@@ -55,11 +80,19 @@ class Obstacle(NamedTuple):
 class Obstacles:
     """What keeps the workloads of a story from being admitted, as a scheduler stands at its end.
 
-    `left_out` names objects that were not used because they break a rule.
+    `left_out` names objects that were not used because they break a rule; `command` words what users may type next.
     """
 
-    def __init__(self, scheduler: Scheduler, story: Story, now: float, left_out: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        story: Story,
+        now: float,
+        left_out: Collection[str] = (),
+        command: Command = typed,
+    ) -> None:
         self.scheduler, self.story, self.now, self.left_out = scheduler, story, now, left_out
+        self.command = command
         self.world, self.lines = scheduler.world, scheduler.lines
         self._first: dict[str, list[str]] = {}
         self._like: dict[tuple[str, Hashable], Wait | None] = {}
@@ -113,6 +146,7 @@ class Obstacles:
             return Obstacle("Misconfigured", f"LocalQueue {one.queue} doesn't exist", remedy)
         if local.stop != "None":
             remedy = f"set spec.stopPolicy of LocalQueue {local.key} to None"
+            remedy += f": `{self.command('queue', 'resume', local.key)}`"
             return Obstacle("Suspended", f"LocalQueue {local.name} is inactive: it is stopped", remedy)
         name = local.cluster_queue
         if name not in self.world.cluster_queues:
@@ -124,7 +158,8 @@ class Obstacles:
         why = self.world.inactive(name)
         if why is None:
             return None
-        return Obstacle("Suspended", f"ClusterQueue {name} is inactive: {why.message}", why.remedy)
+        remedy = to_mend(name, why, self.command)
+        return Obstacle("Suspended", f"ClusterQueue {name} is inactive: {why.message}", remedy)
 
     def _to_mend(self, what: str) -> str:
         return f"mend {what}: it was left out for its mistakes" if what in self.left_out else ""
@@ -162,7 +197,9 @@ class Obstacles:
         if before is None:
             return Obstacle("PendingEvaluation", "")
         message = f"ClusterQueue {line.name} is {line.strategy}, and {before} is before it in line"
-        return Obstacle("PendingEvaluation", message, "let that one in first, or use the strategy BestEffortFIFO")
+        if line.strategy == "StrictFIFO":
+            return Obstacle("PendingEvaluation", message, "let that one in first, or use the strategy BestEffortFIFO")
+        return Obstacle("PendingEvaluation", f"{message}, and is tried again and again", f"see to {before}")
 
     def _front(self, line: Line) -> list[str]:
         """The first two of a line."""
@@ -195,18 +232,18 @@ class Obstacles:
                 return self._of_namespace(one, queue, wait)
             case "NoMatchingFlavor":
                 return self._of_flavors(queue, wait)
-            case "ExceedsMaxQuota":
-                borrows = ", or let it borrow more" if queue.cohort else ""
-                return f"ask for less, or raise the quota of ClusterQueue {queue.name}{borrows}"
-            case "TopologyPlacementFailed":
-                why = self.explanations(one) if tries else ()
-                found = ", or ".join(str(remedy) for each in why for remedy in each.remedies[:FEW])
-                return found or "ask for fewer pods, or for a coarser level"
-            case "WaitingForQuota":
-                return _of_quota(queue, wait)
+            case reason if reason in TRIED:
+                return self._tried(one) if tries else self._untried(one)
             case "PendingEvaluation":
                 return "see to its admission checks"
         return ""
+
+    def _tried(self, one: Workload) -> str:
+        found = self.prospects(one)
+        return self._untried(one) if found is None else in_one_line(found)
+
+    def _untried(self, one: Workload) -> str:
+        return f"`{self.command('explain', one.name, '-n', one.namespace)}` tries which changes would"
 
     def _of_namespace(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:
         if wait.why is Why.NAMESPACE and queue.selector is None:
@@ -225,32 +262,13 @@ class Obstacles:
         hints = [hint for part, hint in HINTS if part in wait.message]
         return "; or ".join(hints).format(queue=queue.name, levels=levels)
 
-    def explanations(self, one: Workload) -> Iterator[Explanation]:
-        """Why its pods have no place, and what would help: all of it tried on the nodes as they are used now."""
-        wait = self.story.waits.get(one.key)
-        by_flavor: dict[str, list[PodSet]] = {}
-        for planned in () if wait is None or wait.plan is None else wait.plan.pod_sets:
-            flavor = next((each.flavor for each in planned.flavors.values() if each.flavor in self.world.mirrors), None)
-            part = one.part(planned.name)
-            if flavor is not None and part is not None:
-                asked = ask(self.world, one, part.pod_set, part.pod_set.count, flavor)
-                by_flavor.setdefault(flavor, []).append(asked.pod_set)
-        for flavor, sets in by_flavor.items():
-            snapshot = self.world.snapshot(flavor)
-            assert snapshot is not None
-            found = explain(snapshot, Request.of(sets), Policy(self.world.gates))
-            if isinstance(found, Explanation):
-                yield found
-
-
-def _of_quota(queue: ClusterQueue, wait: Wait) -> str:
-    if wait.why is Why.LOST_ITS_PLACE:
-        return "wait until others end"
-    lacks_quota = "insufficient" in wait.message
-    ways = ["wait until others end", f"raise the quota of ClusterQueue {queue.name}" if lacks_quota else "add nodes"]
-    rule = queue.preemption
-    if rule.within_queue == "Never" and rule.reclaim in ("Never", ""):
-        ways.append("let it preempt (spec.preemption)")
-    elif wait.why is Why.NO_CANDIDATES:
-        ways.append("give the job a higher priority: nobody may be preempted for it now")
-    return ", or ".join(ways)
+    def prospects(self, one: Workload) -> Prospects | None:
+        """What it would take to get it in, tried on quota and nodes as they are used now; None where that is not it."""
+        if self._held_up(one) or self._itself(one) or self._way(one):
+            return None
+        name = self.lines.queue_of(one)
+        wait = self.story.waits.get(one.key) or self._failed_like(self.lines.lines[name], one)
+        if wait is None or wait.reason not in TRIED:
+            return None
+        queue = self.world.cluster_queues[name]
+        return prospects(Trial(self.world, one, queue, wait.plan), wait)

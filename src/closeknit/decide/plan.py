@@ -155,7 +155,9 @@ class Plan:
 
     @property
     def severity(self) -> Severity:
-        return max((one.severity for one in self.pod_sets if one.severity is not None), default=Severity.QUOTA)
+        """The worst that keeps a pod set out. Where one is beyond help, others that victims could help do not count."""
+        lost = [one for one in self.pod_sets if one.mode is Mode.NO_FIT] or self.pod_sets
+        return max((one.severity for one in lost if one.severity is not None), default=Severity.QUOTA)
 
     def tried(self) -> tuple[dict[str, int], ...]:
         """For each pod set, in the order of the plan: by resource, which flavor was tried last."""

@@ -2,7 +2,7 @@
 
 Kueue counts the victims of the whole cycle as gone, and looks at every pod set on every domain by itself. The gate
 VerifyBeforeAdmit is stricter for whoever is to be admitted now: victims of others hold what they hold, and pod sets
-that share a node are summed.
+that share a node are summed. Pods that request nothing never have room in Kueue; with the gate a place is enough.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _has_room(world: World, place: Usage) -> bool:
     snapshot, paths = world.snapshot(place.flavor), place.assignment.values
     if not paths:
         return True
-    if snapshot is None or not place.shape.requests:
+    if snapshot is None or not (place.shape.requests or "VerifyBeforeAdmit" in world.gates):
         return False
     leaves = np.fromiter((snapshot.tree.leaf_of.get(path, -1) for path in paths), dtype=np.int64, count=len(paths))
     counts = np.array(place.assignment.counts, dtype=np.int64)

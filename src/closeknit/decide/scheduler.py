@@ -21,7 +21,7 @@ from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
 from .flavors import groups
 from .plan import Severity
-from .status import carried_out
+from .status import carried_out, required_checks
 from .world import World
 
 FIRST_DELAY, LAST_DELAY = 1.0, 30.0
@@ -67,7 +67,7 @@ class Scheduler:
         elif workload.reserved and workload.status.admission is not None:
             self.world.confirm(workload)
             self.lines.drop(workload.key)
-            if needs_second_pass(workload):
+            if self.needs_second_pass(workload):
                 self.second_pass.setdefault(workload.key, (now + FIRST_DELAY, FIRST_DELAY))
             else:
                 self.second_pass.pop(workload.key, None)
@@ -78,6 +78,13 @@ class Scheduler:
                 self.lines.put(workload, now)
             else:
                 self.lines.drop(workload.key)
+
+    def needs_second_pass(self, workload: Workload) -> bool:
+        """It has its quota, but lacks places; in Kueue somebody without any check waits for them for ever."""
+        admission = workload.status.admission
+        queue = None if admission is None else self.world.cluster_queues.get(admission.queue)
+        unchecked = queue is not None and not required_checks(queue, workload.status)
+        return needs_second_pass(workload, unchecked and "PlaceWithoutChecks" in self.world.gates)
 
     def _is_assumption(self, workload: Workload) -> bool:
         """Whether this is what was assumed of it."""
@@ -198,7 +205,7 @@ class Scheduler:
             delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
             self.second_pass[key] = (now + delay, delay)
             return [] if entry.told else [Retry(entry.workload, entry.message)]
-        self.lines.requeue(entry.waiting, entry.why, _stage(entry), now)
+        self.lines.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason)
         return [waits(entry)]
 
     def failed(self, workload: Workload, now: float) -> None:
@@ -246,8 +253,8 @@ def _stage(entry: Entry) -> Stage:
     return Stage(plan.severity.reason)
 
 
-def needs_second_pass(workload: Workload) -> bool:
-    """It has its quota, but still lacks places, or has lost one."""
+def needs_second_pass(workload: Workload, unchecked: bool = False) -> bool:
+    """It has its quota, but still lacks places, or has lost one; `unchecked`: no check has to be ready first."""
     status = workload.status
     if status.admission is None or workload.finished or workload.evicted:
         return False
@@ -259,5 +266,5 @@ def needs_second_pass(workload: Workload) -> bool:
             if one.topology is not None
             for path in one.topology.values
         )
-    ready = bool(status.checks) and all(check.state == "Ready" for check in status.checks)
+    ready = (bool(status.checks) or unchecked) and all(check.state == "Ready" for check in status.checks)
     return ready and any(one.delayed == "Pending" for one in status.admission.pod_sets)

@@ -23,7 +23,7 @@ from ..model.workload import Check, Workload
 from ..queue.wake import Event
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
-from .scheduler import FIRST_DELAY, Scheduler, needs_second_pass
+from .scheduler import FIRST_DELAY, Scheduler
 from .status import carried_out, evicted, is_ready, required_checks
 
 QUEUED_AGAIN = ("Preempted", "NodeFailures")
@@ -259,7 +259,7 @@ class _Player:
     def _observe(self, one: Workload) -> None:
         self.story.workloads[one.key] = one
         self.scheduler.put(one, self.now)
-        if needs_second_pass(one) and one.reserved:
+        if one.reserved and self.scheduler.needs_second_pass(one):
             self.scheduler.second_pass[one.key] = (self.now, FIRST_DELAY)
 
     def _with_checks(self, one: Workload) -> Workload:

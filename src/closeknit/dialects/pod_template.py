@@ -6,6 +6,8 @@ request named `pods`) only when Kueue makes a Workload of it.
 
 from __future__ import annotations
 
+import difflib
+
 from ..model.label_names import is_qualified_name
 from ..model.nearest import did_you_mean
 from ..model.quantity import QuantityError, milli, nanos
@@ -21,6 +23,10 @@ STANDARD = (CPU, MEMORY, "ephemeral-storage")
 
 _EXAMPLE = "give a quantity such as 500m, 2 or 1.5Gi"
 _EXAMPLES = (*STANDARD, "nvidia.com/gpu", "google.com/tpu")
+DEVICES = ("nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "rdma/hca")
+"""Devices that many clusters have. A name that is nearly one of these is a slip: nvidia.com/gpus is on no node."""
+SLIP = 0.9
+"""nvidia.com/gpus is as like nvidia.com/gpu as 0.97, nvidia.com/gpu.shared as 0.8."""
 
 
 def read_shape(spec: Field) -> Shape | None:
@@ -66,6 +72,8 @@ def _check_kind(name: str, field: Field) -> None:
     elif "/" not in name and name not in STANDARD and not name.startswith("hugepages-"):
         remedy = f"use {', '.join(STANDARD)} or a name with a domain, such as nvidia.com/gpu"
         field.warn("is not a resource of containers", did_you_mean(name, _EXAMPLES) + remedy)
+    elif name not in DEVICES and (meant := difflib.get_close_matches(name.lower(), DEVICES, n=1, cutoff=SLIP)):
+        field.warn("is not a resource that nodes commonly have", f"did you mean {meant[0]}?")
 
 
 def check_quantities(quantities: Field) -> dict[str, int]:

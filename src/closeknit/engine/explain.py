@@ -23,7 +23,7 @@ from .gang import assume
 from .match import PASSES, SCATTERED, SELECTOR
 from .place import Result, place, roles
 from .policy import Policy
-from .remedy import Case, Remedy, remedies
+from .remedy import Admits, Case, Remedy, nothing_else, remedies, vacated
 from .slicing import search
 from .tally import Tally, tally_of
 
@@ -32,7 +32,8 @@ from .tally import Tally, tally_of
 class LevelView:
     """One level: how many domains it has, how many hold everything, and the one that holds most.
 
-    `in_one_piece` is what that domain would hold if its free room were not scattered over its leaves.
+    `in_one_piece` is what that domain would hold if its free room were not scattered over its leaves; `when_empty`
+    what a domain of the level would hold at most if nothing ran on its nodes, -1 where nobody has counted.
     """
 
     level: str
@@ -41,6 +42,7 @@ class LevelView:
     best: Path
     pods: int
     in_one_piece: int
+    when_empty: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Of one group that failed. Views and causes are empty where the request itself is wrong."""
+    """Of one group that failed. Views and causes are empty where the request itself is wrong.
+
+    `never` is why it would not even fit if all nodes were empty; None if it would.
+    """
 
     workers: PodSet
     leader: PodSet | None
@@ -64,10 +69,16 @@ class Explanation:
     levels: tuple[LevelView, ...] = ()
     causes: tuple[Cause, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    never: Reason | None = None
 
 
-def explain(snapshot: Snapshot, request: Request, policy: Policy) -> Explanation | Result:
-    """Why the first group that fails does; the result itself if everything fits."""
+def explain(
+    snapshot: Snapshot, request: Request, policy: Policy, admits: Admits = nothing_else
+) -> Explanation | Result:
+    """Why the first group that fails does; the result itself if everything fits.
+
+    `admits` has a say in which changes help: room may be only one of several things that are short.
+    """
     result = place(snapshot, request, policy)
     if result.fits:
         return result
@@ -82,27 +93,39 @@ def explain(snapshot: Snapshot, request: Request, policy: Policy) -> Explanation
         for outcome in result.outcomes:
             if outcome.assignment is not None:
                 assume(snapshot, outcome.assignment, outcome.pod_set)
-        return _explain_group(snapshot, group, *found, failed.reason, policy)
+        return _explain_group(snapshot, group, *found, failed.reason, policy, admits)
     finally:
         snapshot.rollback(checkpoint)
 
 
 def _explain_group(
-    snapshot: Snapshot, group: Group, workers: PodSet, leader: PodSet | None, reason: Reason, policy: Policy
+    snapshot: Snapshot,
+    group: Group,
+    workers: PodSet,
+    leader: PodSet | None,
+    reason: Reason,
+    policy: Policy,
+    admits: Admits,
 ) -> Explanation:
     wanted = search(snapshot.topology, workers.constraint, policy.gates)
     if isinstance(wanted, Reason) or not snapshot.tree.leaves:
-        return Explanation(workers, leader, reason)
+        return Explanation(workers, leader, reason, never=reason)
+    empty = vacated(snapshot)
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
     return Explanation(
         workers,
         leader,
         reason,
         snapshot.usable_leaves(),
-        _views(tally_of(columns, wanted.slicing), workers, leader),
+        _beside(_views(tally_of(columns, wanted.slicing), workers, leader), level_views(empty, group, policy)),
         _causes(columns),
-        remedies(Case(snapshot, group, workers, leader, policy, wanted)),
+        remedies(Case(snapshot, group, workers, leader, policy, wanted, admits)),
+        place(empty, Request((group,)), policy).reason,
     )
+
+
+def _beside(now: tuple[LevelView, ...], empty: tuple[LevelView, ...]) -> tuple[LevelView, ...]:
+    return tuple(replace(one, when_empty=other.pods) for one, other in zip(now, empty, strict=True))
 
 
 def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[LevelView, ...]:

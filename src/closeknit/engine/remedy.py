@@ -1,7 +1,8 @@
 """The smallest changes that would make a group fit, each tried before it is offered.
 
 A remedy is found by arithmetic on the columns (which domain misses least, which nodes would give most) and then
-put to the test: the same group is placed with the change made. What does not help is not offered.
+put to the test: the same group is placed with the change made. What does not help is not offered. Room is not all that
+may be short: whoever asks can say, by `admits`, whether the changed group would get in at all, or what else it needs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS
 from ..model.shape import HARD_EFFECTS, Toleration
@@ -32,11 +34,23 @@ MOST_TRIES = 9
 """So many sets of nodes are tried before a kind of remedy is given up."""
 
 
+Admits = Callable[[Group, bool], str | None]
+"""Of a changed group that has room: None if it gets in nowhere, else what it needs besides, empty if nothing.
+
+The flag says whether that room is in the snapshot, or in a copy of it.
+"""
+
+
+def nothing_else(_: Group, __: bool) -> str | None:
+    """Where nothing but room counts."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free or add.
+    """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free, add, quota, priority, preemption or gate.
 
-    Fields that a kind does not use are empty.
+    Fields that a kind does not use are empty. `also` is what has to be done besides.
     """
 
     kind: str
@@ -46,9 +60,16 @@ class Remedy:
     nodes: tuple[str, ...] = ()
     count: int = 0
     domain: Path = ()
+    also: str = ""
 
     def __str__(self) -> str:
+        return f"{self._change}, and {self.also}" if self.also else self._change
+
+    @property
+    def _change(self) -> str:
         match self.kind:
+            case "quota" | "priority" | "preemption" | "gate":
+                return self.mode
             case "tolerate":
                 return f"tolerate the taint {self.mode}"
             case "deselect":
@@ -58,16 +79,14 @@ class Remedy:
             case "relax":
                 return f'relax to {self.mode} "{self.level}"' if self.level else f"relax to {self.mode}"
             case "fewer":
-                return f"ask for {self.pods} {'pod' if self.pods == 1 else 'pods'} instead of {self.count}"
+                return f"ask for {number_of(self.pods, 'pod')} instead of {self.count}"
             case "uncordon":
                 return f"uncordon {_names(self.nodes)}"
             case "free":
-                displaced = "1 pod" if self.pods == 1 else f"{self.pods} pods"
-                return f"free {_names(self.nodes)} ({displaced} would have to move)"
+                return f"free {_names(self.nodes)} ({number_of(self.pods, 'pod')} would have to move)"
             case _:
-                nodes = "1 node" if self.count == 1 else f"{self.count} nodes"
                 where = f" in {'/'.join(self.domain)}" if self.domain else ""
-                return f"add {nodes} like {self.nodes[0]}{where}"
+                return f"add {number_of(self.count, 'node')} like {self.nodes[0]}{where}"
 
 
 def _names(nodes: tuple[str, ...]) -> str:
@@ -85,12 +104,18 @@ class Case:
     leader: PodSet | None
     policy: Policy
     search: Search
+    admits: Admits = nothing_else
 
-    def fits(self, snapshot: Snapshot | None = None, **change: object) -> bool:
-        """Whether the group fits with some fields of its workers changed, or on another snapshot."""
+    def tried(self, snapshot: Snapshot | None = None, **change: object) -> str | None:
+        """With some fields of its workers changed, or on another snapshot: None if that does not help.
+
+        Else what is needed besides, empty if nothing is.
+        """
         members = tuple(replace(self.workers, **change) if m is self.workers else m for m in self.group.members)  # type: ignore[arg-type]
-        request = Request((replace(self.group, members=members),))
-        return place(snapshot or self.snapshot, request, self.policy).fits
+        group = replace(self.group, members=members)
+        if not place(snapshot or self.snapshot, Request((group,)), self.policy).fits:
+            return None
+        return self.admits(group, snapshot is None)
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
@@ -115,22 +140,27 @@ def _tolerate(case: Case) -> Remedy | None:
     missing = [taint for taint in hard if not any(t.tolerates(taint) for t in shape.tolerations)]
     for taints in [*([taint] for taint in missing), *([missing] if len(missing) > 1 else [])]:
         more = tuple(Toleration(taint.key, "Equal", taint.value, taint.effect) for taint in taints)
-        if case.fits(shape=replace(shape, tolerations=shape.tolerations + more)):
-            return Remedy("tolerate", mode=" and ".join(map(str, taints)))
+        also = case.tried(shape=replace(shape, tolerations=shape.tolerations + more))
+        if also is not None:
+            return Remedy("tolerate", mode=" and ".join(map(str, taints)), also=also)
     return None
 
 
 def _deselect(case: Case) -> Remedy | None:
     """The first part of the selector that could be dropped, then required affinity, then both."""
     shape = case.workers.shape
-    for key, value in shape.selector:
-        rest = tuple(pair for pair in shape.selector if pair != (key, value))
-        if case.fits(shape=replace(shape, selector=rest)):
-            return Remedy("deselect", mode=f"nodeSelector {key}={value}")
-    if shape.required is not None and case.fits(shape=replace(shape, required=None)):
-        return Remedy("deselect", mode="required node affinity")
-    if shape.selector and case.fits(shape=replace(shape, selector=(), required=None)):
-        return Remedy("deselect", mode="nodeSelector and required node affinity")
+    offers = [
+        (f"nodeSelector {key}={value}", replace(shape, selector=tuple(one for one in shape.selector if one[0] != key)))
+        for key, value in shape.selector
+    ]
+    if shape.required is not None:
+        offers.append(("required node affinity", replace(shape, required=None)))
+    if shape.selector:
+        offers.append(("nodeSelector and required node affinity", replace(shape, selector=(), required=None)))
+    for words, changed in offers:
+        also = case.tried(shape=changed)
+        if also is not None:
+            return Remedy("deselect", mode=words, also=also)
     return None
 
 
@@ -140,10 +170,12 @@ def _relax(case: Case) -> Remedy | None:
     if wanted is None or wanted.required is None:
         return None
     for level in range(ceiling - 1, -1, -1):
-        if case.fits(constraint=replace(wanted, required=levels[level])):
-            return Remedy("relax", levels[level], "required")
+        also = case.tried(constraint=replace(wanted, required=levels[level]))
+        if also is not None:
+            return Remedy("relax", levels[level], "required", also=also)
     preferred = replace(wanted, required=None, preferred=wanted.preferred or levels[ceiling])
-    return Remedy("relax", preferred.preferred or "", "preferred") if case.fits(constraint=preferred) else None
+    also = case.tried(constraint=preferred)
+    return None if also is None else Remedy("relax", preferred.preferred or "", "preferred", also=also)
 
 
 def _unslice(case: Case) -> Remedy | None:
@@ -152,20 +184,27 @@ def _unslice(case: Case) -> Remedy | None:
     if wanted is None or not wanted.slices:
         return None
     unsliced = replace(wanted, slices=(), unconstrained=True if wanted.spreads else wanted.unconstrained)
-    return Remedy("relax", mode="unsliced") if case.fits(constraint=unsliced) else None
+    also = case.tried(constraint=unsliced)
+    return None if also is None else Remedy("relax", mode="unsliced", also=also)
 
 
 def _fewer(case: Case) -> Remedy | None:
-    """The most pods that fit, in whole slices."""
+    """The most pods that get in without anything else, in whole slices."""
     size = case.search.slicing.size
-    low, high = 0, (case.workers.count - 1) // size
+    most = largest((case.workers.count - 1) // size, lambda number: case.tried(count=number * size) == "")
+    return Remedy("fewer", pods=most * size, count=case.workers.count) if most else None
+
+
+def largest(high: int, works: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that works, where smaller ones do if larger ones do; 0 if none does."""
+    low = 0
     while low < high:
         middle = (low + high + 1) // 2
-        if case.fits(count=middle * size):
+        if works(middle):
             low = middle
         else:
             high = middle - 1
-    return Remedy("fewer", pods=low * size, count=case.workers.count) if low else None
+    return low
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +274,9 @@ def _uncordon(case: Case) -> Remedy | None:
         nodes = _rows_of(case, leaves)
         nodes = nodes[table.cordoned[nodes]]
         with _uncordoned(case.snapshot, nodes):
-            if case.fits():
-                return Remedy("uncordon", nodes=tuple(table.names[row] for row in nodes.tolist()))
+            also = case.tried()
+        if also is not None:
+            return Remedy("uncordon", nodes=tuple(table.names[row] for row in nodes.tolist()), also=also)
     return None
 
 
@@ -255,9 +295,10 @@ def _free(case: Case) -> Remedy | None:
     potential = _potential(case, snapshot.table.usable)
     for leaves in _cheapest(case, potential.now, potential.empty - potential.now, potential.displaced):
         with _emptied(snapshot, leaves):
-            if case.fits():
-                names = tuple(snapshot.table.names[row] for row in _rows_of(case, leaves).tolist())
-                return Remedy("free", nodes=names, pods=int(potential.displaced[leaves].sum()))
+            also = case.tried()
+        if also is not None:
+            names = tuple(snapshot.table.names[row] for row in _rows_of(case, leaves).tolist())
+            return Remedy("free", nodes=names, pods=int(potential.displaced[leaves].sum()), also=also)
     return None
 
 
@@ -326,8 +367,9 @@ def _add(case: Case) -> Remedy | None:
     path = () if alone or not search.bound else snapshot.tree.path(search.ceiling, best)
     fewest = 1 if alone else max(1, -(-(need - int(held[best])) // each))
     for count in (fewest, fewest + 1, 2 * fewest):
-        if count <= MOST_NODES and case.fits(grown(snapshot, like, path, count)):
-            return Remedy("add", nodes=(snapshot.table.names[like],), count=count, domain=path)
+        also = case.tried(grown(snapshot, like, path, count)) if count <= MOST_NODES else None
+        if also is not None:
+            return Remedy("add", nodes=(snapshot.table.names[like],), count=count, domain=path, also=also)
     return None
 
 
@@ -349,6 +391,17 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
     after = Snapshot(topology, bigger, shapes=4)
     after.other[:, [after.row_of[name] for name in new]] = snapshot.pinned[:, [like]]
     return _with_usage(after, snapshot)
+
+
+def vacated(snapshot: Snapshot) -> Snapshot:
+    """The same nodes with nothing on them but what is pinned there."""
+    rows = np.arange(len(snapshot.table))
+    table = snapshot.table.take(rows)
+    table.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
+    after = Snapshot(snapshot.topology, table, shapes=4)
+    after.other[:, [after.row_of[name] for name in table.names]] = snapshot.pinned
+    after.use_columns({})
+    return after
 
 
 def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:

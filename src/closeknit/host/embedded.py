@@ -35,13 +35,19 @@ LAST = (kinds.WORKLOAD, kinds.POD)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`seed` None: ids are drawn anew each time."""
+    """`seed` None: ids are drawn anew each time. `rules` are those of the store, if not what follows from the rest."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
     managed: Managed = field(default_factory=Managed)
     pace: Pace = field(default_factory=Pace)
     seed: int | None = None
+    rules: RuleSettings | None = None
+
+
+def _rules(options: Options) -> RuleSettings:
+    managed = options.managed
+    return RuleSettings(options.gates, managed.frameworks, managed.namespaces, managed.without_queue)
 
 
 class EmbeddedCluster:
@@ -56,7 +62,7 @@ class EmbeddedCluster:
     ) -> None:
         options = options or Options()
         ids: Ids = RandomIds(options.seed)
-        rules = HostRules(RuleSettings(options.gates, all_jobs=options.managed.without_queue))
+        rules = HostRules(options.rules or _rules(options))
         self.now = now
         self.store = Store(now, ids, rules, log)
         self.control_plane = ControlPlane(options.gates, options.settings, now, options.managed, keep)

@@ -99,13 +99,19 @@ def _machine(raw: Raw) -> Machine:
     node = core.node(msgspec.convert(raw, core.WireNode))
     state: HostState = "up"
     if not node.ready:
-        state = "lost"
+        state = "lost" if _has_reported(raw) else "held"
     elif machine(raw).is_silent:
         state = "silent"
     elif node.unschedulable:
         state = "held"
     resource = main_resource(name for name, amount in node.allocatable.items() if amount)
     return Machine(dict(node.labels), state, resource, node.allocatable.get(resource, 0))
+
+
+def _has_reported(raw: Raw) -> bool:
+    """Whether it was ever heard of: one that has just come is not lost."""
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Ready" for one in conditions)
 
 
 def _short(name: str, above: str) -> str:

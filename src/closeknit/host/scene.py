@@ -66,6 +66,7 @@ class Scene:
     ) -> None:
         self.plane, self.now, self.access, self.changed = plane, now, access, changed
         self.since = now()
+        self.notes: tuple[str, ...] = ()
         self.demo = self.says = ""
         self.hall = Hall()
         self._seats: dict[str, Seat] = {}
@@ -174,7 +175,7 @@ class Scene:
     def _text(self, record: Record, job: str) -> str:
         """Where it goes, or why it does not; of one that moves, only what is new."""
         if not record.domains:
-            return record.reason
+            return "".join(one if one.isprintable() else " " for one in record.reason)
         hosts = [path.rpartition("/")[2] for path in record.domains]
         domain = self.hall.covering(hosts)
         if record.outcome == "Moved":
@@ -189,6 +190,7 @@ class Scene:
             Block(block, tuple(Rack(row.name, tuple(map(self._host, row.hosts))) for row in rows))
             for block, rows in self.hall.rows().items()
         )
+        jobs = self._jobs()
         return Picture(
             __version__,
             self.access,
@@ -198,10 +200,12 @@ class Scene:
             self.says,
             blocks,
             len(self._seats),
-            self._jobs(),
+            jobs[:MOST_JOBS],
             self._queues(),
             {state: count for state, count in sorted(self._states.items()) if count},
             tuple(self._told),
+            max(0, len(jobs) - MOST_JOBS),
+            self.notes,
         )
 
     def _host(self, name: str) -> Host:
@@ -232,7 +236,7 @@ class Scene:
             for one in alive.values()
             if one.state in ("waiting", "reserved")
         ]
-        return tuple([*running, *waiting][:MOST_JOBS])
+        return (*running, *waiting)
 
     def _running(self, name: str, known: Standing | None) -> Job:
         if name not in self._where:

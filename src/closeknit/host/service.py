@@ -11,11 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 
@@ -25,7 +21,9 @@ from ..cluster.embedded.folder import Folder
 from ..cluster.embedded.loop import Worker
 from ..cluster.embedded.rest.server import Server
 from ..cluster.embedded.sqlite import SqliteLog
-from ..controller.records import Record
+from . import rules
+from .clock import Clock
+from .decisions import NAME, Decisions
 from .embedded import EmbeddedCluster, Options
 
 STATE = "state.db"
@@ -36,43 +34,11 @@ RARELY = (50_000, 20, 100)
 """How often Python looks for garbage: a store of many small objects makes little of it, and looking costs."""
 
 
-class Clock:
-    """The time of day, which never goes back."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-
-    def now(self) -> float:
-        self._last = max(self._last, time.time())
-        return self._last
-
-
-@dataclass(slots=True)
-class Decisions:
-    """What was decided: kept in the file, and passed on to whoever listens."""
-
-    log: SqliteLog
-    listeners: list[Callable[[Record], None]] = field(default_factory=list)
-
-    def keep(self, record: Record) -> None:
-        self.log.decide(json.dumps(record._asdict(), separators=(",", ":")).encode())
-        for listen in self.listeners:
-            listen(record)
-
-    def read(self, since: float = 0.0, workload: str = "") -> list[bytes]:
-        found = []
-        for one in self.log.decisions():
-            body = json.loads(one.body)
-            if body["at"] >= since and workload in ("", body["workload"]):
-                found.append(one.body)
-        return found
-
-
 class Service:
     """One host for a folder. `begin` opens it, `run` lives until `stop` is called."""
 
     def __init__(self, folder: Folder, options: Options, fsync: bool = False) -> None:
-        self.folder = folder
+        self.folder, self.options = folder, options
         self.clock = Clock()
         self.log = SqliteLog(folder.path / STATE, fsync)
         self.decisions = Decisions(self.log)
@@ -97,7 +63,7 @@ class Service:
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
         """Listen, and write the kubeconfig; says on which port. Raises OSError if that is taken."""
         known = credentials(self.folder.path, self.clock.now())
-        extra = {"decisions": self._decisions}
+        extra = {NAME: self.decisions.serve, rules.NAME: self._rules}
         self._server = Server(self.store, known.token, extra=extra, page=page, on_change=self.nudge)
         self.port = await self._server.start(known.tls(), port)
         write_kubeconfig(self.folder.path, self.port)
@@ -112,15 +78,20 @@ class Service:
         self.nudge()
 
     async def run(self) -> None:
-        """Live on until told to stop, then end in good order."""
+        """Live on until told to stop, then end in good order.
+
+        Raises NotKeptError where the file takes no more: what was acknowledged is in it, and nothing else will be.
+        """
         try:
             while not self._stopping:
                 await self._turn()
         finally:
-            self.settle()
-            if self._server is not None:
-                await self._server.stop()
-            self.log.close()
+            try:
+                self.settle()
+            finally:
+                if self._server is not None:
+                    await self._server.stop()
+                self.log.close()
 
     async def _turn(self) -> None:
         due = self.cluster.run(TURN)
@@ -149,39 +120,5 @@ class Service:
 
     # What our own commands ask for
 
-    async def _decisions(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Records as lines of JSON; with `watch=true` those that are still to come, too."""
-        query = {key: values[-1] for key, values in parse_qs(urlsplit(request.raw_path).query).items()}
-        since = _number(query.get("since", ""))
-        workload = query.get("workload", "")
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        queue: asyncio.Queue[Record] = asyncio.Queue(maxsize=10_000)
-        watches = query.get("watch") == "true"
-
-        def listen(record: Record) -> None:
-            if queue.full():
-                queue.get_nowait()  # whoever reads too slowly misses the oldest
-            queue.put_nowait(record)
-
-        kept = self.decisions.read(since, workload)
-        if watches:
-            self.decisions.listeners.append(listen)
-        try:
-            await response.prepare(request)
-            for body in kept:
-                await response.write(body + b"\n")
-            while watches:
-                record = await queue.get()
-                if workload in ("", record.workload):
-                    await response.write(json.dumps(record._asdict(), separators=(",", ":")).encode() + b"\n")
-        finally:
-            if watches:
-                self.decisions.listeners.remove(listen)
-        return response
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
+    async def _rules(self, _: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=rules.told(self.options), content_type="application/json")

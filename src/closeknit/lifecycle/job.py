@@ -121,8 +121,16 @@ def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
         return [Start(workload)]
     elif not view.suspended and not workload.admitted:
         return [Stop(workload, NOT_ADMITTED)]
-    after = _settled(view, workload, now)
-    return [] if after == workload else [Change(workload, after)]
+    after, told = _settled(view, workload, now), _pending_checks(view, workload)
+    return [] if after == workload and not told else [Change(workload, after, told)]
+
+
+def _pending_checks(view: JobView, workload: Workload) -> tuple[Event, ...]:
+    """What the checks say that a job still waits for."""
+    if not view.suspended or not workload.reserved or workload.evicted:
+        return ()
+    said = [f"{one.name}: {one.message}" for one in workload.status.checks if one.state == "Pending" and one.message]
+    return (Event(workload.key, "Normal", "UpdatedAdmissionCheck", "; ".join(said)),) if said else ()
 
 
 def _settled(view: JobView, workload: Workload, now: float) -> Workload:

@@ -6,8 +6,8 @@ then it may come back, and they would go on. Pods that wait for such a node can 
 their job makes new ones. What becomes of a lost node is the scheduler's business, in its second pass.
 
     gates TASReplaceNode…      OnPodTermination on            OnPodTermination off
-    not ready                  lost when pods have stopped    lost after 30 s
-    not ready, and …DueToNotReadyOverFixedTime: lost after 30 s, whatever the pods do
+    not ready                  lost when pods have stopped    lost after a delay, 30 s
+    not ready, and …DueToNotReadyOverFixedTime: lost after the delay, whatever the pods do
     ready, and …OnNodeTaints:
       taint not tolerated      lost when pods have stopped    lost at once
       tolerated for a time     lost when pods have stopped    lost when pods have stopped
@@ -27,6 +27,7 @@ from ..model.flavor import Flavor
 from ..model.gates import Gates
 from ..model.node import Node
 from ..model.pod import Pod
+from ..model.settings import NOT_READY_DELAY
 from ..model.shape import HARD_EFFECTS, Taint, Toleration
 from ..model.topology import HOSTNAME
 from ..model.workload import PodSetAssignment, Workload
@@ -34,9 +35,6 @@ from .action import Action, Change, EndPod, Later
 
 BATCH = 0.1
 """Seconds for which changes to the pods of one node are gathered."""
-
-GRACE = 30.0
-"""Seconds for which a node may be unready before it counts as failed, where pods have no say in it."""
 
 MOST_UNHEALTHY = 8
 """How many names `unhealthyNodes` holds."""
@@ -54,7 +52,10 @@ class Affected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """`node` is None when it is gone; `known_as` is then the hostname that it had, if that was not its name."""
+    """`node` is None when it is gone; `known_as` is then the hostname that it had, if that was not its name.
+
+    `delay`: seconds for which a node may be unready, where pods have no say in it.
+    """
 
     name: str
     node: Node | None
@@ -62,6 +63,7 @@ class NodeView:
     gates: Gates
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     known_as: str = ""
+    delay: float = NOT_READY_DELAY
 
     @property
     def host(self) -> str:
@@ -90,9 +92,9 @@ def node_failure(view: NodeView, now: float) -> list[Action]:
         return [action for one in here for action in _carried_out(view, one, Verdict(lost=True), now)]
     unready = 0.0 if node.ready else now - node.ready_since
     by_pods = "TASReplaceNodeOnPodTermination" in view.gates
-    if not node.ready and unready < GRACE and not by_pods:
-        return [Later(node.ready_since + GRACE)]
-    overdue = unready >= GRACE and "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
+    if not node.ready and unready < view.delay and not by_pods:
+        return [Later(node.ready_since + view.delay)]
+    overdue = unready >= view.delay and "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
     actions: list[Action] = []
     for one in _alive(view):
         actions += _carried_out(view, one, _judged(view, node, one, overdue), now)

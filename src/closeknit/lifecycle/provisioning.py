@@ -87,23 +87,24 @@ def provisioning(view: ProvisioningView, now: float) -> list[Action]:
 
 
 def _requests(view: ProvisioningView) -> Iterator[Action]:
-    """One request for every check that waits for machines, and none besides."""
+    """One request for every check that waits for machines, and none besides.
+
+    What a check was made Ready by stays as it is, whatever its configuration says since then.
+    """
     listed = {check.name for check, _ in _listed(view)}
     yield from (Withdraw(view.workload, one.name) for one in view.asked if one.check not in listed)
     for check, config in _listed(view):
         mine = [one for one in view.asked if one.check == check.name]
-        if config is None or not needed(view.workload, config):
-            yield from (Withdraw(view.workload, one.name) for one in mine)
-            continue
         attempt = check.retries + 1
         current = next((one for one in mine if one.attempt == attempt), None)
-        for one in mine:
-            if one is not current:
-                yield Withdraw(view.workload, one.name)
-        if current is not None and not _is_as_wanted(current, config, view.parameters):
+        yield from (Withdraw(view.workload, one.name) for one in mine if one is not current)
+        if check.state == "Ready":
+            continue
+        wanted = config if config is not None and needed(view.workload, config) else None
+        if current is not None and not _is_as_wanted(current, wanted, view.parameters):
             yield Withdraw(view.workload, current.name)
-        elif current is None and check.state == "Pending":
-            yield Ask(view.workload, check.name, request_name(view.workload.name, check.name, attempt), config)
+        elif current is None and wanted is not None and check.state == "Pending":
+            yield Ask(view.workload, check.name, request_name(view.workload.name, check.name, attempt), wanted)
 
 
 def _listed(view: ProvisioningView) -> Iterator[tuple[Check, ProvisioningConfig | None]]:
@@ -112,7 +113,9 @@ def _listed(view: ProvisioningView) -> Iterator[tuple[Check, ProvisioningConfig 
             yield check, view.checks[check.name]
 
 
-def _is_as_wanted(one: Asked, config: ProvisioningConfig, given: Mapping[str, str]) -> bool:
+def _is_as_wanted(one: Asked, config: ProvisioningConfig | None, given: Mapping[str, str]) -> bool:
+    if config is None:
+        return False
     wanted = {**config.parameters, **given}
     return one.class_name == config.class_name and all(one.parameters.get(key) == wanted[key] for key in wanted)
 
@@ -170,10 +173,11 @@ def _states(view: ProvisioningView, now: float) -> Iterator[Change]:
 
 def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | None) -> State | None:
     """None: it stays as it is."""
+    ready = check.state == "Ready"
     if config is None:
-        return State("Pending", NOT_ACTIVE)
+        return None if ready and view.workload.admitted else State("Pending", NOT_ACTIVE)
     if not needed(view.workload, config):
-        return State("Ready", NOT_NEEDED)
+        return None if ready else State("Ready", NOT_NEEDED)
     attempt = check.retries + 1
     one = next((each for each in view.asked if each.check == check.name and each.attempt == attempt), None)
     if one is None or check.state in ("Retry", "Rejected"):
@@ -185,7 +189,7 @@ def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | No
     if one.holds("BookingExpired") and not view.workload.admitted:
         return _failed(check, config, one, "booking expired", "BookingExpired")
     if one.holds("Provisioned"):
-        return State("Ready", one.message("Provisioned"), _updates(view, config, one))
+        return State("Ready", one.message("Provisioned"), check.updates if ready else _updates(view, config, one))
     if one.holds("Accepted"):
         return State("Pending", one.message("Provisioned"))
     return State("Pending")

@@ -10,6 +10,8 @@ from ..model.workload import Conditions, Workload
 AT_ONCE = ("Preempted", "NodeFailures")
 """Evictions after which a workload is back in line right away: it was not its fault."""
 
+TIME_IS_OVER = "DeactivatedDueToMaximumExecutionTimeExceeded"
+
 NO_RESERVATION = (False, "NoReservation", "The workload has no reservation")
 
 
@@ -27,11 +29,17 @@ def released(workload: Workload, gates: Gates, now: float) -> Workload:
 
 
 def without_quota(workload: Workload, changes: Conditions, now: float) -> Workload:
-    """As it is once it holds nothing any more; how long it ran is added up, unless it is to begin anew one day."""
+    """As it is once it holds nothing any more; how long it ran is added up, unless its time was over."""
     admitted = workload.status.conditions.get("Admitted")
-    ran = int(now - admitted.since) if admitted is not None and admitted.holds and workload.active else 0
+    ran = int(now - admitted.since) if admitted is not None and admitted.holds and not _is_over(workload) else 0
     status = workload.status.changed(changes, now, workload.generation)
     return replace(workload, status=replace(status, admission=None, executed=status.executed + ran))
+
+
+def _is_over(workload: Workload) -> bool:
+    """Whether it had to go because it ran for all of its time; then it begins anew one day."""
+    evicted = workload.status.conditions.get("Evicted")
+    return evicted is not None and evicted.holds and evicted.reason == TIME_IS_OVER
 
 
 def pending_reason(gates: Gates) -> str:

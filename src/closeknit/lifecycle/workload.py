@@ -20,14 +20,18 @@ from ..model.event import Event
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Check, CheckState, Conditions, Status, Workload
+from ..queue.line import BYPASSED
+from ..queue.waiting import is_unexplained
 from .action import Action, Change, Deactivate, Later, Remove
 from .job import finished
+from .pod_group import LACKS
 from .pods_ready import pods_ready
-from .release import NO_RESERVATION, without_quota
+from .release import NO_RESERVATION, pending_reason, without_quota
 
-BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 GRANULAR = "UnadmittedWorkloadsObservability"
+SAID_OF_QUEUES = ("Misconfigured", "Suspended", "Inadmissible")
+"""What nobody takes back from a workload that is in no line, once its queues are there and run again."""
 OWNERLESS = "The workload's owner no longer exists"
 
 
@@ -35,8 +39,8 @@ OWNERLESS = "The workload's owner no longer exists"
 class WorkloadView:
     """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything.
 
-    `orphaned`: it was made for a job that is gone, and was left behind. `bypassed`: one like it was refused, and so it
-    was not looked at.
+    `orphaned`: it was made for a job that is gone, and was left behind. `bypassed`: why one like it was refused, so
+    that it was not looked at itself.
     """
 
     workload: Workload
@@ -46,7 +50,7 @@ class WorkloadView:
     cluster_queue: ClusterQueue | None = None
     is_active: bool = True
     orphaned: bool = False
-    bypassed: bool = False
+    bypassed: str = ""
 
     @property
     def status(self) -> Status:
@@ -184,7 +188,8 @@ def _listed(view: WorkloadView, now: float) -> Iterable[Action]:
 def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
     """A check that rejects a workload ends it; one that wants it again later sends it back."""
     workload, status = view.workload, view.status
-    if workload.evicted or not workload.active or status.holds("DeactivationTarget"):
+    is_going = workload.evicted and workload.reserved
+    if is_going or not workload.active or status.holds("DeactivationTarget"):
         return
     rejected, again = _in_state(status, "Rejected"), _in_state(status, "Retry")
     if rejected:
@@ -192,12 +197,19 @@ def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
         names = ", ".join(check.name for check in rejected)
         text = f"Admission check(s): {names}, were rejected"
         yield view.conditions({"DeactivationTarget": (True, "AdmissionCheck", text)}, now, event)
-    elif again and workload.reserved:
-        message = f"Evicted due to {_shown(again, 'Retry')}"
-        after, events = evicted(workload, "AdmissionCheck", message, now)
-        at = max(check.since + (check.requeue_after or 0) for check in again)
-        at = max(at, status.requeue_at or 0.0)
-        yield Change(workload, replace(after, status=replace(after.status, requeue_at=at)), tuple(events))
+    elif again:
+        yield _sent_back(view, again, now)
+
+
+def _sent_back(view: WorkloadView, again: list[Check], now: float) -> Change:
+    """Evicted until the last of the times that its checks name. Who holds nothing is out of line at once."""
+    workload, message = view.workload, f"Evicted due to {_shown(again, 'Retry')}"
+    after, events = evicted(workload, "AdmissionCheck", message, now)
+    at = max(check.since + (check.requeue_after or 0) for check in again)
+    status = replace(after.status, requeue_at=max(at, view.status.requeue_at or 0.0))
+    if not workload.reserved:
+        status = status.condition("Requeued", False, "AdmissionCheck", message, now, workload.generation)
+    return Change(workload, replace(after, status=status), tuple(events))
 
 
 def _in_state(status: Status, state: CheckState) -> list[Check]:
@@ -285,7 +297,7 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
     if workload.reserved or not workload.active or workload.gated_by:
         return
     before = view.status.conditions.get("QuotaReserved")
-    if before is not None and before.reason in ("OnHold", "Deactivated"):
+    if before is not None and before.reason == "OnHold":
         return
     if local is None:
         reason, text = "Misconfigured", f"LocalQueue {workload.queue} doesn't exist"
@@ -295,11 +307,13 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
         reason, text = "Misconfigured", f"ClusterQueue {local.cluster_queue} doesn't exist"
     elif not view.is_active:
         reason, text = "Suspended", f"ClusterQueue {queue.name} is inactive"
-    elif view.bypassed and before is None:
-        reason, text = "PendingEvaluation", BYPASSED
+    elif view.bypassed and is_unexplained(workload, view.gates):
+        reason, text = view.bypassed, BYPASSED
+    elif before is not None and before.reason in SAID_OF_QUEUES and view.status.holds(LACKS):
+        reason, text = pending_reason(view.gates), view.status.conditions[LACKS].message
     else:
         return
-    reason = reason if GRANULAR in view.gates else "Inadmissible"
+    reason = reason if GRANULAR in view.gates or reason == "Pending" else "Inadmissible"
     if before is None or (before.holds, before.reason, before.message) != (False, reason, text):
         yield view.conditions({"QuotaReserved": (False, reason, text), "Admitted": NO_RESERVATION}, now)
 

@@ -94,6 +94,7 @@ OUR_GATES = (
         ours=True,
     ),
     Gate("WakeByReason", True, "An event wakes only those whom it can help.", ours=True),
+    Gate("WakeAtOnce", True, "Who was set aside is looked at when something happens, not a second later.", ours=True),
     Gate("ReplaceSeveralNodes", True, "Several failed nodes are replaced in one decision.", _SWAP, ours=True),
     Gate("CountDaemonSets", True, "A DaemonSet's pod counts on its nodes before it is bound.", _TAS, ours=True),
     Gate(
@@ -111,6 +112,10 @@ OUR_GATES = (
         ours=True,
     ),
     Gate("ReactivateAfterAnyCause", True, "Active again means back in line, whatever deactivated it.", ours=True),
+    Gate("TellBypassed", True, "Who is passed over with its like is told so, though nobody looked at it.", ours=True),
+    Gate("PlaceWithoutChecks", True, "Who has lost its last check, and has no places yet, gets them.", ours=True),
+    Gate("EndFlavorWalks", True, "A walk through the flavors ends when it comes back to where it was.", ours=True),
+    Gate("RemedyInConditions", True, "Conditions of queues say what to do about them.", ours=True),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain comes free at least cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a bounded time for a tighter one.", ours=True),
 )
@@ -135,12 +140,16 @@ class Gates:
         if name not in PROFILES:
             raise GateError(f'unknown profile "{name}"; use one of: {", ".join(PROFILES)}')
         gates = KUEUE_GATES if name == "kueue" else KUEUE_GATES + OUR_GATES
-        enabled = {gate.name for gate in gates if gate.default}
-        for gate_name, on in (changes or {}).items():
+        return cls(frozenset(gate.name for gate in gates if gate.default)).changed(changes or {})
+
+    def changed(self, changes: Mapping[str, bool]) -> Gates:
+        """With some gates set otherwise."""
+        enabled = set(self.enabled)
+        for gate_name, on in changes.items():
             _known(gate_name)
             (enabled.add if on else enabled.discard)(gate_name)
-        _check_needs(enabled, changes or {})
-        return cls(frozenset(enabled))
+        _check_needs(enabled, changes)
+        return Gates(frozenset(enabled))
 
     def __contains__(self, name: str) -> bool:
         return name in self.enabled

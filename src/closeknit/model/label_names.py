@@ -11,8 +11,13 @@ import re
 MAX_NAME = 63
 MAX_PREFIX = 253
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+SHORT_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
+SUBDOMAIN = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+QUALIFIED_NAME = rf"(?:{SUBDOMAIN}/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
+"""Patterns that match all of a text, lengths apart; for definitions that are given to others."""
+
+_NAME = re.compile(SHORT_NAME)
+_SUBDOMAIN = re.compile(SUBDOMAIN)
 
 
 def is_qualified_name(text: str) -> bool:

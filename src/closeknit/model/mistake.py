@@ -34,6 +34,14 @@ class InputError(Exception):
         super().__init__("\n".join(map(str, self.mistakes)))
 
 
+class NotThere(InputError):
+    """Something was named that does not exist: nothing is wrong with how it was asked for."""
+
+
 def refuse(text: str, remedy: str = "", where: str = "", what: str = "", field: str = "") -> InputError:
     """One mistake as an error to raise."""
     return InputError([Mistake(text, remedy, where, what, field)])
+
+
+def not_there(text: str, remedy: str = "", what: str = "") -> NotThere:
+    return NotThere([Mistake(text, remedy, what=what)])

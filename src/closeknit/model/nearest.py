@@ -12,9 +12,12 @@ def nearest(given: str, known: Iterable[str]) -> str | None:
     """The known name that `given` probably stands for; None if nothing comes close.
 
     Label keys are long and alike in front, so their last part counts first: "rack" is example.com/topology-rack,
-    and nvidia.com/gpus is nvidia.com/gpu.
+    and nvidia.com/gpus is nvidia.com/gpu. Letters that only changed places count before anything else: gte is get.
     """
     names = list(known)
+    swapped = [name for name in names if sorted(name) == sorted(given)]
+    if swapped:
+        return swapped[0]
     for end in (given, _last(given)):
         same = [name for name in names if _last(name) == end or name.endswith(("/" + end, "-" + end))]
         if same:

@@ -6,8 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from .cluster_queue import Selector
+from .shape import Requirement
+
 FINAL_SHARE = "LessThanOrEqualToFinalShare"
 INITIAL_SHARE = "LessThanInitialShare"
+
+NOT_READY_DELAY = 30.0
+"""Seconds for which a node may be unready before it counts as failed, where pods have no say in it."""
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label that every namespace has."""
+OWN_NAMESPACE = "closeknit-system"
+
+
+def outside_of_system(own: str = OWN_NAMESPACE) -> Selector:
+    """The namespaces in which jobs are managed unless somebody says otherwise."""
+    return Selector((Requirement(NAMESPACE_NAME, "NotIn", ("kube-system", "kueue-system", own)),))
 
 
 class Transformation(NamedTuple):
@@ -38,7 +53,7 @@ class Settings:
     """`fair_sharing` names the strategies by which victims may be chosen, in order; empty is classical preemption.
 
     `pods_ready` None: nobody waits for pods. `keep_finished`: seconds for which a workload that has finished is kept,
-    None for ever.
+    None for ever. `not_ready_delay`: seconds for which a node may be unready.
     """
 
     fair_sharing: tuple[str, ...] = ()
@@ -49,6 +64,7 @@ class Settings:
     wait_for_tighter: float = 300.0
     pods_ready: PodsReady | None = None
     keep_finished: float | None = None
+    not_ready_delay: float = NOT_READY_DELAY
 
 
 FAIR = (FINAL_SHARE, INITIAL_SHARE)

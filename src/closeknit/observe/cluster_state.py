@@ -29,25 +29,24 @@ from ..model.gates import Gates
 from ..model.mistake import Mistake
 from ..model.name import Name
 from ..model.resources import Resources
-from ..model.settings import Settings
+from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import LONG_AGO, Workload
 from .manifests import Found, Manifests, Raw
 from .pod_owners import PodOwners
 from .workloads import Surroundings, workload_of
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The label that Kubernetes itself puts on every namespace."""
-
 GROUP_OF_PODS = "Pod group"
 ENDED = ("Complete", "Completed", "Succeeded", "Failed")
 """Conditions by which the kinds of jobs say that they are over."""
+RAY_ENDED = ("Complete", "Failed")
+"""What the status of a RayJob says then."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class ClusterState:
-    """`workloads` are all that have not finished, by key; the scheduler knows everything but them.
+    """`workloads` are all that have not finished, by key, `finished` the others; the scheduler knows neither.
 
     `pods_of` are running pods, by the key of their workload, that count as other use of a node. `left_out` are the
     objects that broke a rule.
@@ -56,6 +55,7 @@ class ClusterState:
     scheduler: Scheduler
     around: Surroundings = field(default_factory=Surroundings)
     workloads: dict[str, Workload] = field(default_factory=dict)
+    finished: dict[str, Workload] = field(default_factory=dict)
     names: dict[str, Name] = field(default_factory=dict)
     pods_of: dict[str, list[str]] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
@@ -107,6 +107,8 @@ class _Filler:
         self.state, self.found = state, found
         self.scheduler, self.world = state.scheduler, state.scheduler.world
         self.parents: dict[str, tuple[str, ...]] = {}
+        self.over: set[str] = set()
+        """Uids of jobs whose Workload has finished."""
 
     # Objects of administrators
 
@@ -187,7 +189,12 @@ class _Filler:
     def fill_workloads(self) -> None:
         for found in self.found.of("Workload"):
             one = self._readable(found, lambda raw: kueue.workload(self._with_defaults(raw)))
-            if one is None or one.finished:
+            if one is None:
+                continue
+            if one.finished:
+                self.state.finished[one.key] = one
+                self.state.names[one.key] = _name(one, found.raw["metadata"])
+                self.over |= _uids(one, found.raw["metadata"])
                 continue
             self.state.workloads[one.key] = one
             self.state.ensure_namespace(one.namespace)
@@ -209,17 +216,10 @@ class _Filler:
         return {**raw, "spec": {**raw["spec"], "podSets": filled}}
 
     def _note_owner(self, one: Workload, meta: Mapping[str, Any]) -> None:
-        owners = [owner for owner in meta.get("ownerReferences") or () if isinstance(owner, dict)]
-        for uid in [*(str(owner.get("uid") or "") for owner in owners), one.job_uid]:
-            if uid:
-                self.state.by_uid[uid] = one.key
-        if (meta.get("annotations") or {}).get(keys.IS_GROUP) == "true":
-            self.state.names[one.key] = Name(GROUP_OF_PODS, one.namespace, one.name)
-        elif owners:
-            self.state.names[one.key] = Name(str(owners[0].get("kind")), one.namespace, str(owners[0].get("name")))
+        self.state.by_uid |= dict.fromkeys(_uids(one, meta), one.key)
+        self.state.names[one.key] = name = _name(one, meta)
+        if _controllers(meta) and name.kind != GROUP_OF_PODS:
             self.state.by_stem[stem(one.key)] = one.key
-        else:
-            self.state.names[one.key] = Name("Workload", one.namespace, one.name)
 
     # Jobs
 
@@ -241,12 +241,13 @@ class _Filler:
         namespace, name = str(meta.get("namespace") or "default"), str(meta.get("name") or "")
         labels = {**(meta.get("annotations") or {}), **(meta.get("labels") or {})}
         managed = keys.QUEUE in labels or "default" in self.state.around.local_queues.get(namespace, ())
-        if owners or not managed or uid in self.state.by_uid or _has_ended(raw):
+        if owners or not managed or uid in self.state.by_uid or uid in self.over or _has_ended(raw):
             return False
         workload = labels.get(keys.POD_GROUP) or labels.get(keys.PREBUILT)
         if raw["kind"] == "Pod" and not workload:
             workload = workload_name("Pod", "", name, uid)
-        return workload is None or f"{namespace}/{workload}" not in self.state.workloads
+        key = f"{namespace}/{workload}"
+        return workload is None or (key not in self.state.workloads and key not in self.state.finished)
 
     def _add(self, job: Job) -> None:
         created = timestamps.parse(job.standing.created) if job.standing.created else LONG_AGO
@@ -309,13 +310,34 @@ class _Filler:
         self.state.warnings.append(mistake)
 
 
+def _controllers(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [owner for owner in meta.get("ownerReferences") or () if isinstance(owner, dict)]
+
+
+def _uids(one: Workload, meta: Mapping[str, Any]) -> set[str]:
+    """Of the jobs that a Workload is of."""
+    return {*(str(owner.get("uid") or "") for owner in _controllers(meta)), one.job_uid} - {""}
+
+
+def _name(one: Workload, meta: Mapping[str, Any]) -> Name:
+    """What people call it: by its job, if it has one."""
+    if (meta.get("annotations") or {}).get(keys.IS_GROUP) == "true":
+        return Name(GROUP_OF_PODS, one.namespace, one.name)
+    for owner in _controllers(meta):
+        return Name(str(owner.get("kind")), one.namespace, str(owner.get("name")))
+    return Name("Workload", one.namespace, one.name)
+
+
 def _owners(meta: Mapping[str, Any]) -> tuple[str, ...]:
     owners = meta.get("ownerReferences") or ()
     return tuple(str(one["uid"]) for one in owners if isinstance(one, dict) and one.get("uid"))
 
 
 def _has_ended(raw: Raw) -> bool:
+    """As its kind says it: most by a condition, RayJobs by a field of their own."""
     status = raw.get("status")
+    if isinstance(status, dict) and status.get("jobDeploymentStatus") in RAY_ENDED:
+        return True
     conditions = status.get("conditions") if isinstance(status, dict) else None
     return any(
         isinstance(one, dict) and one.get("type") in ENDED and one.get("status") == "True" for one in conditions or ()

@@ -20,35 +20,37 @@ from ..cluster.port import Change, Key, Raw
 from ..decide.scheduler import Scheduler
 from ..dialects import core
 from ..dialects import pods as pod_wire
-from ..dialects.kueue import keys
 from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
-from ..model.settings import Settings
+from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
 from ..queue.wake import Event
-from ..state.mirror import OtherPod
-from ..state.placed import PlacedPod
-from .pod_index import PodIndex
+from .known_pods import KnownPods, is_ours
+from .shelf import Shelf
 from .tally import Tally
 from .workloads import Surroundings, class_of
 
 log = logging.getLogger(__name__)
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
+GATHERING = 1.0
+"""Seconds for which Kueue gathers what happens before it wakes anybody."""
 
 
 class Known:
-    """`raw` has every object as it came. `wakes` is what waiting workloads have not been told yet."""
+    """`raw` has objects as they came, but for pods that are nobody's here, unless `all_pods` are to be kept.
 
-    def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float]) -> None:
-        self.gates, self.settings, self.now = gates, settings, now
+    `wakes` is what waiting workloads have not been told yet, and from when on they may be.
+    """
+
+    def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float], all_pods: bool = False) -> None:
+        self.gates, self.settings, self.now, self.all_pods = gates, settings, now, all_pods
         self.scheduler = Scheduler(gates, settings)
         self.world = self.scheduler.world
         self.around = Surroundings()
-        self.raw: dict[Kind, dict[tuple[str, str], Raw]] = defaultdict(dict)
+        self.raw: dict[Kind, Shelf] = defaultdict(Shelf)
         self.by_uid: dict[str, Key] = {}
         self.workloads: dict[str, Workload] = {}
         self.workloads_of: dict[str, dict[str, None]] = defaultdict(dict)
@@ -57,21 +59,23 @@ class Known:
         """Workloads, by the WorkloadPriorityClass that they have their priority from."""
         self._outdated: set[str] = set()
         """Workloads that are to be read afresh once they hold no quota: what the cluster adds to pods has changed."""
+        self.of_check: dict[str, dict[str, None]] = defaultdict(dict)
+        """Workloads that have not finished, by the checks that they list."""
         self.requests_of: dict[str, dict[Key, None]] = defaultdict(dict)
         """ProvisioningRequests, by the uid of their Workload."""
         self.configs: dict[str, ProvisioningConfig] = {}
         self.local_queues: dict[str, LocalQueue] = {}
-        self.pods = PodIndex()
+        self._known_pods = KnownPods(self.world, lambda: self._wake(Event.OTHER_POD_GONE))
+        self.pods = self._known_pods.index
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads that have a place on a host."""
-        self._placed: set[str] = set()
-        """Pods that were placed by topology and run."""
         self.tally = Tally("ReclaimablePods" in gates)
-        self.wakes: dict[tuple[Event, str], None] = {}
+        self.wakes: dict[tuple[Event, str], float] = {}
+        self._gathering = 0.0 if "WakeAtOnce" in gates else GATHERING
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
             kinds.NODE: self._node,
-            kinds.POD: self._pod,
+            kinds.POD: self._known_pods.see,
             kinds.LIMIT_RANGE: self._limit_range,
             kinds.RUNTIME_CLASS: self._runtime_class,
             kinds.PRIORITY_CLASS: self._pod_class,
@@ -87,6 +91,11 @@ class Known:
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
         }
+
+    @property
+    def kinds(self) -> Iterable[Kind]:
+        """Those that are read here."""
+        return self._readers
 
     @property
     def moment(self) -> float:
@@ -112,24 +121,10 @@ class Known:
         name: str = (raw["metadata"].get("annotations") or {}).get(pod_wire.SLICE_NAME, "")
         return name
 
-    @staticmethod
-    def workload_of(pod: Raw) -> str:
-        """The name of the Workload that a pod says it is of."""
-        name: str = (pod["metadata"].get("annotations") or {}).get(keys.WORKLOAD, "")
-        return name
-
     def hosts_of(self, workload: str) -> list[str]:
         """The hosts on which a workload has places."""
         known = self.workloads.get(workload)
         return [] if known is None else list(dict.fromkeys(_hosts(known.status.admission)))
-
-    @staticmethod
-    def group_of(pod: Raw) -> str:
-        """The group that a pod names; empty if it stands alone."""
-        meta = pod["metadata"]
-        labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
-        name: str = labels.get(keys.POD_GROUP) or notes.get(keys.POD_GROUP, "")
-        return name
 
     # Taking changes in
 
@@ -139,7 +134,7 @@ class Known:
         if change.type == "DELETED":
             objects.pop(place, None)
             self.by_uid.pop(uid, None)
-        else:
+        elif self.all_pods or change.kind is not kinds.POD or is_ours(change.object):
             objects[place] = change.object
             self.by_uid[uid] = Key(change.kind, *place)
         reader = self._readers.get(change.kind)
@@ -153,20 +148,23 @@ class Known:
             )
 
     def _wake(self, event: Event, queue: str = "") -> None:
-        self.wakes[event, queue] = None
+        self.wakes.setdefault((event, queue), self.now() + self._gathering)
 
-    def pass_on_wakes(self) -> int:
-        """Tell whoever waits what has happened since the last time; says how many are back in line."""
-        if not self.wakes:
-            return 0
-        now, woken = self.moment, 0
-        pending, self.wakes = self.wakes, {}
-        for event, queue in pending:
+    @property
+    def next_wake(self) -> float | None:
+        """When there is next something to pass on; None if nothing has happened."""
+        return min(self.wakes.values(), default=None)
+
+    def pass_on_wakes(self, now: float) -> bool:
+        """Tell whoever waits what has happened; says whether anything had."""
+        told = [one for one, at in self.wakes.items() if at <= now]
+        for event, queue in told:
+            del self.wakes[event, queue]
             if queue:
-                woken += self.scheduler.wake(event, queue, now)
+                self.scheduler.wake(event, queue, self.moment)
             else:
-                woken += self.scheduler.wake_queues(event, list(self.world.cluster_queues), now)
-        return woken
+                self.scheduler.wake_queues(event, list(self.world.cluster_queues), self.moment)
+        return bool(told)
 
     # The cluster's own objects
 
@@ -176,7 +174,7 @@ class Known:
         if change.type == "DELETED":
             self.world.namespaces.pop(name, None)
             return
-        self.world.namespaces[name] = {NAMESPACE_NAME: name, **(meta.get("labels") or {})}
+        self.world.namespaces[name] = labels_of(change.object)
         if self.world.namespaces[name] != before:
             self._wake(Event.NAMESPACE_CHANGED)
 
@@ -191,53 +189,6 @@ class Known:
         if node != before:
             self._wake(Event.NODE_CHANGED)
 
-    def _pod(self, change: Change) -> None:
-        meta = change.object["metadata"]
-        notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
-        if keys.WORKLOAD in notes or self.group_of(change.object):
-            self._managed_pod(change, key)
-        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
-            self._placed_pod(change, key)
-        else:
-            self._other_pod(change, key)
-
-    def _managed_pod(self, change: Change, key: str) -> None:
-        if change.type == "DELETED":
-            self.pods.drop(key)
-        else:
-            self.pods.put(pod_wire.pod(change.object))
-
-    def _placed_pod(self, change: Change, key: str) -> None:
-        """Placed by topology: it counts through its workload, and on its own once that holds its place no more."""
-        raw = change.object
-        node, phase = raw["spec"].get("nodeName"), (raw.get("status") or {}).get("phase")
-        if change.type != "DELETED" and node and phase not in ("Succeeded", "Failed"):
-            pod = self.pods.all.get(key) or pod_wire.pod(raw)
-            owner = f"{pod.namespace}/{pod.workload}"
-            self._placed.add(key)
-            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, self._requests(raw), pod.deleting))
-        elif key in self._placed:
-            self._placed.discard(key)
-            drained = key in self.world.placed.draining
-            self.world.drop_placed_pod(key)
-            if drained:
-                self._wake(Event.OTHER_POD_GONE)
-
-    def _requests(self, raw: Raw) -> dict[str, int]:
-        return core.requests(msgspec.convert(raw["spec"], core.PodSpec))
-
-    def _other_pod(self, change: Change, key: str) -> None:
-        raw = change.object
-        node, phase = raw["spec"].get("nodeName"), (raw.get("status") or {}).get("phase")
-        runs = change.type != "DELETED" and node and phase not in ("Succeeded", "Failed")
-        known = self.world.other_pods.get(key)
-        if not runs:
-            if known is not None:
-                self.world.drop_pod(key)
-                self._wake(Event.OTHER_POD_GONE)
-        elif known is None or known.node != node:
-            self.world.put_pod(key, OtherPod(node, self._requests(raw), _daemon_of(raw)))
-
     def _daemon_set(self, change: Change) -> None:
         """Its pods are counted before they are there."""
         meta = change.object["metadata"]
@@ -246,7 +197,10 @@ class Known:
             self.world.drop_daemon_set(key)
             self._wake(Event.OTHER_POD_GONE)
             return
-        self.world.put_daemon_set(key, core.daemon_set(change.object))
+        wanted = core.daemon_set(change.object)
+        if wanted != self.world.daemon_sets.get(key):
+            self.world.put_daemon_set(key, wanted)
+            self._wake(Event.OTHER_POD_GONE)
 
     def _limit_range(self, change: Change) -> None:
         namespace = change.object["metadata"]["namespace"]
@@ -389,7 +343,10 @@ class Known:
             return
         for owner in meta.get("ownerReferences") or ():
             self.workloads_of[owner["uid"]][key] = None
-        self._take(self._read(change.object))
+        workload = self._read(change.object)
+        self._take(workload)
+        if workload.finished:
+            self.raw[kinds.WORKLOAD].fold((workload.namespace, workload.name))
 
     def _rank(self, key: str, change: Change) -> None:
         """By the class of its priority."""
@@ -449,9 +406,10 @@ class Known:
         self._index(workload, None)
 
     def _index(self, before: Workload | None, after: Workload | None) -> None:
-        """In the counts of its queues, and by the hosts on which it has places."""
+        """In the counts of its queues, by its checks, and by the hosts on which it has places."""
         can = self.scheduler.is_admissible
         self.tally.change(before, after, after is not None and can(after), before is not None and can(before))
+        self._index_checks(before, after)
         old = None if before is None else before.status.admission
         new = None if after is None or after.finished else after.status.admission
         if old is new or old == new:
@@ -459,8 +417,20 @@ class Known:
         key = (after or before).key  # type: ignore[union-attr]
         for host in _hosts(old):
             self.at_host[host].discard(key)
+            if not self.at_host[host]:
+                del self.at_host[host]
         for host in _hosts(new):
             self.at_host[host].add(key)
+
+    def _index_checks(self, before: Workload | None, after: Workload | None) -> None:
+        old, new = _check_names(before), _check_names(after)
+        key = (after or before).key  # type: ignore[union-attr]
+        for name in old - new:
+            self.of_check[name].pop(key, None)
+            if not self.of_check[name]:
+                del self.of_check[name]
+        for name in new - old:
+            self.of_check[name][key] = None
 
     def _queue_of(self, workload: Workload) -> str:
         admission = workload.status.admission
@@ -485,14 +455,18 @@ class Known:
             self._wake(Event.WORKLOAD_SHRANK, queue)
 
 
-def _daemon_of(pod: Raw) -> str:
-    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return next((one["uid"] for one in owners if one.get("controller") and one.get("kind") == "DaemonSet"), "")
+def labels_of(namespace: Raw) -> dict[str, str]:
+    """Its labels, with the one that every namespace has."""
+    meta = namespace["metadata"]
+    return {NAMESPACE_NAME: meta["name"], **(meta.get("labels") or {})}
 
 
 def _pods(workload: Workload) -> int:
     return sum(part.pod_set.count for part in workload.parts)
+
+
+def _check_names(workload: Workload | None) -> set[str]:
+    return set() if workload is None or workload.finished else {check.name for check in workload.status.checks}
 
 
 def _hosts(admission: object) -> Iterable[str]:

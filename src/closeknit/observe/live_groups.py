@@ -21,6 +21,7 @@ from ..lifecycle.pod_group import GroupView
 from ..model.mistake import Mistake
 from ..model.workload import Workload
 from .known import Known
+from .known_pods import group_of
 from .live_jobs import LiveJobs, Refusal, infos_of
 
 LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
@@ -60,7 +61,7 @@ class LiveGroups:
 
     def see(self, pod: Change) -> None:
         raw, place = pod.object, pod.key
-        owner, group, named = self.set_of(raw), self.known.group_of(raw), prebuilt_name(raw)
+        owner, group, named = self.set_of(raw), group_of(raw), prebuilt_name(raw)
         if owner is not None:
             _note(self.of_set, owner, pod, owner)
         if group and named not in ("", group):
@@ -79,7 +80,7 @@ class LiveGroups:
     def look(self, key: str, now: float) -> Group | None:
         """None if there is no pod of it that is ours."""
         pods = self.pods(key)
-        if not pods or marks.MANAGED not in (pods[0]["metadata"].get("labels") or {}):
+        if not pods or not self._is_ours(pods[0]):
             return None
         named = f"{key.partition('/')[0]}/{prebuilt_name(pods[0]) or key.partition('/')[2]}"
         raw, workload = self.known.raw_workload(named), self.known.workloads.get(named)
@@ -93,6 +94,12 @@ class LiveGroups:
             return self._with(pods, raw, workload, now)
         except Unreadable as error:
             return Group(pods, wrong=Refusal(INVALID, str(error)))
+
+    def _is_ours(self, pod: Raw) -> bool:
+        return marks.MANAGED in (pod["metadata"].get("labels") or {}) and self.jobs.managed.has_pod(pod)
+
+    def is_on(self, kind: Kind) -> bool:
+        return SETS[kind].framework in self.jobs.managed.frameworks
 
     def _without(self, pods: list[Raw]) -> Group:
         """No Workload: it is made when all pods are there, unless it was there and all that ended was counted."""
@@ -186,7 +193,7 @@ class LiveGroups:
 
     def marked(self, key: Key, pod: Raw) -> Raw | None:
         """The pod as one of its group; None if it is that already, is on its way out, or its set is not ours."""
-        raw = self.known.find(key)
+        raw = self.known.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw) or pod_groups.is_deleted(pod):
             return None
         if key.kind is kinds.STATEFUL_SET and _controller(pod).get("uid") != raw["metadata"]["uid"]:
@@ -196,7 +203,7 @@ class LiveGroups:
 
     def workloads(self, key: Key) -> tuple[Raw, ...] | Refusal | None:
         """Those that a set is to have; None if it is not ours."""
-        raw = self.known.find(key)
+        raw = self.known.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw):
             return None
         try:

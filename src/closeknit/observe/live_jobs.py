@@ -7,39 +7,80 @@ that needs the objects around a job, and is found out here. What the facts mean 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..cluster.kinds import BY_NAME, POD, Kind
-from ..cluster.port import Key, Raw
+from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
-from ..dialects.kueue.jobs.live import LIVE
+from ..dialects.kueue.jobs.live import FRAMEWORKS, LIVE, SERVING, Serving
 from ..dialects.kueue.jobs.standing import Standing
 from ..dialects.kueue.jobs.workload_object import Priority, standing_of, workload_for
 from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.job import JobView
+from ..model.cluster_queue import Selector
 from ..model.mistake import Mistake
+from ..model.settings import NAMESPACE_NAME, outside_of_system
 from ..model.workload import Workload
-from .known import Known
+from .known import Known, labels_of
+from .known_pods import group_of
 from .workloads import DEFAULT, class_of, priority_of, rank_of
 
 MOST_ANCESTORS = 10
 REMEMBERED = 50_000
 DEPLOYMENT = "deployment"
-OWN_NAMESPACES = frozenset({"kube-system", "kueue-system", "closeknit-system"})
+POD_FRAMEWORK = "pod"
+SERVING_FRAMEWORKS = frozenset(one.framework for one in SERVING.values())
+UNGATEABLE = SERVING_FRAMEWORKS | {POD_FRAMEWORK}
+"""Kinds that wait by gates on their pods, which only the server can put on, when pods are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """Which jobs are ours: by default those that name a queue, outside of the namespaces of the system."""
+    """Which jobs are ours: by default those that name a queue, outside of the namespaces of the system.
+
+    `frameworks` are the kinds that are, by their names in Kueue's configuration; `ungated` those of them that are not
+    because the server cannot gate their pods.
+    """
 
     without_queue: bool = False
-    not_in: Collection[str] = OWN_NAMESPACES
+    namespaces: Selector = field(default_factory=outside_of_system)
     copied_labels: Collection[str] = ()
+    frameworks: frozenset[str] = FRAMEWORKS
+    ungated: frozenset[str] = frozenset()
+
+    def is_in(self, known: Known, namespace: str) -> bool:
+        """Whether jobs of this namespace are ours at all."""
+        labels = known.world.namespaces.get(namespace)
+        return self.namespaces.matches({NAMESPACE_NAME: namespace} if labels is None else labels)
+
+    def turned(self, namespace: Change) -> bool:
+        """Whether jobs of a namespace are ours since this change, or not any more."""
+        name = {NAMESPACE_NAME: namespace.key.name}
+        before = name if namespace.old is None else labels_of(namespace.old)
+        return self.namespaces.matches(before) != self.namespaces.matches(labels_of(namespace.object))
+
+    def has(self, framework: str) -> bool:
+        """Whether anything of a kind is ours: of pods those of a set are, even if others are not."""
+        return framework in self.frameworks or (framework == POD_FRAMEWORK and self._sets)
+
+    def has_pod(self, pod: Raw) -> bool:
+        """Whether the kind is switched on that a pod waits as: itself, or the set that it is of."""
+        notes = pod["metadata"].get("annotations") or {}
+        return notes.get(marks.PARENT, POD_FRAMEWORK) in self.frameworks
+
+    def without_gates(self) -> Managed:
+        """As it is on a server that cannot gate pods when they are made."""
+        off = self.frameworks & UNGATEABLE
+        return replace(self, frameworks=self.frameworks - off, ungated=off)
+
+    @property
+    def _sets(self) -> bool:
+        return bool(self.frameworks & SERVING_FRAMEWORKS)
 
 
 class Match(NamedTuple):
@@ -73,39 +114,54 @@ class LiveJobs:
     known: Known
     managed: Managed = field(default_factory=Managed)
 
-    kinds: dict[Kind, Integration] = field(
-        default_factory=lambda: {BY_NAME[name]: one for name, one in LIVE.items() if name in BY_NAME}
-    )
-
+    kinds: dict[Kind, Integration] = field(init=False)
     _compared: dict[str, tuple[tuple[object, ...], tuple[bool, bool], bool]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        on = {name: one for name, one in LIVE.items() if self.managed.has(one.framework)}
+        self.kinds = {BY_NAME[name]: one for name, one in on.items() if name in BY_NAME}
+
     def is_managed(self, raw: Raw) -> bool:
-        if raw["metadata"].get("namespace", "") in self.managed.not_in:
+        if not self.managed.is_in(self.known, raw["metadata"].get("namespace", "")):
             return False
-        return self.may_be_managed(raw) and not self.is_in_group(raw) and not self.has_managed_ancestor(raw)
+        if raw["kind"] == "Pod" and not self.managed.has_pod(raw):
+            return False
+        return self.may_be_managed(raw) and not self.is_in_group(raw) and self.managed_ancestor(raw) is None
 
     def is_in_group(self, raw: Raw) -> bool:
         """Whether it is a pod that runs on the account of others like it."""
         notes = raw["metadata"].get("annotations") or {}
-        return raw["kind"] == "Pod" and (bool(Known.group_of(raw)) or _is_of_set(notes))
+        return raw["kind"] == "Pod" and (bool(group_of(raw)) or _is_of_set(notes))
 
     def may_be_managed(self, raw: Raw) -> bool:
         """Whether it says so itself; what stands above it may say otherwise."""
         labels = raw["metadata"].get("labels") or {}
         return keys.QUEUE in labels or self.managed.without_queue or bool(prebuilt_of(raw))
 
-    def has_managed_ancestor(self, raw: Raw) -> bool:
-        """Whether something above it is a job of ours: then it runs on that one's account."""
+    def managed_ancestor(self, raw: Raw) -> Raw | None:
+        """The topmost job of ours above it, if there is one: it runs on that one's account."""
+        found = None
         for _ in range(MOST_ANCESTORS):
             owner = _controller(raw)
             key = None if owner is None else self.known.by_uid.get(owner["uid"])
             above = None if key is None else self.known.find(key)
             if key is None or above is None:
-                return False
+                break
             if key.kind in self.kinds and self.may_be_managed(above):
-                return True
+                found = above
             raw = above
-        return False
+        return found
+
+    def is_child(self, key: Key, raw: Raw) -> bool:
+        """Whether it may run on another's account, and does run; the pods of a job are held by other means."""
+        return key.kind is not POD and _controller(raw) is not None and not self.kinds[key.kind].is_suspended(raw)
+
+    def is_ahead(self, key: Key, raw: Raw) -> bool:
+        """Whether it runs, though the job that it belongs to was not admitted."""
+        if not self.is_child(key, raw) or not self.managed.is_in(self.known, raw["metadata"].get("namespace", "")):
+            return False
+        above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
+        return above is not None and not any(one.admitted for one in self.known.owned_by(above["metadata"]["uid"]))
 
     def look(self, key: Key) -> Seen | None:
         """None if there is nothing to manage; raises Unreadable for a job that contradicts itself.
@@ -183,19 +239,17 @@ class LiveJobs:
 
     def _is_stale(self, raw: Raw, workload: Workload) -> bool:
         """Whether it is in another queue than its job wants, or of another class."""
-        stored, rank = self.known.raw_workload(workload.key), self.rank(raw)
+        stored = self.known.raw_workload(workload.key)
         if workload.finished or stored is None:
             return False
-        before = class_of(stored)
-        if rank is not None and rank.name != before and (before or not workload.reserved):
+        if self.new_rank(raw, workload, stored) is not None:
             return True
         wanted = (raw["metadata"].get("labels") or {}).get(keys.QUEUE) or workload.queue
         return not workload.reserved and bool(workload.queue != wanted)
 
     def source_of(self, raw: Raw, integration: Integration) -> Raw | None:
-        wanted = integration.source(raw)
-        kind = None if wanted is None else BY_NAME.get((wanted.group, wanted.kind))
-        return None if wanted is None or kind is None else self.known.find(Key(kind, wanted.namespace, wanted.name))
+        key = source_key(raw, integration)
+        return None if key is None else self.known.find(key)
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
         """Worked out again only if something of it has changed: most changes are to the status of either."""
@@ -250,6 +304,12 @@ class LiveJobs:
         """What the class of a job's label gives; None if it names none, or one that is not there."""
         return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.known.around)
 
+    def new_rank(self, raw: Raw, workload: Workload, stored: Raw) -> Priority | None:
+        """What the class of a job's label gives, if its Workload is of another class and may be of this one."""
+        rank, before = self.rank(raw), class_of(stored)
+        differs = rank is not None and rank.name != before
+        return rank if differs and (before or not workload.reserved) else None
+
     def priority(self, standing: Standing) -> Priority | Mistake:
         value = priority_of(standing, self.known.around)
         if isinstance(value, Mistake):
@@ -261,6 +321,29 @@ class LiveJobs:
         if standing.pod_class:
             return Priority(value, "PriorityClass", standing.pod_class)
         return Priority(value)
+
+
+def ungated_kinds(managed: Managed) -> dict[Kind, str]:
+    """Kinds of which nothing can wait, for want of gates."""
+    known: dict[tuple[str, str], Serving | Integration] = {**SERVING, **LIVE}
+    return {BY_NAME[name]: one.framework for name, one in known.items() if one.framework in managed.ungated}
+
+
+def names_queue(raw: Raw) -> str:
+    queue: str = (raw["metadata"].get("labels") or {}).get(keys.QUEUE, "")
+    return queue
+
+
+def is_on_its_own(raw: Raw) -> bool:
+    """Whether nobody else made it, who would be told instead."""
+    return _controller(raw) is None
+
+
+def source_key(raw: Raw, integration: Integration) -> Key | None:
+    """The object that says the rest of what a job runs; None for most kinds."""
+    wanted = integration.source(raw)
+    kind = None if wanted is None else BY_NAME.get((wanted.group, wanted.kind))
+    return None if wanted is None or kind is None else Key(kind, wanted.namespace, wanted.name)
 
 
 def prebuilt_of(raw: Raw) -> str:

@@ -16,6 +16,9 @@ from .waiting import Waiting
 
 Order = tuple[int, float, str]
 
+BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
+"""What those are told who are set aside with their like."""
+
 
 @dataclass(slots=True, eq=False)
 class Likes:
@@ -25,6 +28,10 @@ class Likes:
     members: dict[int, Waiting] = field(default_factory=dict)
     parked: bool = False
     why: str = ""
+    reason: str = ""
+    """What the one of them that was looked at is told."""
+    untold: dict[int, None] = field(default_factory=dict)
+    """Members whose status does not say why they wait."""
     shown: int = 0
     """The ticket that stands for the class in the heap of the line."""
 
@@ -64,9 +71,18 @@ class Line:
             if not likes.parked:
                 yield from likes.members.values()
 
-    def is_bypassed(self, key: str) -> bool:
-        """Set aside with its like, without having been looked at itself."""
-        return key in self._tickets and self.classes[self._where[key]].parked
+    def bypassed(self, key: str) -> str:
+        """Why one like it was refused, if it was set aside with that one and without a look of its own; else empty."""
+        likes = self.classes[self._where[key]] if key in self._tickets else None
+        return likes.reason if likes is not None and likes.parked else ""
+
+    def untold(self, likeness: Hashable, most: int) -> list[str]:
+        """Up to so many of a class that is set aside who were not told; the last first, as they will wait longest."""
+        likes = self.classes.get(likeness)
+        if likes is None or not likes.parked:
+            return []
+        tickets = [likes.untold.popitem()[0] for _ in range(min(most, len(likes.untold)))]
+        return [likes.members[ticket].key for ticket in tickets]
 
     def set_aside(self) -> Iterator[Waiting]:
         yield from self.parked.values()
@@ -90,6 +106,8 @@ class Line:
         ticket = self._next = self._next + 1
         self._tickets[entry.key], self._where[entry.key] = ticket, entry.likeness
         likes.members[ticket] = entry
+        if entry.unexplained:
+            likes.untold[ticket] = None
         heappush(likes.heap, (entry.order, ticket))
         if not likes.parked and likes.heap[0][1] == ticket:
             self._show(entry.likeness, likes)
@@ -100,11 +118,11 @@ class Line:
         entry.parked_for = why
         self.parked[entry.key] = entry
 
-    def park_class(self, entry: Waiting, why: str) -> None:
+    def park_class(self, entry: Waiting, why: str, reason: str = "") -> None:
         """Aside, with all that are like it, now and until something wakes them."""
         entry.parked_for = why
         likes = self.classes.setdefault(entry.likeness, Likes())
-        likes.parked, likes.why = True, why
+        likes.parked, likes.why, likes.reason = True, why, reason
         self.push(entry)
 
     def drop(self, key: str) -> Waiting | None:
@@ -115,6 +133,7 @@ class Line:
         likeness = self._where.pop(key)
         likes = self.classes[likeness]
         entry = likes.members.pop(ticket)
+        likes.untold.pop(ticket, None)
         self._tidy(likeness, likes)
         return entry
 
@@ -123,6 +142,7 @@ class Line:
         found = self._sticky() or self._first()
         if found is not None:
             self.drop(found.key)
+            found.unexplained = False
             self.woken = False
         self.in_hand = found
         return found

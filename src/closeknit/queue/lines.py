@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from ..model.cluster_queue import ClusterQueue, LocalQueue
@@ -26,6 +26,8 @@ class Lines:
         self.line_of: dict[str, str] = {}
         self.homeless: dict[str, Workload] = {}
         """Workloads whose LocalQueue or ClusterQueue is missing or stopped."""
+        self.bypassed: dict[tuple[str, Hashable], None] = {}
+        """Classes that were set aside, by queue and likeness, in which somebody may not have been told."""
         self._looking_for: dict[str, set[str]] = {}
         self._timers: list[tuple[float, str]] = []
 
@@ -105,7 +107,7 @@ class Lines:
         if old is not None:
             entry.progress, entry.waits_since = old.progress, old.waits_since
         self.line_of[entry.key] = line.name
-        if not line.is_active(entry.key) and backing_off(entry.workload.status, now):
+        if backing_off(entry.workload.status, now):
             self._park_for_now(line, entry)
         elif old is not None and entry.key in line.parked and not _changed(old, entry):
             line.parked[entry.key] = entry
@@ -135,8 +137,8 @@ class Lines:
         found = (line.pop() for line in self.lines.values() if active(line.name))
         return [entry for entry in found if entry is not None]
 
-    def requeue(self, entry: Waiting, why: Why, stage: Stage, now: float) -> None:
-        """Back into line, or aside until something changes."""
+    def requeue(self, entry: Waiting, why: Why, stage: Stage, now: float, reason: str = "") -> None:
+        """Back into line, or aside until something changes; `reason` is what it is told."""
         line = self.lines.get(entry.queue)
         if line is None or line.in_hand is None or line.in_hand.key != entry.key:
             return
@@ -151,9 +153,21 @@ class Lines:
         elif again:
             line.push(entry)
         elif why in PARKS_ITS_LIKES and not strict and "SchedulingEquivalenceHashing" in self.gates:
-            line.park_class(entry, stage.value)
+            line.park_class(entry, stage.value, reason)
+            self.bypassed[line.name, entry.likeness] = None
         else:
             line.park(entry, stage.value)
+
+    def untold(self, most: int) -> list[str]:
+        """Up to so many workloads that were set aside with their like and should be told; each is named once."""
+        found: list[str] = []
+        while self.bypassed and len(found) < most:
+            name, likeness = next(iter(self.bypassed))
+            line, still = self.lines.get(name), most - len(found)
+            found += [] if line is None else line.untold(likeness, still)
+            if len(found) < most:
+                del self.bypassed[name, likeness]
+        return found
 
     def _park_for_now(self, line: Line, entry: Waiting) -> None:
         """Aside until its time has come, if it has one."""

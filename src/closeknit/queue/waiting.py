@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model.gates import Gates
 from ..model.settings import Settings
@@ -19,20 +19,39 @@ differ where the members of a group are not neighbours.
 
 MILLISECOND = 0.001
 
+RETURNING = ("PendingEvaluation", "Pending", "Deactivated", "Suspended")
+"""What a condition says of a workload that nobody has looked at since it came back into line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Which flavors were tried in which cycle, and how the queue stood then."""
+    """Which flavors were tried in which cycle, and how the queue stood then; `earlier` is where the walk was before."""
 
     tried: Tried
     cycle: int
     generation: int
     likeness: Hashable
+    earlier: frozenset[Hashable] = frozenset()
 
     @property
     def pending(self) -> bool:
         """Some flavor was not tried yet."""
         return any(index != -1 for of_set in self.tried for index in of_set.values())
+
+    @property
+    def place(self) -> Hashable:
+        return tuple(tuple(sorted(of_set.items())) for of_set in self.tried)
+
+    def after(self, before: Progress | None) -> Progress | None:
+        """As the next step of a walk; None if that has come back to where it was, so that all there is was tried.
+
+        Two pod sets out of step, one on its first flavor while the other is on its last, would go round for ever.
+        """
+        state = (self.generation, self.likeness)
+        if before is None or not before.pending or (before.generation, before.likeness) != state:
+            return self
+        earlier = before.earlier if before.cycle == self.cycle else before.earlier | {before.place}
+        return None if self.place in earlier else replace(self, earlier=earlier)
 
     def start(self, at: int, resource: str) -> int:
         """Where to go on for the pod set at this place in the workload."""
@@ -54,6 +73,8 @@ class Waiting:
     waits_since: float | None = None
     """Since when it waits for a tighter placement, though it could have a looser one."""
     waits_until: float | None = None
+    unexplained: bool = False
+    """Its status does not say why it waits."""
     order: tuple[int, float, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +89,17 @@ def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) ->
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
     likeness = (_likeness(priority, asked), workload.replaces)
-    return Waiting(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
+    entry = Waiting(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
+    entry.unexplained = is_unexplained(workload, gates)
+    return entry
+
+
+def is_unexplained(workload: Workload, gates: Gates) -> bool:
+    """Whether its status has yet to say why it waits. Kueue leaves that open until a workload is first looked at."""
+    if "UnadmittedWorkloadsObservability" not in gates:
+        return False
+    reserved = workload.status.conditions.get("QuotaReserved")
+    return "TellBypassed" in gates if reserved is None else reserved.reason in RETURNING
 
 
 def effective_priority(workload: Workload, gates: Gates) -> int:

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ..engine.explain import Cause, Explanation, LevelView
+from ..engine.remedy import Remedy
+from ..model.number import number_of
 from ..model.reason import Why
 from .plan import wording
 
@@ -15,25 +17,32 @@ def diagnosis(name: str, found: Explanation) -> Iterator[str]:
     """Line by line."""
     yield f"{name} does not fit: {found.reason}"
     yield from details(found)
+    if found.never is not None and found.levels:
+        yield f"  it can never fit as the cluster is: not if all usable nodes were empty, either: {found.never}"
+    yield from remedy_lines(found.remedies)
+    if not found.remedies and found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
+        yield "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
 
 
 def details(found: Explanation) -> Iterator[str]:
     """Everything behind the reason."""
     asked = found.workers
     leader = "" if found.leader is None else f" and its leader {found.leader.name}"
-    yield f"  asked: {asked.count} pods of {asked.name}{leader}, {wording(asked.constraint)}"
+    yield f"  asked: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(asked.constraint)}"
     if found.levels:
-        yield "  level by level:"
+        yield "  level by level, on nodes as they are now:"
         yield from (f"    {line}" for line in level_lines(found.levels, asked.count))
     if found.causes:
-        yield f"  what stands in the way ({found.leaves} nodes are usable):"
+        are = "is" if found.leaves == 1 else "are"
+        yield f"  what stands in the way ({number_of(found.leaves, 'node')} {are} usable):"
         width = max(len(cause.cause) for cause in found.causes)
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
-    if found.remedies:
+
+
+def remedy_lines(remedies: Sequence[Remedy]) -> Iterator[str]:
+    if remedies:
         yield "  any one of these would help (each was tried):"
-        yield from (f"    * {remedy}" for remedy in found.remedies)
-    elif found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
-        yield "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
+        yield from (f"    * {remedy}" for remedy in remedies)
 
 
 def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
@@ -48,14 +57,16 @@ def _level(view: LevelView, width: int, need: int) -> str:
     text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {best} holds most: {view.pods}"
     if view.in_one_piece > view.pods:
         text += f" (fragmented: its free room in one piece would hold {view.in_one_piece})"
+    if view.when_empty > view.pods:
+        text += f"; the most on empty nodes: {view.when_empty}"
     return text
 
 
 def _cause(cause: Cause, width: int) -> str:
-    nodes = "1 node" if cause.leaves == 1 else f"{cause.leaves} nodes"
-    pods = "1 pod" if cause.pods == 1 else f"{cause.pods} pods"
-    cost = f", which would hold {pods}" if cause.pods else ""
-    return f"{cause.cause:<{width}}  {nodes}{cost}" + (f": {cause.detail}" if cause.detail else "")
+    cost = f", which would hold {number_of(cause.pods, 'pod')}" if cause.pods else ""
+    return f"{cause.cause:<{width}}  {number_of(cause.leaves, 'node')}{cost}" + (
+        f": {cause.detail}" if cause.detail else ""
+    )
 
 
 def diagnosis_json(found: Explanation) -> dict[str, Any]:
@@ -69,11 +80,15 @@ def diagnosis_json(found: Explanation) -> dict[str, Any]:
             {"cause": cause.cause, "nodes": cause.leaves, "pods": cause.pods, "detail": cause.detail}
             for cause in found.causes
         ],
-        "remedies": [
-            {**{key: value for key, value in asdict(remedy).items() if value}, "text": str(remedy)}
-            for remedy in found.remedies
-        ],
+        "never": None if found.never is None else str(found.never),
+        "remedies": remedies_json(found.remedies),
     }
+
+
+def remedies_json(remedies: Sequence[Remedy]) -> list[dict[str, Any]]:
+    return [
+        {**{key: value for key, value in asdict(remedy).items() if value}, "text": str(remedy)} for remedy in remedies
+    ]
 
 
 def levels_json(views: Sequence[LevelView]) -> list[dict[str, Any]]:
@@ -83,6 +98,7 @@ def levels_json(views: Sequence[LevelView]) -> list[dict[str, Any]]:
             "domains": view.domains,
             "holding": view.holding,
             "best": {"path": list(view.best), "pods": view.pods, "inOnePiece": view.in_one_piece},
+            **({"whenEmpty": view.when_empty} if view.when_empty >= 0 else {}),
         }
         for view in views
     ]

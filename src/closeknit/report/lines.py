@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .picture import Told
 
@@ -10,6 +10,19 @@ from .picture import Told
 def clock(at: float) -> str:
     """The time of day here."""
     return datetime.fromtimestamp(at).strftime("%H:%M:%S")
+
+
+def date(at: float) -> str:
+    """A moment as objects of the cluster write it, to be compared with them."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def span(seconds: float) -> str:
+    """span(95) == "95 s", span(260) == "4 min 20 s"."""
+    whole = max(0, round(seconds))
+    if whole < 120:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 7200 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def line_of(told: Told) -> str:

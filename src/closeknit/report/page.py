@@ -58,6 +58,7 @@ def page(picture: Picture) -> str:
             ("job", "queue", "pods", "where, or what it waits for"),
             ((one.name, one.queue, one.pods, one.waits or one.where) for one in picture.jobs),
         ),
+        f"<p>and {picture.more_jobs:,} more</p>" if picture.more_jobs else "",
         "<h2>Last decisions</h2>",
         _table(
             ("time (UTC)", "outcome", "job", "where or why", "cost"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 HostState = Literal["up", "silent", "lost", "held"]
-"""`silent`: the machine is down, and nobody has noticed; `held`: cordoned."""
+"""`silent`: the machine is down, and nobody has noticed; `held`: cordoned, or not there yet."""
 
 IDLE, OTHER = -1, -2
 """Colours of a host that has no pods, and of one whose pods belong to no queue; jobs have 0 and up."""
@@ -84,7 +84,10 @@ class Access(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """`says` is what a demo says of its last step. `workloads` are counted by state."""
+    """`says` is what a demo says of its last step. `workloads` are counted by state.
+
+    `more_jobs` are there beside `jobs`; `notes` are what whoever started it has to know.
+    """
 
     version: str
     access: Access
@@ -98,6 +101,8 @@ class Picture(NamedTuple):
     queues: tuple[Queue, ...] = ()
     workloads: Mapping[str, int] = {}
     decisions: tuple[Told, ...] = ()
+    more_jobs: int = 0
+    notes: tuple[str, ...] = ()
 
     def hosts(self) -> Iterator[Host]:
         return (host for block in self.blocks for rack in block.racks for host in rack.hosts)

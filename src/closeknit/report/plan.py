@@ -23,6 +23,7 @@ from ..engine.place import Outcome, Result
 from ..engine.policy import Policy
 from ..model.assignment import Assignment
 from ..model.encoding import encode
+from ..model.number import number_of
 from ..model.request import Constraint, PodSet, Request
 from ..model.resources import PODS
 from ..state.snapshot import Snapshot
@@ -182,15 +183,11 @@ def picture(made: Plan, everything: bool = False) -> Iterator[str]:
             continue
         level = common_level(made.snapshot, leaves)
         where = _where(made.snapshot, leaves, level)
-        hosts = "1 domain" if len(leaves) == 1 else f"{len(leaves)} domains"
-        yield f"{made.name} · {one.pod_set.name}: {_pods(int(one.pods.sum()))} on {hosts}, {where}"
+        hosts = number_of(len(leaves), "domain")
+        yield f"{made.name} · {one.pod_set.name}: {number_of(int(one.pods.sum()), 'pod')} on {hosts}, {where}"
         yield f"  asked: {wording(one.pod_set.constraint)}"
         yield from _rows(made.snapshot, one, max(0, level), everything)
-        yield f"  left: {_pods(int(one.after.sum()))} like these would still fit in the cluster"
-
-
-def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
+        yield f"  left: {number_of(int(one.after.sum()), 'pod')} like these would still fit in the cluster"
 
 
 def _where(snapshot: Snapshot, leaves: IntArray, level: int) -> str:
@@ -228,9 +225,9 @@ def _rows(snapshot: Snapshot, one: Placed, start: int, everything: bool) -> Iter
     for line in lines:
         drawn = bar([(OURS, line.pods), (USED, line.used), (FREE, line.left)])
         left = "full" if not line.left else f"{line.left} more fit"
-        yield f"  {line.label:<{width}}  {_pods(line.pods):>10}  {drawn}  {left}"
+        yield f"  {line.label:<{width}}  {number_of(line.pods, 'pod'):>10}  {drawn}  {left}"
     if hidden:
-        yield f"  … and {hidden} more domains; -o wide shows them all"
+        yield f"  … and {number_of(hidden, 'more domain')}; -o wide shows them all"
 
 
 def _lines(

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..decide.activity import Inactive
+from ..decide.obstacles import Command, to_mend, typed
 from ..decide.scheduler import Scheduler
 from ..model.cluster_queue import LocalQueue
 from ..model.quantity import INT64_MAX
@@ -87,13 +89,14 @@ class Ledger:
     scheduler: Scheduler
     count: Headcount
     local_queues: Mapping[str, list[LocalQueue]]
+    command: Command = typed
 
     @classmethod
-    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload]) -> Ledger:
+    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload], command: Command = typed) -> Ledger:
         local_queues: dict[str, list[LocalQueue]] = {}
         for local in scheduler.lines.local_queues.values():
             local_queues.setdefault(local.cluster_queue, []).append(local)
-        return cls(scheduler, Headcount.of(scheduler, workloads), local_queues)
+        return cls(scheduler, Headcount.of(scheduler, workloads), local_queues, command)
 
     def tops(self, name: str = "") -> list[QuotaNode]:
         """What the tree begins with: its roots, or the one that is named. Cohorts first, each kind by name."""
@@ -154,7 +157,8 @@ def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool)
     if node.is_queue:
         why = ledger.scheduler.world.inactive(node.name)
         if why is not None:
-            yield f"{bare}{why.reason}: {why.message} Would help: {why.remedy}", ""
+            remedy = to_mend(node.name, why, ledger.command)
+            yield f"{bare}{why.reason}: {why.message.removesuffix('.')}. Would help: {remedy}", ""
     yield from _quotas(node, bare)
     if node.is_queue and wide:
         yield from _local_queues(ledger, node.name, bare)
@@ -242,12 +246,16 @@ def _data(ledger: Ledger, node: QuotaNode) -> dict[str, Any]:
     return value
 
 
+def _inactive(ledger: Ledger, name: str, why: Inactive) -> dict[str, Any]:
+    return {"reason": why.reason, "message": why.message, "remedy": to_mend(name, why, ledger.command)}
+
+
 def _queue(ledger: Ledger, name: str) -> dict[str, Any]:
     scheduler, count = ledger.scheduler, ledger.count
     why = scheduler.world.inactive(name)
     return {
         "active": why is None,
-        **({} if why is None else {"reason": why.reason, "message": why.message, "remedy": why.remedy}),
+        **({} if why is None else _inactive(ledger, name, why)),
         "strategy": scheduler.world.cluster_queues[name].strategy,
         "workloads": count.data(name),
         "localQueues": [

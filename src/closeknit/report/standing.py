@@ -7,23 +7,29 @@ this says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..decide.obstacles import Obstacle
+from ..decide.prospects import Prospects
 from ..decide.topology import ask
 from ..decide.world import World
-from ..engine.explain import Explanation, LevelView, level_views
+from ..engine.explain import LevelView, level_views
 from ..engine.place import Outcome, Result, place
 from ..engine.policy import Policy
 from ..model.encoding import encode
 from ..model.name import Name
+from ..model.number import number_of
 from ..model.request import PodSet, Request
 from ..model.workload import PodSetAssignment, Workload
-from .diagnosis import details, diagnosis_json, level_lines, levels_json
+from .diagnosis import details, diagnosis_json, level_lines, levels_json, remedies_json, remedy_lines
+from .lines import date, span
+from .node_trouble import Rules, Trouble, trouble_data, trouble_lines, troubles
 from .plan import Plan, picture, plan
 from .what_if import where
+
+NO_PROSPECTS = Prospects()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Either `places` say where it is, or `obstacle` what keeps it."""
+    """Either `places` say where it is, or `obstacle` what keeps it; `now` is when it was looked at.
+
+    `past` says how it lost the place that it had before, if it waits again.
+    """
 
     name: Name
     workload: Workload
@@ -47,17 +56,29 @@ class Standing:
     where: str = ""
     places: tuple[Place, ...] = ()
     obstacle: Obstacle | None = None
-    why: tuple[Explanation, ...] = ()
+    prospects: Prospects = NO_PROSPECTS
+    troubles: tuple[Trouble, ...] = ()
+    now: float = 0.0
+    past: str = ""
 
     @property
     def state(self) -> str:
+        if self.workload.finished:
+            return "Finished"
         if self.obstacle is None:
             return "Admitted"
         return "QuotaReserved" if self.workload.reserved else "Waiting"
 
 
-def placed(world: World, one: Workload, name: Name) -> Standing:
-    """Of a workload that is admitted."""
+def finished(world: World, one: Workload, name: Name, now: float) -> Standing:
+    """Of a workload that has ended; its admission says where it was."""
+    admission = one.status.admission
+    queue = "" if admission is None else admission.queue
+    return Standing(name, one, queue, "" if admission is None else where(world, one), now=now)
+
+
+def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping[str, int] | None = None) -> Standing:
+    """Of a workload that is admitted; `pods_on` are its pods by node, if it was not placed by topology."""
     admission = one.status.admission
     assert admission is not None
     holding = world.ledger.get(one.key)
@@ -75,7 +96,8 @@ def placed(world: World, one: Workload, name: Name) -> Standing:
         places = tuple(found for flavor, sets in flavors.items() if (found := _place(world, flavor, sets)) is not None)
     finally:
         world.rollback(mark)
-    return Standing(name, one, admission.queue, where(world, one), places)
+    failing = tuple(troubles(one, world.nodes.values(), Rules(world.gates, world.flavors), pods_on))
+    return Standing(name, one, admission.queue, where(world, one), places, troubles=failing, now=now)
 
 
 def _place(world: World, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
@@ -115,27 +137,64 @@ def _elsewhere(again: Result) -> str:
 def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
     one, obstacle = standing.workload, standing.obstacle
     line = f"LocalQueue {one.local_queue}" + (f" of ClusterQueue {standing.queue}" if standing.queue else "")
+    if one.finished:
+        yield from _finished_lines(standing)
+        return
     if obstacle is None:
         yield f"{standing.name} is admitted in {line}: {standing.where}"
+        yield from (f"  {each}" for each in trouble_lines(standing.troubles, standing.now))
         for found in standing.places:
             yield from _place_lines(found, wide)
         return
     state = "holds its quota in" if one.reserved else "waits in"
     yield f"{standing.name} {state} {line}: {obstacle.reason}"
+    if standing.past:
+        yield f"  {standing.past}"
     if obstacle.message:
         like = f": {obstacle.like}: {obstacle.cause}" if obstacle.like else ""
         yield f"  {obstacle.message}{like}"
-    for why in standing.why:
-        yield from details(why)
-    if obstacle.remedy and not any(why.remedies for why in standing.why):
+    yield from _prospect_lines(standing.prospects)
+    if obstacle.remedy and not standing.prospects.remedies:
         yield f"  would help: {obstacle.remedy}"
+
+
+def _finished_lines(standing: Standing) -> Iterator[str]:
+    """When and how it ended, where it had been, and for how long."""
+    conditions = standing.workload.status.conditions
+    ended, began = conditions["Finished"], conditions.get("Admitted")
+    yield f"{standing.name} has finished, at {date(ended.since)}: {ended.reason}"
+    if ended.message:
+        yield f"  {ended.message}"
+    if standing.queue:
+        ran = f" for {span(ended.since - began.since)}" if began is not None and began.holds else ""
+        yield f"  it was admitted in ClusterQueue {standing.queue}{ran}: {standing.where}"
+
+
+def _prospect_lines(found: Prospects) -> Iterator[str]:
+    """On which grounds it was judged, what is short, what will stay so, and what would help."""
+    if found.numbers:
+        yield f"  ({found.numbers})"
+    if found.least:
+        yield f"  {found.least}"
+    for gap in found.gaps:
+        yield f"  quota: {gap.amount(gap.need)} {gap.what} are asked for, {gap.amount(gap.left)} are free now"
+    for why in found.rooms:
+        yield from details(why)
+    if found.never:
+        yield "  it can never be admitted as things are:"
+        yield from (f"    - {fact}" for fact in found.never)
+    if (found.gaps or found.rooms) and not found.never:
+        yield "  it gets in without any change once enough of the others have ended"
+    if found.preemption:
+        yield f"  preemption: {found.preemption}"
+    yield from remedy_lines(found.remedies)
 
 
 def _place_lines(found: Place, wide: bool) -> Iterator[str]:
     yield from (f"  {line.removeprefix(' · ')}" for line in picture(found.plan, everything=wide))
     for asked, views in found.levels:
         if views:
-            yield f"  why there: without it, for {asked.count} pods of {asked.name}"
+            yield f"  why there: without it, for {number_of(asked.count, 'pod')} of {asked.name}"
             yield from (f"    {line}" for line in level_lines(views, asked.count))
     if found.stays:
         tightest = all(asked.constraint is not None and asked.constraint.required for asked, _ in found.levels)
@@ -157,11 +216,15 @@ def as_data(standing: Standing) -> dict[str, Any]:
         "localQueue": one.local_queue,
         "clusterQueue": standing.queue or None,
     }
+    if one.finished:
+        ended = one.status.conditions["Finished"]
+        value |= {"reason": ended.reason, "message": ended.message, "finishedAt": date(ended.since)}
     if obstacle is not None:
         value |= {"reason": obstacle.reason, "message": obstacle.message, "remedy": obstacle.remedy}
-        value["explanations"] = [diagnosis_json(why) for why in standing.why]
-        return value
+        value["past"] = standing.past
+        return value | _prospects(standing.prospects)
     value["podSets"] = [_pod_set(given) for given in (one.status.admission.pod_sets if one.status.admission else ())]
+    value["nodes"] = trouble_data(standing.troubles)
     value["places"] = [
         {
             "flavor": found.flavor,
@@ -171,6 +234,21 @@ def as_data(standing: Standing) -> dict[str, Any]:
         for found in standing.places
     ]
     return value
+
+
+def _prospects(found: Prospects) -> dict[str, Any]:
+    quota = [
+        {"flavor": gap.of.flavor, "resource": gap.of.resource, "asked": gap.need, "free": gap.left, "most": gap.most}
+        for gap in found.gaps
+    ]
+    return {
+        "quota": quota,
+        "never": list(found.never),
+        "least": found.least,
+        "preemption": found.preemption,
+        "explanations": [diagnosis_json(why) for why in found.rooms],
+        "remedies": remedies_json(found.remedies),
+    }
 
 
 def _pod_set(given: PodSetAssignment) -> dict[str, Any]:

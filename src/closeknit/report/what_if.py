@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..decide.obstacles import Obstacle, Obstacles
+from ..decide.obstacles import Obstacle, Obstacles, to_mend
 from ..decide.victims import Cause
 from ..decide.what_if import Kind, Step, Story
 from ..decide.world import World
 from ..model.assignment import Assignment
 from ..model.name import Name
+from ..model.number import number_of
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -125,14 +126,14 @@ def where(world: World, one: Workload) -> str:
 def _pod_set(world: World, given: PodSetAssignment, one: Workload) -> str:
     part = one.part(given.name)
     asked = given.count if part is None else part.pod_set.count
-    number = f"{given.count} of {asked} pods" if given.count < asked else _pods(given.count)
+    number = f"{given.count} of {number_of(asked, 'pod')}" if given.count < asked else number_of(given.count, "pod")
     text = f"{number}{_flavors(given)}"
     if given.topology is None:
         return text
     snapshot = snapshot_of(world, given)
     what = "host" if given.topology.by_host else "domain"
     count = len(given.topology.values)
-    text += f" on {count} {what}{'' if count == 1 else 's'}"
+    text += f" on {number_of(count, what)}"
     return text if snapshot is None else text + _together(snapshot, given.topology)
 
 
@@ -169,7 +170,7 @@ def leaves_of(snapshot: Snapshot, given: Assignment) -> IntArray:
 def _domains(one: Workload, indent: str) -> Iterator[str]:
     for given in () if one.status.admission is None else one.status.admission.pod_sets:
         for path, count in () if given.topology is None else given.topology.domains:
-            yield f"{indent}{'/'.join(path)}  {_pods(count)}"
+            yield f"{indent}{'/'.join(path)}  {number_of(count, 'pod')}"
 
 
 def _standing(answer: Answer) -> Iterator[str]:
@@ -221,14 +222,14 @@ def _inactive(answer: Answer) -> Iterator[str]:
     if found:
         yield "ClusterQueues that admit nothing:"
     for name, reason, message, remedy in found:
-        yield f"  {name}: {reason}: {message} Would help: {remedy}"
+        yield f"  {name}: {reason}: {message.removesuffix('.')}. Would help: {remedy}"
 
 
 def inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
     for name in answer.world.cluster_queues:
         why = answer.world.inactive(name)
         if why is not None:
-            yield name, why.reason, why.message, why.remedy
+            yield name, why.reason, why.message, to_mend(name, why, answer.obstacles.command)
 
 
 def _summary(answer: Answer) -> str:
@@ -247,9 +248,5 @@ def _summary(answer: Answer) -> str:
     others = [one for key, one in answer.story.workloads.items() if key not in answer.keys and not one.finished]
     running = sum(one.admitted for one in others)
     if preempted:
-        text += f"; {preempted} {'workload is' if preempted == 1 else 'workloads are'} preempted"
+        text += f"; {number_of(preempted, 'workload')} {'is' if preempted == 1 else 'are'} preempted"
     return f"{text}; others: {running} run, {len(others) - running} wait" if others else text
-
-
-def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"

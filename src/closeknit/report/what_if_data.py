@@ -53,6 +53,7 @@ def _waits(answer: Answer, one: Workload) -> dict[str, Any]:
     return {
         **_identity(answer, one.key),
         "localQueue": one.local_queue,
+        "clusterQueue": _line(answer, one),
         "priority": one.priority,
         "holdsQuota": one.reserved,
         **_said(answer, one),
@@ -75,10 +76,16 @@ def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
     return {**value, "reason": step.reason, "message": step.message}
 
 
+def _line(answer: Answer, one: Workload) -> str | None:
+    """The ClusterQueue that its LocalQueue leads to, also while that is stopped."""
+    local = answer.obstacles.lines.local_queues.get(one.local_queue)
+    return None if local is None else local.cluster_queue
+
+
 def _admission(answer: Answer, one: Workload) -> dict[str, Any]:
     admission = one.status.admission
     if admission is None:
-        return {"clusterQueue": None, "podSets": []}
+        return {"clusterQueue": _line(answer, one), "podSets": []}
     return {
         "clusterQueue": admission.queue,
         "podSets": [_pod_set_data(answer.world, given) for given in admission.pod_sets],

@@ -1,18 +1,26 @@
 """Events as objects: what users are told about their jobs, pods and workloads.
 
+    tell() ──▶ waits for the write that it tells of ──▶ in line ──▶ made, or counted up
+                    └── refused: it never happened
+
 Saying the same of the same object again only counts up, and not at every turn: a workload that waits in front of its
-queue is looked at many times a second.
+queue is looked at many times a second. Events are for people: they come last, no faster than the server should have to
+take them, and what is too much is dropped, the oldest first.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from ..cluster.errors import Refused
 from ..cluster.kinds import EVENT
-from ..cluster.port import Create, Key, Patch, Raw, Write
+from ..cluster.port import Change, Create, Key, Patch, Raw, Write
 from ..dialects import timestamps
 from ..model.event import Event
+from .allowance import Allowance, Pace
 
 REMEMBERED = 4096
 QUIET = 60.0
@@ -21,6 +29,18 @@ LIFETIME = 1800.0
 """Seconds after which an event may be gone, so that another one is made."""
 LONGEST = 1024
 SOURCE = "closeknit"
+
+
+MOST, AT_ONCE = 10_000, 20
+"""So many may stand in line, and so many are written in one go."""
+
+
+class Tell(NamedTuple):
+    """`about` is the object that the event is shown with."""
+
+    about: Raw
+    event: Event
+    now: float
 
 
 @dataclass(slots=True)
@@ -32,31 +52,67 @@ class _Told:
 
 
 class Recorder:
-    """Makes the writes for events, and remembers what it told."""
+    """Makes the writes for events, and remembers what it told; a part of the control plane, the last in turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace | None = None) -> None:
+        self.allowance = Allowance(pace)
+        self._line: deque[Tell] = deque(maxlen=MOST)
         self._told: OrderedDict[tuple[str, str, str], _Told] = OrderedDict()
+        self._sent: dict[int, tuple[Write, tuple[str, str, str]]] = {}
         self._number = 0
 
-    def tell(self, about: Raw, event: Event, now: float) -> list[Write]:
-        """`about` is the object that the event is shown with."""
+    def tell(self, tell: Tell) -> None:
+        """What it tells of has happened."""
+        self._line.append(tell)
+
+    # As a part of the control plane
+
+    def see(self, change: Change) -> None:
+        """Nothing follows from what others do."""
+
+    def due(self) -> float | None:
+        return self.allowance.next if self._line else None
+
+    def step(self, now: float) -> Sequence[Write]:
+        writes: list[Write] = []
+        while self._line and len(writes) < AT_ONCE and self.allowance.taken(now):
+            write = self._written(self._line.popleft())
+            if write is not None:
+                writes.append(write)
+        return writes
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        """What could not be written was not told."""
+        _, same = self._sent.pop(id(write), (None, None))
+        if same is not None and isinstance(result, Refused):
+            self._told.pop(same, None)
+
+    def _written(self, tell: Tell) -> Write | None:
+        about, event, now = tell
         message = event.message[:LONGEST]
         same = (about["metadata"].get("uid", ""), event.reason, message)
         told = self._told.get(same)
-        if told is not None:
-            told.count += 1
-            if now - told.written < QUIET:
-                return []
-            if now - told.made > LIFETIME:
-                del self._told[same]
-                return self.tell(about, event, now)
-            told.written = now
-            return [Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now)})]
-        key, body = self._object(about, event, message, now)
-        self._told[same] = _Told(key, 1, now, now)
-        if len(self._told) > REMEMBERED:
-            self._told.popitem(last=False)
-        return [Create(EVENT, body)]
+        if told is not None and now - told.made > LIFETIME:
+            told = None
+        write: Write | None
+        if told is None:
+            key, body = self._object(about, event, message, now)
+            self._told[same], write = _Told(key, 1, now, now), Create(EVENT, body)
+            if len(self._told) > REMEMBERED:
+                self._told.popitem(last=False)
+        else:
+            write = self._counted(told, now)
+        if write is not None:
+            self._sent[id(write)] = write, same
+        return write
+
+    @staticmethod
+    def _counted(told: _Told, now: float) -> Write | None:
+        told.count += 1
+        if now - told.written < QUIET:
+            return None
+        told.written = now
+        return Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now)})
 
     def _object(self, about: Raw, event: Event, message: str, now: float) -> tuple[Key, Raw]:
         meta = about["metadata"]

@@ -18,6 +18,11 @@ def start(
     return body if isinstance(body, Conflict) else Update(kind, body)
 
 
+def held(kind: Kind, integration: Integration, raw: Raw) -> Write:
+    """Suspended, and otherwise as it is: what it runs is the business of the job above it."""
+    return Update(kind, integration.suspended(raw, True))
+
+
 def stop(kind: Kind, integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None) -> Write | None:
     """The next write on the way to a job that stands still; None when it does."""
     step = stopping(integration, raw, workload, source)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..cluster.kinds import POD_TEMPLATE, PROVISIONING_REQUEST
-from ..cluster.port import Create, Raw, Write
+from ..cluster.port import Create, Raw, Update, Write
 from ..dialects.kueue.jobs.injection import Info, injected
 from ..dialects.kueue.jobs.workload_object import owner_reference
 from ..dialects.kueue.keys import PREFIX
@@ -28,7 +28,7 @@ class _Set:
 
 
 def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mapping[str, str]) -> Iterator[Write]:
-    """The templates first, so that the request never refers to nothing."""
+    """The templates first, so that the request never refers to nothing; until it is there they are the Workload's."""
     namespace = workload["metadata"]["namespace"]
     owner = owner_reference(workload, controller=True)
     sets = _merged(list(_sets(action, workload, infos)), action.config.merge)
@@ -66,6 +66,14 @@ def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mappi
     }
     kind = PROVISIONING_REQUEST
     yield Create(kind, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, "spec": spec})
+
+
+def handed_over(template: Raw, request: Raw) -> Write | None:
+    """The template as its request's own, with which it goes; None if it is."""
+    meta, owner = template["metadata"], owner_reference(request, controller=True)
+    if [one["uid"] for one in meta.get("ownerReferences") or ()] == [owner["uid"]]:
+        return None
+    return Update(POD_TEMPLATE, {**template, "metadata": {**meta, "ownerReferences": [owner]}})
 
 
 def _attempt(action: Ask) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from closeknit.cluster.embedded.descriptions import FIELDS, about
 from closeknit.cluster.embedded.schema import openapi_v3
 from closeknit.cluster.kinds import KINDS, Kind
 
@@ -35,7 +36,10 @@ def test_every_kind_has_a_patch_operation_that_checks_fields(kind: Kind) -> None
 def test_a_kind_is_described_with_its_fields_and_what_they_need() -> None:
     parts = openapi_v3("batch", "v1")["components"]["schemas"]
     assert parts["Job"]["description"] == "Runs pods until enough of them have succeeded."
-    assert parts["Job"]["properties"]["spec"] == {"$ref": "#/components/schemas/JobSpec"}
+    assert parts["Job"]["properties"]["spec"] == {
+        "allOf": [{"$ref": "#/components/schemas/JobSpec"}],
+        "description": "What is wanted.",
+    }
     assert parts["JobSpec"]["required"] == ["template"]
     assert parts["JobSpec"]["properties"]["suspend"] == {"type": "boolean"}
     assert parts["PodSpec"]["properties"]["containers"] == {
@@ -54,6 +58,37 @@ def test_a_field_that_refers_to_a_part_can_say_more_about_it() -> None:
         "allOf": [{"$ref": "#/components/schemas/DeploymentStrategy"}],
         "x-kubernetes-patch-strategy": "retainKeys",
     }
+
+
+def test_every_kind_says_what_it_is_for() -> None:
+    assert [kind for kind in KINDS if not about(kind.kind).endswith(".")] == []
+
+
+def test_every_description_is_of_a_field_that_there_is() -> None:
+    parts = openapi_v3("kueue.x-k8s.io", "v1beta2")["components"]["schemas"]
+    assert [path for path in FIELDS if field_at(parts, path) is None] == []
+
+
+def field_at(parts: dict[str, Any], path: str) -> Any:
+    """The field of a document by its path, through lists and references."""
+    start, *steps = path.split(".")
+    found = parts[start]
+    for step in steps:
+        while "properties" not in found:
+            target = found.get("$ref") or next((one["$ref"] for one in found.get("allOf", ())), "")
+            found = parts[target.rpartition("/")[2]] if target else found["items"]
+        if step not in found["properties"]:
+            return None
+        found = found["properties"][step]
+    return found
+
+
+def test_a_list_is_described_and_its_items_do_not_repeat_it() -> None:
+    parts = openapi_v3("kueue.x-k8s.io", "v1beta2")["components"]["schemas"]
+    sets = field_at(parts, "Workload.spec.podSets")
+    assert sets["description"] == "Its pods, by what they are like."
+    assert "description" not in sets["items"]
+    assert field_at(parts, "Cohort.spec.resourceGroups.flavors.name")["description"] == "The name of a ResourceFlavor."
 
 
 def test_the_pod_template_of_a_workload_is_open() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from closeknit.cluster.embedded.ids import RandomIds
-from closeknit.cluster.embedded.sqlite import DECISIONS, NotKeptError, SqliteLog
-from closeknit.cluster.embedded.store import Store
+from closeknit.cluster.embedded.sqlite import DECISIONS, SqliteLog
+from closeknit.cluster.embedded.store import NotKeptError, Store
 from closeknit.cluster.kinds import CONFIG_MAP, JOB, NAMESPACE, POD, Kind
 from closeknit.cluster.port import Key
 from closeknit.model.mistake import InputError

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
 from aiohttp import web
 
-from closeknit.cluster.errors import AlreadyExists, BadRequest, Expired, Invalid, NotFound, Refused, TooManyRequests
+from closeknit.cluster.errors import (
+    AlreadyExists,
+    BadRequest,
+    Expired,
+    InternalError,
+    Invalid,
+    NotFound,
+    Refused,
+    ServerTimeout,
+    ServiceUnavailable,
+    Timeout,
+    TooManyRequests,
+)
 from closeknit.cluster.kinds import CONFIG_MAP, NODE, POD
 from closeknit.cluster.kube.answers import refusal
 from closeknit.cluster.kube.client import METADATA, Client
@@ -99,7 +112,7 @@ def test_a_name_cannot_lead_to_another_path(running: Running) -> None:
 
 def test_a_wrong_token_is_refused(running: Running) -> None:
     async def run() -> None:
-        async with Client(read_config([running.kubeconfig])._replace(token="wrong")) as client:
+        async with Client(replace(read_config([running.kubeconfig]), token="wrong")) as client:
             await client.get(NODE, "", "n1")
 
     with pytest.raises(Refused) as error:
@@ -109,7 +122,7 @@ def test_a_wrong_token_is_refused(running: Running) -> None:
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted(running: Running) -> None:
     async def run() -> None:
-        async with Client(read_config([running.kubeconfig])._replace(authority="")) as client:
+        async with Client(replace(read_config([running.kubeconfig]), authority="")) as client:
             await client.get(NODE, "", "n1")
 
     with pytest.raises(Unreachable, match="its certificate is not to be trusted: self-signed certificate"):
@@ -122,6 +135,24 @@ def test_a_server_that_is_not_there_is_said_to_be_so() -> None:
             await client.get(NODE, "", "n1")
 
     with pytest.raises(Unreachable, match=r"http://127.0.0.1:1: nobody listens there"):
+        asyncio.run(run())
+
+
+def test_a_server_that_breaks_off_is_said_to_have_done_so() -> None:
+    async def cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        async with await asyncio.start_server(cut_off, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with Client(Config(f"http://127.0.0.1:{port}")) as client:
+                async for _ in client.lines("/lines", {}, idle=5.0):
+                    pass
+
+    with pytest.raises(Unreachable, match=r": it broke off in the middle of an answer$"):
         asyncio.run(run())
 
 
@@ -202,7 +233,12 @@ def test_a_list_that_is_always_forgotten_is_given_up() -> None:
         (422, b'{"kind":"Status","reason":"Invalid","code":422,"message":"is wrong"}', Invalid, "is wrong"),
         (429, b"", TooManyRequests, "the server answered 429 and nothing else"),
         (404, b"404 page not found\n", NotFound, "404 page not found"),
-        (503, b'{"kind":"Status","reason":"ServiceUnavailable","message":"later"}', Refused, "later"),
+        (503, b'{"kind":"Status","reason":"ServiceUnavailable","message":"later"}', ServiceUnavailable, "later"),
+        (500, b'{"kind":"Status","reason":"ServerTimeout","message":"later","code":500}', ServerTimeout, "later"),
+        (500, b'{"kind":"Status","code":500,"message":"oh"}', InternalError, "oh"),
+        (502, b"bad gateway", InternalError, "bad gateway"),
+        (504, b"", Timeout, "the server answered 504 and nothing else"),
+        (418, b"no", Refused, "no"),
     ],
 )
 def test_refusals_are_told_by_reason_else_by_code(code: int, body: bytes, kind: type[Refused], message: str) -> None:

@@ -40,7 +40,7 @@ def refused(*files: Path, context: str = "") -> str:
 
 def test_the_current_context_says_server_token_and_namespace(tmp_path: Path) -> None:
     config = read_config([written(tmp_path, kubeconfig())])
-    assert (config.server, config.bearer(), config.namespace) == ("https://127.0.0.1:6443", "secret", "default")
+    assert (config.server, config.token, config.namespace) == ("https://127.0.0.1:6443", "secret", "default")
     assert (config.context, config.source) == ("at-home", str(tmp_path / "config"))
 
 
@@ -62,14 +62,6 @@ def test_certificates_are_read_from_data_and_from_files_beside_the_kubeconfig(tm
     assert (config.authority, config.certificate, config.key) == (PEM, PEM, "key")
 
 
-def test_a_token_file_is_read_again_every_time(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("first\n")
-    config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": {"tokenFile": "token"}}]))])
-    assert config.bearer() == "first"
-    (tmp_path / "token").write_text("second\n")
-    assert config.bearer() == "second"
-
-
 def test_of_several_files_the_first_that_names_something_counts(tmp_path: Path) -> None:
     first = written(tmp_path, {"current-context": "at-home"}, "first")
     second = written(tmp_path, kubeconfig(**{"current-context": "elsewhere"}), "second")
@@ -87,16 +79,56 @@ def test_without_a_current_context_one_has_to_be_named(tmp_path: Path) -> None:
     assert "names no current context; choose one by --context: at-home" in refused(written(tmp_path, tree))
 
 
-@pytest.mark.parametrize("field", ["exec", "auth-provider", "username", "as"])
+@pytest.mark.parametrize("field", ["auth-provider", "username", "password"])
 def test_a_user_that_we_cannot_be_is_refused(tmp_path: Path, field: str) -> None:
     said = refused(written(tmp_path, kubeconfig(users=[{"name": "me", "user": {field: "x"}}])))
     assert f"user me: {field}: is not supported" in said
 
 
-def test_a_proxy_is_not_passed_over(tmp_path: Path) -> None:
-    cluster = {"server": "https://127.0.0.1:1", "proxy-url": "http://proxy"}
+def test_a_proxy_of_the_cluster_is_used(tmp_path: Path) -> None:
+    cluster = {"server": "https://10.0.0.1:1", "proxy-url": "http://proxy:3128"}
+    config = read_config([written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}]))])
+    assert config.proxy == "http://proxy:3128"
+
+
+def test_a_proxy_that_we_cannot_use_is_refused_with_one_that_we_can(tmp_path: Path) -> None:
+    cluster = {"server": "https://10.0.0.1:1", "proxy-url": "socks5://proxy:1080"}
     said = refused(written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}])))
-    assert "cluster home: proxy-url: is not supported" in said
+    assert "cluster home: proxy-url: proxies are spoken to over http, not over socks5; give the address" in said
+
+
+def test_a_user_who_acts_as_another_says_so_in_headers(tmp_path: Path) -> None:
+    user = {"token": "t", "as": "ann", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"some/key": ["x"]}}
+    config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": user}]))])
+    assert config.acting_as == (
+        ("Impersonate-User", "ann"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-some%2Fkey", "x"),
+    )
+
+
+def test_groups_without_a_user_to_act_as_are_refused(tmp_path: Path) -> None:
+    said = refused(written(tmp_path, kubeconfig(users=[{"name": "me", "user": {"as-groups": ["a"]}}])))
+    assert "user me: as: is missing" in said
+
+
+def test_secrets_are_not_in_what_is_printed_of_a_config(tmp_path: Path) -> None:
+    cluster = {"server": "https://10.0.0.1:1", "proxy-url": "http://ann:hidden-too@proxy:3128"}
+    user = {"token": "hidden", "client-key-data": base64.b64encode(b"hidden-key").decode()}
+    tree = kubeconfig(clusters=[{"name": "home", "cluster": cluster}], users=[{"name": "me", "user": user}])
+    config = read_config([written(tmp_path, tree)])
+    assert (config.token, config.key) == ("hidden", "hidden-key")
+    assert "hidden" not in repr(config)
+
+
+def test_a_certificate_that_is_none_is_refused_with_its_file(tmp_path: Path) -> None:
+    tree = kubeconfig()
+    tree["clusters"][0]["cluster"]["certificate-authority-data"] = base64.b64encode(PEM.encode()).decode()
+    config = read_config([written(tmp_path, tree)])
+    with pytest.raises(InputError, match=f"{tmp_path}/config: a certificate or key cannot be read"):
+        config.tls()
 
 
 def test_what_is_no_kubeconfig_is_refused_with_its_path(tmp_path: Path) -> None:

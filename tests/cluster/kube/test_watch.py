@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -15,8 +16,9 @@ from closeknit.cluster.errors import Forbidden
 from closeknit.cluster.kinds import CONFIG_MAP, POD
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import Config, read_config
+from closeknit.cluster.kube.pauses import Pauses
 from closeknit.cluster.kube.unreachable import Unreachable
-from closeknit.cluster.kube.watch import Event, Follower, Listed, Pauses
+from closeknit.cluster.kube.watch import Event, Follower, Listed
 from closeknit.cluster.port import Key
 from cluster.embedded.rest.running import Running
 from cluster.kube.scripted import Answer, listed, pod, scripted, status, streamed
@@ -293,3 +295,102 @@ def test_an_event_is_a_change_with_what_was_before() -> None:
     change = event.change(POD)
     assert (change.version, change.type, change.key) == (12, "MODIFIED", Key(POD, "default", "a"))
     assert change.old == pod("a", 11)
+
+
+def test_a_server_that_asks_for_patience_is_given_it() -> None:
+    watches = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal watches
+        if "watch" not in request.query:
+            return listed(10)
+        watches += 1
+        if watches == 1:
+            return web.json_response(status(429, "TooManyRequests"), status=429, headers={"Retry-After": "7"})
+        return await streamed(request, ("ADDED", pod("a", 12)))
+
+    slept = Slept()
+    assert followed(answer, 2, slept) == ["listed", "ADDED a"]
+    assert slept.seconds == pytest.approx([7.15])
+
+
+def test_a_quiet_kind_does_not_wait_longer_and_longer() -> None:
+    watches = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal watches
+        if "watch" not in request.query:
+            return listed(10)
+        watches += 1
+        if watches < 6:
+            mark = {"kind": "Pod", "metadata": {"resourceVersion": str(20 + watches)}}
+            return await streamed(request, ("BOOKMARK", mark))
+        return await streamed(request, ("ADDED", pod("a", 40)))
+
+    slept = Slept()
+    assert followed(answer, 2, slept) == ["listed", "ADDED a"]
+    assert slept.seconds == pytest.approx([0.15] * 5)
+
+
+def test_a_list_is_told_page_by_page_and_what_is_gone_only_after_the_last() -> None:
+    """The second of two lists is lost between its pages, and begun anew."""
+    told_at: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query:
+            return await streamed(request, ("ERROR", status(410, "Expired")))
+        told_at.append(request.query.get("continue", ""))
+        match len(told_at):
+            case 1:
+                return listed(10, pod("a", 1), pod("b", 2))
+            case 2:
+                body = {"metadata": {"resourceVersion": "20", "continue": "next"}, "items": [pod("b", 12)]}
+                return web.json_response(body)
+            case 3:
+                return web.json_response(status(410, "Expired"), status=410)
+        return listed(30, pod("b", 12))
+
+    seen = followed(answer, 6)
+    assert seen == ["ADDED a", "ADDED b", "listed", "MODIFIED b", "DELETED a", "listed"]
+    assert told_at == ["", "", "next", ""]
+
+
+@pytest.mark.parametrize("is_restored", [True, False])
+def test_silence_is_looked_into_for_a_server_that_was_restored_from_a_backup_waits_for_the_future(
+    is_restored: bool,
+) -> None:
+    """Its versions begin anew below ours; a watch from ours is accepted and shows nothing, not even a bookmark."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        query = request.query
+        asked.append(f"watch {query['resourceVersion']}" if "watch" in query else f"list {query['limit']}")
+        if asked == ["list 500"]:
+            return listed(100, pod("a", 90), pod("b", 91))
+        if "watch" not in query:
+            return listed(50, pod("a", 40)) if is_restored else listed(120)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if len(asked) > 3:
+            await response.write(msgspec.json.encode({"type": "ADDED", "object": pod("c", 130)}) + b"\n")
+        await asyncio.sleep(5)
+        return response
+
+    async def run() -> list[str]:
+        async with scripted(answer) as client:
+            follower = Follower(client, POD, pauses=Slept().pauses, idle=0.1)
+            seen: list[str] = []
+            async with asyncio.timeout(20), aclosing(follower.events()) as events:
+                async for event in events:
+                    seen.append(told(event))
+                    if seen[-1] == "ADDED c":
+                        return seen
+            raise AssertionError
+
+    seen = asyncio.run(run())
+    if is_restored:
+        assert seen == ["ADDED a", "ADDED b", "listed", "MODIFIED a", "DELETED b", "listed", "ADDED c"]
+        assert asked == ["list 500", "watch 100", "list 1", "list 500", "watch 50"]
+    else:
+        assert seen == ["ADDED a", "ADDED b", "listed", "ADDED c"]
+        assert asked == ["list 500", "watch 100", "list 1", "watch 100"]

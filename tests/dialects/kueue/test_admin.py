@@ -33,8 +33,8 @@ def test_levels_are_labels_with_the_host_last() -> None:
 @pytest.mark.parametrize(
     ("levels", "text"),
     [
-        ([], "spec.levels: is missing"),
-        ([f"l{i}" for i in range(17)], "spec.levels: has 17 entries; a topology has at most 16 levels"),
+        ([], "spec.levels: is empty; give at least one entry"),
+        ([f"l{i}" for i in range(17)], "spec.levels: has 17 entries; use at most 16"),
         (["a/b/c"], 'spec.levels[0].nodeLabel: is "a/b/c", not a label name'),
         ([""], 'spec.levels[0].nodeLabel: is "", not a label name'),
         ([None], "spec.levels[0].nodeLabel: is missing"),
@@ -76,7 +76,8 @@ def test_a_flavor_may_be_empty_or_full() -> None:
             {"nodeTaints": [{"key": "a", "effect": "Never"}]},
             'spec.nodeTaints[0].effect: is "Never"; use one of: NoS',
         ),
-        ({"nodeTaints": [{"effect": "NoSchedule"}]}, 'spec.nodeTaints[0].key: is "", not a label name'),
+        ({"nodeTaints": [{"effect": "NoSchedule"}]}, "spec.nodeTaints[0].key: is missing; give a label name"),
+        ({"nodeTaints": [{"key": "", "effect": "NoExecute"}]}, 'spec.nodeTaints[0].key: is "", not a label name'),
         (
             {"nodeTaints": [{"key": "a", "effect": "NoExecute"}] * 2},
             "spec.nodeTaints[1]: is a second taint a:NoExecute",

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.field import Field
-from closeknit.dialects.kueue.configuration import Configuration, configuration
+from closeknit.dialects.kueue.configuration import Configuration, Connection, Election, configuration
+from closeknit.model.address import Address
+from closeknit.model.cluster_queue import Selector
 from closeknit.model.settings import FAIR, FINAL_SHARE, PodsReady, Settings, Transformation
+from closeknit.model.shape import Requirement
 
 
 def read(**given: Any) -> Configuration:
@@ -129,3 +132,103 @@ def test_a_span_of_time_that_is_none_is_named() -> None:
     assert wrong(waitForPodsReady={"timeout": "soon"}) == [
         'waitForPodsReady.timeout: is "soon"; give a span of time such as 90s, 5m or 1h30m'
     ]
+
+
+SHIPPED = {
+    "health": {"healthProbeBindAddress": ":8081"},
+    "metrics": {"bindAddress": ":8443"},
+    "webhook": {"port": 9443},
+    "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+    "controller": {"groupKindConcurrency": {"Job.batch": 5, "Pod": 5}},
+    "clientConnection": {"qps": 300, "burst": 500},
+    "integrations": {"frameworks": ["batch/job", "kubeflow.org/mpijob", "ray.io/rayservice", "pod"]},
+}
+"""What Kueue's own manifests have in it."""
+
+
+def warned(**given: Any) -> list[str]:
+    root = Field.root({"kind": "Configuration", **given})
+    configuration(root)
+    assert not root.report.mistakes
+    return [str(warning) for warning in root.report.warnings]
+
+
+def test_the_configuration_that_kueue_ships_is_taken_as_it_is() -> None:
+    found = read(**SHIPPED)
+    assert found.health == Address("", 8081)
+    assert found.metrics == Address("", 8443)
+    assert found.connection == Connection(300.0, 500)
+    assert found.frameworks == frozenset({"batch/job", "kubeflow.org/mpijob", "pod"})
+    assert found.election == Election()
+
+
+def test_what_of_it_has_no_effect_is_named() -> None:
+    assert warned(**SHIPPED) == [
+        "webhook: is not heeded; it has no effect here",
+        "controller: is not heeded; it has no effect here",
+        "integrations.frameworks[2]: is ray.io/rayservice, which is not run here; jobs of this kind are left alone",
+        "leaderElection.resourceName: is Kueue's own Lease, and is not taken; ours has its own name",
+    ]
+
+
+def test_how_a_leader_is_elected() -> None:
+    told = {
+        "leaderElect": False,
+        "resourceName": "mine",
+        "resourceNamespace": "here",
+        "leaseDuration": "3s",
+        "renewDeadline": "2s",
+        "retryPeriod": "500ms",
+    }
+    assert read(leaderElection=told).election == Election(False, "mine", "here", 3.0, 2.0, 0.5)
+    assert read().election == Election(True, "closeknit-controller", "", 10.0, 7.0, 2.0)
+
+
+def test_which_jobs_are_managed() -> None:
+    found = read(
+        namespace="home",
+        managedJobsNamespaceSelector={
+            "matchLabels": {"team": "a"},
+            "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["test"]}],
+        },
+        integrations={"labelKeysToCopy": ["example.com/team"]},
+    )
+    assert found.namespace == "home"
+    assert found.namespaces == Selector((Requirement("team", "In", ("a",)), Requirement("tier", "NotIn", ("test",))))
+    assert found.copied_labels == ("example.com/team",)
+    assert (read().namespaces, read().frameworks) == (None, None)
+
+
+def test_an_address_of_0_is_none() -> None:
+    assert read(metrics={"bindAddress": "0"}).metrics is None
+    assert read(health={"healthProbeBindAddress": 0}).health is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"integration": {}}, "integration: is no field that is known; did you mean integrations?"),
+        (
+            {"waitForPodsReady": {"recoveryTimout": "1m"}},
+            "waitForPodsReady.recoveryTimout: is no field that is known; did you mean recoveryTimeout?",
+        ),
+        ({"waitForPodsReady": {"enable": True}}, "waitForPodsReady.enable: is no field that is known"),
+        ({"resources": {"transformations": [{"input": "a", "output": {}}]}}, "did you mean outputs?"),
+        ({"integrations": {"frameworks": ["batch/jobs"]}}, "no kind of job; did you mean batch/job?"),
+        ({"manageJobsWithoutQueueName": "yes"}, 'manageJobsWithoutQueueName: is "yes"; give true or false'),
+        ({"managedJobsNamespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}, ".operator: is"),
+        ({"health": {"healthProbeBindAddress": "8081"}}, 'is "8081", no address; give HOST:PORT'),
+        ({"clientConnection": {"qps": "fast"}}, 'clientConnection.qps: is "fast"; give a number, 0 or more'),
+        ({"leaderElection": {"leaseDuration": "5s"}}, "leaderElection: lasts 5 s, is renewed within 7 s"),
+        ({"apiVersion": "config.kueue.x-k8s.io/v1"}, "use one of: config.kueue.x-k8s.io/v1beta2"),
+    ],
+)
+def test_reading_is_strict(given: dict[str, Any], said: str) -> None:
+    (mistake,) = wrong(**given)
+    assert said in mistake
+
+
+def test_fields_of_v1beta1_are_known_in_v1beta1() -> None:
+    old = "config.kueue.x-k8s.io/v1beta1"
+    given = {"waitForPodsReady": {"enable": True}, "integrations": {"podOptions": {"podSelector": {}}}}
+    assert read(apiVersion=old, queueVisibility={"updateIntervalSeconds": 5}, **given).pods_ready is not None

@@ -385,7 +385,7 @@ def test_layers_are_read_in_v1beta2_and_dropped_in_v1beta1() -> None:
 @pytest.mark.parametrize(
     ("pod_sets", "text"),
     [
-        ([], "spec.podSets: is missing"),
+        ([], "spec.podSets: is empty"),
         ([{"template": template(), "count": -1}], "spec.podSets[0].count: is -1"),
         (
             [{"template": template(), "count": 2, "minCount": 3}],

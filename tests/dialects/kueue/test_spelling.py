@@ -42,6 +42,23 @@ def warnings(raw: Raw) -> list[str]:
     return [str(warning).removeprefix(start) for warning in parsed.warnings]
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("queue-nam", keys.QUEUE), ("queue-nmae", keys.QUEUE), ("job-min-paralelism", keys.MIN_PARALLELISM)],
+)
+def test_any_other_key_of_kueue_that_is_misspelt_is_warned_of(key: str, meant: str) -> None:
+    on_job = a_job()
+    on_job["metadata"]["labels"] = {f"{keys.PREFIX}{key}": "x"}
+    assert warnings(on_job) == [f"metadata.labels[{keys.PREFIX}{key}]: is not a known key; did you mean {meant}?"]
+
+
+@pytest.mark.parametrize("key", [keys.QUEUE, keys.PREBUILT, f"{keys.PREFIX}multikueue-origin", "team/queue-nam"])
+def test_keys_that_are_known_or_like_no_other_are_passed_over(key: str) -> None:
+    on_job = a_job()
+    on_job["metadata"]["labels"] = {key: "x"}
+    assert warnings(on_job) == []
+
+
 # Topology keys
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 from types import TracebackType
 
@@ -26,6 +27,9 @@ class Folder:
         self.path = path
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if path.stat().st_mode & stat.S_IWOTH:
+                text = "everybody may write here, so keys and state are not safe"
+                raise refuse(text, "choose another folder, or chmod 700 this one", str(path))
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise refuse(f"cannot be used: {error.strerror}", "choose another folder", str(path)) from error

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..kinds import KINDS, Kind
+from .descriptions import about
 from .fields import Schema, schema_of
 
 Document = dict[str, Any]
@@ -29,49 +30,6 @@ _SCALARS: dict[str, Document] = {
     "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
 
-_ABOUT = {
-    "Namespace": "A part of the cluster in which names are unique.",
-    "Node": "A machine that runs pods.",
-    "Pod": "Containers that run together on one node.",
-    "Event": "Something that happened to an object.",
-    "ConfigMap": "Settings for pods to read.",
-    "Secret": "Settings for pods to read that are not for everybody's eyes.",
-    "Service": "One address for a set of pods.",
-    "ServiceAccount": "Who a pod is when it talks to the API.",
-    "PodTemplate": "What pods are to be made like.",
-    "LimitRange": "What pods in a namespace may ask for, and what they get if they do not ask.",
-    "Deployment": "Keeps a number of equal pods running, and replaces them when their template changes.",
-    "ReplicaSet": "Keeps a number of equal pods running.",
-    "StatefulSet": "Keeps numbered pods running, each with a name of its own.",
-    "DaemonSet": "Keeps one pod running on every node.",
-    "ControllerRevision": "A state that a controller can come back to.",
-    "Job": "Runs pods until enough of them have succeeded.",
-    "CronJob": "Makes Jobs at given times.",
-    "PodDisruptionBudget": "How many of a set of pods may be evicted at a time.",
-    "PriorityClass": "A name for how important a pod is.",
-    "RuntimeClass": "What runs the containers of a pod.",
-    "Lease": "Who holds something for now.",
-    "Workload": "What a job asks of quota and topology, and what it was given.",
-    "ClusterQueue": "A pool of quota that workloads wait for.",
-    "LocalQueue": "The way from a namespace into a ClusterQueue.",
-    "Cohort": "ClusterQueues that lend each other quota.",
-    "ResourceFlavor": "A sort of nodes, by labels and taints.",
-    "Topology": "The levels by which nodes are close to each other.",
-    "AdmissionCheck": "What has to be true besides quota before a workload runs.",
-    "WorkloadPriorityClass": "A name for how important a workload is.",
-    "ProvisioningRequestConfig": "How nodes are asked for before a workload runs.",
-    "JobSet": "Several Jobs that run as one.",
-    "LeaderWorkerSet": "Groups of pods, each with a leader and its workers.",
-    "MPIJob": "A launcher and the workers that it starts processes on.",
-    "PyTorchJob": "A distributed PyTorch run.",
-    "TrainJob": "A training run that names a runtime.",
-    "TrainingRuntime": "How training runs of a namespace are made.",
-    "ClusterTrainingRuntime": "How training runs are made.",
-    "RayJob": "A program that runs on a Ray cluster made for it.",
-    "RayCluster": "A head and groups of workers that run Ray.",
-    "ProvisioningRequest": "A request for nodes.",
-}
-
 
 @lru_cache(maxsize=64)
 def openapi_v3(group: str, version: str) -> Document:
@@ -81,11 +39,10 @@ def openapi_v3(group: str, version: str) -> Document:
     for kind in KINDS:
         if (kind.group, kind.version) == (group, version) and (schema := schema_of(kind)) is not None:
             names = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-            about = _ABOUT.get(kind.kind, kind.kind)
             parts[kind.kind] = {}
             parts[kind.kind] = {
-                "description": about,
-                **_object(schema, parts),
+                "description": about(kind.kind),
+                **_object(schema, parts, kind.kind),
                 "x-kubernetes-group-version-kind": [names],
             }
             paths[_path(kind)] = {"patch": _patch(kind, names)}
@@ -123,23 +80,24 @@ def _patch(kind: Kind, names: Document) -> Document:
     }
 
 
-def _described(schema: Schema, parts: Document) -> Document:
-    """A field; parts with a name are put aside once and referred to."""
+def _described(schema: Schema, parts: Document, path: str) -> Document:
+    """A field, with the way to it; parts with a name are put aside once and referred to."""
     found: Document
     if schema.type == "object" and schema.part:
         if schema.part not in parts:
             parts[schema.part] = {}
-            parts[schema.part] = _object(schema, parts)
+            parts[schema.part] = _object(schema, parts, schema.part)
         found = {"$ref": f"#/components/schemas/{schema.part}"}
     elif schema.type == "object":
-        found = _object(schema, parts)
+        found = _object(schema, parts, path)
     elif schema.type == "map":
-        found = {"type": "object", "additionalProperties": _described(schema.item(), parts)}
+        found = {"type": "object", "additionalProperties": _described(schema.item(), parts, "")}
     elif schema.type == "list":
-        found = {"type": "array", "items": _described(schema.item(), parts), **_list_type(schema)}
+        items = {key: one for key, one in _described(schema.item(), parts, path).items() if key != "description"}
+        found = {"type": "array", "items": items, **_list_type(schema)}
     else:
         found = _SCALARS[schema.type]
-    extra: Document = {}
+    extra: Document = {"description": said} if (said := about(path)) else {}
     if schema.enum:
         extra["enum"] = list(schema.enum)
     if schema.nullable:
@@ -155,10 +113,10 @@ def _described(schema: Schema, parts: Document) -> Document:
     return {**found, **extra}
 
 
-def _object(schema: Schema, parts: Document) -> Document:
+def _object(schema: Schema, parts: Document, path: str) -> Document:
     found: Document = {"type": "object"}
     if schema.fields:
-        found["properties"] = {name: _described(one, parts) for name, one in schema.fields.items()}
+        found["properties"] = {name: _described(one, parts, f"{path}.{name}") for name, one in schema.fields.items()}
     if schema.need:
         found["required"] = list(schema.need)
     if schema.atomic:

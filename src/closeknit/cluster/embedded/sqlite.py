@@ -21,7 +21,7 @@ import msgspec
 from ...model.mistake import InputError, refuse
 from ..kinds import KINDS
 from ..port import Change, Key, Raw
-from .store import Store
+from .store import NotKeptError, Store
 
 SCHEMA = 1
 """The number of the file's form, kept in its `user_version`."""
@@ -54,10 +54,6 @@ _MIGRATIONS: dict[int, str] = {}
 """What makes a file of one form one of the next."""
 
 _BY_NAME = {kind.resource: kind for kind in KINDS}
-
-
-class NotKeptError(Exception):
-    """What was done stays in memory only, for now: nobody may be told of it."""
 
 
 class _Pending(NamedTuple):

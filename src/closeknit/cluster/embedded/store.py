@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from ...dialects import timestamps
 from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound
-from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
+from ..kinds import DEPLOYMENT, EVENT, KINDS, NAMESPACE, POD, PRIORITY_CLASS, Kind
 from ..port import (
     Bind,
     Change,
@@ -84,11 +84,15 @@ class NoRules:
 
 
 class Log(Protocol):
-    """Where changes are kept for good."""
+    """Where changes are kept for good. `commit` raises NotKeptError if it cannot write."""
 
     def append(self, change: Change) -> None: ...
 
     def commit(self, version: int) -> None: ...
+
+
+class NotKeptError(Exception):
+    """What was done stays in memory only, for now: nobody may be told of it."""
 
 
 class Ids(Protocol):
@@ -178,13 +182,9 @@ class Store:
         if kind.status and not kind.is_built_in:
             new.pop("status", None)
         new = self.rules.admit(self, kind, None, new, "", options)
-        if (namespace, new["metadata"]["name"]) in self.objects[kind]:
-            raise AlreadyExists(
-                f'{kind.resource} "{meta["name"]}" already exists',
-                group=kind.group,
-                kind=kind.plural,
-                name=meta["name"],
-            )
+        there = self.find(kind, namespace, new["metadata"]["name"])
+        if there is not None:
+            raise _taken(kind, there)
         if options.manager and by_apply:
             new = ownership.created(kind, body, new, options.manager, self.now())
         elif options.manager:
@@ -252,9 +252,7 @@ class Store:
         if tracked and not new["metadata"].get("managedFields"):
             new["metadata"].pop("managedFields", None)
         new = self.rules.admit(self, kind, old, new, subresource, options)
-        if kind.counted and any(
-            new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in _ASIDE
-        ):
+        if kind.counted and _is_next_generation(kind, old, new, subresource):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
         if options.manager and not tracked:
             new = ownership.updated(kind, old, new, options.manager, self.now(), subresource)
@@ -284,7 +282,7 @@ class Store:
         new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
         if subresource == "status":
             kept = {part: value for part, value in old.items() if part not in ("metadata", "status")}
-            new = {**kept, "metadata": meta if kind.is_built_in else _with_fields(before, meta)}
+            new = {**kept, "metadata": _metadata_by_status(kind, before, meta)}
             if "status" in body:
                 new["status"] = body["status"]
         elif kind.status:
@@ -444,6 +442,34 @@ def _by(write: Patch, options: Options) -> Options:
     if not write.owner:
         return options
     return Options(write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings)
+
+
+def _taken(kind: Kind, there: Raw) -> AlreadyExists:
+    name = there["metadata"]["name"]
+    going = "object is being deleted: " if "deletionTimestamp" in there["metadata"] else ""
+    text = f'{going}{kind.resource} "{name}" already exists'
+    return AlreadyExists(text, group=kind.group, kind=kind.plural, name=name)
+
+
+def _is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool:
+    """Whether a change counts: what is wanted is another thing now. A PriorityClass only ever has its first one."""
+    if kind is PRIORITY_CLASS:
+        return False
+    if kind is DEPLOYMENT and subresource != "status":
+        before, after = (one["metadata"].get("annotations") or {} for one in (old, new))
+        if before != after:
+            return True
+    return any(new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in _ASIDE)
+
+
+def _metadata_by_status(kind: Kind, before: Raw, meta: Raw) -> Raw:
+    """What a write of a status may change of the metadata: of custom kinds nothing, of a Deployment not its labels."""
+    if not kind.is_built_in:
+        return _with_fields(before, meta)
+    if kind is not DEPLOYMENT:
+        return meta
+    rest = {key: value for key, value in meta.items() if key != "labels"}
+    return {**rest, "labels": before["labels"]} if "labels" in before else rest
 
 
 def _with_fields(before: Raw, meta: Raw) -> Raw:

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from .. import errors
-from ..errors import Cause, Refused
+from ..errors import Cause, InternalError, Refused
 
-_CLASSES = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Refused)]
+_CLASSES = [
+    one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Refused) and one is not Refused
+]
 _BY_REASON = {one.reason: one for one in _CLASSES}
 _BY_CODE = {one.code: one for one in reversed(_CLASSES)}
 """Of two with the same code the more general one, which comes first."""
@@ -34,7 +36,7 @@ def refusal_of(status: dict[str, Any], code: int = 0, retry_after: str = "") -> 
     """A Status object as an exception."""
     details = status.get("details") or {}
     code = status.get("code") or code
-    kind = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code, Refused)
+    kind = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code, InternalError if code >= 500 else Refused)
     seconds = details.get("retryAfterSeconds") or (int(retry_after) if retry_after.isdigit() else None)
     return kind(
         status.get("message") or f"the server answered {code}",

@@ -1,48 +1,39 @@
 """Requests to a server of the Kubernetes protocol: one method a verb, objects as plain trees, refusals as exceptions.
 
-The library that speaks HTTP is loaded when a connection is made, so that importing this costs nothing. Lists come in
-pages, which is how a server can give out a hundred thousand objects; a list that grew stale between two pages is
-begun anew.
+    carry_out(write) ──▶ request ──▶ limits ──▶ connection ──▶ answer
+                            ▲                       │
+                            └── retries ◀── 429, 5xx, no answer
+
+Lists come in pages, which is how a server can give out a hundred thousand objects; a list that grew stale between two
+pages is begun anew.
 """
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
+from typing import Any, TypeVar
 
 import msgspec
 
-from ... import __version__
-from ..errors import BadRequest, Expired
-from ..kinds import POD, Kind
-from ..port import PatchForm, Propagation, Raw
-from .answers import refusal
+from ..errors import Conflict, Expired, Refused
+from ..kinds import Kind
+from ..port import Delete, Evict, Key, PatchForm, Propagation, Raw, Write
 from .config import Config
+from .connection import Connection
+from .limits import Limits
+from .request import JSON, MANAGER, METADATA, PATCHES, TABLE, Query, Request, path, priority_of
+from .retries import ASKED_TO_WAIT, Attempts, Retries
 from .unreachable import Unreachable
+from .writes import is_done, request_of, target
 
-if TYPE_CHECKING:
-    import aiohttp
+__all__ = ["JSON", "METADATA", "TABLE", "Client", "Listing", "path"]
 
-JSON = "application/json"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-PATCHES: dict[PatchForm, str] = {
-    "merge": "application/merge-patch+json",
-    "json": "application/json-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-    "apply": "application/apply-patch+yaml",
-}
-MANAGER = "closeknit"
 PAGE = 500
 TRIES = 4
 """So often a list is begun before a server that keeps forgetting its pages is believed."""
-TIMEOUT, CONNECT = 60.0, 10.0
+TIMEOUT = 60.0
 
-Query = Mapping[str, str | int]
 T = TypeVar("T")
 
 
@@ -73,35 +64,64 @@ _tree = msgspec.json.Decoder(Raw)
 
 
 class Client:
-    """Use it in an `async with`. `warn` is called with what the server says besides its answer."""
+    """Use it in an `async with`. `warn` is called with what the server says besides its answer.
 
-    def __init__(self, config: Config, warn: Callable[[str], None] = lambda _: None, timeout: float = TIMEOUT) -> None:
-        self.config, self.warn, self.timeout = config, warn, timeout
-        self._session: aiohttp.ClientSession | None = None
+    `manager` is who owns the fields that are written. As it is, it is made for commands; a controller gives it
+    `retries` with more patience, and `limits`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        warn: Callable[[str], None] = lambda _: None,
+        timeout: float = TIMEOUT,
+        *,
+        retries: Retries = ASKED_TO_WAIT,
+        limits: Limits | None = None,
+        manager: str = MANAGER,
+    ) -> None:
+        self.config, self.warn, self.retries, self.limits, self.manager = config, warn, retries, limits, manager
+        self._connection = Connection(config, lambda text: self.warn(text), timeout)
 
     async def __aenter__(self) -> Client:
-        import aiohttp
-
-        tls = self.config.tls()
-        connector = aiohttp.TCPConnector(limit=0, ssl=True if tls is None else tls)
-        headers = {"User-Agent": f"{MANAGER}/{__version__}"}
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT, sock_read=self.timeout)
-        self._session = aiohttp.ClientSession(connector=connector, headers=headers, timeout=limits)
+        await self._connection.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._session is not None
-        await self._session.close()
+        await self._connection.close()
 
     # One object
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw:
-        return await self.tree("GET", path(kind, namespace, name))
+        return self.read(
+            _tree, await self.send(Request("GET", path(kind, namespace, name), priority=priority_of(kind)))
+        )
+
+    async def carry_out(self, write: Write) -> Raw:
+        """What the server answers: the object, or a Status where it sends none (of a Bind, an Evict, most Deletes).
+
+        What was carried out though its answer got lost, and is refused the second time, is answered with what is there.
+        """
+        request = request_of(write, self.manager)
+        attempts = Attempts(request, self.retries)
+        try:
+            return self.read(_tree, await self._attempted(request, attempts))
+        except Conflict as refused:
+            found = await self._found(target(write)) if attempts.in_doubt else None
+            if found is None or not is_done(write, found, self.manager):
+                raise refused
+            return found
+
+    async def _found(self, key: Key | None) -> Raw | None:
+        try:
+            return None if key is None else await self.get(*key)
+        except (Refused, Unreachable):
+            return None
 
     async def create(self, kind: Kind, namespace: str, body: Raw, **query: str | int) -> Raw:
-        return await self.tree("POST", path(kind, namespace), body, query={"fieldManager": MANAGER, **query})
+        return await self.tree("POST", path(kind, namespace), body, query={"fieldManager": self.manager, **query})
 
     async def patch(
         self,
@@ -114,7 +134,7 @@ class Client:
         **query: str | int,
     ) -> Raw:
         where = path(kind, namespace, name, subresource)
-        return await self.tree("PATCH", where, body, PATCHES[form], {"fieldManager": MANAGER, **query})
+        return await self.tree("PATCH", where, body, PATCHES[form], {"fieldManager": self.manager, **query})
 
     async def delete(
         self,
@@ -125,19 +145,12 @@ class Client:
         propagation: Propagation = "Background",
         grace: int | None = None,
         uid: str = "",
-        **query: str | int,
     ) -> Raw:
-        body: Raw = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
-        if grace is not None:
-            body["gracePeriodSeconds"] = grace
-        if uid:
-            body["preconditions"] = {"uid": uid}
-        return await self.tree("DELETE", path(kind, namespace, name), body, query=query)
+        return await self.carry_out(Delete(Key(kind, namespace, name), uid, "", propagation, grace))
 
     async def evict(self, namespace: str, pod: str) -> Raw:
         """Delete a pod, unless a PodDisruptionBudget forbids it: then this raises TooManyRequests."""
-        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
-        return await self.tree("POST", path(POD, namespace, pod, "eviction"), body)
+        return await self.carry_out(Evict(namespace, pod))
 
     # Lists
 
@@ -150,29 +163,34 @@ class Client:
     async def listing(
         self, where: str, accept: str = JSON, query: Query | None = None, tick: Callable[[int], None] | None = None
     ) -> Listing:
-        """All of a list, page by page; `tick` is called with the size of each."""
+        """All of a list in one; `tick` is called with the size of each page."""
         for last in range(TRIES):
+            found = Listing("", [], [])
             try:
-                return await self._pages(where, accept, query or {}, tick or (lambda _: None))
+                async for page in self.pages(where, accept, query):
+                    found.version = page.version
+                    found.items += page.items
+                    found.columns = found.columns or page.columns
+                    if tick is not None:
+                        tick(len(page.items))
+                return found
             except Expired:
                 if last == TRIES - 1:
                     raise
         raise AssertionError
 
-    async def _pages(self, where: str, accept: str, query: Query, tick: Callable[[int], None]) -> Listing:
-        found, token = Listing("", [], []), ""
+    async def pages(
+        self, where: str, accept: str = JSON, query: Query | None = None, size: int = PAGE
+    ) -> AsyncGenerator[Listing, None]:
+        """A list page by page, all of the same version; raises Expired if the server has forgotten it meanwhile."""
+        token = ""
         while True:
-            asked = {**query, "limit": PAGE, **({"continue": token} if token else {})}
-            answer = await self.request("GET", where, query=asked, accept=accept)
-            page = self.read(_page, answer)
-            found.version = page.metadata.resource_version
-            items = page.items or page.rows or []
-            found.items += items
-            tick(len(items))
-            found.columns = found.columns or page.columns or []
+            asked = {**(query or {}), "limit": size, **({"continue": token} if token else {})}
+            page = self.read(_page, await self.request("GET", where, query=asked, accept=accept))
+            yield Listing(page.metadata.resource_version, page.items or page.rows or [], page.columns or [])
             token = page.metadata.go_on
             if not token:
-                return found
+                return
 
     # Whatever else
 
@@ -198,14 +216,32 @@ class Client:
         accept: str = JSON,
     ) -> bytes:
         """Send a request; the body of its answer."""
-        async with self._sent(method, where, body, media, query, accept) as response:
-            return await response.read()
+        return await self.send(Request(method, where, body, media, query or {}, accept))
+
+    async def send(self, request: Request) -> bytes:
+        return await self._attempted(request, Attempts(request, self.retries))
+
+    async def _attempted(self, request: Request, attempts: Attempts) -> bytes:
+        while True:
+            try:
+                await self._turn(request)
+                async with self._connection.answered(request) as response:
+                    return await response.read()
+            except (Refused, Unreachable) as error:
+                if not await attempts.again(error):
+                    raise
+
+    async def _turn(self, request: Request) -> None:
+        if self.limits is not None:
+            await self.limits.take(request)
 
     async def lines(
         self, where: str, query: Query | None = None, accept: str = JSON, idle: float | None = None
     ) -> AsyncGenerator[bytes, None]:
         """The lines of an answer as they come; nothing for `idle` seconds is as good as no connection."""
-        async with self._sent("GET", where, None, JSON, query, accept, idle) as response:
+        request = Request("GET", where, query=query or {}, accept=accept, idle=idle)
+        await self._turn(request)
+        async with self._connection.answered(request) as response:
             pieces: list[bytes] = []
             async for chunk in response.content.iter_any():
                 first, *others = chunk.split(b"\n")
@@ -213,66 +249,3 @@ class Client:
                 for one in others:
                     yield b"".join(pieces)
                     pieces = [one]
-
-    @asynccontextmanager
-    async def _sent(
-        self,
-        method: str,
-        where: str,
-        body: Any = None,
-        media: str = JSON,
-        query: Query | None = None,
-        accept: str = JSON,
-        idle: float | None = None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        import aiohttp
-        from yarl import URL
-
-        assert self._session is not None, "the client is used outside of its `async with`"
-        url = URL(self.config.server + where, encoded=True).update_query(dict(query or {}))
-        headers = {"Accept": accept}
-        token = self.config.bearer()
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        data = None if body is None else msgspec.json.encode(body)
-        if data is not None:
-            headers["Content-Type"] = media
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT, sock_read=idle or self.timeout)
-        name = self.config.server_name or None
-        try:
-            async with self._session.request(
-                method, url, data=data, headers=headers, timeout=limits, server_hostname=name, allow_redirects=False
-            ) as response:
-                for warning in response.headers.getall("Warning", []):
-                    self.warn(_warning(warning))
-                if response.status >= 300:
-                    later = response.headers.get("Retry-After", "")
-                    raise refusal(response.status, await response.read(), later, where)
-                yield response
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise Unreachable(self.config.server, _why(error)) from error
-
-
-def path(kind: Kind, namespace: str = "", name: str = "", subresource: str = "") -> str:
-    """Where objects are served, with names that cannot lead elsewhere."""
-    if {".", ".."} & {namespace, name}:
-        raise BadRequest(f'"{name or namespace}" is not the name of an object')
-    return kind.path(quote(namespace, safe=""), quote(name, safe=""), subresource)
-
-
-def _warning(header: str) -> str:
-    """_warning('299 - "unknown field"') == "unknown field"."""
-    text = header.split('"', 1)[-1].rsplit('"', 1)[0]
-    return text.replace('\\"', '"').replace("\\\\", "\\")
-
-
-def _why(error: Exception) -> str:
-    """In a few words; the libraries' own are long and name the server again."""
-    inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
-    if isinstance(inner, ConnectionRefusedError):
-        return "nobody listens there"
-    if isinstance(inner, TimeoutError):
-        return "no answer in time"
-    if isinstance(inner, ssl.SSLCertVerificationError):
-        return f"its certificate is not to be trusted: {inner.verify_message}"
-    return str(getattr(inner, "strerror", None) or inner) or type(inner).__name__

@@ -1,177 +1,122 @@
-"""Kubeconfig: which server, whom it trusts, who we are.
+"""Which server, whom it trusts, who we are: what a context of a kubeconfig says, as a value.
 
-Files are read the way kubectl reads them: of several, the first that names a cluster, user or context counts, and
-paths in a file are relative to it. What is not supported is refused, never passed over: a proxy or another user that
-is silently left out would send requests where they do not belong.
+What is not supported is refused, never passed over: a proxy or another user that is silently left out would send
+requests where they do not belong. Secrets are not in the `repr`.
 """
 
 from __future__ import annotations
 
 import ssl
-from base64 import b64decode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-import msgspec
-
-from ...model.mistake import InputError, refuse
-from ...model.nearest import did_you_mean
+from ...model.mistake import refuse
+from . import kubeconfig
+from .exec_plugin import Plugin, plugin_of
+from .kubeconfig import Entry
+from .proxies import checked
 
 DEFAULT_NAMESPACE = "default"
-REFUSED_OF_CLUSTER = ("proxy-url",)
-REFUSED_OF_USER = ("exec", "auth-provider", "username", "password", "as", "as-groups", "as-uid", "as-user-extra")
+REFUSED_OF_USER = ("auth-provider", "username", "password")
 
 
-class Config(NamedTuple):
-    """Certificates and keys are PEM texts. `token_file` is read again with every request: tokens are renewed.
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Certificates and keys are PEM texts. `source` is the file, or files, that this is from.
 
-    `source` is the file, or files, that this is from.
+    Of `token`, `token_file` and `plugin` the first that is there counts. `acting_as` are the headers by which a user
+    who may do so acts as another. `proxy` goes before what the environment says.
     """
 
     server: str
-    token: str = ""
+    token: str = field(default="", repr=False)
     token_file: str = ""
-    authority: str = ""
-    certificate: str = ""
-    key: str = ""
+    plugin: Plugin | None = None
+    authority: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
     server_name: str = ""
     verify: bool = True
+    proxy: str = field(default="", repr=False)
+    acting_as: tuple[tuple[str, str], ...] = ()
     namespace: str = DEFAULT_NAMESPACE
     context: str = ""
     source: str = ""
 
-    def bearer(self) -> str:
-        """The token to send; empty if there is none."""
-        return Path(self.token_file).read_text().strip() if self.token_file else self.token
+    def tls(self, certificate: str = "", key: str = "") -> ssl.SSLContext | None:
+        """For the client's side of a connection; None where there is nothing to secure.
 
-    def tls(self) -> ssl.SSLContext | None:
-        """For the client's side of a connection; None where there is nothing to secure."""
+        The certificate is our own unless another is given. The library reads it from files only, so it goes through
+        one that nobody else can open and that is gone again when this returns.
+        """
         if urlsplit(self.server).scheme != "https":
             return None
-        context = ssl.create_default_context(cadata=self.authority or None)
-        if not self.verify:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if self.certificate:
-            with TemporaryDirectory() as folder:
-                file = Path(folder) / "client.pem"
-                file.touch(0o600)
-                file.write_text(f"{self.certificate}\n{self.key}")
-                context.load_cert_chain(file)
+        certificate, key = (certificate, key) if certificate else (self.certificate, self.key)
+        try:
+            context = ssl.create_default_context(cadata=self.authority or None)
+            if not self.verify:
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            if certificate:
+                with TemporaryDirectory() as folder:
+                    file = Path(folder) / "client.pem"
+                    file.touch(0o600)
+                    file.write_text(f"{certificate}\n{key}")
+                    context.load_cert_chain(file)
+        except ssl.SSLError as error:
+            said = error.reason or "it is no PEM"
+            raise refuse(f"a certificate or key cannot be read: {said}", "write it again", self.source) from None
         return context
 
 
 def read_config(files: Sequence[Path], context: str = "") -> Config:
     """What the current context of these files says, or the one that is named."""
-    source = ", ".join(map(str, files))
-    present = [(file, _parsed(file)) for file in files if file.exists() or len(files) == 1]
-    name = context or next((str(tree["current-context"]) for _, tree in present if tree.get("current-context")), "")
-    if not name:
-        known = ", ".join(one.name for file, tree in present for one in _entries(file, tree, "contexts"))
-        raise refuse("names no current context", f"choose one by --context: {known}", source)
-    chosen = _find(present, "contexts", name, source)
-    cluster = _find(present, "clusters", chosen.text("cluster"), source)
-    user = (
-        _find(present, "users", chosen.text("user"), source) if chosen.text("user") else _Entry(Path(), "user", "", {})
-    )
-    cluster.refuse_all(REFUSED_OF_CLUSTER)
+    known = kubeconfig.read(files)
+    name = context or known.current()
+    chosen = known.find("contexts", name)
+    cluster = known.find("clusters", chosen.text("cluster"))
+    user = known.find("users", chosen.text("user")) if chosen.text("user") else Entry(Path(), "user", "", {})
     user.refuse_all(REFUSED_OF_USER)
+    has_token = bool(user.text("token") or user.text("tokenFile"))
     return Config(
         server=cluster.address("server"),
         token=user.text("token"),
         token_file="" if user.text("token") else user.path("tokenFile"),
+        plugin=None if has_token or not user.fields.get("exec") else plugin_of(user, cluster),
         authority=cluster.pem("certificate-authority"),
         certificate=user.pem("client-certificate"),
         key=user.pem("client-key"),
         server_name=cluster.text("tls-server-name"),
         verify=not cluster.fields.get("insecure-skip-tls-verify"),
+        proxy=_proxy(cluster),
+        acting_as=tuple(_acting_as(user)),
         namespace=chosen.text("namespace") or DEFAULT_NAMESPACE,
         context=name,
-        source=source,
+        source=known.source,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One named cluster, user or context, and the file that it is from."""
-
-    file: Path
-    kind: str
-    name: str
-    fields: dict[str, Any]
-
-    def text(self, field: str) -> str:
-        return str(self.fields.get(field) or "")
-
-    def path(self, field: str) -> str:
-        """A path is relative to its file."""
-        return str(self.file.parent / self.text(field)) if self.text(field) else ""
-
-    def pem(self, field: str) -> str:
-        """What is written here, else what is in the file that is named here."""
-        data = self.text(f"{field}-data")
-        try:
-            if data:
-                return b64decode(data, validate=True).decode()
-            return Path(self.path(field)).read_text() if self.text(field) else ""
-        except OSError as error:
-            raise self.wrong(field, f"{self.path(field)} cannot be read: {error.strerror}", "mend the path") from None
-        except ValueError:
-            raise self.wrong(f"{field}-data", "is not the Base64 of a PEM text", "write it again") from None
-
-    def address(self, field: str) -> str:
-        url = urlsplit(self.text(field))
-        if url.scheme not in ("https", "http") or not url.hostname:
-            raise self.wrong(field, f'"{self.text(field)}" is no address', "write one such as https://10.0.0.1:6443")
-        return self.text(field).rstrip("/")
-
-    def refuse_all(self, fields: Sequence[str]) -> None:
-        for field in fields:
-            if self.fields.get(field):
-                remedy = "use an entry without it; a user may have a token or a client certificate"
-                raise self.wrong(field, "is not supported", remedy)
-
-    def wrong(self, field: str, text: str, remedy: str) -> InputError:
-        return refuse(text, remedy, str(self.file), f"{self.kind} {self.name}", field)
-
-
-def _parsed(file: Path) -> dict[str, Any]:
-    """JSON, as we write it ourselves, is read without loading a YAML library."""
+def _proxy(cluster: Entry) -> str:
     try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise refuse(f"cannot be read: {error.strerror}", "give the path of a kubeconfig", str(file)) from None
-    try:
-        tree = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        import yaml
-
-        try:
-            tree = yaml.safe_load(data)
-        except yaml.YAMLError as error:
-            said = str(error).replace("\n", " ")
-            raise refuse(f"is no kubeconfig: {said}", "give another file", str(file)) from None
-    if not isinstance(tree, dict):
-        raise refuse("is no kubeconfig", "give another file", str(file))
-    return tree
+        return checked(cluster.text("proxy-url"))
+    except ValueError as error:
+        text, remedy = error.args
+        raise cluster.wrong("proxy-url", text, remedy) from None
 
 
-def _entries(file: Path, tree: dict[str, Any], kind: str) -> Iterator[_Entry]:
-    singular = kind.removesuffix("s")
-    for one in tree.get(kind) or ():
-        if not isinstance(one, dict) or not isinstance(one.get(singular) or {}, dict):
-            raise refuse("has an entry that is not of the right form", "mend it", str(file), field=kind)
-        yield _Entry(file, singular, str(one.get("name", "")), one.get(singular) or {})
-
-
-def _find(trees: Sequence[tuple[Path, dict[str, Any]]], kind: str, name: str, source: str) -> _Entry:
-    entries = [one for file, tree in trees for one in _entries(file, tree, kind)]
-    found = next((one for one in entries if one.name == name), None)
-    if found is None:
-        known = list(dict.fromkeys(one.name for one in entries))
-        remedy = did_you_mean(name, known) + (f"there are: {', '.join(known)}" if known else f"there are no {kind}")
-        raise refuse(f'has no {kind.removesuffix("s")} "{name}"', remedy, source)
-    return found
+def _acting_as(user: Entry) -> Iterator[tuple[str, str]]:
+    """The headers of impersonation."""
+    name, uid, groups, extra = user.text("as"), user.text("as-uid"), user.texts("as-groups"), user.tree("as-user-extra")
+    if not name and (uid or groups or extra):
+        raise user.wrong("as", "is missing, and other fields say more about that user", "name the user to act as")
+    if name:
+        yield "Impersonate-User", name
+    if uid:
+        yield "Impersonate-Uid", uid
+    for group in groups:
+        yield "Impersonate-Group", group
+    for key, values in extra.items():
+        for value in values if isinstance(values, list) else [values]:
+            yield f"Impersonate-Extra-{quote(str(key), safe='')}", str(value)

@@ -7,13 +7,14 @@
 Whoever follows can rely on one thing: after `Listed`, the changes so far add up to what the server had. A missed
 deletion would be counted as room in use for ever, so nothing is ever assumed to be still there. Every new attempt
 waits longer than the last, and by chance, until something comes.
+
+Whoever also writes need not wait for the stream to show it: `answered` takes the server's answer to a write as the
+change that it is, and what the stream still shows from before is passed over.
 """
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Literal, NamedTuple
 
@@ -21,14 +22,18 @@ import msgspec
 
 from ..errors import Expired, Refused
 from ..kinds import Kind
-from ..port import Change, ChangeType, Raw
+from ..port import ChangeType, Raw
 from .answers import refusal_of
-from .client import JSON, TABLE, Client, path
+from .client import Client
+from .pauses import Pauses
+from .request import JSON, TABLE, path
+from .told import Bare, Event, Known, Meta, Place, Project, Told, number
 from .unreachable import Unreachable
+
+__all__ = ["Event", "Follower", "Listed"]
 
 IDLE = 70.0
 """Servers send a bookmark every minute."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 
 
 class Listed(NamedTuple):
@@ -38,49 +43,33 @@ class Listed(NamedTuple):
     columns: list[Raw]
 
 
-class Event(NamedTuple):
-    """What became of an object; `cells` is its row, if rows were asked for."""
+class _Row(msgspec.Struct):
+    object: msgspec.Raw
+    cells: list[Any]
 
-    type: ChangeType
-    object: Raw
-    old: Raw | None = None
-    cells: list[Any] | None = None
 
-    def change(self, kind: Kind) -> Change:
-        version = self.object["metadata"].get("resourceVersion", "")
-        return Change(int(version) if version.isdigit() else 0, self.type, kind, self.object, self.old)
+class _Table(msgspec.Struct):
+    rows: list[_Row]
 
 
 class _Line(msgspec.Struct):
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
-    object: Raw
+    object: msgspec.Raw
 
 
 _line = msgspec.json.Decoder(_Line)
-
-
-class Pauses:
-    """How long to wait before the next attempt."""
-
-    def __init__(
-        self,
-        chance: Callable[[], float] = random.random,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._chance, self._sleep = chance, sleep
-        self._next = FIRST_PAUSE
-
-    async def wait(self) -> None:
-        """Between half of it and all of it, so that not everybody comes back at the same moment."""
-        pause, self._next = self._next, min(LONGEST_PAUSE, self._next * 2)
-        await self._sleep(pause * (0.5 + 0.5 * self._chance()))
-
-    def reset(self) -> None:
-        self._next = FIRST_PAUSE
+_bare = msgspec.json.Decoder(Bare)
+_row = msgspec.json.Decoder(_Row)
+_table = msgspec.json.Decoder(_Table)
+_tree = msgspec.json.Decoder(Raw)
 
 
 class Follower:
     """`rows`: with the cells that `kubectl get` shows. What `selectors` leave out is as good as not there.
+
+    `project` makes of an object what is told and kept of it, so that of a hundred thousand pods those of others can be
+    small. With `keeps_objects` off only names, uids and versions are kept: changes come without what was before, and
+    what is found to be gone is told as its metadata alone.
 
     A refusal or a missing connection is raised only as long as nothing was ever listed; afterwards `complain` is told,
     and it is tried again.
@@ -94,79 +83,124 @@ class Follower:
         *,
         rows: bool = False,
         selectors: Mapping[str, str] | None = None,
+        project: Project = _tree.decode,
+        keeps_objects: bool = True,
+        idle: float = IDLE,
         pauses: Pauses | None = None,
         complain: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self.client, self.kind, self.rows, self.complain = client, kind, rows, complain
-        self.known: dict[tuple[str, str], Raw] = {}
         self.version = ""
-        self._where = path(kind, namespace)
+        """From here the next watch goes on; empty if everything has to be listed."""
+        self._was_silent = False
+        """Whether the last watch showed nothing at all."""
+        self._told = Told(kind, project, keeps_objects)
+        self._takes_answers = not selectors and not rows
+        self._where, self._namespace = path(kind, namespace), namespace
         self._query: dict[str, str] = {**(selectors or {}), **({"includeObject": "Object"} if rows else {})}
-        self._accept = TABLE if rows else JSON
+        self._accept, self._idle = TABLE if rows else JSON, idle
         self._pauses = pauses or Pauses()
 
+    @property
+    def known(self) -> Mapping[Place, Known]:
+        return self._told.known
+
+    def forget(self) -> list[Event]:
+        """The kind is served no more: everything that was known of it is gone."""
+        self.version = ""
+        return [self._told.gone(place) for place in list(self.known)]
+
     async def events(self) -> AsyncGenerator[Event | Listed, None]:
-        was_listed = False
+        was_listed, asked_to_wait = False, 0.0
         while True:
             try:
                 if not self.version:
                     async for told in self._list():
                         yield told
                     was_listed = True
+                elif self._was_silent and await self._has_begun_anew():
+                    raise Expired("the server was restored from a backup")
                 async with aclosing(self._watch()) as stream:
                     async for event in stream:
-                        self._pauses.reset()
                         yield event
             except Expired:
                 self.version = ""
             except (Refused, Unreachable) as error:
                 if not was_listed:
                     raise
+                asked_to_wait = float(getattr(error, "retry_after", 0) or 0)
                 self.complain(error)
-            await self._pauses.wait()
+            await self._pauses.wait(asked_to_wait)
+            asked_to_wait = 0.0
+
+    def answered(self, raw: Raw) -> Event | None:
+        """The answer to a write of ours as a change, if the stream has not come that far.
+
+        Nothing if it has: then it has shown this or something later, its deletion perhaps. Nothing either where the
+        stream has to come first: the place is still taken by another object of the same name, what selectors would say
+        is not known here, or versions cannot be compared. And nothing if it is about a namespace that nobody follows.
+        """
+        is_elsewhere = bool(self._namespace) and (raw.get("metadata") or {}).get("namespace") != self._namespace
+        return self._told.answered(raw) if self._takes_answers and not is_elsewhere else None
+
+    # The stream
 
     async def _list(self) -> AsyncIterator[Event | Listed]:
         """All that is there, as far as it is news, and what is gone."""
-        listing = await self.client.listing(self._where, self._accept, self._query)
-        gone = dict(self.known)
-        for item in listing.items:
-            raw, cells = self._taken_apart(msgspec.json.decode(item))
-            old = gone.pop(_place(raw), None)
-            if old is None or old["metadata"].get("resourceVersion") != raw["metadata"].get("resourceVersion"):
-                is_other = old is not None and old["metadata"].get("uid") != raw["metadata"].get("uid")
-                if old is not None and is_other:
-                    yield self._noted("DELETED", old)
-                yield self._noted("ADDED" if old is None or is_other else "MODIFIED", raw, cells)
-        for raw in gone.values():
-            yield self._noted("DELETED", raw)
-        self.version = listing.version
-        yield Listed(listing.version, listing.columns)
+        gone: dict[Place, None] | None = None
+        version, columns = "", list[Raw]()
+        async with aclosing(self.client.pages(self._where, self._accept, self._query)) as pages:
+            async for page in pages:
+                if gone is None:
+                    gone = self._told.begun(page.version)
+                version, columns = page.version, columns or page.columns
+                for item in page.items:
+                    data, cells = self._taken_apart(item)
+                    meta = self.client.read(_bare, data).metadata
+                    gone.pop(meta.place, None)
+                    known = self.known.get(meta.place)
+                    if known is None or known.version != meta.version:
+                        for event in self._told.news("MODIFIED", meta, data, cells):
+                            yield event
+        for place in gone or ():
+            if place in self.known:
+                yield self._told.gone(place)
+        self.version = version
+        yield Listed(version, columns)
+
+    async def _has_begun_anew(self) -> bool:
+        """Whether the server's versions have fallen behind ours: then it shows nothing until they have caught up."""
+        async with aclosing(self.client.pages(self._where, JSON, {}, 1)) as pages:
+            async for page in pages:
+                return number(page.version) < number(self.version)
+        return False
 
     async def _watch(self) -> AsyncGenerator[Event, None]:
         """What happens from the version on that was seen last, until the connection ends."""
+        self._was_silent = True
         query = {**self._query, "watch": "true", "allowWatchBookmarks": "true", "resourceVersion": self.version}
-        async with aclosing(self.client.lines(self._where, query, self._accept, IDLE)) as lines:
+        async with aclosing(self.client.lines(self._where, query, self._accept, self._idle)) as lines:
             async for data in lines:
                 line = self.client.read(_line, data)
                 if line.type == "ERROR":
-                    raise refusal_of(line.object)
-                self.version = line.object["metadata"].get("resourceVersion") or self.version
+                    raise refusal_of(self.client.read(_tree, line.object))
+                self._pauses.reset()
+                self._was_silent = False
+                meta = self.client.read(_bare, line.object).metadata
+                self.version = meta.version or self.version
+                self._told.reached(meta.version)
                 if line.type != "BOOKMARK":
-                    item = line.object["rows"][0] if self.rows else line.object
-                    yield self._noted(line.type, *self._taken_apart(item))
+                    for event in self._read(line.type, meta, line.object):
+                        yield event
 
-    def _taken_apart(self, item: Raw) -> tuple[Raw, list[Any] | None]:
-        raw, cells = (item["object"], item["cells"]) if self.rows else (item, None)
-        return {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **raw}, cells
+    def _read(self, type_: ChangeType, meta: Meta, item: bytes) -> Iterator[Event]:
+        if not self.rows:
+            return self._told.news(type_, meta, item, None)
+        row = self.client.read(_table, item).rows[0]
+        return self._told.news(type_, self.client.read(_bare, row.object).metadata, row.object, row.cells)
 
-    def _noted(self, type_: ChangeType, raw: Raw, cells: list[Any] | None = None) -> Event:
-        place = _place(raw)
-        old = self.known.pop(place, None) if type_ == "DELETED" else self.known.get(place)
-        if type_ != "DELETED":
-            self.known[place] = raw
-        return Event(type_, raw, old, cells)
-
-
-def _place(raw: Raw) -> tuple[str, str]:
-    meta = raw["metadata"]
-    return meta.get("namespace", ""), meta["name"]
+    def _taken_apart(self, item: bytes) -> tuple[bytes, list[Any] | None]:
+        if not self.rows:
+            return item, None
+        row = self.client.read(_row, item)
+        return row.object, row.cells

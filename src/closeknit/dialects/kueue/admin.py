@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...model.topology import Topology
 from .. import core
 from ..field import Field
+from ..own_marks import OF_NODES, OF_PODS, check_marks
 from ..pod_template import check_quantities
 from .objects.rules import CREATE_CHECKS, check_flavor, check_topology
 from .objects.wire import GROUP
@@ -27,6 +28,7 @@ def check_node(node: Field) -> None:
     """Labels are text, what a node offers is a quantity, and the rest has the form in which nodes are read."""
     before = node.report.noted
     node.at("metadata", "labels").strings()
+    check_marks(node.at("metadata", "annotations"), OF_NODES, OF_PODS, "put it on the pods")
     check_quantities(node.at("status", "allocatable"))
     if node.report.noted == before:
         node.decode(core.WireNode)

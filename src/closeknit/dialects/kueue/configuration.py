@@ -1,56 +1,111 @@
-"""Kueue's own configuration: fair sharing, what quota counts, feature gates, and what becomes of those who run.
+"""Kueue's own configuration: who is admitted and by which rules, which jobs are managed, and how the process is run.
 
-It is read as a file of its own, or from the ConfigMap in which Kueue's manifests keep it. Everything else in it is
-about how Kueue's process is run, and is passed over.
+It is read as a file of its own, or from the ConfigMap in which Kueue's manifests keep it. Reading is strict, as Kueue's
+is; fields that have no effect here are named in a warning.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from ...model.address import Address, address
+from ...model.cluster_queue import Selector
 from ...model.gates import ALL_GATES
+from ...model.label_names import is_qualified_name, is_subdomain
+from ...model.nearest import did_you_mean
 from ...model.quantity import QuantityError, nanos
 from ...model.settings import FAIR, FINAL_SHARE, INITIAL_SHARE, PodsReady, Settings, Transformation
+from ...model.shape import Requirement
 from ..field import Field, shown
-from ..node_choice import one_of
+from ..node_choice import LABEL_NAME, one_of
+from ..spans import optional_seconds, seconds
+from ..strictness import amount, check_fields, truth
+from .configuration_fields import FIELDS, OLD_FIELDS
+from .jobs.live import FRAMEWORKS
+from .objects.rules.values import check_selector
 
 GROUP = "config.kueue.x-k8s.io"
 KIND = "Configuration"
 FILE = "controller_manager_config.yaml"
 """What the configuration is called inside its ConfigMap."""
+VERSIONS = (f"{GROUP}/v1beta2", f"{GROUP}/v1beta1")
 
 STRATEGIES = (FINAL_SHARE, INITIAL_SHARE)
 CHECKS = ("BlockUndeclared", "IgnoreUndeclared")
 
-NOT_HEEDED = (("admissionFairSharing",), ("waitForPodsReady", "blockAdmission"), ("resources", "deviceClassMappings"))
-"""What changes who is admitted in Kueue, and does not here."""
+KUEUE_LEASE = "c1f6bfd2.kueue.x-k8s.io"
+"""The Lease by which Kueue elects its leader."""
+LEASE = "closeknit-controller"
+KUEUE_FRAMEWORKS = frozenset({"batch/job"})
+"""What Kueue manages where nobody says anything."""
+NOT_RUN = frozenset(
+    {
+        "kubeflow.org/jaxjob",
+        "kubeflow.org/paddlejob",
+        "kubeflow.org/tfjob",
+        "kubeflow.org/xgboostjob",
+        "ray.io/rayservice",
+        "sparkoperator.k8s.io/sparkapplication",
+        "workload.codeflare.dev/appwrapper",
+    }
+)
+"""Kinds that Kueue manages, and we do not."""
 
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)", re.ASCII)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+class Election(NamedTuple):
+    """By which Lease a leader is chosen: in seconds how long it lasts, by when it is renewed, how often it is tried.
+
+    An empty `namespace`: nothing was said.
+    """
+
+    wanted: bool = True
+    name: str = LEASE
+    namespace: str = ""
+    duration: float = 10.0
+    deadline: float = 7.0
+    retry: float = 2.0
+
+
+class Connection(NamedTuple):
+    """Requests a second, and at once."""
+
+    qps: float = 300.0
+    burst: int = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`settings` and `gates` decide who is admitted; the rest is for a control plane that runs."""
+    """`settings` and `gates` decide who is admitted; the rest is for a control plane that runs.
 
-    settings: Settings
+    `frameworks` and `namespaces` are None where nothing was said. An address of None: nobody listens.
+    """
+
+    settings: Settings = field(default_factory=Settings)
     gates: dict[str, bool] = field(default_factory=dict)
     pods_ready: PodsReady | None = PodsReady()  # noqa: RUF009 - a value
     keep_finished: float | None = None
     without_queue: bool = False
+    namespace: str = ""
+    namespaces: Selector | None = None
+    frameworks: frozenset[str] | None = None
+    copied_labels: tuple[str, ...] = ()
+    connection: Connection = Connection()  # noqa: RUF009 - a value
+    election: Election = Election()  # noqa: RUF009 - a value
+    health: Address | None = None
+    metrics: Address | None = None
 
 
 def configuration(root: Field) -> Configuration:
     """What it says; mistakes are noted in the report of the field."""
     is_old = root.at("apiVersion").text().endswith("/v1beta1")
-    resources = root.at("resources")
-    strategy = resources.at("quotaCheckStrategy")
+    if root.at("apiVersion").given:
+        one_of(root.at("apiVersion"), VERSIONS)
+    check_fields(root, OLD_FIELDS if is_old else FIELDS)
+    resources, wait = root.at("resources"), root.at("waitForPodsReady")
+    strategy, stamp = resources.at("quotaCheckStrategy"), wait.at("requeuingStrategy", "timestamp")
     if strategy.given:
         one_of(strategy, CHECKS)
-    stamp = root.at("waitForPodsReady", "requeuingStrategy", "timestamp")
     if stamp.given:
         one_of(stamp, ("Eviction", "Creation"))
     settings = Settings(
@@ -60,17 +115,103 @@ def configuration(root: Field) -> Configuration:
         strategy.text() == "IgnoreUndeclared",
         cast(Any, stamp.text("Eviction")),
     )
-    for path in NOT_HEEDED:
-        if root.at(*path).value not in (None, False, {}):
-            root.at(*path).warn("is not heeded here", "answers may differ from Kueue's")
-    kept = root.at("objectRetentionPolicies", "workloads", "afterFinished")
     return Configuration(
         settings,
         _gates(root.at("featureGates")),
-        _pods_ready(root.at("waitForPodsReady"), is_old),
-        _seconds(kept) if kept.given else None,
-        root.at("manageJobsWithoutQueueName").value is True,
+        _pods_ready(wait, is_old),
+        optional_seconds(root.at("objectRetentionPolicies", "workloads", "afterFinished")),
+        truth(root.at("manageJobsWithoutQueueName")),
+        _name(root.at("namespace")),
+        _namespaces(root.at("managedJobsNamespaceSelector")),
+        _frameworks(root.at("integrations", "frameworks")),
+        tuple(_label(one) for one in root.at("integrations", "labelKeysToCopy").items()),
+        _connection(root.at("clientConnection")),
+        _election(root.at("leaderElection")),
+        _address(root.at("health", "healthProbeBindAddress")),
+        _address(root.at("metrics", "bindAddress")),
     )
+
+
+# Which jobs
+
+
+def _namespaces(selector: Field) -> Selector | None:
+    if not selector.given:
+        return None
+    check_selector(selector)
+    labels = (Requirement(key, "In", (value,)) for key, value in selector.at("matchLabels").strings().items())
+    expressions = (
+        Requirement(one.at("key").text(), one.at("operator").text(), tuple(v.text() for v in one.at("values").items()))
+        for one in selector.at("matchExpressions").items()
+    )
+    return Selector((*labels, *expressions))
+
+
+def _frameworks(named: Field) -> frozenset[str] | None:
+    found = set()
+    for one in named.items():
+        name = one.text()
+        if name in NOT_RUN:
+            one.warn(f"is {name}, which is not run here", "jobs of this kind are left alone")
+        elif name in FRAMEWORKS:
+            found.add(name)
+        else:
+            near = did_you_mean(name, FRAMEWORKS).strip()
+            one.wrong(f"is {shown(name)}, no kind of job", near or f"use one of: {', '.join(sorted(FRAMEWORKS))}")
+    return frozenset(found) if named.given else None
+
+
+def _label(one: Field) -> str:
+    if not is_qualified_name(one.text()):
+        one.wrong(f"is {shown(one.value)}, not a label name", LABEL_NAME)
+    return one.text()
+
+
+def _name(one: Field) -> str:
+    if one.text() and not is_subdomain(one.text()):
+        one.wrong(f"is {shown(one.value)}, which no object can be called", "use lower-case letters, digits and dashes")
+    return one.text()
+
+
+# How it is run
+
+
+def _connection(given: Field) -> Connection:
+    usual = Connection()
+    burst = given.at("burst")
+    return Connection(amount(given.at("qps"), usual.qps), burst.count(usual.burst))
+
+
+def _election(given: Field) -> Election:
+    name = _name(given.at("resourceName"))
+    if name == KUEUE_LEASE:
+        given.at("resourceName").warn("is Kueue's own Lease, and is not taken", "ours has its own name")
+        name = ""
+    usual, times = Election(), ("leaseDuration", "renewDeadline", "retryPeriod")
+    duration, deadline, retry = (
+        old if (new := optional_seconds(given.at(key))) is None else new
+        for key, old in zip(times, (usual.duration, usual.deadline, usual.retry), strict=True)
+    )
+    if not duration > deadline > retry > 0 or duration < 1:
+        text = f"lasts {duration:g} s, is renewed within {deadline:g} s and tried every {retry:g} s"
+        given.wrong(text, f"give {' > '.join(times)} > 0s, and at least 1s of the first")
+    home = _name(given.at("resourceNamespace"))
+    return Election(truth(given.at("leaderElect"), True), name or usual.name, home, duration, deadline, retry)
+
+
+def _address(given: Field) -> Address | None:
+    """`0` switches it off."""
+    text = "" if given.value == 0 else given.text()
+    if text in ("", "0"):
+        return None
+    try:
+        return address(text)
+    except ValueError:
+        given.wrong(f"is {shown(text)}, no address", "give HOST:PORT, :PORT for every interface, or 0 for none")
+        return None
+
+
+# Who is admitted
 
 
 def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
@@ -81,21 +222,12 @@ def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
     requeuing = wait.at("requeuingStrategy")
     limit, recovery, timeout = requeuing.at("backoffLimitCount"), wait.at("recoveryTimeout"), wait.at("timeout")
     return PodsReady(
-        _seconds(timeout) if timeout.given else usual.timeout,
-        _seconds(recovery) if recovery.given else None,
+        seconds(timeout) if timeout.given else usual.timeout,
+        optional_seconds(recovery),
         limit.count() if limit.given else None,
         float(requeuing.at("backoffBaseSeconds").count(int(usual.base))),
         float(requeuing.at("backoffMaxSeconds").count(int(usual.longest))),
     )
-
-
-def _seconds(span: Field) -> float:
-    """As Go writes spans of time: 1h30m, 500ms."""
-    text = span.text()
-    if not text or _SPAN.sub("", text):
-        span.wrong(f"is {shown(span.value)}", "give a span of time such as 90s, 5m or 1h30m")
-        return 0.0
-    return sum(float(number) * _UNITS[unit] for number, unit in _SPAN.findall(text))
 
 
 def _fair_sharing(sharing: Field, is_old: bool) -> tuple[str, ...]:
@@ -135,10 +267,8 @@ def _gates(gates: Field) -> dict[str, bool]:
     """Kueue has gates that change nothing here; they are named in a warning."""
     changes = {}
     for name, value in gates.fields().items():
-        if not isinstance(value.value, bool):
-            value.wrong(f"is {shown(value.value)}", "give true or false")
-        elif name in ALL_GATES:
-            changes[name] = value.value
+        if name in ALL_GATES:
+            changes[name] = truth(value)
         else:
             value.warn("is a gate that is not known here", "it is passed over")
     return changes

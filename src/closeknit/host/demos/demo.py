@@ -19,10 +19,14 @@ PACE = Pace(heartbeat_grace=6.0, job_backoff=2.0)
 
 
 class Act(NamedTuple):
-    """What is said of a step, and what it writes. Nothing said: the sentence before still holds."""
+    """What is said of a step, and what it writes. Nothing said: the sentence before still holds.
+
+    `again`: this step is taken once more after so many seconds, instead of the next one.
+    """
 
     says: str = ""
     writes: Sequence[Write] = ()
+    again: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,3 @@ class Demo:
     objects: Callable[[], Iterable[Raw]]
     steps: tuple[Step, ...] = ()
     again: float | None = None
-
-
-def says(text: str) -> Callable[[Store, int], Act]:
-    """An act that only says something."""
-    return lambda _store, _round: Act(text)

@@ -10,11 +10,15 @@ from collections.abc import Iterable
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import RACK
-from .demo import Act, Demo, Step, says
+from .deeds import submitted
+from .demo import Act, Demo, Step
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
-from .sights import is_admitted, racks_of, submit
+from .room import free_in, hall, most_free
+from .sights import has_quota, how_it_stands, is_done, is_here, is_whole, pods_of, racks_of, waits
 
 TRAIN, TUNE, PRETRAIN = "train", "tune", "pretrain"
+LOOK = 1.0
+"""Seconds between two looks at one that waits."""
 
 
 def _objects() -> Iterable[Raw]:
@@ -25,28 +29,57 @@ def _objects() -> Iterable[Raw]:
     yield local_queue("default", "team")
 
 
-def _train(_store: Store, _round: int) -> Act:
+def _hosts(store: Store, _round: int) -> Act:
+    return Act(f"{hall(store)}, and a queue: jobs with the label kueue.x-k8s.io/queue-name: default may use them.")
+
+
+def _train(store: Store, _round: int) -> Act:
     text = "train is submitted: 8 pods with a GPU each, all in one rack."
-    return Act(text, submit(job(TRAIN, "default", 8, gpus=1, required=RACK, runs="4m")))
+    return submitted(store, job(TRAIN, "default", 8, gpus=1, required=RACK, runs="4m"), text)
 
 
-def _tune(_store: Store, _round: int) -> Act:
-    text = "tune is submitted: 10 pods in one rack. That of train has only 8 GPUs left, so it goes to the other."
-    return Act(text, submit(job(TUNE, "default", 10, gpus=1, required=RACK, runs="7m")))
+def _tune(store: Store, _round: int) -> Act:
+    text = "tune is submitted: 10 pods with a GPU each, all in one rack."
+    return submitted(store, job(TUNE, "default", 10, gpus=1, required=RACK, runs="7m"), text)
 
 
-def _pretrain(_store: Store, _round: int) -> Act:
-    text = (
-        "pretrain is submitted: 12 pods in one rack. None has room for it, so it waits: `closeknit explain pretrain`."
-    )
-    return Act(text, submit(job(PRETRAIN, "default", 12, gpus=1, required=RACK, runs="5m")))
+def _tuned(store: Store, _round: int) -> Act:
+    racks, taken = racks_of(store, TUNE), racks_of(store, TRAIN)
+    if not is_whole(store, TUNE, 10) or len(racks) != 1:
+        return Act(how_it_stands(store, TUNE))
+    text = f"tune runs in rack {racks[0]}, all of it."
+    if len(taken) == 1 and taken != racks:
+        left = free_in(store, taken[0])
+        text += f" That of train, {taken[0]}, has {left} free GPUs." if left < 10 else ""
+    return Act(text)
 
 
-def _later(store: Store, _round: int) -> Act:
+def _pretrain(store: Store, _round: int) -> Act:
+    text = "pretrain is submitted: 12 pods with a GPU each, all in one rack."
+    return submitted(store, job(PRETRAIN, "default", 12, gpus=1, required=RACK, runs="5m"), text)
+
+
+def _waiting(store: Store, _round: int) -> Act:
+    """For as long as it waits: until train is done, or somebody makes room."""
+    most = most_free(store, RACK, 1)
+    if waits(store, PRETRAIN):
+        why = f": no rack has 12 free GPUs, {most} are the most" if most < 12 else ""
+        return Act(f"pretrain waits{why}. Ask `closeknit explain` about it.", again=LOOK)
+    if has_quota(store, PRETRAIN) and is_here(store, PRETRAIN) and not pods_of(store, PRETRAIN):
+        return Act(again=LOOK)
+    return Act()
+
+
+def _started(store: Store, _round: int) -> Act:
     racks = racks_of(store, PRETRAIN)
-    if not is_admitted(store, PRETRAIN) or len(racks) != 1:
-        return Act("pretrain still waits for a rack with 12 free GPUs.")
-    return Act(f"train is done, and pretrain, which waited for a whole rack, has {racks[0]}. Submit a job of your own.")
+    if not is_whole(store, PRETRAIN, 12) or len(racks) != 1:
+        return Act(how_it_stands(store, PRETRAIN))
+    done = "train is done, and " if is_done(store, TRAIN) else ""
+    return Act(f"{done}pretrain has its rack: all 12 pods run in {racks[0]}.")
+
+
+def _yours(_store: Store, _round: int) -> Act:
+    return Act("Nothing more happens by itself: submit a job of your own.")
 
 
 DEMO = Demo(
@@ -54,10 +87,13 @@ DEMO = Demo(
     "two racks, a queue and three jobs, one of which waits; the rest is up to you",
     _objects,
     (
-        Step(1.0, says("8 hosts with 4 GPUs each in two racks. Jobs with the label queue-name: default may use them.")),
+        Step(1.0, _hosts),
         Step(2.0, _train),
         Step(3.0, _tune),
+        Step(2.0, _tuned),
         Step(3.0, _pretrain),
-        Step(245.0, _later),
+        Step(1.5, _waiting),
+        Step(3.0, _started),
+        Step(30.0, _yours),
     ),
 )

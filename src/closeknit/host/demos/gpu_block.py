@@ -15,9 +15,10 @@ from ...cluster.embedded.store import Store
 from ...cluster.kinds import WORKLOAD
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
+from .deeds import submitted
 from .demo import Act, Demo, Step
 from .objects import NAMESPACE, cluster_queue, flavor, hosts, job, kueue, local_queue, topology
-from .sights import condition, submit
+from .room import holds
 
 QUOTAS = {"research": 2560, "product": 1536, "batch": 1024}
 COHORT = "gpu"
@@ -72,14 +73,15 @@ def _next(store: Store, number: int) -> Act:
     waiting = _waiting(store)
     busy = [one for one in RECIPES if one.queue != quiet and waiting.get(one.queue, 0) < MOST_WAITING]
     if not busy:
-        return Act("Every team has jobs in line. No new ones until some of them are through.")
+        who = "Every team" if not quiet else f"Every team but {quiet}, which submits nothing for a while,"
+        return Act(f"{who} has {MOST_WAITING} jobs in line or more. No new ones are submitted meanwhile.")
     luck = Random(number)
     recipe = luck.choice(busy)
     name = f"{recipe.name}-{number}"
     text = f"{recipe.queue} submits {name}: {recipe.pods} pods with {recipe.gpus} GPUs each, {recipe.wish}."
     if quiet:
-        text += f" {quiet} is quiet: others may borrow its quota."
-    return Act(text, submit(_job(name, recipe, luck.uniform(0.7, 1.3))))
+        text += f" {quiet} submits nothing for a while: others may borrow what it does not use."
+    return submitted(store, _job(name, recipe, luck.uniform(0.7, 1.3)), text)
 
 
 def _job(name: str, one: Recipe, longer: float) -> Raw:
@@ -92,8 +94,7 @@ def _waiting(store: Store) -> dict[str, int]:
     """By queue."""
     count: dict[str, int] = {}
     for one in store.all(WORKLOAD, NAMESPACE):
-        reserved, finished = condition(one, "QuotaReserved"), condition(one, "Finished")
-        if finished is None and (reserved is None or reserved["status"] != "True"):
+        if not holds(one, "QuotaReserved") and not holds(one, "Finished"):
             queue = one["spec"].get("queueName", "")
             count[queue] = count.get(queue, 0) + 1
     return count

@@ -13,10 +13,13 @@ from collections.abc import Iterable
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
-from .demo import Act, Demo, Step, says
+from .deeds import cancel, let_fail, repair, submitted
+from .demo import Act, Demo, Step
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
-from .sights import cancel, hosts_of, is_admitted, label, let_fail, nodes_with, racks_of, repair, submit
+from .room import failed, hall, label, most_free, nodes_with, quota_left
+from .sights import domains_of, hosts_of, how_it_stands, is_whole, pods_of, racks_of, waits
 
+QUEUE, GPUS = "training", 8
 LLM, VISION, SPEECH, SWEEP = "llm", "vision", "speech", "sweep"
 JOBS = (LLM, VISION, SPEECH, SWEEP)
 FAILING_RANK = 2
@@ -26,72 +29,98 @@ def _objects() -> Iterable[Raw]:
     yield from hosts(2, 3, 6)
     yield topology()
     yield flavor()
-    yield cluster_queue("training", 2 * 3 * 6 * 8)
-    yield local_queue("training", "training")
+    yield cluster_queue(QUEUE, 2 * 3 * 6 * GPUS)
+    yield local_queue(QUEUE, QUEUE)
 
 
-def _llm(_store: Store, _round: int) -> Act:
-    return Act("llm is submitted: 5 hosts, all in one rack.", submit(job(LLM, "training", 5, required=RACK)))
+def _hosts(store: Store, _round: int) -> Act:
+    return Act(f"{hall(store)}. The queue training has {quota_left(store, QUEUE)} GPUs of its quota left.")
 
 
-def _vision(_store: Store, _round: int) -> Act:
-    return Act("vision is submitted: 4 hosts, all in one rack.", submit(job(VISION, "training", 4, required=RACK)))
+def _llm(store: Store, _round: int) -> Act:
+    return submitted(store, job(LLM, QUEUE, 5, required=RACK), "llm is submitted: 5 hosts, all in one rack.")
 
 
-def _speech(_store: Store, _round: int) -> Act:
-    return Act("speech is submitted: 10 hosts, all in one block.", submit(job(SPEECH, "training", 10, required=BLOCK)))
+def _vision(store: Store, _round: int) -> Act:
+    return submitted(store, job(VISION, QUEUE, 4, required=RACK), "vision is submitted: 4 hosts, all in one rack.")
 
 
-def _sweep(_store: Store, _round: int) -> Act:
-    text = "sweep wants 12 hosts of one block. There is quota for it, but no block has so many free: it waits in line."
-    return Act(text, submit(job(SWEEP, "training", 12, required=BLOCK)))
+def _speech(store: Store, _round: int) -> Act:
+    return submitted(store, job(SPEECH, QUEUE, 10, required=BLOCK), "speech is submitted: 10 hosts, all in one block.")
+
+
+def _sweep(store: Store, _round: int) -> Act:
+    return submitted(store, job(SWEEP, QUEUE, 12, required=BLOCK), "sweep is submitted: 12 hosts, all in one block.")
+
+
+def _sweep_waits(store: Store, _round: int) -> Act:
+    most = most_free(store, BLOCK, GPUS)
+    if not waits(store, SWEEP) or most >= 12 or quota_left(store, QUEUE) < 12 * GPUS:
+        return Act(how_it_stands(store, SWEEP))
+    return Act(f"sweep waits in line: there is quota for it, but no block has more than {most} hosts free.")
 
 
 def _host_fails(store: Store, _round: int) -> Act:
     node = hosts_of(store, LLM).get(FAILING_RANK)
-    if node is None:
-        return Act("llm does not run yet, so no host fails under it.")
-    text = f"Host {node} fails under pod {FAILING_RANK} of llm. Once it was silent for a while it counts as lost."
+    if node is None or node in failed(store):
+        return Act(how_it_stands(store, LLM))
+    text = f"Host {node} is let fail under pod {FAILING_RANK} of llm. When it was silent for a while it counts as lost."
     return Act(text, let_fail([node]))
 
 
 def _host_replaced(store: Store, _round: int) -> Act:
-    node, racks = hosts_of(store, LLM).get(FAILING_RANK), racks_of(store, LLM)
-    if node is None or len(racks) != 1:
-        return Act("Pod 2 of llm still waits for another host of its rack.")
-    text = f"Pod {FAILING_RANK} of llm is on {node} now, a spare host of the same rack {racks[0]}. The others ran on."
-    return Act(text)
+    pods, racks = pods_of(store, LLM), racks_of(store, LLM)
+    if not is_whole(store, LLM, 5) or len(racks) != 1 or not _is_newest(FAILING_RANK, pods):
+        return Act(how_it_stands(store, LLM))
+    node = pods[FAILING_RANK]["spec"]["nodeName"]
+    return Act(f"Pod {FAILING_RANK} of llm runs on {node} now, a host of the same rack {racks[0]}. The others ran on.")
+
+
+def _is_newest(rank: int, pods: dict[int, Raw]) -> bool:
+    """Whether this pod was made anew, and no other was since."""
+    made = {one: pod["metadata"]["creationTimestamp"] for one, pod in pods.items()}
+    return all(made[one] < made[rank] for one in made if one != rank)
 
 
 def _rack_fails(store: Store, _round: int) -> Act:
     racks = racks_of(store, VISION)
-    if not racks:
-        return Act("vision does not run yet, so no rack fails under it.")
-    text = f"Rack {racks[0]} fails, with all hosts of vision. No host of that rack can step in."
+    if not is_whole(store, VISION, 4) or len(racks) != 1:
+        return Act(how_it_stands(store, VISION))
+    text = f"The whole rack {racks[0]} is let fail, and with it all hosts of vision: no host of that rack can step in."
     return Act(text, let_fail(nodes_with(store, RACK, racks[0])))
 
 
 def _rack_replaced(store: Store, _round: int) -> Act:
     racks = racks_of(store, VISION)
-    if len(racks) != 1:
-        return Act("vision waits for a rack that holds all of it.")
+    if not is_whole(store, VISION, 4) or len(racks) != 1 or not _has_lost_a_rack(store):
+        return Act(how_it_stands(store, VISION))
     return Act(f"vision has moved as a whole: all of its pods run in rack {racks[0]} now.")
 
 
+def _has_lost_a_rack(store: Store) -> bool:
+    broken = failed(store)
+    return any(set(nodes_with(store, RACK, rack)) <= broken for rack in {label(store, one, RACK) for one in broken})
+
+
 def _cancelled(store: Store, _round: int) -> Act:
-    text = "Failed machines are repaired, and llm is cancelled by its owner: one block now has room for sweep."
-    return Act(text, [*repair(store), *cancel(store, [LLM])])
+    mended, ended = repair(store), cancel(store, [LLM])
+    said = ["All machines that failed are being repaired"] if mended else []
+    said += ["llm is being cancelled by its owner"] if ended else []
+    text = f"{', and '.join(said)}: that makes room." if said else how_it_stands(store, SWEEP)
+    return Act(text, [*mended, *ended])
 
 
 def _sweep_runs(store: Store, _round: int) -> Act:
-    blocks = sorted({label(store, node, BLOCK) for node in hosts_of(store, SWEEP).values()})
-    if not is_admitted(store, SWEEP) or len(blocks) != 1:
-        return Act("sweep still waits for a block.")
-    return Act(f"sweep waited for 12 hosts of one block, and has them in {blocks[0]}.")
+    blocks = domains_of(store, SWEEP, BLOCK)
+    if not is_whole(store, SWEEP, 12) or len(blocks) != 1:
+        return Act(how_it_stands(store, SWEEP))
+    return Act(f"sweep has the 12 hosts of one block that it asked for, in {blocks[0]}.")
 
 
 def _clear(store: Store, _round: int) -> Act:
-    return Act("All jobs are cancelled. The next round begins.", [*repair(store), *cancel(store, JOBS)])
+    return Act(
+        "The jobs of this round are being cancelled. The next one follows.", [*repair(store), *cancel(store, JOBS)]
+    )
 
 
 DEMO = Demo(
@@ -99,12 +128,13 @@ DEMO = Demo(
     "hot swap, live: a host and then a whole rack fail under running jobs, a minute a round",
     _objects,
     (
-        Step(1.0, says("36 hosts with 8 GPUs each stand in two blocks of three racks. One queue may use them all.")),
+        Step(1.0, _hosts),
         Step(2.0, _llm),
         Step(2.0, _vision),
         Step(2.0, _speech),
-        Step(3.0, _sweep),
-        Step(3.0, _host_fails),
+        Step(2.0, _sweep),
+        Step(1.5, _sweep_waits),
+        Step(2.5, _host_fails),
         Step(12.0, _host_replaced),
         Step(3.0, _rack_fails),
         Step(12.0, _rack_replaced),

@@ -62,7 +62,7 @@ def begin(store: Store, demo: Demo) -> None:
 
 
 class Player:
-    """Takes part in the loop as one who submits jobs and pulls plugs; `said` hears every sentence."""
+    """Takes part in the loop as one who submits jobs and pulls plugs; `said` hears every sentence that is new."""
 
     watches = (CONFIG_MAP,)
 
@@ -87,9 +87,14 @@ class Player:
         if place is None or demo is None or place.due is None or place.due > now:
             return ()
         act = demo.steps[place.step].act(self.store, place.round)
-        self.place = following(demo, place, now)._replace(says=act.says or place.says)
-        if act.says:
-            self.said(act.says)
+        says = act.says or place.says
+        if says != place.says:
+            self.said(says)
+        if act.again is not None and says == place.says and not act.writes:
+            self.place = place._replace(due=now + act.again)
+            return ()
+        follows = following(demo, place, now) if act.again is None else place._replace(due=now + act.again)
+        self.place = follows._replace(says=says)
         return [*act.writes, Patch(KEY, {"data": self.place.data()})]
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:

@@ -6,16 +6,20 @@ The autoscaler is the host's own stand-in; which machines it may bring is writte
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ...cluster.embedded.standins import node_groups
 from ...cluster.embedded.store import Store
-from ...cluster.kinds import NODE, PROVISIONING_REQUEST
+from ...cluster.kinds import CONFIG_MAP, NODE, POD, PROVISIONING_REQUEST
 from ...cluster.port import Delete, Key, Raw
 from ...observe.pool_form import BLOCK, RACK
-from .demo import Act, Demo, Step, says
+from .deeds import cancel, submitted
+from .demo import Act, Demo, Step
 from .objects import GPU, NAMESPACE, POOL, cluster_queue, flavor, job, kueue, local_queue, topology
-from .sights import cancel, hosts_of, racks_of, submit, workload_of
+from .room import holds
+from .sights import has_quota, hosts_of, how_it_stands, is_whole, racks_of, waits, workload_of
 
+QUEUE = "training"
 TRAIN, HUGE = "train", "huge"
 GROUP, CHECK = "burst", "machines"
 MOST = 8
@@ -48,39 +52,68 @@ def _objects() -> Iterable[Raw]:
     yield kueue("AdmissionCheck", CHECK, check)
     yield topology()
     yield flavor()
-    yield cluster_queue("training", 32 * 8, admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
-    yield local_queue("training", "training")
+    yield cluster_queue(QUEUE, 32 * 8, admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
+    yield local_queue(QUEUE, QUEUE)
 
 
-def _start(_store: Store, _round: int) -> Act:
-    text = "train is submitted: 4 hosts of one rack. It gets its quota, and an autoscaler is asked for the machines."
-    return Act(text, submit(job(TRAIN, "training", 4, required=RACK)))
+def _begin(store: Store, _round: int) -> Act:
+    here = sum(1 for _ in store.all(NODE))
+    text = f"{here} hosts are here." if here else "No host is here yet."
+    return Act(f"{text} The group {GROUP} may bring up to {_most(store)}, in racks of four.")
+
+
+def _most(store: Store) -> int:
+    found = store.find(CONFIG_MAP, node_groups.NAMESPACE, node_groups.CONFIG_MAP)
+    with suppress(ValueError):
+        return sum(one.most for one in node_groups.read(found) if one.name == GROUP)
+    return 0
+
+
+def _start(store: Store, _round: int) -> Act:
+    return submitted(store, job(TRAIN, QUEUE, 4, required=RACK), "train is submitted: 4 hosts, all in one rack.")
 
 
 def _asked(store: Store, _round: int) -> Act:
-    names = [one["metadata"]["name"] for one in store.all(PROVISIONING_REQUEST, NAMESPACE)]
-    if not names:
-        return Act("train waits for its quota.")
-    return Act(f"ProvisioningRequest {names[0]} is accepted. train keeps its quota until the hosts are there.")
+    request = _request(store, TRAIN)
+    if request is None or not holds(request, "Accepted") or holds(request, "Provisioned"):
+        return Act(how_it_stands(store, TRAIN))
+    if not has_quota(store, TRAIN):
+        return Act(how_it_stands(store, TRAIN))
+    name = request["metadata"]["name"]
+    return Act(f"train has its quota, and an autoscaler is asked for machines: ProvisioningRequest {name} is accepted.")
+
+
+def _request(store: Store, of: str) -> Raw | None:
+    """The last one for a job."""
+    workload = workload_of(store, of)
+    for one in reversed(list(store.all(PROVISIONING_REQUEST, NAMESPACE))):
+        owners = one["metadata"].get("ownerReferences") or ()
+        if workload is not None and any(owner["uid"] == workload["metadata"]["uid"] for owner in owners):
+            return one
+    return None
 
 
 def _came(store: Store, _round: int) -> Act:
     racks, running = racks_of(store, TRAIN), hosts_of(store, TRAIN)
-    if len(running) < 4 or len(racks) != 1:
-        return Act("train still waits for its machines.")
-    text = f"4 hosts have come, {running[0]} to {running[3]}. train runs on them, all in rack {racks[0]}."
-    return Act(text)
+    if not is_whole(store, TRAIN, 4) or len(racks) != 1 or not set(running.values()) <= set(_brought(store)):
+        return Act(how_it_stands(store, TRAIN))
+    return Act(f"Hosts have come: train runs on {', '.join(running.values())}, all in rack {racks[0]}.")
 
 
-def _too_much(_store: Store, _round: int) -> Act:
-    text = f"huge is submitted: 16 hosts. It has the quota, but the group {GROUP} may not have more than {MOST} hosts."
-    return Act(text, submit(job(HUGE, "training", 16, required=BLOCK)))
+def _brought(store: Store) -> list[str]:
+    nodes = (one["metadata"] for one in store.all(NODE))
+    return [meta["name"] for meta in nodes if node_groups.GROUP in (meta.get("labels") or {})]
+
+
+def _too_much(store: Store, _round: int) -> Act:
+    text = f"huge is submitted: 16 hosts. The group {GROUP} may not have more than {_most(store)}."
+    return submitted(store, job(HUGE, QUEUE, 16, required=BLOCK), text)
 
 
 def _tries_again(store: Store, _round: int) -> Act:
-    if not _asked_before(store):
-        return Act("The autoscaler has not answered yet.")
-    return Act("The autoscaler says no: 16 hosts are more than it may bring. It is asked once more, after 5 seconds.")
+    if not waits(store, HUGE) or not _asked_before(store):
+        return Act(how_it_stands(store, HUGE))
+    return Act("The autoscaler said no: 16 hosts are more than it may bring. huge waits until it is asked once more.")
 
 
 def _asked_before(store: Store) -> bool:
@@ -90,19 +123,21 @@ def _asked_before(store: Store) -> bool:
 
 def _refused(store: Store, _round: int) -> Act:
     active = ((workload_of(store, HUGE) or {}).get("spec") or {}).get("active", True)
-    if active:
-        return Act("huge waits until the autoscaler is asked again.")
-    return Act("It said no again: huge is taken out of line, and its quota is free for others. train runs on.")
+    if active or has_quota(store, HUGE):
+        return Act(how_it_stands(store, HUGE))
+    text = "The autoscaler said no again: huge is taken out of line, and its quota is free for others."
+    return Act(f"{text} train runs on." if is_whole(store, TRAIN, 4) else text)
 
 
 def _clear(store: Store, _round: int) -> Act:
-    return Act("Both jobs are cancelled.", cancel(store, (TRAIN, HUGE)))
+    return Act("The jobs of this round are being cancelled.", cancel(store, (TRAIN, HUGE)))
 
 
 def _tidy(store: Store, _round: int) -> Act:
-    made = [one["metadata"]["name"] for one in store.all(NODE) if node_groups.GROUP in one["metadata"]["labels"]]
-    text = f"{len(made)} empty hosts are given back. The story begins again."
-    return Act(text, [Delete(Key(NODE, "", name)) for name in made])
+    used = {pod["spec"].get("nodeName") for pod in store.all(POD)}
+    empty = [name for name in _brought(store) if name not in used]
+    text = f"{len(empty)} empty hosts are being given back. The story begins again."
+    return Act(text, [Delete(Key(NODE, "", name)) for name in empty])
 
 
 DEMO = Demo(
@@ -110,7 +145,7 @@ DEMO = Demo(
     "machines on demand: an autoscaler brings the hosts of one job, and refuses those of another",
     _objects,
     (
-        Step(1.0, says(f"No host is here yet. The group {GROUP} may bring up to {MOST}, in racks of four.")),
+        Step(1.0, _begin),
         Step(3.0, _start),
         Step(3.0, _asked),
         Step(8.0, _came),

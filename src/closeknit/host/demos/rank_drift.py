@@ -17,11 +17,13 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...model.topology import HOSTNAME
 from ...observe.pool_form import RACK
-from .demo import Act, Demo, Step, says
+from .deeds import cancel, let_fail, repair, submitted
+from .demo import Act, Demo, Step
 from .objects import cluster_queue, flavor, host, job, local_queue, topology
-from .sights import cancel, hosts_of, let_fail, plan_of, repair, submit
+from .room import failed, free_gpus, hall
+from .sights import hosts_of, how_it_stands, is_whole, plan_of
 
-JOB = "pair"
+JOB, GPUS = "pair", 8
 
 
 def _objects() -> Iterable[Raw]:
@@ -29,51 +31,69 @@ def _objects() -> Iterable[Raw]:
         yield host(name, {RACK: "x"})
     yield topology((RACK, HOSTNAME))
     yield flavor()
-    yield cluster_queue("training", 3 * 8)
+    yield cluster_queue("training", 3 * GPUS)
     yield local_queue("training", "training")
 
 
-def _start(_store: Store, _round: int) -> Act:
+def _hosts(store: Store, _round: int) -> Act:
+    return Act(f"{hall(store)}. A pod with a rank is sent to the host that the plan has for its rank.")
+
+
+def _start(store: Store, _round: int) -> Act:
     text = "pair is submitted: two pods with ranks 0 and 1, each of which fills a host of the same rack."
-    return Act(text, submit(job(JOB, "training", 2, required=RACK)))
+    return submitted(store, job(JOB, "training", 2, required=RACK), text)
 
 
 def _planned(store: Store, _round: int) -> Act:
-    return Act(f"The plan of its admission: {_ranks(plan_of(store, JOB))}. What runs: {_running(store)}.")
+    return Act(_side_by_side(store))
 
 
 def _fails(store: Store, _round: int) -> Act:
     node = hosts_of(store, JOB).get(0)
-    if node is None:
-        return Act("pair does not run yet, so nothing fails under it.")
-    text = f"Host {node} fails under rank 0. Once it counts as lost, the free host takes its place in the plan."
-    return Act(text, let_fail([node]))
+    if node is None or node in failed(store):
+        return Act(how_it_stands(store, JOB))
+    spare = [host for host, gpus in free_gpus(store).items() if gpus == GPUS]
+    text = f"Host {node} is let fail under rank 0. When it was silent for a while it counts as lost"
+    return Act(f"{text}, and {spare[0]} is free." if spare else f"{text}.", let_fail([node]))
 
 
 def _drifted(store: Store, _round: int) -> Act:
     """The plan and what runs no longer agree: both are read from the cluster."""
     plan, running = plan_of(store, JOB), hosts_of(store, JOB)
     if len(plan) < 2 or running.get(1) != plan[0]:
-        return Act(f"The plan is now: {_ranks(plan)}. What runs: {_running(store)}.")
-    text = f"The new plan: {_ranks(plan)}. But rank 1 runs on {plan[0]}: by rank, the new pod 0 would land on it."
+        return Act(_side_by_side(store))
+    text = f"The plan is now: {_ranks(plan)}. But rank 1 runs on {plan[0]}: by rank, the new pod 0 would land on it."
     return Act(text)
 
 
 def _settled(store: Store, _round: int) -> Act:
-    running = hosts_of(store, JOB)
-    if len(set(running.values())) < 2:
-        return Act(f"The new pod 0 still waits. What runs: {_running(store)}.")
+    plan, running = plan_of(store, JOB), hosts_of(store, JOB)
+    if not is_whole(store, JOB, 2) or len(set(running.values())) < 2 or running[0] == plan[0]:
+        return Act(_side_by_side(store))
     text = f"The new pod 0 got the place that is really free: {_running(store)}. No two pods share a host."
     return Act(text)
 
 
-def _repaired(store: Store, _round: int) -> Act:
-    text = "The failed host is repaired and free again. pair stays where it is: nothing that runs is moved."
-    return Act(text, repair(store))
+def _repairs(store: Store, _round: int) -> Act:
+    mended = sorted(failed(store))
+    return Act(
+        f"What failed is being repaired: {', '.join(mended)}." if mended else _side_by_side(store), repair(store)
+    )
+
+
+def _stays(store: Store, _round: int) -> Act:
+    free = sorted(host for host, gpus in free_gpus(store).items() if gpus == GPUS)
+    if not is_whole(store, JOB, 2) or len(free) != 1:
+        return Act(_side_by_side(store))
+    return Act(f"{free[0]} is free again, and pair stays where it is: {_running(store)}. Nothing that runs is moved.")
 
 
 def _clear(store: Store, _round: int) -> Act:
-    return Act("pair is cancelled. The story begins again.", cancel(store, [JOB]))
+    return Act("pair is being cancelled. The story begins again.", cancel(store, [JOB]))
+
+
+def _side_by_side(store: Store) -> str:
+    return f"The plan: {_ranks(plan_of(store, JOB))}. What runs: {_running(store)}."
 
 
 def _ranks(hosts: Iterable[str]) -> str:
@@ -89,14 +109,15 @@ DEMO = Demo(
     "a replacement pod against a running one: why a plan by rank gives way to what really runs",
     _objects,
     (
-        Step(1.0, says("Three hosts x1, x2 and x3 in one rack. A pod with a rank is sent to the host of its rank.")),
+        Step(1.0, _hosts),
         Step(4.0, _start),
         Step(4.0, _planned),
         Step(6.0, _fails),
         Step(11.0, _drifted),
         Step(7.0, _settled),
-        Step(8.0, _repaired),
-        Step(7.0, _clear),
+        Step(8.0, _repairs),
+        Step(2.0, _stays),
+        Step(6.0, _clear),
     ),
     again=4.0,
 )

@@ -1,73 +1,56 @@
-"""What the steps of demos look for in the store, and the few things that they do to it."""
+"""How the jobs of a demo stand, as the store has it.
+
+A demo says only what is so at that moment: each of its sentences about a job rests on one of these, and where things
+stand otherwise `how_it_stands` says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ...cluster.embedded.standins.silence import FAILED
 from ...cluster.embedded.store import Store
-from ...cluster.kinds import JOB, NODE, POD, WORKLOAD
-from ...cluster.port import Create, Delete, Key, Patch, Raw, Write
+from ...cluster.kinds import JOB, POD, WORKLOAD
+from ...cluster.port import Raw
 from ...model.encoding import decode
 from ...observe.pool_form import RACK
 from .objects import NAMESPACE
+from .room import failed, holds, label
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def submit(*jobs: Raw) -> list[Write]:
-    return [Create(JOB, one) for one in jobs]
+def is_here(store: Store, job: str) -> bool:
+    found = store.find(JOB, NAMESPACE, job)
+    return found is not None and "deletionTimestamp" not in found["metadata"]
 
 
-def cancel(store: Store, names: Iterable[str]) -> list[Write]:
-    """Those that are there."""
-    return [Delete(Key(JOB, NAMESPACE, name)) for name in names if store.find(JOB, NAMESPACE, name) is not None]
-
-
-def let_fail(nodes: Iterable[str]) -> list[Write]:
-    return [_marked(node, "true") for node in nodes]
-
-
-def repair(store: Store) -> list[Write]:
-    """Every node that was let fail."""
-    names = [node["metadata"]["name"] for node in store.all(NODE) if _notes(node).get(FAILED) == "true"]
-    return [_marked(name, None) for name in names]
-
-
-def _marked(node: str, value: str | None) -> Patch:
-    return Patch(Key(NODE, "", node), {"metadata": {"annotations": {FAILED: value}}})
-
-
-def _notes(raw: Raw) -> dict[str, str]:
-    return raw["metadata"].get("annotations") or {}
-
-
-def hosts_of(store: Store, job: str) -> dict[int, str]:
-    """Where the pods of a job are, by rank; pods that are on their way out do not count."""
-    found: dict[int, str] = {}
+def pods_of(store: Store, job: str) -> dict[int, Raw]:
+    """Pods of a job that run, by rank; those that are on their way out do not count."""
+    found = {}
     for pod in store.all(POD, NAMESPACE):
-        meta = pod["metadata"]
-        labels, node = meta.get("labels") or {}, pod["spec"].get("nodeName")
-        if labels.get(JOB_NAME) == job and node and "deletionTimestamp" not in meta:
-            found[int(labels.get(INDEX, 0))] = node
+        meta, labels = pod["metadata"], pod["metadata"].get("labels") or {}
+        runs = (pod.get("status") or {}).get("phase") == "Running" and "deletionTimestamp" not in meta
+        if runs and labels.get(JOB_NAME) == job:
+            found[int(labels.get(INDEX, 0))] = pod
     return dict(sorted(found.items()))
 
 
-def label(store: Store, node: str, key: str) -> str:
-    """Empty if there is no such node, or it has no such label."""
-    found = store.find(NODE, "", node)
-    labels: dict[str, str] = (found["metadata"].get("labels") or {}) if found is not None else {}
-    return labels.get(key, "")
+def hosts_of(store: Store, job: str) -> dict[int, str]:
+    """Where the pods of a job run, by rank."""
+    return {rank: pod["spec"]["nodeName"] for rank, pod in pods_of(store, job).items()}
 
 
-def nodes_with(store: Store, key: str, value: str) -> list[str]:
-    nodes = (node["metadata"] for node in store.all(NODE))
-    return [meta["name"] for meta in nodes if (meta.get("labels") or {}).get(key) == value]
+def is_whole(store: Store, job: str, pods: int) -> bool:
+    """Whether so many of its pods run, and all on machines that work."""
+    hosts = hosts_of(store, job)
+    return is_here(store, job) and len(hosts) == pods and not failed(store) & set(hosts.values())
+
+
+def domains_of(store: Store, job: str, level: str) -> list[str]:
+    return sorted({label(store, node, level) for node in hosts_of(store, job).values()})
 
 
 def racks_of(store: Store, job: str) -> list[str]:
-    return sorted({label(store, node, RACK) for node in hosts_of(store, job).values()})
+    return domains_of(store, job, RACK)
 
 
 def workload_of(store: Store, job: str) -> Raw | None:
@@ -77,14 +60,33 @@ def workload_of(store: Store, job: str) -> Raw | None:
     return None
 
 
-def condition(raw: Raw | None, kind: str) -> Raw | None:
-    conditions = ((raw or {}).get("status") or {}).get("conditions") or ()
-    return next((one for one in conditions if one["type"] == kind), None)
+def is_done(store: Store, job: str) -> bool:
+    return holds(store.find(JOB, NAMESPACE, job), "Complete")
 
 
-def is_admitted(store: Store, job: str) -> bool:
-    found = condition(workload_of(store, job), "Admitted")
-    return found is not None and found["status"] == "True"
+def has_quota(store: Store, job: str) -> bool:
+    return holds(workload_of(store, job), "QuotaReserved")
+
+
+def waits(store: Store, job: str) -> bool:
+    """Whether it is in line."""
+    found = workload_of(store, job)
+    active = (found or {}).get("spec", {}).get("active", True)
+    return found is not None and active and not has_quota(store, job) and not holds(found, "Finished")
+
+
+def how_it_stands(store: Store, job: str) -> str:
+    """A sentence that is true of any job, at any time."""
+    found = store.find(JOB, NAMESPACE, job)
+    if found is None or not is_here(store, job):
+        return f"{job} is gone."
+    if is_done(store, job):
+        return f"{job} is done."
+    if waits(store, job):
+        return f"{job} waits in line."
+    broken = failed(store)
+    running = sum(host not in broken for host in hosts_of(store, job).values())
+    return f"{running} of {found['spec'].get('parallelism', 1)} pods of {job} run on hosts that work."
 
 
 def plan_of(store: Store, job: str) -> list[str]:

@@ -80,7 +80,7 @@ def test_nesting_within_reason_is_read() -> None:
 def test_protobuf_is_refused_with_a_remedy_where_there_is_one() -> None:
     with pytest.raises(UnsupportedMediaType, match=r"--dry-run=client -o yaml \| kubectl create -f -"):
         refuse_protobuf(PROTOBUF, is_create=True)
-    with pytest.raises(UnsupportedMediaType, match=r"protobuf is not read here$"):
+    with pytest.raises(UnsupportedMediaType, match="protobuf is not read here; who has the token"):
         tree(b"k8s\x00", PROTOBUF)
     refuse_protobuf(JSON)
 

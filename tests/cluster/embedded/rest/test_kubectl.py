@@ -132,7 +132,13 @@ def what_is_served(kubectl: Kubectl) -> None:
         kubectl("api-versions").split()
     )
     resources = kubectl.lines("api-resources")
-    assert ["workloads", "kwl,kueueworkload,kueueworkloads", "kueue.x-k8s.io/v1beta2", "true", "Workload"] in resources
+    assert [
+        "workloads",
+        "kwl,kueueworkload,kueueworkloads,wl",
+        "kueue.x-k8s.io/v1beta2",
+        "true",
+        "Workload",
+    ] in resources
     assert ["pods", "po", "v1", "true", "Pod"] in resources
     assert "is running at https://127.0.0.1:" in kubectl("cluster-info")
     assert kubectl("get", "--raw", "/readyz") == "ok"
@@ -187,7 +193,7 @@ def get_prints_tables(kubectl: Kubectl) -> None:
     assert kubectl.lines("get", "deploy")[1][:4] == ["web", "0/3", "0", "0"]
     assert kubectl.lines("get", "lq")[1] == ["lq", "cq"]
     assert kubectl.lines("get", "cq", "-o", "wide")[0] == [
-        *("NAME", "COHORT", "STRATEGY", "PENDING", "WORKLOADS", "ADMITTED", "WORKLOADS")
+        *("NAME", "COHORT", "STRATEGY", "PENDING", "WORKLOADS", "ADMITTED", "WORKLOADS", "STATE")
     ]
     everything = kubectl("get", "all")
     assert all(f"{kind}/" in everything for kind in ("pod", "deployment.apps", "job.batch"))
@@ -315,7 +321,9 @@ def explain(kubectl: Kubectl) -> None:
     text = kubectl("explain", "pods.spec.containers")
     assert "KIND:       Pod" in text
     assert "image\t<string>" in text
-    assert "queueName\t<string>" in kubectl("explain", "workloads.spec")
+    text = kubectl("explain", "wl.spec")
+    assert "queueName\t<string>\n    The LocalQueue that it waits in." in text
+    assert "A pool of quota that workloads wait for." in kubectl("explain", "cq")
     assert "FIELDS" in kubectl("explain", "jobset.spec.replicatedJobs")
     assert "does not exist" in kubectl.fails("explain", "pods.spec.color")
 

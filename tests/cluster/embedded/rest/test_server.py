@@ -129,6 +129,62 @@ def test_the_page_is_shown_to_browsers_and_paths_to_programs(folder: Path) -> No
         answer = running.api.get("/", accept="text/html,*/*")
         assert (answer.body, answer.headers["Content-Type"]) == ("<h1>hello</h1>", "text/html; charset=utf-8")
         assert "/apis/batch/v1" in running.api.get("/").body["paths"]
+        for program in ("*/*", "application/json,text/html;q=0.5", "text/html;q=0,*/*", "text/plain", ""):
+            assert "/apis/batch/v1" in running.api.get("/", accept=program).body["paths"], program
+
+
+def test_a_browser_without_the_token_is_told_how_to_get_in(folder: Path) -> None:
+    with Running(folder, page=lambda: "<h1>secret</h1>") as running:
+        stranger = running.api.as_user(None)
+        answer = stranger.get("/", accept="text/html,application/xhtml+xml,*/*;q=0.8")
+        assert (answer.status, answer.headers["Content-Type"]) == (401, "text/html; charset=utf-8")
+        assert "kubectl proxy" in answer.body
+        assert "secret" not in answer.body
+        assert stranger.get("/", accept="*/*").body["reason"] == "Unauthorized"
+        assert stranger.get("/api/v1/pods", accept="text/html").body["reason"] == "Unauthorized"
+
+
+def test_the_best_of_several_forms_is_that_with_the_highest_q(api: Api) -> None:
+    answer = api.get("/api/v1/pods", accept="application/json;q=0.1,application/yaml")
+    assert answer.headers["Content-Type"] == "application/yaml"
+    assert api.get("/apis", accept="application/yaml").body.startswith("apiVersion: v1")
+    assert api.get("/apis", accept="text/html").status == 406
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="this machine has no IPv6")
+def test_loopback_is_served_in_both_its_forms_on_one_port(running: Running) -> None:
+    api = running.api
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert Api(host, api.port, api.context, api.token).get("/version").status == 200
+
+
+def test_a_port_that_is_taken_on_ipv6_is_served_on_ipv4(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = web.TCPSite.start
+
+    async def refusing(site: web.TCPSite) -> None:
+        if site._host == "::1":
+            raise OSError("address in use")
+        await start(site)
+
+    monkeypatch.setattr(web.TCPSite, "start", refusing)
+    with Running(folder) as running:
+        assert running.api.get("/version").status == 200
+
+
+def test_a_deletion_that_has_to_wait_says_for_whom(api: Api) -> None:
+    kueue = "/apis/kueue.x-k8s.io/v1beta2"
+    quota = {"name": "cpu", "nominalQuota": 4}
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "f", "resources": [quota]}]}]
+    queue = {"metadata": {"name": "q"}, "spec": {"namespaceSelector": {}, "resourceGroups": groups}}
+    assert api.post(f"{kueue}/resourceflavors", {"metadata": {"name": "f"}}).status == 201
+    assert api.post(f"{kueue}/clusterqueues", queue).status == 201
+    gone = api.delete(f"{kueue}/resourceflavors/f")
+    why = 'ResourceFlavor \\"f\\" stays until no ClusterQueue names it any more: q'
+    assert (gone.status, gone.warnings) == (200, [f'299 - "{why}"'])
+    assert api.delete(f"{kueue}/resourceflavors").warnings == [f'299 - "{why}"']
+    rows = api.get(f"{kueue}/resourceflavors", accept="application/json;as=Table;v=v1;g=meta.k8s.io").body["rows"]
+    assert [row["cells"][-1] for row in rows] == ["Terminating"]
+    assert api.delete(f"{kueue}/clusterqueues/q").warnings == []
 
 
 def test_others_can_answer_under_names_of_their_own(folder: Path) -> None:
@@ -436,3 +492,32 @@ def test_bookmarks_come_while_nothing_happens(folder: Path, monkeypatch: pytest.
         later = watch.take(3)
     assert {event["type"] for event in events + later} == {"BOOKMARK"}
     assert later[-1]["object"]["metadata"] == {"resourceVersion": "3"}
+
+
+def test_get_all_shows_what_the_definitions_of_each_kind_say(api: Api) -> None:
+    found = {
+        one["name"]
+        for kind in KINDS
+        for one in api.get(kind.path().rpartition("/")[0]).body["resources"]
+        if "all" in one.get("categories", ())
+    }
+    assert found == {
+        *("pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs"),
+        *("rayjobs", "rayclusters"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("plural", "short"),
+    [
+        ("workloads", ["kwl", "kueueworkload", "kueueworkloads", "wl"]),
+        ("clusterqueues", ["cq"]),
+        ("localqueues", ["queue", "queues", "lq"]),
+        ("resourceflavors", ["flavor", "flavors", "rf"]),
+        ("topologies", ["topo"]),
+        ("cohorts", ["co"]),
+    ],
+)
+def test_kinds_of_kueue_go_by_their_short_names(api: Api, plural: str, short: list[str]) -> None:
+    listed = {one["name"]: one for one in api.get("/apis/kueue.x-k8s.io/v1beta2").body["resources"]}
+    assert listed[plural]["shortNames"] == short

@@ -29,7 +29,9 @@ from closeknit.cluster.kinds import (
     PRIORITY_CLASS,
     PYTORCH_JOB,
     RAY_CLUSTER,
+    RESOURCE_FLAVOR,
     SERVICE,
+    TOPOLOGY,
     WORKLOAD,
     WORKLOAD_PRIORITY_CLASS,
     Kind,
@@ -104,6 +106,7 @@ def test_columns_say_their_type_and_which_are_only_for_wide_output() -> None:
         ("Strategy", "string", 1),
         ("Pending Workloads", "integer", 0),
         ("Admitted Workloads", "integer", 1),
+        ("State", "string", 0),
     ]
     assert [(one["name"], one["type"]) for one in columns(LIMIT_RANGE)] == [
         ("Name", "string"),
@@ -332,6 +335,7 @@ def test_kinds_of_kueue() -> None:
         "Strategy": None,
         "Pending Workloads": 4,
         "Admitted Workloads": None,
+        "State": "",
     }
     assert row(LOCAL_QUEUE, made(LOCAL_QUEUE, spec={"clusterQueue": "q"}))["ClusterQueue"] == "q"
     assert row(WORKLOAD_PRIORITY_CLASS, made(WORKLOAD_PRIORITY_CLASS, value=-5)) == {"Value": -5}
@@ -349,3 +353,16 @@ def test_kinds_of_others() -> None:
     assert row(PYTORCH_JOB, made(PYTORCH_JOB, status=conditions)) == {"State": "Running"}
     assert row(RAY_CLUSTER, made(RAY_CLUSTER, status={"state": "ready"}))["age"] == "60s"
     assert row(MPI_JOB, made(MPI_JOB)) == row(COHORT, made(COHORT)) == {}
+
+
+def test_what_is_being_deleted_shows_it() -> None:
+    going = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"levels": []}}
+    for kind in (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, TOPOLOGY):
+        assert row(kind, made(kind, **going))["State"] == "Terminating"
+
+
+def test_flavors_and_topologies_say_what_they_are_about() -> None:
+    flavor = made(RESOURCE_FLAVOR, spec={"topologyName": "hall"})
+    assert row(RESOURCE_FLAVOR, flavor) == {"Topology": "hall", "State": "active"}
+    topology = made(TOPOLOGY, spec={"levels": [{"nodeLabel": "rack"}, {"nodeLabel": "host"}]})
+    assert row(TOPOLOGY, topology) == {"Levels": "rack, host", "State": "active"}

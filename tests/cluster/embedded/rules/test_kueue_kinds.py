@@ -59,7 +59,7 @@ def test_without_partial_admission_a_workload_has_no_least_count() -> None:
     ("kind", "body", "wrong"),
     [
         (WORKLOAD, workload(), []),
-        (WORKLOAD, workload(podSets=[]), [("spec.podSets", "Required")]),
+        (WORKLOAD, workload(podSets=[]), [("spec.podSets", "Invalid")]),
         (WORKLOAD, workload(podSets=[{**POD_SET, "minCount": 3}]), [("spec.podSets[0].minCount", "Invalid")]),
         (WORKLOAD, workload(queueName="Bad_Queue"), [("spec.queueName", "Invalid")]),
         (LOCAL_QUEUE, {"spec": {}}, [("spec.clusterQueue", "Required")]),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.rules import FRAMEWORKS
 from closeknit.cluster.kinds import DEPLOYMENT, JOB, JOB_SET, LEADER_WORKER_SET, POD, REPLICA_SET, STATEFUL_SET, Kind
 from closeknit.cluster.port import Raw
+from closeknit.dialects.kueue.jobs.live import FRAMEWORKS
 from closeknit.model.gates import Gates
 from cluster.embedded.rules.hosts import CONTAINER, KUEUE, QUEUE, Host, a_set, job, owner, pod, template
 
@@ -234,3 +234,12 @@ def test_a_job_that_was_started_is_not_suspended_again() -> None:
     host = Host()
     host.create(JOB, labelled(job()))
     assert host.patch(JOB, {"spec": {"suspend": False}})["spec"]["suspend"] is False
+
+
+def test_a_default_queue_that_comes_later_changes_no_set_that_is_there() -> None:
+    host = Host()
+    host.create(DEPLOYMENT, a_set())
+    host.default_queue()
+    changed = host.patch(DEPLOYMENT, {"metadata": {"annotations": {"a": "b"}}})
+    assert QUEUE not in changed["metadata"].get("labels", {})
+    assert PARENT not in changed["spec"]["template"]["metadata"].get("annotations", {})

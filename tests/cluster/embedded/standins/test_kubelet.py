@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from closeknit.cluster.embedded.standins.durations import Duration, duration
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.settings import Settings
 from closeknit.cluster.kinds import EVENT, NODE, POD
 from closeknit.cluster.port import Raw
+from closeknit.dialects.durations import Duration, duration
 from cluster.embedded.standins.playground import Playground, condition, states
 
 

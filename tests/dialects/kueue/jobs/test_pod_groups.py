@@ -273,3 +273,13 @@ def test_each_pod_starts_with_what_its_role_gets() -> None:
     assert groups.started(a_pod("x", role="other"), infos) == Conflict(
         "invalid podset infos: podSetInfo with the name 'other' is not found"
     )
+
+
+def test_a_pod_keeps_its_role_when_it_starts_though_its_shape_changes() -> None:
+    waiting = a_pod("w", gated=True)
+    del waiting["metadata"]["annotations"][PREFIX + "role-hash"]
+    [podset] = groups.group_sets([waiting])
+    raw = groups.started(waiting, [Info(podset.name, 1, {}, {}, {"pool": "gpu"})])
+    assert isinstance(raw, dict)
+    assert raw["spec"]["nodeSelector"] == {"pool": "gpu"}
+    assert groups.excess([raw], {podset.name: 1}) == []

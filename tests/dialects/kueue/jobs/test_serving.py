@@ -119,6 +119,11 @@ def test_a_name_too_long_for_a_label_becomes_an_annotation() -> None:
     assert PREFIX + "pod-group-name" not in pod["metadata"]["labels"]
 
 
+def test_a_pod_that_is_left_of_a_set_of_none_keeps_its_marks() -> None:
+    pod = STATEFUL.marked(a_set(), a_pod({"apps.kubernetes.io/pod-index": "2"}))
+    assert STATEFUL.marked(a_set(0), pod) is pod
+
+
 def test_a_stateful_set_of_nothing_is_on_hold() -> None:
     assert STATEFUL.on_hold(a_set(0)) != ""
     assert STATEFUL.on_hold(a_set()) == ""

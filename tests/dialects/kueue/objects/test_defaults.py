@@ -51,13 +51,13 @@ def test_what_a_cluster_queue_says_stays_and_what_it_must_say_itself_is_not_made
         "borrowWithinCohort": {"policy": "Never"},
         **NEWS,
     }
-    assert got["fairSharing"] == {"weight": "1", **NEWS}
+    assert got["fairSharing"] == {"weight": 1, **NEWS}
     assert "cohortName" not in got
 
 
 def test_local_queues_and_cohorts_get_little() -> None:
     assert filled("LocalQueue", {"clusterQueue": "q"}) == {"clusterQueue": "q", "stopPolicy": "None"}
-    assert filled("Cohort", {"fairSharing": {}}) == {"fairSharing": {"weight": "1"}}
+    assert filled("Cohort", {"fairSharing": {}}) == {"fairSharing": {"weight": 1}}
     assert filled("Cohort", {"fairSharing": {"weight": 0}}) == {"fairSharing": {"weight": 0}}
     assert filled("Cohort", None) is None
 

@@ -15,10 +15,12 @@ from typing import Any
 import msgspec
 import yaml
 
+from ....dialects.kueue.objects.versions import V1BETA1
 from ...errors import BadRequest, TooLarge, UnsupportedMediaType
 from ...kinds import Kind
 from ...port import Raw
 from ...yaml_pieces import YamlPieces
+from .addresses import OLD_VERSION
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -28,6 +30,7 @@ MOST_YAML = 1 << 20
 DEEPEST = 128
 
 _NO_PROTOBUF = "protobuf is not read here"
+_NOT_ASKED = "who has the token of this host may do everything, so that kubectl auth has nothing to ask"
 _REMEDY = "with kubectl, add: --dry-run=client -o yaml | kubectl create -f -"
 
 
@@ -39,7 +42,7 @@ def media_type(header: str) -> str:
 def refuse_protobuf(media: str, is_create: bool = False) -> None:
     """Some commands of kubectl send nothing else. Those that make an object can be had another way."""
     if media == PROTOBUF:
-        raise UnsupportedMediaType(f"{_NO_PROTOBUF}; {_REMEDY}" if is_create else _NO_PROTOBUF)
+        raise UnsupportedMediaType(f"{_NO_PROTOBUF}; {_REMEDY if is_create else _NOT_ASKED}")
 
 
 def tree(data: bytes, media: str) -> Any:
@@ -145,7 +148,9 @@ def object_of(kind: Kind, value: Any, namespace: str, name: str = "") -> Raw:
         raise BadRequest(f"the body is no object of kind {kind.kind}")
     of, version = value.get("kind") or kind.kind, value.get("apiVersion") or kind.api_version
     if (of, version) != (kind.kind, kind.api_version):
-        raise BadRequest(f"{of} in version {version} cannot be handled as a {kind.kind} in version {kind.api_version}")
+        remedy = f"; {OLD_VERSION}" if version == V1BETA1 else ""
+        text = f"{of} in version {version} cannot be handled as a {kind.kind} in version {kind.api_version}"
+        raise BadRequest(text + remedy)
     meta = value.get("metadata")
     if not isinstance(meta, dict | None):
         raise BadRequest(f"{kind.kind} cannot be read: metadata is no object")

@@ -1,12 +1,16 @@
 """What `kubectl get` says of custom kinds: the columns that their definitions ask for, each with where its value lies.
 
-Kinds that ask for none show their age.
+Kinds that ask for none show their age. What we add is how queues, flavors and topologies stand: one that is deleted
+while it is in use stays, and looks like any other in the columns of Kueue.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from ....dialects.kueue.objects.state import STANDING, state_of
 from ...kinds import (
     CLUSTER_QUEUE,
     JOB_SET,
@@ -15,6 +19,8 @@ from ...kinds import (
     PYTORCH_JOB,
     RAY_CLUSTER,
     RAY_JOB,
+    RESOURCE_FLAVOR,
+    TOPOLOGY,
     TRAIN_JOB,
     WORKLOAD,
     WORKLOAD_PRIORITY_CLASS,
@@ -62,12 +68,30 @@ def _status_of(condition: str) -> Custom:
     return Custom(condition, CONDITIONS, condition=condition)
 
 
+class Told(NamedTuple):
+    """A column of ours: not a value of the object, but something to be said of it."""
+
+    name: str
+    tell: Callable[[Raw], str]
+    type: Literal["string"] = "string"
+    is_wide: bool = False
+
+    def cell(self, raw: Raw, now: float) -> str:
+        return self.tell(raw)
+
+
+def _levels(topology: Raw) -> str:
+    return ", ".join(level["nodeLabel"] for level in topology["spec"]["levels"])
+
+
 AGE = Custom("Age", "metadata.creationTimestamp", "date")
 _STATE = Custom("State", CONDITIONS, condition="*")
 _PENDING = Custom("Pending Workloads", "status.pendingWorkloads", "integer")
 _ADMITTED = Custom("Admitted Workloads", "status.admittedWorkloads", "integer")
+_QUEUE_STATE = Told("State", state_of)
+_PLAIN_STATE = Told("State", partial(state_of, unjudged=STANDING))
 
-COLUMNS: dict[Kind, tuple[Custom, ...]] = {
+COLUMNS: dict[Kind, tuple[Custom | Told, ...]] = {
     WORKLOAD: (
         Custom("Queue", "spec.queueName"),
         Custom("Reserved in", "status.admission.clusterQueue"),
@@ -80,8 +104,11 @@ COLUMNS: dict[Kind, tuple[Custom, ...]] = {
         Custom("Strategy", "spec.queueingStrategy", is_wide=True),
         _PENDING,
         _ADMITTED._replace(is_wide=True),
+        _QUEUE_STATE,
     ),
-    LOCAL_QUEUE: (Custom("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED),
+    LOCAL_QUEUE: (Custom("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED, _QUEUE_STATE),
+    RESOURCE_FLAVOR: (AGE, Custom("Topology", "spec.topologyName"), _PLAIN_STATE),
+    TOPOLOGY: (AGE, Told("Levels", _levels), _PLAIN_STATE),
     WORKLOAD_PRIORITY_CLASS: (Custom("Value", "value", "integer"),),
     JOB_SET: (
         Custom("TerminalState", "status.terminalState"),

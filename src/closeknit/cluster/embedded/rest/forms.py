@@ -1,6 +1,6 @@
 """In which form a client wants its answer: whole objects, a table to print, or metadata alone; as JSON or as YAML.
 
-Kubernetes puts this into `Accept`, best first:
+Kubernetes puts this into `Accept`, best first, or whatever has the highest `q`:
 application/json;as=Table;v=v1;g=meta.k8s.io,application/json
 """
 
@@ -19,6 +19,9 @@ from . import tables
 from .queries import Query
 
 META = "meta.k8s.io"
+JSON: Literal["application/json"] = "application/json"
+YAML: Literal["application/yaml"] = "application/yaml"
+HTML = "text/html"
 _ANYTHING = ("*/*", "application/*", "")
 _SHAPES: dict[str, Literal["table", "metadata"]] = {
     "Table": "table",
@@ -30,7 +33,7 @@ _SHAPES: dict[str, Literal["table", "metadata"]] = {
 class Form(NamedTuple):
     """`version` is that of the table or the metadata; `include` says how much of an object goes with its row."""
 
-    media: Literal["application/json", "application/yaml"] = "application/json"
+    media: Literal["application/json", "application/yaml"] = JSON
     shape: Literal["whole", "table", "metadata"] = "whole"
     version: str = "v1"
     include: Literal["Metadata", "Object", "None"] = "Metadata"
@@ -39,15 +42,42 @@ class Form(NamedTuple):
 WHOLE = Form()
 
 
-def accepted(header: str, query: Query) -> Form:
-    """The first form of the header that can be had; raises NotAcceptable if there is none."""
+class Choice(NamedTuple):
+    media: str
+    parameters: dict[str, str]
+
+
+def choices(header: str) -> list[Choice]:
+    """What a header accepts, best first; what it gives a `q` of 0 it does not accept."""
+    ranked: list[tuple[float, Choice]] = []
     for choice in header.split(","):
         media, *given = (part.strip() for part in choice.split(";"))
         parameters = dict(part.partition("=")[::2] for part in given)
-        if media in _ANYTHING or media == "application/json":
+        ranked.append((_quality(parameters.pop("q", "")), Choice(media.lower(), parameters)))
+    return [choice for quality, choice in sorted(ranked, key=lambda one: -one[0]) if quality > 0]
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 1.0
+
+
+def is_for_people(header: str) -> bool:
+    """Whether a page is wanted rather than data: browsers name HTML before anything that we have."""
+    medias = [choice.media for choice in choices(header)]
+    data = (*_ANYTHING, JSON, YAML)
+    return HTML in medias and not any(media in data for media in medias[: medias.index(HTML)])
+
+
+def accepted(header: str, query: Query) -> Form:
+    """The best form of the header that can be had; raises NotAcceptable if there is none."""
+    for media, parameters in choices(header):
+        if media in _ANYTHING or media == JSON:
             form = WHOLE
-        elif media == "application/yaml":
-            form = Form("application/yaml")
+        elif media == YAML:
+            form = Form(YAML)
         else:
             continue
         if "as" not in parameters:
@@ -72,7 +102,7 @@ def _include(query: Query) -> Literal["Metadata", "Object", "None"]:
 
 
 def encoded(value: Any, form: Form = WHOLE) -> bytes:
-    if form.media == "application/yaml":
+    if form.media == YAML:
         return yaml.dump(value, Dumper=_DUMPER, allow_unicode=True).encode()
     return msgspec.json.encode(value)
 

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from hmac import compare_digest
 from typing import Any
 
@@ -22,8 +23,8 @@ from aiohttp.http_exceptions import BadHttpMethod
 
 from ...errors import BadRequest, Forbidden, MethodNotAllowed, NotFound, Refused, TooLarge, Unauthorized
 from ...port import Raw
-from ..store import Store
-from . import bodies, discovery, forms
+from ..store import NotKeptError, Store
+from . import bodies, discovery, forms, warnings
 from .addresses import NOT_ALLOWED, NOT_SERVED, Address, address, is_served, steps
 from .forms import Form
 from .listing import Page
@@ -32,7 +33,7 @@ from .streams import Stream
 from .verbs import Reply, Sent, Verbs, selected
 from .watching import Hub, Subject
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, LOOPBACK_V6 = "127.0.0.1", "::1"
 HEALTH = ("livez", "readyz", "healthz")
 OWN = "closeknit"
 LONGEST_LINE = 1 << 16
@@ -69,14 +70,15 @@ class Server:
         self._runner: web.ServerRunner | None = None
 
     async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
-        """Listen on loopback; port 0 is any that is free. Says which."""
+        """Listen on loopback, of IPv6 too where the machine has it; port 0 is any that is free. Says which."""
         listener = _Listener(self.handle, handler_cancellation=True)
         self._runner = web.ServerRunner(listener, shutdown_timeout=LAST_WORDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls)
-        await site.start()
+        await web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls).start()
         self.port = int(self._runner.addresses[0][1])
-        self._hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "[::1]", "localhost"))
+        with suppress(OSError):  # no IPv6 here, or somebody else has the port there
+            await web.TCPSite(self._runner, LOOPBACK_V6, self.port, ssl_context=tls).start()
+        self._hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, f"[{LOOPBACK_V6}]", "localhost"))
         return self.port
 
     async def stop(self) -> None:
@@ -102,7 +104,15 @@ class Server:
 
     def _tell(self) -> None:
         self._is_telling = False
-        self.settle()
+        try:
+            self.settle()
+        except NotKeptError:
+            self._say_changed()
+
+    def _say_changed(self) -> None:
+        """Whoever runs us commits as well, and sees for itself if nothing can be kept."""
+        if self.on_change is not None:
+            self.on_change()
 
     # Requests
 
@@ -111,6 +121,8 @@ class Server:
             return await self._answer(request)
         except Refused as refused:
             return _refusal(refused)
+        except NotKeptError as error:
+            return _refusal(Refused(str(error)))
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -126,7 +138,7 @@ class Server:
             return web.Response(text="ok")
         credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
         if not compare_digest(credential, self._credential):
-            raise Unauthorized("Unauthorized")
+            return _not_let_in(request, where)
         query = Query(text)
         match where:
             case [root, name, *_] if root == OWN and name in self.extra:
@@ -137,18 +149,18 @@ class Server:
                 return await self._resource(request, query, group, version, rest)
         if request.method != "GET":
             raise NotFound(NOT_SERVED)
-        return self._document(request, where)
+        return self._document(request, query, where)
 
-    def _document(self, request: web.BaseRequest, where: list[str]) -> web.Response:
+    def _document(self, request: web.BaseRequest, query: Query, where: list[str]) -> web.Response:
         """What is known about the server itself."""
         accept = request.headers.get("Accept", "")
         is_aggregated = discovery.AGGREGATED.replace(" ", "") in accept.replace(" ", "")
         found: Raw | None = None
         match where:
-            case [""] if self.page is not None and "text/html" in accept:
-                return web.Response(text=self.page(), content_type="text/html")
+            case [""] if self.page is not None and forms.is_for_people(accept):
+                return web.Response(text=self.page(), content_type=forms.HTML)
             case [""]:
-                found = discovery.root_paths()
+                return web.Response(body=forms.encoded(discovery.root_paths()), content_type=forms.JSON)
             case ["api" | "apis" as root] if is_aggregated:
                 data = forms.encoded(discovery.aggregated(core=root == "api"))
                 return web.Response(body=data, headers={"Content-Type": discovery.AGGREGATED})
@@ -172,7 +184,8 @@ class Server:
                 found = discovery.openapi(group, version)
         if found is None:
             raise NotFound(NOT_SERVED)
-        return web.Response(body=forms.encoded(found), content_type="application/json")
+        form = forms.accepted(accept, query)
+        return web.Response(body=forms.encoded(found, form), content_type=form.media)
 
     async def _resource(
         self, request: web.BaseRequest, query: Query, group: str, version: str, rest: list[str]
@@ -195,7 +208,7 @@ class Server:
         return self._reply(reply, form)
 
     async def _watch(self, request: web.BaseRequest, at: Address, query: Query, form: Form) -> web.StreamResponse:
-        if form.media != "application/json":
+        if form.media != forms.JSON:
             raise BadRequest("a watch is answered in JSON")
         return await Stream(self.hub, self.settle, Subject(selected(at, query), form), query).run(request)
 
@@ -208,8 +221,8 @@ class Server:
             content = forms.one(reply.kind, content, form, self.store.now())
         response = web.Response(body=forms.encoded(content, form), status=reply.code, content_type=form.media)
         response.headers["Cache-Control"] = "no-cache, private"
-        for warning in reply.warnings:
-            response.headers.add("Warning", _warning(warning))
+        for warning in warnings.headers(reply.warnings):
+            response.headers.add("Warning", warning)
         return response
 
     # Commits
@@ -231,12 +244,10 @@ class Server:
             for one in waiting:
                 if not one.done():
                     one.set_exception(error)
-            return
         for one in waiting:
             if not one.done():
                 one.set_result(None)
-        if self.on_change is not None:
-            self.on_change()
+        self._say_changed()
 
 
 class _Listener(web.Server):
@@ -282,6 +293,17 @@ async def _read(request: web.BaseRequest) -> bytes:
     return b"".join(pieces)
 
 
+def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
+    """Programs know what a token is; who looks at the page is told how to get in."""
+    if where == [""] and forms.is_for_people(request.headers.get("Accept", "")):
+        text = (
+            "<h1>closeknit</h1><p>This page is for those who have the token. Run <code>kubectl proxy</code> with the "
+        )
+        text += "kubeconfig of this cluster, and open the address that it prints.</p>"
+        return web.Response(text=text, status=401, content_type=forms.HTML)
+    return _refusal(Unauthorized("Unauthorized"))
+
+
 def _too_large() -> TooLarge:
     return TooLarge(f"Request entity too large: limit is {bodies.MOST_BYTES}")
 
@@ -289,14 +311,7 @@ def _too_large() -> TooLarge:
 def _refusal(refused: Refused) -> web.Response:
     status = refused.status()
     status["message"] = status["message"].encode("utf-8", "replace").decode()
-    response = web.Response(body=forms.encoded(status), status=refused.code, content_type="application/json")
+    response = web.Response(body=forms.encoded(status), status=refused.code, content_type=forms.JSON)
     if refused.retry_after is not None:
         response.headers["Retry-After"] = str(refused.retry_after)
     return response
-
-
-def _warning(text: str) -> str:
-    """As RFC 7234 writes it."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
-    return f'299 - "{escaped}"'

@@ -6,7 +6,7 @@ clients, and for what was done to be kept, is the server's part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import BadRequest, Cause, Forbidden, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
@@ -25,6 +25,7 @@ from ...kinds import (
 )
 from ...port import Evict, Key, PatchForm, Propagation, Raw
 from .. import patching
+from ..rules.leaving import why_it_stays
 from ..store import Options, Store
 from . import bodies, discovery, listing, scaling
 from .addresses import NOT_ALLOWED, NOT_SERVED, Address
@@ -188,7 +189,9 @@ class Verbs:
         is_held = bool(gone["metadata"].get("finalizers")) or (
             not options.dry_run and self.store.find(at.kind, at.namespace, at.name) is not None
         )
-        return Reply(gone, at.kind) if is_held or at.kind in _RETURNED else _is_gone(at, gone)
+        if not is_held and at.kind not in _RETURNED:
+            return _is_gone(at, gone)
+        return Reply(gone, at.kind, warnings=self._why_they_stay(at, [gone] if is_held else []))
 
     def delete_all(self, at: Address, sent: Sent) -> Reply:
         how, options = self._deleting(sent)
@@ -197,7 +200,11 @@ class Verbs:
         for raw in listing.present(self.store, selected(at, sent.query)):
             key = Key(at.kind, at.namespace, raw["metadata"]["name"])
             gone.append(self.store.delete(key, propagation=propagation, grace=grace, options=options))
-        return Reply(Page(gone, {"resourceVersion": str(self.store.version)}), at.kind)
+        page = Page(gone, {"resourceVersion": str(self.store.version)})
+        return Reply(page, at.kind, warnings=self._why_they_stay(at, gone))
+
+    def _why_they_stay(self, at: Address, gone: Sequence[Raw]) -> tuple[str, ...]:
+        return tuple(why for raw in gone if (why := why_it_stays(self.store, at.kind, raw)))
 
     def _deleting(self, sent: Sent) -> tuple[Deleting, Options]:
         body = bodies.tree(sent.data, sent.media) if sent.data else None

@@ -216,10 +216,10 @@ def _check_handler(handler: Field, causes: Causes) -> None:
         causes.required(handler.at("exec", "command"))
     for key in given[:1]:
         if key in ("httpGet", "tcpSocket", "grpc"):
-            _check_target(handler.at(key, "port"), causes)
+            check_target(handler.at(key, "port"), causes)
 
 
-def _check_target(port: Field, causes: Causes) -> None:
+def check_target(port: Field, causes: Causes) -> None:
     """A number, or the name of a port."""
     if isinstance(port.value, str):
         if len(port.value) > 15 or not _PORT_NAME.fullmatch(port.value):

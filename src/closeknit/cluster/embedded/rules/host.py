@@ -2,7 +2,7 @@
 
     write ──▶ fill defaults ──▶ hold jobs ──▶ begin (identity, status, classes) ──▶ check ──▶ the object to keep
                                                             │ or, of a change: prepare ──▶ compare with the old
-                                                            └─▶ Refused, with every cause
+                                                            └─▶ Refused, with every cause; or warnings
 
 Writers of ours are trusted: their objects get the same defaults and are held to what may not change, but their form is
 not looked at. Types have been looked at before; should one have slipped through, the object cannot be read.
@@ -11,17 +11,23 @@ not looked at. Types have been looked at before; should one have slipped through
 from __future__ import annotations
 
 from ....dialects.field import Field
+from ....dialects.kueue.admin import check_node
+from ....dialects.kueue.jobs import odd
 from ...errors import BadRequest
 from ...kinds import NODE, Kind
 from ...port import Raw
 from ..form import check_types
 from ..store import Options, Store
+from . import leaving
 from .causes import Causes
 from .metadata import check_metadata, check_metadata_change, tidy
 from .queueing import check_held, held
 from .rule import Making
 from .settings import Settings
 from .table import RULES
+
+_ODD = {("", "Node"): check_node}
+"""Judged here for its warnings alone; Kueue's own kinds warn where their rules are."""
 
 
 class HostRules:
@@ -62,6 +68,7 @@ class HostRules:
             rule.check(field, causes)
             check_held(store, self.settings, kind, None, field, causes)
             _refuse(kind, new, field, causes, options)
+            self._warn(store, kind, None, new, options)
         return new
 
     def _changed(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
@@ -83,7 +90,15 @@ class HostRules:
         if not (options.trusted and rule.change_judges_all):
             rule.change(before, after, causes)
         _refuse(kind, new, after, causes, options)
+        if not options.trusted:
+            self._warn(store, kind, old, new, options)
         return new
+
+    def _warn(self, store: Store, kind: Kind, old: Raw | None, new: Raw, options: Options) -> None:
+        """What `closeknit check` would say of what is written anew, and what is about to go."""
+        if old is None or not _says_the_same(old, new) or _notes(old) != _notes(new):
+            options.warnings.extend(str(one) for one in odd(new, self.settings.gates, _ODD))
+        options.warnings.extend(leaving.warnings(store, kind, new))
 
     def _with_status(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
         rule = RULES[kind]
@@ -100,6 +115,10 @@ class HostRules:
 def _says_the_same(old: Raw, new: Raw) -> bool:
     """Whether nothing but metadata and status differs."""
     return all(new.get(part) == old.get(part) for part in new.keys() | old.keys() if part not in ("metadata", "status"))
+
+
+def _notes(raw: Raw) -> Raw:
+    return raw["metadata"].get("annotations") or {}
 
 
 def _check_form(kind: Kind, raw: Raw, causes: Causes) -> None:

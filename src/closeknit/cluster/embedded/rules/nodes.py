@@ -8,6 +8,7 @@ from typing import Any
 from ....dialects.field import Field
 from ....dialects.node_choice import EFFECTS
 from ....model.label_names import is_label_value, is_qualified_name
+from ....model.settings import NAMESPACE_NAME
 from ...port import Raw
 from .causes import Causes
 from .names import label
@@ -15,7 +16,7 @@ from .pod_defaults import said
 from .pods import NOT_READY, with_times
 from .quantities import canonical_all
 from .rule import Making, Rule
-from .settings import NAMESPACE_NAME, Settings
+from .settings import Settings
 
 _FACTS = (
     "machineID",

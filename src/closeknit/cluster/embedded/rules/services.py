@@ -8,7 +8,7 @@ from typing import Any
 from ....dialects.field import Field
 from ...port import Raw
 from .causes import Causes
-from .container_checks import PROTOCOLS, check_port
+from .container_checks import PROTOCOLS, check_port, check_target
 from .metadata import check_labels
 from .names import label
 from .pod_defaults import said
@@ -108,8 +108,7 @@ def _check_ports(ports: Field, causes: Causes, on_nodes: bool) -> None:
             causes.duplicate(name)
         names.add(name.text())
         check_port(number, causes)
-        if not isinstance(target.value, str):
-            check_port(target, causes)
+        check_target(target, causes)
         causes.one_of(port.at("protocol"), PROTOCOLS)
         if port.at("nodePort").value and not on_nodes:
             causes.forbidden(port.at("nodePort"), "needs the type NodePort or LoadBalancer")

@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ....dialects.kueue.jobs.live import FRAMEWORKS
 from ....model.cluster_queue import Selector
 from ....model.gates import Gates
-from ....model.shape import Requirement
-
-FRAMEWORKS = frozenset(
-    {
-        "batch/job",
-        "deployment",
-        "jobset.x-k8s.io/jobset",
-        "kubeflow.org/mpijob",
-        "kubeflow.org/pytorchjob",
-        "leaderworkerset.x-k8s.io/leaderworkerset",
-        "pod",
-        "ray.io/raycluster",
-        "ray.io/rayjob",
-        "statefulset",
-        "trainer.kubeflow.org/trainjob",
-    }
-)
-"""All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
-
-OWN_NAMESPACE = "closeknit-system"
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-ALL_BUT_SYSTEM = Selector((Requirement(NAMESPACE_NAME, "NotIn", ("kube-system", OWN_NAMESPACE)),))
+from ....model.settings import outside_of_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +19,6 @@ class Settings:
 
     gates: Gates = field(default_factory=Gates.profile)
     frameworks: frozenset[str] = FRAMEWORKS
-    namespaces: Selector = ALL_BUT_SYSTEM
+    namespaces: Selector = field(default_factory=outside_of_system)
     all_jobs: bool = False
     toleration_seconds: int = 300

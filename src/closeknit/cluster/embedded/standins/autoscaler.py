@@ -19,6 +19,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import msgspec
 
 from ....dialects import core
+from ....dialects.durations import duration
 from ....dialects.timestamps import parse, stamp
 from ....model.shape import Shape
 from ...kinds import CONFIG_MAP, NODE, POD, POD_TEMPLATE, PROVISIONING_REQUEST
@@ -26,7 +27,6 @@ from ...port import Change, Create, Delete, Key, Raw
 from ..loop import Later, Step
 from ..store import Store
 from .children import condition, controller_of, fingerprint, holds, is_ended, is_ready, status_write, with_condition
-from .durations import duration
 from .node_groups import CONFIG_MAP as GROUPS
 from .node_groups import GROUP, LONGEST_LABEL, NAMESPACE, REQUEST, NodeGroup, nodes_needed, read
 from .room import Room

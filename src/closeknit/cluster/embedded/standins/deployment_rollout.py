@@ -203,7 +203,9 @@ def _new_set(owner: Raw, number_next: int, replicas: int, notes: dict[str, str])
 
 
 def _noted(owner: Raw, number_now: int) -> Patch:
-    return Patch(key_of(DEPLOYMENT, owner), {"metadata": {"annotations": {REVISION: str(number_now)}}})
+    """By its status: an annotation that is written otherwise makes a new generation."""
+    notes = {"metadata": {"annotations": {REVISION: str(number_now)}}}
+    return Patch(key_of(DEPLOYMENT, owner), notes, subresource="status")
 
 
 def _still_there(store: Store, sets: Iterable[Raw]) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from zlib import crc32
 
+from ....dialects.own_marks import PREFIX
 from ....dialects.timestamps import parse, show, stamp
 from ...kinds import LEASE, NAMESPACE, NODE
 from ...port import Change, Create, Raw, Update
 from ..loop import Step
 from ..store import Store
 from .children import condition, event, owner_reference, status_write
-from .pod_plan import PREFIX
 from .settings import DEFAULTS, Settings
 from .silence import machine
 

@@ -67,9 +67,13 @@ class Jobs:
             uid = change.object["metadata"]["uid"]
             self._streaks.pop(uid, None)
             return [Orphan(key_of(POD, one)) for one in store.owned(uid, POD)]
-        if change.kind is POD and change.object["metadata"].get("ownerReferences"):
-            return family(change, JOB)
-        return ()
+        return self._of_pod(store, change)
+
+    def _of_pod(self, store: Store, change: Change) -> Iterator[Hashable]:
+        """The end of its job may never have been shown here: it may lie before a restart."""
+        yield from family(change, JOB)
+        if change.type != "DELETED" and is_tracked(change.object) and not _has_job(store, change.object):
+            yield Orphan(change.key)
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         if isinstance(key, Orphan):
@@ -231,9 +235,11 @@ def _dismiss(look: Look, pods: list[Raw]) -> Iterator[Step]:
 def _let_go(store: Store, key: Key) -> Iterator[Step]:
     """Nobody will count this pod any more."""
     found = store.find(POD, key.namespace, key.name)
-    owner = None if found is None else controller_of(found)
-    if found is None or owner is None or not is_tracked(found):
-        return
-    job = store.find(JOB, key.namespace, owner["name"])
-    if job is None or job["metadata"]["uid"] != owner["uid"]:
+    if found is not None and is_tracked(found) and not _has_job(store, found):
         yield untracked(found)
+
+
+def _has_job(store: Store, pod: Raw) -> bool:
+    owner = controller_of(pod)
+    job = None if owner is None else store.find(JOB, pod["metadata"]["namespace"], owner["name"])
+    return job is not None and owner is not None and job["metadata"]["uid"] == owner["uid"]

@@ -10,15 +10,16 @@ restarts of single Jobs and in place, claims for volumes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ....dialects.timestamps import parse
 from ...kinds import JOB, JOB_SET, SERVICE
-from ...port import Change, Delete, Key, Raw, key_of
+from ...port import Delete, Raw, key_of
 from ..loop import Later, Step
 from ..store import Store
-from .children import children, family, holds, is_deleting, number, status_write
+from .children import children, holds, is_deleting, number, status_write
 from .conditions import Conditions
+from .controller import Controller, Seen
 from .job_set_counts import Counts, counted
 from .job_set_failure import Verdict, verdict
 from .job_set_jobs import (
@@ -34,7 +35,6 @@ from .job_set_jobs import (
     suspended,
 )
 from .job_status import is_finished
-from .pace import Pace, look_key
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 COMPONENT = "jobset"
@@ -42,30 +42,15 @@ DONE = "jobset completed successfully"
 ENDS = ("Completed", "Failed")
 
 
-class JobSets:
-    watches = (JOB_SET, JOB)
+class JobSets(Controller):
+    kind, watches = JOB_SET, (JOB_SET, JOB)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return super().minds(owner) and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is JOB_SET:
-            return () if change.type == "DELETED" else (change.key,)
-        return family(change, JOB_SET) if change.kind is JOB else ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(JOB_SET, key.namespace, key.name)
-        if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
-            return
-        size = look_key(found)
-        at = self._pace.wait(size, now)
-        if at is not None:
-            yield Later(at)
-            return
-        look = Look(store, found, now)
-        self._pace.looked(size, len(look.jobs), now)
-        yield from look.steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        look = Look(store, owner, now)
+        return Seen(len(look.jobs), look.steps())
 
 
 class Look:

@@ -23,6 +23,11 @@ def is_over(job: Raw) -> bool:
     return any(holds(job, end) for end in ENDS)
 
 
+def is_ours(job: Raw, controller: str) -> bool:
+    """Whether nobody else is to look after it."""
+    return (job["spec"].get("runPolicy") or {}).get("managedBy") in (None, "", controller)
+
+
 def cleans(job: Raw, usual: str) -> str:
     """Which pods go when the job ends: All, Running or None."""
     policy = (job["spec"].get("runPolicy") or {}).get("cleanPodPolicy")

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from ...kinds import CONTROLLER_REVISION, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
 from ...port import Change, Delete, Key, Raw, Update, key_of
-from ..loop import Later, Step
+from ..loop import Step
 from ..store import Store
 from .children import children, is_deleting, is_ready, number, part_of, phase, status_write
 from .conditions import Conditions
+from .controller import Controller, Seen
 from .leader_worker_parts import (
     is_unique,
     leaders,
@@ -30,7 +31,6 @@ from .leader_worker_parts import (
     workers,
 )
 from .leader_worker_pods import NAME, REVISION, WORKER_INDEX
-from .pace import Pace, look_key
 
 COMPONENT = "leaderworkerset"
 RECREATES = ("RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
@@ -41,11 +41,8 @@ STATES = {
 }
 
 
-class LeaderWorkerSets:
-    watches = (LEADER_WORKER_SET, POD, STATEFUL_SET)
-
-    def __init__(self) -> None:
-        self._pace = Pace()
+class LeaderWorkerSets(Controller):
+    kind, watches = LEADER_WORKER_SET, (LEADER_WORKER_SET, POD, STATEFUL_SET)
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         kind, meta = change.kind, change.object["metadata"]
@@ -56,18 +53,9 @@ class LeaderWorkerSets:
         name = (meta.get("labels") or {}).get(NAME)
         return () if name is None else (Key(LEADER_WORKER_SET, meta["namespace"], name),)
 
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(LEADER_WORKER_SET, key.namespace, key.name)
-        if found is None or is_deleting(found):
-            return
-        cost = look_key(found)
-        if (at := self._pace.wait(cost, now)) is not None:
-            yield Later(at)
-            return
-        look = Look(store, found, now)
-        self._pace.looked(cost, sum(1 + len(one.workers) for one in look.groups), now)
-        yield from look.steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        look = Look(store, owner, now)
+        return Seen(sum(1 + len(one.workers) for one in look.groups), look.steps())
 
 
 class Group(NamedTuple):

@@ -6,47 +6,32 @@ becomes of the job. The keys in its Secret are none: nobody logs in anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from ....dialects.timestamps import stamp
 from ...kinds import CONFIG_MAP, JOB, MPI_JOB, POD, SECRET, SERVICE
-from ...port import Change, Key, Raw, Update
-from ..loop import Later, Step
+from ...port import Raw, Update
+from ..loop import Step
 from ..store import Store
-from .children import children, condition, deletion, family, is_deleting, is_ready, phase, status_write
-from .kubeflow import History, cleans, is_over, is_suspended, replica_status
+from .children import children, condition, deletion, is_deleting, is_ready, phase, status_write
+from .controller import Controller, Seen
+from .kubeflow import History, cleans, is_ours, is_over, is_suspended, replica_status
 from .mpi_parts import config_map, hosts, launcher, relaunched, secret, service, worker, workers
-from .pace import Pace, look_key
 
 CONTROLLER = "kubeflow.org/mpi-operator"
 COMPONENT = "mpi-job-controller"
 EVICTED = "Evicted"
 
 
-class MpiJobs:
-    watches = (MPI_JOB, POD, JOB)
+class MpiJobs(Controller):
+    kind, watches = MPI_JOB, (MPI_JOB, POD, JOB)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return super().minds(owner) and is_ours(owner, CONTROLLER)
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is MPI_JOB:
-            return () if change.type == "DELETED" else (change.key,)
-        return family(change, MPI_JOB) if change.kind is POD or change.kind is JOB else ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(MPI_JOB, key.namespace, key.name)
-        policy = (found or {}).get("spec", {}).get("runPolicy") or {}
-        if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
-            return
-        size = look_key(found)
-        if (at := self._pace.wait(size, now)) is not None:
-            yield Later(at)
-            return
-        look = Look(store, found, now)
-        self._pace.looked(size, len(look.pods), now)
-        yield from look.steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        look = Look(store, owner, now)
+        return Seen(len(look.pods), look.steps())
 
 
 class Look:

@@ -23,11 +23,11 @@ import msgspec
 import yaml
 
 from ....dialects import core
+from ....dialects.own_marks import PREFIX
 from ....model.node import Node
 from ....model.resources import PODS, amounts
 from ....model.shape import Shape
 from ...port import Raw
-from .pod_plan import PREFIX
 from .room import HOSTNAME, attracts, repels
 
 CONFIG_MAP, NAMESPACE = "closeknit-node-groups", "kube-system"

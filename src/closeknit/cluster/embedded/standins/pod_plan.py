@@ -1,26 +1,23 @@
 """How long a pod starts and runs, and how it ends: what its annotations say, or what is usual for its kind.
 
-    closeknit.dev/start-time: 3s        until its containers run
-    closeknit.dev/run-time:   2m±10%    until they are done; `forever`
-    closeknit.dev/exit-code:  "3"       with what they end
-    closeknit.dev/fail-after: 30s       they fail then, if they are not done before
-
-Jobs come with few different templates, so what a set of annotations means is read once.
+The annotations are those of `dialects.own_marks`. Jobs come with few different templates, so what a set of them means
+is read once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from ....dialects.durations import Duration, duration
+from ....dialects.own_marks import EXIT_CODE, FAIL_AFTER, RUN_TIME, START_TIME, exit_code
 from ...port import Raw
 from .children import controller_of
-from .durations import Duration, duration
 from .settings import Settings
 
-PREFIX = "closeknit.dev/"
-START_TIME, RUN_TIME = PREFIX + "start-time", PREFIX + "run-time"
-EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
+T = TypeVar("T")
+
 FAILURE = 1
 """The exit code of what fails and does not say how."""
 
@@ -85,27 +82,19 @@ def _plan(
 ) -> Plan:
     wrong: list[str] = []
 
-    def read(name: str, text: str | None, usual: Duration) -> Duration:
+    def read(name: str, reader: Callable[[str], T], text: str | None, usual: T) -> T:
         if text is None:
             return usual
         try:
-            return duration(text)
+            return reader(text)
         except ValueError as error:
             wrong.append(f"annotation {name}: {error}")
             return usual
 
-    def number() -> int:
-        if code is None:
-            return 0
-        if code.isascii() and code.isdigit() and int(code) <= 255:
-            return int(code)
-        wrong.append(f'annotation {EXIT_CODE}: "{code}" is not an exit code: write a number from 0 to 255')
-        return 0
-
     return Plan(
-        read(START_TIME, start, Duration(settings.start_time)),
-        read(RUN_TIME, run, Duration(None if stays else settings.run_time)),
-        number(),
-        None if fails is None else read(FAIL_AFTER, fails, Duration(None)),
+        read(START_TIME, duration, start, Duration(settings.start_time)),
+        read(RUN_TIME, duration, run, Duration(None if stays else settings.run_time)),
+        read(EXIT_CODE, exit_code, code, 0),
+        None if fails is None else read(FAIL_AFTER, duration, fails, Duration(None)),
         tuple(wrong),
     )

@@ -7,17 +7,17 @@ jobs are run as if they were none.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from ....dialects.timestamps import parse, stamp
 from ...kinds import POD, PYTORCH_JOB, SERVICE
-from ...port import Change, Delete, Key, Raw, key_of
+from ...port import Delete, Raw, key_of
 from ..loop import Later, Step
 from ..store import Store
-from .children import children, deletion, family, is_deleting, number, phase, status_write
+from .children import children, deletion, number, phase, status_write
+from .controller import Controller, Seen
 from .job_failure import ended_at
-from .kubeflow import REPLICA_TYPE, History, cleans, is_over, is_suspended, replica_status
-from .pace import Pace, look_key
+from .kubeflow import REPLICA_TYPE, History, cleans, is_ours, is_over, is_suspended, replica_status
 from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places, replicas, restart_policy, specs
 
 CONTROLLER = "kubeflow.org/training-operator"
@@ -28,30 +28,15 @@ PAUSE = 1.0
 """Seconds between the end of a pod and the next try."""
 
 
-class PytorchJobs:
-    watches = (PYTORCH_JOB, POD)
+class PytorchJobs(Controller):
+    kind, watches = PYTORCH_JOB, (PYTORCH_JOB, POD)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return super().minds(owner) and is_ours(owner, CONTROLLER)
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is PYTORCH_JOB:
-            return () if change.type == "DELETED" else (change.key,)
-        return family(change, PYTORCH_JOB) if change.kind is POD else ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(PYTORCH_JOB, key.namespace, key.name)
-        policy = (found or {}).get("spec", {}).get("runPolicy") or {}
-        if found is None or is_deleting(found) or policy.get("managedBy") not in (None, "", CONTROLLER):
-            return
-        size = look_key(found)
-        if (at := self._pace.wait(size, now)) is not None:
-            yield Later(at)
-            return
-        look = Look(store, found, now)
-        self._pace.looked(size, len(look.pods), now)
-        yield from look.steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        look = Look(store, owner, now)
+        return Seen(len(look.pods), look.steps())
 
 
 class Look:

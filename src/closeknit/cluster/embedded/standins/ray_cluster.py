@@ -11,16 +11,16 @@ go for a suspension, all of them go. Autoscaling adds its container to the head 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ....dialects.timestamps import stamp
 from ...kinds import POD, RAY_CLUSTER, SERVICE
-from ...port import Change, Key, Raw
-from ..loop import Later, Step
+from ...port import Raw
+from ..loop import Step
 from ..store import Store
-from .children import children, deletion, family, is_deleting, is_ended, is_ready, phase, status_write
+from .children import children, deletion, is_deleting, is_ended, is_ready, phase, status_write
 from .conditions import Conditions
-from .pace import Pace, look_key
+from .controller import Controller, Seen
 from .ray_parts import (
     GROUP,
     HEAD_GROUP,
@@ -42,29 +42,15 @@ SUSPENDING, SUSPENDED, PROVISIONED = "RayClusterSuspending", "RayClusterSuspende
 HEAD_READY, PROVISIONING = "HeadPodReady", "RayClusterPodsProvisioning"
 
 
-class RayClusters:
-    watches = (RAY_CLUSTER, POD)
+class RayClusters(Controller):
+    kind, watches = RAY_CLUSTER, (RAY_CLUSTER, POD)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return super().minds(owner) and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is RAY_CLUSTER:
-            return () if change.type == "DELETED" else (change.key,)
-        return family(change, RAY_CLUSTER) if change.kind is POD else ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(RAY_CLUSTER, key.namespace, key.name)
-        if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
-            return
-        size = look_key(found)
-        if (at := self._pace.wait(size, now)) is not None:
-            yield Later(at)
-            return
-        look = Look(store, found, now)
-        self._pace.looked(size, len(look.pods), now)
-        yield from look.steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        look = Look(store, owner, now)
+        return Seen(len(look.pods), look.steps())
 
 
 class Look:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ....dialects.kueue.jobs.live.ray import default_submitter
 from ....dialects.kueue.jobs.ray import AUTOSCALER, SUBMITTER
+from ....dialects.own_marks import PREFIX as OURS
 from ....model.resources import amounts, canonical, times, total
 from ...kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
 from ...port import Create, Raw
 from .children import child, fingerprint, number, pod, with_env
-from .pod_plan import PREFIX as OURS
 
 PREFIX = "ray.io/"
 CLUSTER, GROUP, NODE_TYPE = PREFIX + "cluster", PREFIX + "group", PREFIX + "node-type"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ...kinds import POD, REPLICA_SET
-from ...port import Change, Key, Raw
+from ...port import Raw
 from ..loop import Later, Step
 from ..store import Store
 from .children import (
@@ -13,7 +13,6 @@ from .children import (
     children,
     deletion,
     dispensable_first,
-    family,
     is_active,
     is_deleting,
     is_ended,
@@ -22,33 +21,18 @@ from .children import (
     pod,
     status_write,
 )
-from .pace import Pace, look_key
+from .controller import Controller, Seen
 
 
-class ReplicaSets:
-    watches = (REPLICA_SET, POD)
+class ReplicaSets(Controller):
+    kind, watches = REPLICA_SET, (REPLICA_SET, POD)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return True
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is REPLICA_SET or change.kind is POD:
-            return family(change, REPLICA_SET)
-        return ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        owner = store.find(REPLICA_SET, key.namespace, key.name)
-        if owner is None:
-            return
-        look = look_key(owner)
-        at = self._pace.wait(look, now)
-        if at is not None:
-            yield Later(at)
-            return
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
         pods = children(store, owner, POD)
-        self._pace.looked(look, len(pods), now)
-        yield from _sync(owner, pods, now)
+        return Seen(len(pods), _sync(owner, pods, now))
 
 
 def _sync(owner: Raw, pods: list[Raw], now: float) -> Iterator[Step]:

@@ -1,18 +1,11 @@
-"""What annotations of a node say of the machine behind it: that it is down, cut off from us, or slow.
-
-closeknit.dev/failed: "true"     the machine is down: it sends no heartbeat, and what ran on it is lost
-closeknit.dev/cut-off: "true"    it runs on, but nobody hears of it until it is back
-closeknit.dev/slow: "2.0"        what runs on it takes twice as long
-"""
+"""What annotations of a node say of the machine behind it: that it is down, cut off from us, or slow."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....dialects.own_marks import CUT_OFF, FAILED, SLOW, slowness
 from ...port import Raw
-from .pod_plan import PREFIX
-
-FAILED, CUT_OFF, SLOW = PREFIX + "failed", PREFIX + "cut-off", PREFIX + "slow"
 
 
 class Machine(NamedTuple):
@@ -34,11 +27,9 @@ def machine(node: Raw) -> Machine:
     slow, wrong = 1.0, ""
     if SLOW in notes:
         try:
-            slow = float(notes[SLOW])
-        except ValueError:
-            slow = 0.0
-        if not 0.0 < slow < 1e6:
-            slow, wrong = 1.0, f'annotation {SLOW}: "{notes[SLOW]}" is not a factor: write a number such as 2.0'
+            slow = slowness(notes[SLOW])
+        except ValueError as error:
+            wrong = f"annotation {SLOW}: {error}"
     return Machine(notes.get(FAILED) == "true", notes.get(CUT_OFF) == "true", slow, _address(node), wrong)
 
 

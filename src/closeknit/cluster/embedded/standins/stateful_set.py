@@ -9,17 +9,17 @@ and made again under its name. Volume claims are left out: this host has no volu
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 
 from ...kinds import POD, STATEFUL_SET
-from ...port import Change, Create, Key, Raw
+from ...port import Create, Raw
 from ..loop import Later, Step
 from ..store import Store
 from .children import (
     available_at,
     children,
     deletion,
-    family,
     is_deleting,
     is_ended,
     is_ready,
@@ -27,8 +27,8 @@ from .children import (
     pod,
     status_write,
 )
+from .controller import Controller, Seen
 from .leader_worker_pods import dressed, is_dressable
-from .pace import Pace, look_key
 from .revisions import Revisions, revisions
 
 HASH = "controller.kubernetes.io/hash"
@@ -36,32 +36,15 @@ REVISION = "controller-revision-hash"
 POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 
 
-class StatefulSets:
-    watches = (STATEFUL_SET, POD)
+class StatefulSets(Controller):
+    kind, watches = STATEFUL_SET, (STATEFUL_SET, POD)
 
-    def __init__(self) -> None:
-        self._pace = Pace()
+    def minds(self, owner: Raw) -> bool:
+        return True
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is STATEFUL_SET or change.kind is POD:
-            return family(change, STATEFUL_SET)
-        return ()
-
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        owner = store.find(STATEFUL_SET, key.namespace, key.name)
-        if owner is None:
-            return
-        look = look_key(owner)
-        at = self._pace.wait(look, now)
-        if at is not None:
-            yield Later(at)
-            return
-        known = revisions(store, STATEFUL_SET, owner, HASH)
-        yield from known.writes
-        pods = children(store, owner, POD)
-        self._pace.looked(look, len(pods), now)
-        yield from Roll(owner, pods, known, now).steps()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        known, pods = revisions(store, STATEFUL_SET, owner, HASH), children(store, owner, POD)
+        return Seen(len(pods), chain(known.writes, Roll(owner, pods, known, now).steps()))
 
 
 class Roll:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from ....model.gates import Gates
 from ....model.mistake import InputError, Mistake
@@ -17,7 +17,7 @@ from .kinds import KINDS, NOT_PLACED, Kind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
 from .raw import mapping
-from .roles import MAIN, Rules, pod_sets
+from .roles import MAIN, Role, Rules, pod_sets
 from .spelling import check_fields, check_job, check_pod, check_template
 from .standing import UNKNOWN, Standing, of_job, of_workload
 from .train_job import GROUP as TRAINER
@@ -187,12 +187,34 @@ def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skippe
     return Reading(reports[0].where, what, () if mistakes else tuple(jobs), mistakes, warnings, skipped)
 
 
-def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> list[Job]:
+def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...]:
+    """What `read` would warn of in one object, where nothing is made of it: a Deployment may be ten thousand jobs."""
+    identity = Identity.of("", raw)
+    key = _key(identity)
+    if key in KINDS:
+        _read_body(identity, KINDS[key], gates, {})
+    elif key == POD and is_waiting(identity):
+        check_pod(identity.field)
+        lone_pod(identity, gates)
+    elif key in checks:
+        checks[key](identity.field)
+    return tuple(replace(warning, what="") for warning in identity.field.report.warnings)
+
+
+class _Body(NamedTuple):
+    """What looks like a job in an object, what its pods are, and what they ask for."""
+
+    field: Field
+    roles: list[Role]
+    sets: list[PodSet]
+
+
+def _read_body(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> _Body | None:
     report = identity.field.report
     check_job(identity.field, identity.kind)
     body = _rendered(identity, runtimes) if kind.rendered else identity.field.at(*kind.body)
     if body is None:
-        return []
+        return None
     annotations = body.at("metadata", "annotations").strings()
     roles = kind.roles(body)
     for role in roles:
@@ -200,13 +222,21 @@ def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) 
     if Rules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
-    sets = pod_sets(roles, kind.rules, gates, report)
+    return _Body(body, roles, pod_sets(roles, kind.rules, gates, report))
+
+
+def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> list[Job]:
+    report, found = identity.field.report, _read_body(identity, kind, gates, runtimes)
+    if found is None:
+        return []
+    body, roles, sets = found
     names = _names(identity, kind, body)
     standing = of_job(body, identity.field, [role.template for role in roles])
     if report or not sets:
         return []
     owner, group = kind.owner or (identity.kind, identity.group)
     uid = "" if kind.owner else identity.uid
+    annotations = body.at("metadata", "annotations").strings()
     extra = _generation(body) if kind.elastic and is_elastic(annotations, gates) else ""
     unranked = frozenset(role.name for role in roles if not role.ranked)
     templates = {role.name: role.template.value for role in roles}

@@ -1,4 +1,5 @@
-"""Words that Kubernetes and Kueue pass over in silence: misspelt fields, unknown or misplaced topology keys.
+"""Words that Kubernetes and Kueue pass over in silence: misspelt fields, unknown or misplaced topology keys, and
+annotations of ours that cannot be read.
 
 Nothing is refused for them, since a field may be newer than these lists; but a job with `paralelism: 64` is a job
 of one pod, and one with an annotation among its labels goes anywhere, so both deserve a warning.
@@ -12,12 +13,23 @@ from collections.abc import Collection, Iterable, Mapping
 from ....model.nearest import nearest
 from ... import known_fields as fields
 from ...field import CLOSE, Field
+from ...own_marks import OF_NODES, OF_PODS, check_marks
 from .. import keys
 from ..topology_request import TopologyRequest
+from . import marks
 from .replicas import TRAINING_JOBS
 
 KEYS = (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP)
 NAMES = tuple(key.removeprefix(keys.PREFIX) for key in KEYS)
+ALL_KEYS = frozenset(
+    value
+    for module in (keys, marks)
+    for value in vars(module).values()
+    if isinstance(value, str) and value.startswith(keys.PREFIX) and value != keys.PREFIX
+)
+"""Every key of Kueue that anybody here reads or writes."""
+SLIP = 0.9
+"""How much alike a key and a known one are, prefix and all, where one letter went astray."""
 
 TRAIN_JOB = (
     "activeDeadlineSeconds",
@@ -58,6 +70,9 @@ FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
 }
 """By kind: the fields known at a path; [] stands for every element of a list."""
 
+RUNS_ITSELF = ("RayJob",)
+"""Kinds whose own annotations say how long they run, where nobody sees their pods."""
+
 BETWEEN = {"CronJob": "spec.jobTemplate.metadata", "JobSet": "spec.replicatedJobs[].template.metadata"}
 """Metadata between that of the object and that of its pods."""
 
@@ -73,6 +88,8 @@ def check_job(job: Field, kind: str) -> None:
     check_fields(job, kind)
     for metadata in (job.at("metadata"), *(_along(job, BETWEEN[kind]) if kind in BETWEEN else ())):
         _check_metadata(metadata, of_pods=False)
+        read, elsewhere = (OF_PODS, OF_NODES) if kind in RUNS_ITSELF else ({}, {**OF_PODS, **OF_NODES})
+        check_marks(metadata.at("annotations"), read, elsewhere, "put it on the pod template")
 
 
 def check_template(template: Field) -> None:
@@ -82,6 +99,7 @@ def check_template(template: Field) -> None:
 
 def check_pod(pod: Field) -> None:
     _check_metadata(pod.at("metadata"), of_pods=True)
+    check_marks(pod.at("metadata", "annotations"), OF_PODS, OF_NODES, "put it on a Node")
 
 
 def _check_metadata(metadata: Field, of_pods: bool) -> None:
@@ -103,6 +121,10 @@ def _check_key(key: str, field: Field) -> None:
         meant = nearest(key.rpartition("/")[2], NAMES)
         remedy = f"the keys are {', '.join(KEYS)}" if meant is None else f"did you mean {keys.PREFIX}{meant}?"
         field.warn("is not a known key", remedy)
+    elif key.startswith(keys.PREFIX) and key not in ALL_KEYS:
+        meant = next(iter(difflib.get_close_matches(key, ALL_KEYS, n=1, cutoff=SLIP)), "")
+        if meant:
+            field.warn("is not a known key", f"did you mean {meant}?")
 
 
 def _is_meant_for_topology(key: str) -> bool:

@@ -43,11 +43,6 @@ def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: R
     return None if integration.is_suspended(raw) else Step(integration.suspended(restore(raw), True))
 
 
-def is_at_rest(integration: Integration, raw: Raw) -> bool:
-    """Suspended, and with no write outstanding on the way there: only such a job may be started, or let go of."""
-    return integration.is_suspended(raw) and stopping(integration, raw, None) is None
-
-
 def as_submitted(integration: Integration, raw: Raw, workload: Raw, source: Raw | None = None) -> Raw:
     """The job with templates and counts as its Workload has them, matched by position."""
     if integration.restore is not None:

@@ -14,7 +14,7 @@ from .roles import MAIN, check_names
 def workload(body: Field, gates: Gates) -> list[PodSet]:
     sets = body.at("spec", "podSets")
     if sets.value in (None, []):
-        sets.wrong("is missing", "give at least one pod set")
+        sets.wrong("is empty" if sets.given else "is missing", "give at least one entry")
     is_old = body.at("apiVersion").text().endswith("/v1beta1")
     read = [_pod_set(one, gates, is_old) for one in sets.items()]
     check_names([_name(one) for one in sets.items()])

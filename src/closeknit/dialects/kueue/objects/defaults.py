@@ -25,7 +25,7 @@ CLUSTER_QUEUE: Raw = {
     },
 }
 LOCAL_QUEUE: Raw = {"stopPolicy": "None"}
-FAIR_SHARING: Raw = {"weight": "1"}
+FAIR_SHARING: Raw = {"weight": 1}
 WORKLOAD: Raw = {"active": True}
 POD_SET: Raw = {"name": MAIN, "count": 1}
 PROVISIONING: Raw = {

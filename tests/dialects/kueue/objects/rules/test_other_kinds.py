@@ -65,7 +65,7 @@ def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
     ("kind", "parts", "text"),
     [
         ("LocalQueue", {"spec": {}}, "spec.clusterQueue: is missing; give the name of a ClusterQueue"),
-        ("LocalQueue", {"spec": {"clusterQueue": ""}}, "spec.clusterQueue: is missing"),
+        ("LocalQueue", {"spec": {"clusterQueue": ""}}, 'spec.clusterQueue: is "", not the name of an object'),
         ("LocalQueue", {"spec": {"clusterQueue": "Q"}}, 'spec.clusterQueue: is "Q", not the name of an object'),
         ("LocalQueue", {"spec": {"clusterQueue": 3}}, "spec.clusterQueue: is 3, not a text"),
         ("LocalQueue", {"spec": {"clusterQueue": "q", "stopPolicy": ""}}, "spec.stopPolicy: is missing; use one of"),

@@ -71,7 +71,7 @@ def test_groups_that_are_right_are_right() -> None:
             f'{AT}.flavors[0].resources[1].name: is "cpu" a second time; name each resource once',
         ),
         ([group(flavor("Spot"))], f'{AT}.flavors[0].name: is "Spot", not the name of an object; use lower-case'),
-        ([group(flavor(""))], f"{AT}.flavors[0].name: is missing; give the name of a ResourceFlavor"),
+        ([group(flavor(""))], f'{AT}.flavors[0].name: is "", not the name of an object'),
         (
             [group(), group(flavor("other"))],
             'spec.resourceGroups[1].coveredResources[0]: is "cpu" a second time; name each resource once',
@@ -139,7 +139,9 @@ def test_there_are_only_so_many_of_everything() -> None:
     assert mistakes(many(8, 64)) == []
     assert mistakes(many(64, 9)) == [f"{AT}: has 576 quotas; use at most 512 in a group"]
     assert mistakes(many(65, 1)) == [f"{AT}.flavors: has 65 entries; use at most 64"]
-    assert mistakes(many(1, 65)) == [f"{AT}.coveredResources: has 65 entries; use at most 64"]
+    assert mistakes(many(1, 65)) == [
+        f"{AT}.{part}: has 65 entries; use at most 64" for part in ("coveredResources", "flavors[0].resources")
+    ]
     assert mistakes(*(many(1, 1, i) for i in range(16))) == []
     assert mistakes(*(many(1, 1, i) for i in range(17))) == ["spec.resourceGroups: has 17 entries; use at most 16"]
     assert mistakes(*(many(52, 1, 100 * i) for i in range(5))) == [

@@ -31,7 +31,7 @@ from ...store import Store
 from ..causes import Causes
 from ..rule import IMMUTABLE
 from ..settings import Settings
-from .managed import has_default_queue, is_held, is_managed_namespace, job_kind
+from .managed import has_default_queue, has_job_for_owner, is_held, is_managed_namespace, job_kind
 from .pods import check_pod, check_pod_change
 from .serving import check_serving_change, is_serving
 
@@ -48,6 +48,8 @@ def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, 
     known = job_kind(settings, kind)
     raw = new.mapping()
     if known is None or not is_managed_namespace(store, settings, raw["metadata"]["namespace"]):
+        return
+    if has_job_for_owner(settings, raw) and not new.at("metadata", "annotations", marks.PARENT).given:
         return
     if is_serving(kind):
         check_optional_reference(new.at("metadata", "labels", keys.QUEUE))
@@ -130,12 +132,18 @@ def _check_partial(old: Field | None, new: Field, causes: Causes) -> None:
     if not least.given:
         return
     fewest = whole_number(least.text()) or 0
-    waits = old is None or spec.at("suspend").value is True
-    if waits and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
+    judged = old is None or (spec.at("suspend").value is True and not _is_as_few(old, new))
+    if judged and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
         causes.invalid(least, "must be above 0 and below parallelism")
     running = old is not None and old.at("spec", "suspend").value is not True and spec.at("suspend").value is not True
     if old is not None and running and number.value != old.at("spec", "parallelism").value:
         causes.forbidden(number, "cannot change while a job that may start with fewer pods runs")
+
+
+def _is_as_few(old: Field, new: Field) -> bool:
+    """A job that did start with as few pods as it may is stopped as it is."""
+    paths = (("spec", "parallelism"), ("metadata", "annotations", keys.MIN_PARALLELISM))
+    return all(old.at(*path).value == new.at(*path).value for path in paths)
 
 
 def _check_refusal(known: Integration, kind: Kind, new: Field, causes: Causes) -> None:

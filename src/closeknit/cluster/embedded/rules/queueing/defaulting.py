@@ -11,8 +11,9 @@ from .....dialects.kueue import keys
 from .....dialects.kueue.jobs import marks
 from .....dialects.kueue.jobs.live import Integration
 from .....dialects.kueue.jobs.live.pod import prepared
+from .....dialects.kueue.jobs.live.training import counted
 from .....dialects.kueue.jobs.raw import put
-from ....kinds import POD, Kind
+from ....kinds import MPI_JOB, POD, Kind
 from ....port import Raw
 from ...store import Store
 from ..settings import Settings
@@ -38,14 +39,17 @@ def held(store: Store, settings: Settings, kind: Kind, old: Raw | None, raw: Raw
         return raw
     if not is_managed_namespace(store, settings, raw["metadata"]["namespace"]):
         return raw
-    if not has_job_for_owner(settings, raw):
+    if kind is MPI_JOB and "TopologyAwareScheduling" in settings.gates:
+        raw = counted(raw)
+    if old is None and not has_job_for_owner(settings, raw):
         raw = _with_queue(store, raw)
     if not is_held(settings, raw) or held_ancestor(store, settings, raw) is not None:
         return raw
-    raw = _with_class(store, raw)
+    if old is None:
+        raw = _with_class(store, raw)
     if not isinstance(known, Integration):
         return known.prepared(raw, settings.gates)
-    return raw if known.is_suspended(raw) else known.suspended(raw, True)
+    return raw if known.is_suspended(raw) or known.ignored(raw) else known.suspended(raw, True)
 
 
 def _held_pod(store: Store, settings: Settings, pod: Raw) -> Raw:

@@ -17,4 +17,21 @@ LIVE: dict[tuple[str, str], Integration] = {
 }
 """By API group and kind. Kinds that are never suspended are in SERVING."""
 
-__all__ = ["LIVE", "SERVING", "Finished", "Integration", "PodSetForm", "Serving", "Source", "Step"]
+FRAMEWORKS = frozenset(
+    {
+        "batch/job",
+        "deployment",
+        "jobset.x-k8s.io/jobset",
+        "kubeflow.org/mpijob",
+        "kubeflow.org/pytorchjob",
+        "leaderworkerset.x-k8s.io/leaderworkerset",
+        "pod",
+        "ray.io/raycluster",
+        "ray.io/rayjob",
+        "statefulset",
+        "trainer.kubeflow.org/trainjob",
+    }
+)
+"""All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
+
+__all__ = ["FRAMEWORKS", "LIVE", "SERVING", "Finished", "Integration", "PodSetForm", "Serving", "Source", "Step"]

@@ -18,6 +18,12 @@ from ..roles import MAIN
 
 RANKS = Ranks(COMPLETION_INDEX)
 INDEXED = "Indexed"
+SERVER_LABELS = (
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+)
 _MARK = ("metadata", "annotations", marks.STOPPING)
 
 
@@ -49,12 +55,19 @@ def least(raw: Raw, count: int) -> int | None:
 
 def with_templates(raw: Raw, templates: Templates, counts: Counts) -> Raw:
     """Counts are put back only where the job may start with fewer pods."""
-    spec = {**mapping(raw, "spec"), "template": templates[MAIN]}
+    spec = {**mapping(raw, "spec"), "template": _with_server_labels(templates[MAIN], raw)}
     if at(raw, "metadata", "annotations", keys.MIN_PARALLELISM):
         spec["parallelism"] = counts[MAIN]
         if at(raw, "metadata", "annotations", marks.SAME_COMPLETIONS) == "true":
             spec["completions"] = counts[MAIN]
     return {**raw, "spec": spec}
+
+
+def _with_server_labels(template: Raw, raw: Raw) -> Raw:
+    """With the labels that the server gave the job's pods and insists on; Workloads that Kueue made lack them."""
+    labels, now = mapping(template, "metadata", "labels"), mapping(raw, "spec", "template", "metadata", "labels")
+    lost = {key: now[key] for key in SERVER_LABELS if key in now and key not in labels}
+    return put(template, ("metadata", "labels"), {**labels, **lost}) if lost else template
 
 
 def finished(raw: Raw) -> Finished | None:
@@ -115,13 +128,14 @@ def _covered(spans: list[tuple[int, int]], bound: int) -> int:
 
 
 def stop(raw: Raw, restore: Callable[[Raw], Raw]) -> Step | None:
+    """Nobody may change the template of a job that has a start time, or pods that were not told to go yet."""
     if not is_suspended(raw):
         return Step(suspended(put(raw, _MARK, "true"), True))
     if at(raw, *_MARK) is None:
         return None
     if at(raw, "status", "startTime") is not None:
         return Step(without(raw, ("status", "startTime")), "status")
-    return Step(_unmarked(restore(raw)))
+    return None if is_active(raw) else Step(_unmarked(restore(raw)))
 
 
 def _unmarked(raw: Raw) -> Raw:

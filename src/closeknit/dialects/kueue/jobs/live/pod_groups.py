@@ -18,7 +18,7 @@ from ...topology_request import AnnotationError, parse_int32
 from .. import marks
 from ..injection import Conflict, Info
 from ..integration import Finished, Sets
-from ..raw import Raw, at, condition, items, mapping
+from ..raw import Raw, at, condition, items, mapping, put
 from ..roles import MAX_POD_SETS
 from ..standing import Standing
 from ..workload_object import (
@@ -171,12 +171,15 @@ def is_same(pods: Pods, workload: Raw) -> bool:
 
 
 def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
-    """One pod of the group with what its role gets, and without the gates that are not needed any more."""
+    """One pod of the group with what its role gets, and without the gates that are not needed any more.
+
+    What it gets changes its shape, so its role is written down: policies of an API server have no hash.
+    """
     name = role(pod)
     info = next((one for one in infos if one.name == name), None)
     if info is None:
         return Conflict(f"invalid podset infos: podSetInfo with the name '{name}' is not found")
-    return start(pod, (), (info,))
+    return start(put(pod, ("metadata", "annotations", keys.ROLE_HASH), name), (), (info,))
 
 
 def wanted_of(workload: Raw) -> dict[str, int]:

@@ -136,12 +136,16 @@ def _workload(raw: Raw, name: str, sets: Sets, notes: dict[str, str], gates: Gat
 
 
 def marked_stateful_set_pod(raw: Raw, pod: Raw) -> Raw:
+    """As it is, where the set wants no pods: it is on its way out, and no group has none."""
+    count = number(raw, "spec", "replicas", default=1)
+    if not count:
+        return pod
     labels, notes = _group(stateful_set_name(raw))
     labels |= _standing(raw)
     if index := at(pod, "metadata", "labels", POD_INDEX):
         labels[keys.POD_GROUP_INDEX] = index
     notes |= {
-        keys.POD_GROUP_COUNT: str(number(raw, "spec", "replicas", default=1)),
+        keys.POD_GROUP_COUNT: str(count),
         keys.FAST_ADMISSION: "true",
         marks.SERVING: "true",
         marks.INDEX_FROM: POD_INDEX,

@@ -45,6 +45,13 @@ def launcher_notes(raw: Raw) -> dict[str, dict[str, str]]:
     return {"worker": {marks.INDEX_OFFSET: "1"}}
 
 
+def counted(raw: Raw) -> Raw:
+    """An MPIJob as it is created: its workers say from where they count."""
+    notes = launcher_notes(raw).get("worker")
+    path = ("spec", "mpiReplicaSpecs", "Worker", "template", "metadata", "annotations")
+    return raw if notes is None else put(raw, path, {**mapping(raw, *path), **notes})
+
+
 def _integration(kind: str) -> Integration:
     key, _ = TRAINING_JOBS[kind]
     roles = training_job(kind)

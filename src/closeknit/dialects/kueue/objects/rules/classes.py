@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from .....model.label_names import is_qualified_name
 from .....model.provisioning import MERGE_POLICIES
-from ....field import Field, shown
-from ....node_choice import LABEL_NAME
+from ....field import Field
 from ..admission_checks import CheckSpec
 from ..provisioning import ProvisioningSpec
-from .values import INT32_MIN, check_length, check_reference, check_spelling, check_text, check_word
-
-MAX_DESCRIPTION = 2048
-MAX_CONTROLLER = 253
-MAX_PARAMETERS = 100
-MAX_PARAMETER = 255
-MAX_UPDATES = 8
+from .limits import check_limits
+from .values import INT32_MIN, check_reference, check_spelling, check_word
 
 
 def check_priority_class(one: Field) -> None:
@@ -23,20 +16,20 @@ def check_priority_class(one: Field) -> None:
     if not value.given:
         value.wrong("is missing", "give a whole number, at the top of the object")
     value.count(least=INT32_MIN)
-    check_text(one.at("description"), MAX_DESCRIPTION)
+    check_limits(one, "WorkloadPriorityClass")
 
 
 def check_admission_check(check: Field) -> None:
     spec = check.at("spec")
     check_spelling(spec, CheckSpec)
     controller = spec.at("controllerName")
-    if not controller.text():
+    if not controller.given:
         controller.wrong("is missing", "give the name of the controller that runs the check")
-    check_text(controller, MAX_CONTROLLER)
+    check_limits(check, "AdmissionCheck")
     parameters = spec.at("parameters")
     if parameters.given:
         for key in ("apiGroup", "kind"):
-            if not parameters.at(key).text():
+            if not parameters.at(key).given:
                 parameters.at(key).wrong("is missing", "say what object holds the parameters")
         check_reference(parameters.at("name"), "the object that holds the parameters")
 
@@ -52,24 +45,15 @@ def check_provisioning_config(config: Field) -> None:
     spec = config.at("spec")
     check_spelling(spec, ProvisioningSpec)
     check_reference(spec.at("provisioningClassName"), "a provisioning class")
-    check_length(spec.at("parameters"), MAX_PARAMETERS)
-    for value in spec.at("parameters").fields().values():
-        check_text(value, MAX_PARAMETER)
-    check_length(spec.at("managedResources"), MAX_PARAMETERS)
-    for name in spec.at("managedResources").items():
-        if not is_qualified_name(name.text()):
-            name.wrong(f"is {shown(name.text())}, not the name of a resource", "write one such as cpu")
-    for key in ("backoffLimitCount", "backoffBaseSeconds", "backoffMaxSeconds"):
-        spec.at("retryStrategy", key).count()
+    check_limits(config, "ProvisioningRequestConfig")
     check_word(spec.at("podSetMergePolicy"), MERGE_POLICIES, "")
     _check_updates(spec.at("podSetUpdates", "nodeSelector"))
 
 
 def _check_updates(updates: Field) -> None:
-    check_length(updates, MAX_UPDATES)
     for update in updates.items():
         key, detail = update.at("key"), update.at("valueFromProvisioningClassDetail")
-        if not is_qualified_name(key.text()):
-            key.wrong(f"is {shown(key.text())}, not a label name", LABEL_NAME)
-        if not detail.text():
+        if not key.given:
+            key.wrong("is missing", "name the label")
+        if not detail.given:
             detail.wrong("is missing", "name the detail of the provisioning class that gives the value")

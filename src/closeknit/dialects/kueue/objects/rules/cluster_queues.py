@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from ....field import Field, shown
 from ..cluster_queues import ClusterQueueSpec
 from ..versions import V1BETA2
+from .limits import check_limits
 from .quotas import Bounds, check_groups
 from .values import (
     INT32_MIN,
-    check_length,
+    check_given,
     check_optional_reference,
+    check_reference,
     check_selector,
     check_spelling,
-    check_text,
     check_weight,
     check_word,
 )
@@ -28,8 +29,6 @@ RECLAIM = ("Never", "LowerPriority", "Any")
 BORROW = ("Never", "LowerPriority")
 ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
 OLD_NAMES = {"cohort": "cohortName", "admissionChecks": "admissionChecksStrategy"}
-MAX_CHECKS = 64
-MAX_CHECK_NAME = 316
 
 
 def check_cluster_queue(queue: Field) -> None:
@@ -47,10 +46,11 @@ def check_cluster_queue_update(old: Field, new: Field) -> None:
 def _check(queue: Field, tolerated: frozenset[tuple[str, str]]) -> None:
     spec = queue.at("spec")
     is_old = queue.at("apiVersion").text() != V1BETA2
+    check_limits(queue, "ClusterQueue")
     check_spelling(spec, ClusterQueueSpec, *OLD_NAMES)
     _check_old_names(spec, is_old)
     cohort = spec.at("cohort") if is_old and not spec.at("cohortName").given else spec.at("cohortName")
-    check_optional_reference(cohort)
+    check_optional_reference(spec.at("cohort"))
     check_groups(spec.at("resourceGroups"), Bounds(bool(cohort.text()), "a cohort", lends_own=True))
     check_selector(spec.at("namespaceSelector"))
     check_word(spec.at("queueingStrategy"), STRATEGIES, "")
@@ -95,14 +95,9 @@ def _check_preemption(preemption: Field) -> None:
 def _check_checks(queue: Field, tolerated: frozenset[tuple[str, str]]) -> None:
     strategy = queue.at("spec", "admissionChecksStrategy")
     if strategy.given:
-        check_length(strategy.at("admissionChecks"), MAX_CHECKS, least=1)
-    check_length(queue.at("spec", "admissionChecks"), MAX_CHECKS)
+        check_given(strategy.at("admissionChecks"))
     for check in strategy.at("admissionChecks").items():
-        name = check.at("name")
-        if not name.text():
-            name.wrong("is missing", "give the name of an AdmissionCheck")
-        check_text(name, MAX_CHECK_NAME)
-        check_length(check.at("onFlavors"), MAX_CHECKS)
+        check_reference(check.at("name"), "an AdmissionCheck")
     own = _own_flavors(queue)
     for name_of, flavor in _strangers(queue, own):
         if (name_of, flavor.text()) not in tolerated:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from .....model.label_names import is_qualified_name
 from ....field import Field
 from ....node_choice import EFFECTS, LABEL_NAME, check_label, check_toleration, one_of
-from .values import check_length
-
-MAX_ENTRIES = 8
-OPERATORS = ("Equal", "Exists")
+from .limits import OPERATORS, check_limits
 
 
 def check_flavor(flavor: Field) -> None:
     """Labels, taints and tolerations in form, at most 8 of each; a topology needs labels that say which nodes."""
+    check_limits(flavor, "ResourceFlavor")
     spec = flavor.at("spec")
     labels = spec.at("nodeLabels")
     if spec.at("topologyName").text() and not labels.mapping():
         labels.wrong("is missing, but the flavor has a topology", "give the label of the nodes that belong to it")
-    for field in (labels, spec.at("nodeTaints"), spec.at("tolerations")):
-        check_length(field, MAX_ENTRIES)
     for key, field in labels.fields().items():
         check_label(key, field)
     _check_taints(spec.at("nodeTaints"))
@@ -30,8 +25,8 @@ def _check_taints(taints: Field) -> None:
     seen: set[tuple[str, str]] = set()
     for taint in taints.items():
         key, effect = taint.at("key").text(), taint.at("effect").text()
-        if not is_qualified_name(key):
-            taint.at("key").wrong(f'is "{key}", not a label name', LABEL_NAME)
+        if not taint.at("key").given:
+            taint.at("key").wrong("is missing", LABEL_NAME)
         one_of(taint.at("effect"), EFFECTS)
         if (key, effect) in seen:
             taint.wrong(f"is a second taint {key}:{effect}", "give each key and effect once")

@@ -6,11 +6,13 @@ from ....field import Field
 from ..cohorts import CohortSpec
 from ..local_queues import LocalQueueSpec
 from .cluster_queues import STOP_POLICIES
+from .limits import check_limits
 from .quotas import Bounds, check_groups
-from .values import check_optional_reference, check_reference, check_spelling, check_weight, check_word
+from .values import check_reference, check_spelling, check_weight, check_word
 
 
 def check_local_queue(queue: Field) -> None:
+    check_limits(queue, "LocalQueue")
     spec = queue.at("spec")
     check_spelling(spec, LocalQueueSpec)
     check_reference(spec.at("clusterQueue"), "a ClusterQueue")
@@ -27,9 +29,10 @@ def check_local_queue_update(old: Field, new: Field) -> None:
 
 def check_cohort(cohort: Field) -> None:
     """Limits only with a parent; more than its own may be lent, for what its members have is lent on."""
+    check_limits(cohort, "Cohort")
     spec = cohort.at("spec")
     check_spelling(spec, CohortSpec)
-    parent = check_optional_reference(spec.at("parentName"))
+    parent = spec.at("parentName").text()
     if parent and parent == cohort.at("metadata", "name").text():
         spec.at("parentName").warn("is the cohort itself: no queue in it can admit anything", "name another, or none")
     check_groups(spec.at("resourceGroups"), Bounds(bool(parent), "a parent", lends_own=False))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .....model.label_names import is_qualified_name
 from ....field import Field, shown
-from .values import check_length, check_quantity, check_reference, check_repeats
+from .values import check_given, check_quantity, check_reference, check_repeats
 
-MAX_GROUPS = 16
-MAX_ENTRIES = 64
 MAX_IN_ALL = 256
 MAX_IN_GROUP = 512
 
@@ -29,7 +26,6 @@ class Bounds:
 
 def check_groups(groups: Field, bounds: Bounds) -> list[Field]:
     """All of it; the names of all flavors, for others to refer to."""
-    check_length(groups, MAX_GROUPS)
     covered = [one for group in groups.items() for one in group.at("coveredResources").items()]
     flavors = [one.at("name") for group in groups.items() for one in group.at("flavors").items()]
     for fields, what in ((covered, "resources"), (flavors, "flavors")):
@@ -44,13 +40,11 @@ def check_groups(groups: Field, bounds: Bounds) -> list[Field]:
 
 def _check_group(group: Field, bounds: Bounds) -> None:
     covered, flavors = group.at("coveredResources"), group.at("flavors")
-    resources = check_length(covered, MAX_ENTRIES, least=1)
-    size = resources * check_length(flavors, MAX_ENTRIES, least=1)
+    for field in (covered, flavors):
+        check_given(field)
+    size = len(covered.items()) * len(flavors.items())
     if size > MAX_IN_GROUP:
         group.wrong(f"has {size} quotas", f"use at most {MAX_IN_GROUP} in a group")
-    for name in covered.items():
-        if not is_qualified_name(name.text()):
-            name.wrong(f"is {shown(name.text())}, not the name of a resource", "write one such as cpu")
     names = [name.text() for name in covered.items()]
     for flavor in flavors.items():
         check_reference(flavor.at("name"), "a ResourceFlavor")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from .....model.label_names import is_qualified_name
 from .....model.topology import HOSTNAME
 from ....field import Field
 from ....node_choice import LABEL_NAME
-
-MAX_LEVELS = 16
-MAX_LABEL = 316
+from .limits import check_limits
+from .values import check_given
 
 
 def check_topology(topology: Field) -> None:
     """1 to 16 levels, each a label, none twice; the host can only be the last."""
+    check_limits(topology, "Topology")
     levels = topology.at("spec", "levels")
     fields = [level.at("nodeLabel") for level in levels.items()]
-    if levels.value in (None, []):
-        levels.wrong("is missing", "give at least one level")
-    if len(fields) > MAX_LEVELS:
-        levels.wrong(f"has {len(fields)} entries", f"a topology has at most {MAX_LEVELS} levels")
+    check_given(levels)
     seen: set[str] = set()
     for field in fields:
         _check_level(field, is_last=field is fields[-1], seen=seen)
@@ -29,10 +25,6 @@ def _check_level(field: Field, is_last: bool, seen: set[str]) -> None:
     label = field.text()
     if not field.given:
         field.wrong("is missing", LABEL_NAME)
-    elif not is_qualified_name(label):
-        field.wrong(f'is "{label}", not a label name', LABEL_NAME)
-    elif len(label) > MAX_LABEL:
-        field.wrong(f"has {len(label)} characters", f"use at most {MAX_LABEL}")
     elif label in seen:
         field.wrong(f'is "{label}" a second time', "name each level once")
     elif label == HOSTNAME and not is_last:

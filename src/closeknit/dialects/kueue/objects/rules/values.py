@@ -6,32 +6,27 @@ from collections.abc import Sequence
 
 import msgspec
 
-from .....model.label_names import MAX_PREFIX, is_label_value, is_qualified_name, is_subdomain
+from .....model.label_names import is_label_value, is_qualified_name
 from .....model.quantity import QuantityError, nanos
 from ....field import INT32_MAX, Field, shown
 from ....node_choice import LABEL_NAME, check_label, one_of
+from .limits import OBJECT, SELECTOR_OPERATORS, check_limit
 
 INT32_MIN = -INT32_MAX - 1
-NAME = f"use lower-case letters, digits, dashes and dots, at most {MAX_PREFIX} characters"
-SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 _QUANTITY = "give a quantity such as 500m, 2 or 1.5Gi"
 
 
-def check_reference(field: Field, what: str) -> str:
+def check_reference(field: Field, what: str) -> None:
     """The name of another object, which must be given: `what` says whose."""
-    if not field.text():
-        if not field.given or field.value == "":
-            field.wrong("is missing", f"give the name of {what}")
-        return ""
-    return check_optional_reference(field)
+    if not field.given:
+        field.wrong("is missing", f"give the name of {what}")
 
 
-def check_optional_reference(field: Field) -> str:
-    name = field.text()
-    if name and not is_subdomain(name):
-        field.wrong(f"is {shown(name)}, not the name of an object", NAME)
-    return name
+def check_optional_reference(field: Field) -> None:
+    """A name where an empty one means none."""
+    if field.text():
+        check_limit(OBJECT, field)
 
 
 def check_word(field: Field, allowed: Sequence[str], default: str) -> str:
@@ -42,19 +37,10 @@ def check_word(field: Field, allowed: Sequence[str], default: str) -> str:
     return field.text()
 
 
-def check_length(field: Field, most: int, least: int = 0) -> int:
-    """How many entries a list or a mapping has, which is within bounds."""
-    number = len(field.value) if isinstance(field.value, (list, dict)) else 0
-    if number < least:
-        field.wrong("is empty" if field.given else "is missing", "give at least one entry")
-    elif number > most:
-        field.wrong(f"has {number} entries", f"use at most {most}")
-    return number
-
-
-def check_text(field: Field, most: int) -> None:
-    if len(field.text()) > most:
-        field.wrong(f"has {len(field.text())} characters", f"use at most {most}")
+def check_given(field: Field) -> None:
+    """A list that must be there; how long it may be is in the table of limits."""
+    if not field.given:
+        field.wrong("is missing", "give at least one entry")
 
 
 def check_quantity(field: Field) -> int | None:

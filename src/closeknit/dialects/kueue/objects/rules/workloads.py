@@ -10,30 +10,27 @@ from collections.abc import Mapping
 from .....model.label_names import is_qualified_name
 from .....model.resources import amount
 from ....field import Field, shown
-from ....node_choice import LABEL_NAME, check_label
+from ....node_choice import LABEL_NAME, check_label, check_toleration
 from ... import keys
 from ...jobs.roles import MAIN
 from ..versions import PRIORITY_SOURCES
-from .values import INT32_MIN, check_length, check_optional_reference, check_quantity, check_word
+from .limits import OPERATORS, check_limits
+from .places import check_places
+from .values import INT32_MIN, check_given, check_quantity, check_word
 
 CHECK_STATES = ("Pending", "Ready", "Retry", "Rejected")
-MAX_GATES = 8
-MAX_CONDITIONS = 16
-MAX_CHECKS = 8
-MAX_TOLERATIONS = 8
 
 
 def check_workload(workload: Field) -> None:
     spec = workload.at("spec")
-    check_optional_reference(spec.at("queueName"))
+    check_limits(workload, "Workload")
+    check_given(spec.at("podSets"))
     spec.at("priority").count(least=INT32_MIN)
-    spec.at("maximumExecutionTimeSeconds").count(least=1)
     if spec.at("active").given and not isinstance(spec.at("active").value, bool):
         spec.at("active").wrong(f"is {shown(spec.at('active').value)}", "give true or false")
     _check_priority_class(spec)
-    check_length(spec.at("preemptionGates"), MAX_GATES)
     for gate in spec.at("preemptionGates").items():
-        if not gate.at("name").text():
+        if not gate.at("name").given:
             gate.at("name").wrong("is missing", "give the gate a name")
     _check_templates(workload)
     _check_status(workload)
@@ -47,7 +44,7 @@ def _check_priority_class(spec: Field) -> None:
         if kind not in PRIORITY_SOURCES.values():
             allowed = " or ".join(f"{group} {kind}" for group, kind in PRIORITY_SOURCES.values())
             reference.wrong(f"is of {' '.join(kind).strip() or 'no kind'}", f"refer to {allowed}")
-        if not reference.at("name").text():
+        if not reference.at("name").given:
             reference.at("name").wrong("is missing", "give the name of the class")
     elif name.text():
         check_word(spec.at("priorityClassSource"), tuple(PRIORITY_SOURCES), "")
@@ -80,18 +77,19 @@ def is_elastic(workload: Field) -> bool:
 def _check_status(workload: Field) -> None:
     status = workload.at("status")
     counts = pod_set_counts(workload)
-    check_length(status.at("conditions"), MAX_CONDITIONS)
     _check_admission(workload, counts)
     for one in status.at("reclaimablePods").items():
         number, most = one.at("count").count(0), counts.get(one.at("name").text())
         if _is_known(one.at("name"), counts) and most is not None and number > most:
             one.at("count").wrong(f"is {number}", f"the pod set has {most} pods")
-    check_length(status.at("admissionChecks"), MAX_CHECKS)
     for check in status.at("admissionChecks").items():
         check_word(check.at("state"), CHECK_STATES, "")
         for update in check.at("podSetUpdates").items():
             _is_known(update.at("name"), counts)
-            check_length(update.at("tolerations"), MAX_TOLERATIONS)
+            for toleration in update.at("tolerations").items():
+                check_toleration(toleration, OPERATORS)
+    if status.at("clusterName").given and status.at("nominatedClusterNames").items():
+        status.at("clusterName").wrong("stands while clusters are nominated", "clear nominatedClusterNames")
 
 
 def _check_admission(workload: Field, counts: Mapping[str, int]) -> None:
@@ -106,6 +104,8 @@ def _check_admission(workload: Field, counts: Mapping[str, int]) -> None:
     for one in assignments.items():
         _is_known(one.at("name"), counts)
         _check_usage(one)
+        if one.at("topologyAssignment").given:
+            check_places(one.at("topologyAssignment"))
 
 
 def _check_usage(assignment: Field) -> None:

@@ -1,0 +1,147 @@
+"""What --config says: Kueue's Configuration, ours, or both, in one file.
+
+    apiVersion: config.kueue.x-k8s.io/v1beta2      by itself, or inside of the ConfigMap kueue-manager-config
+    apiVersion: config.closeknit.dev/v1alpha1      what Kueue has no field for
+
+Every mistake is shown with the line and the column of its field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import click
+import yaml
+
+from ..cluster.files import STDIN, documents, read_text, shown, stdin_kept
+from ..cluster.positions import place_of, positions
+from ..dialects import own_configuration as own_form
+from ..dialects.field import Field
+from ..dialects.kueue.configuration import FILE, GROUP, KIND, KUEUE_FRAMEWORKS, Configuration, configuration
+from ..dialects.kueue.jobs.live import FRAMEWORKS
+from ..dialects.own_configuration import OwnConfiguration, own_configuration
+from ..model.gates import PROFILES, Gates
+from ..model.mistake import InputError, Mistake, refuse
+from ..model.settings import OWN_NAMESPACE, Settings, outside_of_system
+from ..observe.live_jobs import Managed
+
+ACCEPTED = f"{GROUP}/v1beta2, or {own_form.VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What a control plane is run with."""
+
+    kueue: Configuration = field(default_factory=Configuration)
+    own: OwnConfiguration = field(default_factory=OwnConfiguration)
+
+    @property
+    def changes(self) -> dict[str, bool]:
+        """Gates that are set; ours goes before Kueue's."""
+        return {**self.kueue.gates, **self.own.gates}
+
+    def profile(self, given: str = "") -> str:
+        """`given` is that of the command line, which goes before all."""
+        return given or self.own.profile or PROFILES[0]
+
+    def gates(self, profile: str = "", changes: Mapping[str, bool] | None = None) -> Gates:
+        return Gates.profile(self.profile(profile), {**self.changes, **(changes or {})})
+
+    @property
+    def settings(self) -> Settings:
+        kueue = self.kueue
+        kept, delay = kueue.keep_finished, self.own.not_ready_delay
+        return replace(kueue.settings, pods_ready=kueue.pods_ready, keep_finished=kept, not_ready_delay=delay)
+
+    def managed(self, profile: str = "", namespace: str = "") -> Managed:
+        """`namespace` is our own, in which nothing is managed."""
+        kueue = self.kueue
+        usual = KUEUE_FRAMEWORKS if self.profile(profile) == "kueue" else FRAMEWORKS
+        return Managed(
+            kueue.without_queue,
+            kueue.namespaces or outside_of_system(namespace or kueue.namespace or OWN_NAMESPACE),
+            kueue.copied_labels,
+            usual if kueue.frameworks is None else kueue.frameworks,
+        )
+
+
+def read_configuration(path: str) -> Configured:
+    """Both configurations of a file, as far as they are there."""
+    if path == STDIN:
+        with stdin_kept():
+            return _read(path)
+    return _read(path)
+
+
+def _read(path: str) -> Configured:
+    roots = [_root(path, raw) for _, raw in documents(path)]
+    _check_versions(path, roots)
+    kueue = [configuration(root) for root in roots if _group(root) == GROUP]
+    own = [own_configuration(root) for root in roots if _group(root) == own_form.GROUP]
+    for name, found in ((GROUP, kueue), (own_form.GROUP, own)):
+        if len(found) > 1:
+            raise refuse(f"has {len(found)} Configurations of {name}", "leave one", where=shown(path))
+    _tell(path, roots)
+    return Configured(next(iter(kueue), Configuration()), next(iter(own), OwnConfiguration()))
+
+
+def _root(path: str, raw: dict[str, Any]) -> Field:
+    return Field.root(_opened(shown(path), raw), shown(path), KIND)
+
+
+def _group(root: Field) -> str:
+    """Empty for what is no configuration; a ConfigMap need not say that it is Kueue's."""
+    if root.at("kind").text() != KIND:
+        return ""
+    return root.at("apiVersion").text(f"{GROUP}/").partition("/")[0]
+
+
+def _check_versions(path: str, roots: list[Field]) -> None:
+    """Something has to be there that can be used; other kinds are passed over, other Configurations are not."""
+    groups = [_group(root) for root in roots]
+    strange = [one for one in groups if one and one not in (GROUP, own_form.GROUP)]
+    if strange:
+        raise refuse(f"has a Configuration of {strange[0]}", f"give apiVersion: {ACCEPTED}", where=shown(path))
+    if not any(groups):
+        remedy = f"give one of apiVersion: {ACCEPTED}, or the ConfigMap kueue-manager-config with {FILE} in its data"
+        raise refuse(f"there is no {KIND} in it", remedy, where=shown(path))
+
+
+def _tell(path: str, roots: list[Field]) -> None:
+    """Warn of what is odd, and refuse what is wrong."""
+    if not any(root.report.mistakes or root.report.warnings for root in roots):
+        return
+    known = positions(read_text(path), FILE)
+    by_root = known if len(known) == len(roots) else [{} for _ in roots]
+    wrong: list[Mistake] = []
+    for root, places in zip(roots, by_root, strict=True):
+        for warning in _placed(root.report.warnings, places):
+            click.echo(f"warning: {warning}", err=True)
+        wrong += _placed(root.report.mistakes, places)
+    if wrong:
+        raise InputError(wrong)
+
+
+def _placed(mistakes: Iterable[Mistake], places: dict[str, tuple[int, int]]) -> list[Mistake]:
+    """With line and column, as far as they are known."""
+    found = []
+    for one in mistakes:
+        at = place_of(places, one.field)
+        found.append(one if at is None else replace(one, where=f"{one.where}:{at[0]}:{at[1]}"))
+    return found
+
+
+def _opened(where: str, raw: dict[str, Any]) -> dict[str, Any]:
+    """What a ConfigMap holds; other objects as they are."""
+    data = raw.get("data")
+    text = data.get(FILE) if raw.get("kind") == "ConfigMap" and isinstance(data, dict) else None
+    if not isinstance(text, str):
+        return raw
+    try:
+        inside = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        said = str(error).replace("\n", " ")
+        raise InputError([Mistake(f"is not YAML: {said}", "mend it", where, "ConfigMap", f"data[{FILE}]")]) from error
+    return inside if isinstance(inside, dict) else raw

@@ -1,0 +1,111 @@
+"""`closeknit controller`: the control plane as a process on a cluster of Kubernetes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..cluster.kube.in_cluster import in_cluster_config, is_in_cluster
+from ..model.address import Address, address
+from ..model.gates import parse_changes
+from ..model.mistake import refuse
+from ..model.settings import OWN_NAMESPACE
+from .configuration import Configured, read_configuration
+from .options import gate_options
+from .program import is_plugin
+from .rules import is_given
+from .target import VARIABLE, kubectl_files
+
+if TYPE_CHECKING:
+    from ..cluster.kube.config import Config
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> Address | None:
+    try:
+        return None if text is None else address(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command()
+@click.option(
+    "--config",
+    type=click.Path(),
+    metavar="FILE",
+    help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
+)
+@click.option(
+    "--kubeconfig", type=click.Path(), metavar="FILE", help="The cluster of this kubeconfig; in a pod: that of the pod."
+)
+@click.option("--context", metavar="NAME", help="A context of it, or of the kubeconfig that kubectl uses.")
+@click.option("--no-leader-election", is_flag=True, help="Decide at once: nobody else runs this.")
+@click.option(
+    "--health-address",
+    metavar="[HOST]:PORT",
+    callback=_address,
+    help="Serve /healthz, /readyz, /metrics and decisions here; default: nowhere.",
+)
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
+@gate_options
+def command(
+    config: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    no_leader_election: bool,
+    health_address: Address | None,
+    log_level: str,
+    feature_gates: str,
+    profile: str,
+) -> None:
+    """Run the control plane on a cluster of Kubernetes.
+
+    In a pod it works on the pod's own cluster, by its ServiceAccount; elsewhere on that of a kubeconfig. Of several
+    that run, one decides and the others stand by. SIGTERM ends it in good order. It does not begin while Kueue runs.
+
+    \b
+      closeknit controller --kubeconfig ~/.kube/config --log-level debug
+      closeknit controller --config config.yaml --health-address :8081
+    """
+    from .controlling import Controlling, Wishes
+
+    read = Configured() if config is None else read_configuration(config)
+    given = profile if is_given("profile") else ""
+    target = _config(kubeconfig, context)
+    home = _home(read, target)
+    wishes = Wishes(
+        read,
+        read.gates(given, parse_changes(feature_gates)),
+        read.managed(given, home),
+        home,
+        read.kueue.election.wanted and not no_leader_election,
+        health_address or read.kueue.health,
+        log_level,
+    )
+    sys.exit(asyncio.run(Controlling(target, wishes).live()))
+
+
+def _config(kubeconfig: str | None, context: str | None) -> Config:
+    from ..cluster.kube.config import read_config
+
+    given = kubeconfig or (None if context or is_plugin() else os.environ.get(VARIABLE))
+    if given or context or is_plugin():
+        return read_config([Path(given)] if given else kubectl_files(), context or "")
+    if not is_in_cluster():
+        raise refuse(
+            "is not run in a pod, and no cluster is named",
+            "give --kubeconfig FILE or --context NAME",
+            what="controller",
+        )
+    return in_cluster_config()
+
+
+def _home(read: Configured, target: Config) -> str:
+    """Our own namespace."""
+    return (target.namespace if target.context == "in-cluster" else read.kueue.namespace) or OWN_NAMESPACE

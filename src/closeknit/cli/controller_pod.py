@@ -1,0 +1,62 @@
+"""The controller on a cluster of Kubernetes, as our commands reach it: through the API server, to the pod that leads.
+
+    Lease ──▶ who leads ──▶ its pod ──▶ the port called `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
+
+Whoever asks needs to be allowed `get` on pods/proxy in the controller's namespace, and nothing else has to be open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..cluster.errors import Forbidden, NotFound, Refused
+from ..cluster.kinds import LEASE, POD
+from ..dialects.kueue.configuration import LEASE as NAME
+from ..model.settings import OWN_NAMESPACE
+from .target import NoCluster
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+
+PORT_NAME, PORT = "health", 8081
+
+
+async def proxied(client: Client, path: str) -> str:
+    """Where the API server passes a path on to the controller that leads; raises NoCluster where there is none."""
+    lease = await _lease(client)
+    holder = "" if lease is None else (lease.get("spec") or {}).get("holderIdentity") or ""
+    if lease is None or not holder:
+        raise NoCluster("no controller of ours leads on this cluster")
+    namespace, name = lease["metadata"]["namespace"], holder.rpartition("_")[0]
+    try:
+        pod = await client.get(POD, namespace, name)
+    except NotFound:
+        raise NoCluster(f"the controller that leads, {holder}, is in no pod of {namespace}") from None
+    except Forbidden:
+        raise NoCluster(f"you may not get the controller's pod {namespace}/{name}") from None
+    return POD.path(namespace, f"{name}:{_port(pod)}", "proxy") + path
+
+
+def unasked(error: Refused) -> NoCluster:
+    """The controller is there, and did not answer what it was asked."""
+    if isinstance(error, Forbidden):
+        return NoCluster("you may not ask the controller: that needs `get` on pods/proxy in its namespace")
+    return NoCluster(f"the controller does not answer: {error.message.strip()}; it needs --health-address :{PORT}")
+
+
+async def _lease(client: Client) -> Any:
+    """In whatever namespace it is, if we may look everywhere."""
+    try:
+        found = await client.list(LEASE, fieldSelector=f"metadata.name={NAME}")
+        return next((one for one in found if (one.get("spec") or {}).get("holderIdentity")), None)
+    except Forbidden:
+        pass
+    try:
+        return await client.get(LEASE, OWN_NAMESPACE, NAME)
+    except (Forbidden, NotFound):
+        return None
+
+
+def _port(pod: dict[str, Any]) -> int:
+    ports = (one for container in pod["spec"].get("containers") or () for one in container.get("ports") or ())
+    return next((one["containerPort"] for one in ports if one.get("name") == PORT_NAME), PORT)

@@ -1,0 +1,241 @@
+"""One run of the controller, from the first look at the server to the last word.
+
+    listen ──▶ the server answers ──▶ no Kueue ──▶ what it can do ──▶ host ──▶ asked to stop, or leadership lost
+
+Whatever it waits for it says once, on stderr, one line for each thing that happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from math import inf
+from uuid import uuid4
+
+from .. import __version__
+from ..cluster.errors import Forbidden, InternalError, Refused
+from ..cluster.kube.client import Client
+from ..cluster.kube.config import Config
+from ..cluster.kube.election import Elector, LeadershipLost, Timing
+from ..cluster.kube.limits import Bucket, Limits
+from ..cluster.kube.pauses import Pauses
+from ..cluster.kube.unreachable import Unreachable
+from ..controller.records import Record
+from ..host.decisions import Decisions, Memory
+from ..host.health import Health
+from ..host.kubernetes import KubernetesHost, Options
+from ..host.outbox import PATIENCE
+from ..host.rival import HOME, rival
+from ..model.address import Address
+from ..model.gates import Gates
+from ..model.mistake import refuse
+from ..observe.live_jobs import Managed
+from ..write.allowance import Pace
+from .configuration import Configured
+from .exit_codes import REPLACED, YES
+from .gating import can_gate
+from .target import NoCluster, is_embedded
+
+log = logging.getLogger("closeknit")
+
+POD_NAME = "POD_NAME"
+"""The variable in which a Deployment says what its pod is called."""
+QUIET = ("Waits", "Retries")
+"""Outcomes that are many, and of which the Workload says the same."""
+RECHECK = 15.0
+"""Seconds between two looks whether pods can be gated by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What was asked for; `home` is our own namespace."""
+
+    configured: Configured
+    gates: Gates
+    managed: Managed
+    home: str
+    elects: bool
+    health: Address | None
+    log_level: str
+
+
+class Controlling:
+    """Make it, and `live`."""
+
+    def __init__(self, config: Config, wishes: Wishes) -> None:
+        self.config, self.wishes = config, wishes
+        self.decisions = Decisions(Memory())
+        self.health = Health(self.decisions)
+        self.host: KubernetesHost | None = None
+        self.restarts = False
+        self._task: asyncio.Task[None] | None = None
+        self._asked = 0
+        self.decisions.listeners += [self.health.metrics.decided, _log_decision]
+
+    async def live(self) -> int:
+        """Until somebody ends it; says with which code."""
+        log_to_stderr(self.wishes.log_level)
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(one, self._stop, one.name)
+        await self._listen()
+        self._task = asyncio.create_task(self._run())
+        if self._asked:
+            self._task.cancel()
+        try:
+            await self._task
+        except LeadershipLost as lost:
+            log.error("%s: this process ends, so that another is begun", lost)
+            return REPLACED
+        except asyncio.CancelledError:
+            if not self._asked:
+                raise
+        finally:
+            await self.health.stop()
+        if self.restarts:
+            return REPLACED
+        log.info("stopped")
+        return YES
+
+    def _stop(self, name: str) -> None:
+        """Politely the first time."""
+        self._asked += 1
+        log.info("%s: stopping", name)
+        if self.host is not None and self.host.is_synced and self._asked == 1:
+            self.host.stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+    async def _listen(self) -> None:
+        try:
+            ports = await self.health.start(self.wishes.health, self.wishes.configured.kueue.metrics)
+        except OSError as error:
+            remedy = "choose another by --health-address, or metrics.bindAddress of the configuration"
+            raise refuse(
+                f"cannot be listened on: {error.strerror or error}", remedy, what=str(self.wishes.health)
+            ) from None
+        if ports:
+            log.info("health and metrics are served on port %s", " and ".join(map(str, ports)))
+
+    async def _run(self) -> None:
+        log.info("closeknit %s on %s", __version__, self.config.server)
+        await self._reach()
+        connection, own = self.wishes.configured.kueue.connection, self.wishes.configured.own
+        limits = Limits(Bucket(connection.qps, connection.burst), Bucket(own.writes_per_second))
+        async with Client(
+            self.config, lambda text: log.debug("the server says: %s", text), retries=PATIENCE, limits=limits
+        ) as client:
+            await self._check(client)
+            options = await self._options(client)
+            self.host = KubernetesHost(client, options, self._elector(client), self.decisions.keep)
+            self.health.host, self.health.options = self.host, options
+            waiting = asyncio.create_task(self._wait_for_gates(client, options.managed))
+            try:
+                await self.host.run()
+            except (Refused, LeadershipLost):
+                raise
+            except Exception:
+                log.exception("something failed that must not")
+                raise
+            finally:
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+
+    # Before it begins
+
+    async def _reach(self) -> None:
+        """Wait until the server answers anything at all, and say so once."""
+        pauses, told = Pauses(), False
+        async with Client(self.config) as client:
+            while True:
+                try:
+                    if await is_embedded(client):
+                        text = "is an embedded host, which has a control plane of its own"
+                        raise refuse(text, "name a cluster of Kubernetes", what=self.config.server)
+                    return
+                except Forbidden:
+                    return
+                except (Unreachable, InternalError) as error:
+                    if not told:
+                        log.warning("the API server is not there yet, and is waited for: %s", error)
+                    told = True
+                await pauses.wait()
+
+    async def _check(self, client: Client) -> None:
+        found = await rival(client, dict.fromkeys((HOME, self.wishes.home)))
+        if found is not None:
+            raise NoCluster(str(found))
+
+    async def _options(self, client: Client) -> Options:
+        managed = self.wishes.managed
+        gating = await can_gate(client, managed)
+        if not gating.known:
+            log.warning("whether admission policies are in force cannot be told, so we go on as if: %s", gating.why)
+        if not gating:
+            managed = managed.without_gates()
+            if managed.ungated:
+                log.warning(
+                    "no admission policies of ours are in force: %s cannot wait in a queue, and are left alone; "
+                    "jobs of other kinds are suspended when they are seen. Install the policies, or leave those "
+                    "kinds out of integrations.frameworks",
+                    ", ".join(sorted(managed.ungated)),
+                )
+        rate = self.wishes.configured.own.events_per_second or inf
+        return Options(self.wishes.gates, self.wishes.configured.settings, managed, Pace(rate))
+
+    def _elector(self, client: Client) -> Elector | None:
+        election = self.wishes.configured.kueue.election
+        if not self.wishes.elects:
+            return None
+        said: set[str] = set()
+
+        def complain(error: Exception) -> None:
+            if str(error) not in said:
+                said.add(str(error))
+                log.warning("Lease %s/%s: %s", home, election.name, error)
+
+        home = election.namespace or self.wishes.home
+        identity = f"{os.environ.get(POD_NAME) or socket.gethostname()}_{uuid4()}"
+        timing = Timing(election.duration, election.deadline, election.retry)
+
+        def told(leader: str) -> None:
+            log.info("this process leads" if leader == identity else f"{leader or 'nobody'} leads")
+
+        return Elector(client, election.name, home, identity, timing, on_change=told, complain=complain)
+
+    async def _wait_for_gates(self, client: Client, managed: Managed) -> None:
+        """Policies may come after us: then everything begins anew, with all kinds of jobs."""
+        while managed.ungated:
+            await asyncio.sleep(RECHECK)
+            gating = await can_gate(client, managed)
+            if gating.works and gating.known and self.host is not None:
+                log.warning("admission policies are in force by now: this process ends, so that another is begun")
+                self.restarts = True
+                self.host.stop()
+                return
+
+
+def _log_decision(record: Record) -> None:
+    level = logging.DEBUG if record.outcome in QUIET else logging.INFO
+    if log.isEnabledFor(level):
+        said = record.reason or f"{len(record.domains)} domains" * bool(record.domains)
+        log.log(level, "%s %s in %s%s", record.outcome, record.workload, record.queue, f": {said}" if said else "")
+
+
+class _OneLine(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is the library's
+        record.message = " ".join(record.message.splitlines())
+        return super().formatMessage(record)
+
+
+def log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine("%(asctime)s.%(msecs)03d %(levelname)-7s %(message)s", "%Y-%m-%dT%H:%M:%S"))
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.getLogger("aiohttp").setLevel(logging.WARNING)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

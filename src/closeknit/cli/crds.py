@@ -1,0 +1,44 @@
+"""`closeknit crds`: the definitions of Kueue's kinds, for clusters that do not have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from ..cluster.kinds import Kind
+from ..deploy.crds import KUEUE_KINDS, definition
+from ..model.mistake import refuse
+from ..model.nearest import did_you_mean
+from .exit_codes import YES
+from .output import emit_manifests
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form; yaml unless given."
+)
+def command(names: tuple[str, ...], output: str) -> int:
+    """Print the CustomResourceDefinitions of kueue.x-k8s.io.
+
+    They serve v1beta2, with the defaults and the rules of the API in them. NAME is a kind, its plural or a short name;
+    without one, all are printed. A cluster that has Kueue has definitions already: leave those.
+
+    \b
+      closeknit crds | kubectl apply --server-side -f -
+      closeknit crds clusterqueue -o json
+    """
+    emit_manifests([definition(kind) for kind in _kinds(names)], output)
+    return YES
+
+
+def _kinds(names: Sequence[str]) -> Sequence[Kind]:
+    if not names:
+        return KUEUE_KINDS
+    known = {word: kind for kind in KUEUE_KINDS for word in (kind.singular, kind.plural, kind.resource, *kind.short)}
+    for name in names:
+        if name.lower() not in known:
+            remedy = f"{did_you_mean(name, known)}use one of: {', '.join(kind.plural for kind in KUEUE_KINDS)}"
+            raise refuse("is not a kind of kueue.x-k8s.io", remedy, what=name)
+    return list(dict.fromkeys(known[name.lower()] for name in names))

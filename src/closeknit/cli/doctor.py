@@ -1,0 +1,77 @@
+"""`closeknit doctor`: whether an installation is well, check by check, and what to do where it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..cluster.errors import Forbidden
+from ..deploy.objects import Wishes
+from ..model.mistake import InputError, refuse
+from .exit_codes import NOT_NOW, YES
+from .hints import hint
+from .install import HOME, configured, installed_configuration
+from .output import emit
+from .target import is_embedded, run, target_of, target_options
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..deploy.doctor import Finding
+
+
+@click.command()
+@HOME
+@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="For machines: a list of findings.")
+@target_options
+def command(namespace: str, output: str | None, **target: Any) -> int:
+    """See whether closeknit on a cluster of Kubernetes is well.
+
+    Looked at are: versions, the definitions of Kueue's kinds and who converts them, admission policies (there, as the
+    configuration has them, in force), the controller's permissions, the labels of nodes, the controller and its
+    leader, Kueue beside us or what it left behind, and kinds that the server lacks. Nothing is changed.
+
+    Every finding is ok, a warning or a problem, with what to do. The exit code is 3 if anything is not ok.
+
+    \b
+      closeknit doctor --context lab
+      closeknit doctor --context lab -o json
+    """
+    findings = run(target_of(**target), lambda client: _examine(client, namespace, output is None))
+    if output is not None:
+        emit([_plain(one) for one in findings], output)
+    return NOT_NOW if any(one.state for one in findings) else YES
+
+
+async def _examine(client: Client, namespace: str, is_said: bool) -> list[Finding]:
+    from ..deploy.doctor import Finding, State, examine
+
+    if await is_embedded(client):
+        text = "the embedded host has its control plane in itself: there is no installation to look at"
+        raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+    findings: list[Finding] = []
+
+    def note(one: Finding) -> None:
+        findings.append(one)
+        if is_said:
+            _say(one)
+
+    wishes = Wishes(namespace=namespace)
+    try:
+        text = await installed_configuration(client, namespace)
+        wishes = configured(wishes, text or wishes.configuration)
+    except InputError as error:
+        note(Finding("configuration", State.PROBLEM, f"cannot be read: {error}", "install again with a good one"))
+    except Forbidden as refused:
+        note(Finding("configuration", State.WARNING, f"cannot be read, the usual is taken: {refused.message}"))
+    async for one in examine(client, wishes, hint):
+        note(one)
+    return findings
+
+
+def _say(one: Finding) -> None:
+    click.echo(f"{one.state.word:<8} {one.check:<12} {one.text}{f'; {one.remedy}' if one.remedy else ''}")
+
+
+def _plain(one: Finding) -> dict[str, str]:
+    return {"check": one.check, "state": one.state.word, "text": one.text, "remedy": one.remedy}

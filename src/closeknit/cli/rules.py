@@ -1,0 +1,115 @@
+"""By which rules a command judges a cluster: feature gates, and what an administrator has set.
+
+    on files              what the command line says: --profile, --config, --feature-gates, --fair-sharing
+    on a running cluster  what the host or controller runs with, which is asked; what the command line says goes first
+
+Where the two differ, a note says so: then the answer is not what the host would decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from ..cluster.errors import Forbidden, NotFound, Refused
+from ..model.gates import Gates, parse_changes
+from ..model.settings import FAIR, Settings
+from .configuration import read_configuration
+from .target import NoCluster
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+
+SERVED = "/closeknit/config"
+
+
+class Rules(NamedTuple):
+    gates: Gates
+    settings: Settings
+
+
+class Given(NamedTuple):
+    """What the command line says; `profile` is empty if it says nothing about that."""
+
+    profile: str
+    changes: dict[str, bool]
+    settings: Settings | None
+    fair_sharing: bool
+
+    @classmethod
+    def of(cls, config: str | None, fair_sharing: bool, feature_gates: str, profile: str) -> Given:
+        read = None if config is None else read_configuration(config)
+        changes = {**({} if read is None else read.changes), **parse_changes(feature_gates)}
+        given = profile if is_given("profile") else "" if read is None else read.own.profile
+        return cls(given, changes, None if read is None else read.settings, fair_sharing)
+
+    def alone(self) -> Rules:
+        """Where nobody can be asked."""
+        return self._over(Rules(Gates.profile(), Settings()))
+
+    async def on(self, client: Client) -> Rules:
+        """Over the rules of the host that the client talks to, if it is one of ours."""
+        theirs = await _told_by(client)
+        if theirs is None:
+            return self.alone()
+        found = self._over(theirs)
+        for difference in _differences(theirs, found):
+            click.echo(f"note: {difference}; the host decides otherwise", err=True)
+        return found
+
+    def _over(self, base: Rules) -> Rules:
+        gates = (Gates.profile(self.profile) if self.profile else base.gates).changed(self.changes)
+        settings = self.settings or base.settings
+        if self.fair_sharing and not settings.fair_sharing:
+            settings = replace(settings, fair_sharing=FAIR)
+        return Rules(gates, settings)
+
+
+def is_given(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source(name)
+    return source not in (None, click.core.ParameterSource.DEFAULT)
+
+
+async def _told_by(client: Client) -> Rules | None:
+    from ..host.rules import heard
+
+    try:
+        found = heard(msgspec.json.encode(await _told(client)))
+    except (Refused, NoCluster, msgspec.ValidationError):
+        return None
+    return Rules(found.decided_by, found.settings)
+
+
+async def _told(client: Client) -> dict[str, Any]:
+    """By a host of ours, or by the controller that leads."""
+    from .controller_pod import proxied
+
+    try:
+        return await client.tree("GET", SERVED)
+    except (NotFound, Forbidden):
+        return await client.tree("GET", await proxied(client, SERVED))
+
+
+def _differences(theirs: Rules, ours: Rules) -> Iterator[str]:
+    changed = sorted(theirs.gates.enabled ^ ours.gates.enabled)
+    if changed:
+        said = ", ".join(f"{name} {'on' if name in ours.gates else 'off'}" for name in changed)
+        yield f"judged with {said}, as the command line says"
+    for name in SETTINGS:
+        if getattr(theirs.settings, name) != getattr(ours.settings, name):
+            yield f"judged with {SETTINGS[name]} of the command line"
+
+
+SETTINGS = {
+    "fair_sharing": "fair sharing",
+    "exclude_prefixes": "resources.excludeResourcePrefixes",
+    "transformations": "resources.transformations",
+    "ignore_undeclared": "the rule for undeclared resources",
+    "requeue_by": "waitForPodsReady.requeuingStrategy.timestamp",
+    "not_ready_delay": "notReadyDelay",
+}

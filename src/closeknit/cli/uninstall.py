@@ -1,0 +1,72 @@
+"""`closeknit uninstall`: what `install` made goes, in an order that leaves nobody stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..deploy.objects import Wishes
+from ..model.mistake import InputError, refuse
+from .exit_codes import YES
+from .install import HOME, configured, installed_configuration
+from .target import announce, is_embedded, run, target_of, target_options
+
+if TYPE_CHECKING:
+    from ..cluster.kube.client import Client
+    from ..deploy.uninstall import Held
+
+MOST = 20
+
+
+@click.command()
+@click.option("--purge", is_flag=True, help="Also the definitions that are ours, WITH EVERY QUEUE AND WORKLOAD.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@HOME
+@target_options
+def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
+    """Take closeknit off a cluster of Kubernetes.
+
+    Policies go first, so that the server holds nothing back any more; then permissions and the controller; then our
+    finalizers come off, so that every object can be deleted. What stays suspended, because nobody will start it, is
+    listed. Definitions, queues, workloads and the configuration stay for the next installation; --purge deletes them,
+    but not definitions that are Kueue's. Pods that run go on.
+
+    \b
+      closeknit uninstall --context lab --dry-run
+      closeknit uninstall --context lab
+      closeknit uninstall --context lab --purge
+    """
+    chosen = target_of(**target)
+    announce(chosen)
+    held = run(chosen, lambda client: _uninstall(client, namespace, purge, dry_run))
+    _tell(held)
+    if not purge:
+        click.echo("definitions, queues, workloads and the configuration are kept; --purge deletes them", err=True)
+    return YES
+
+
+async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool) -> list[Held]:
+    from ..deploy.uninstall import Uninstalling
+
+    if await is_embedded(client):
+        text = "the embedded host has its control plane in itself: there is nothing to uninstall"
+        raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+    note = " (dry run)" if dry_run else ""
+    wishes = Wishes(namespace=namespace)
+    with suppress(InputError):
+        wishes = configured(wishes, await installed_configuration(client, namespace) or wishes.configuration)
+    return await Uninstalling(client, wishes, lambda line: click.echo(f"{line}{note}"), dry_run).run(purge)
+
+
+def _tell(held: Sequence[Held]) -> None:
+    if not held:
+        click.echo("nothing stays suspended")
+        return
+    click.echo(f"{len(held)} stay suspended, and nobody will start them:")
+    for one in held[:MOST]:
+        click.echo(f"  {one.what}: {one.remedy}")
+    if len(held) > MOST:
+        click.echo(f"  and {len(held) - MOST} more")

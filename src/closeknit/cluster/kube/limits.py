@@ -1,0 +1,70 @@
+"""How many requests a second, so that one client does not crowd out the others of an API server.
+
+A bucket of tokens: `burst` of them at first, `qps` more a second, one for every request. Where they run out requests
+wait, and the more urgent go first however late they come. A rate of 0 lets everything through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import heappop, heappush
+from itertools import count
+
+from .request import Priority, Request
+
+WHOLE = 1 - 1e-9
+"""A token, but for what adding up fractions of one loses."""
+
+
+class Bucket:
+    def __init__(self, qps: float = 0.0, burst: int = 0) -> None:
+        self.qps, self.burst = qps, max(1.0, burst or 2 * qps)
+        self._tokens = self.burst
+        self._counted_at = float("-inf")
+        self._order = count()
+        self._waiting: list[tuple[Priority, int, asyncio.Future[None]]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def take(self, priority: Priority = Priority.ORDINARY) -> None:
+        """One token; returns when there is one for us."""
+        if self.qps <= 0:
+            return
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
+        heappush(self._waiting, (priority, next(self._order), mine))
+        self._hand_out(loop)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._tokens += 1
+                self._hand_out(loop)
+            raise
+
+    def _hand_out(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        self._tokens = min(self.burst, self._tokens + (now - self._counted_at) * self.qps)
+        self._counted_at = now
+        while self._waiting and self._tokens >= WHOLE:
+            *_, first = heappop(self._waiting)
+            if not first.done():
+                first.set_result(None)
+                self._tokens -= 1
+        if self._waiting and self._timer is None:
+            self._timer = loop.call_later((1 - self._tokens) / self.qps, self._on_time, loop)
+
+    def _on_time(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        self._hand_out(loop)
+
+
+class Limits:
+    """A bucket for everything, and one more for writes."""
+
+    def __init__(self, every: Bucket | None = None, writes: Bucket | None = None) -> None:
+        self.every, self.writes = every or Bucket(), writes or Bucket()
+
+    async def take(self, request: Request) -> None:
+        if request.is_write:
+            await self.writes.take(request.priority)
+        await self.every.take(request.priority)

@@ -1,0 +1,223 @@
+"""What it would take to get a workload in: which quota and which room is short, what waiting cannot mend, and changes.
+
+Every change was tried against quota and room together, and is offered only if the workload would then be admitted, by
+itself or with what is said beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ..engine.explain import Explanation, explain
+from ..engine.policy import Policy
+from ..engine.remedy import Remedy, largest
+from ..model.cluster_queue import Preemption
+from ..model.request import PodSet, Request
+from ..model.topology import HOSTNAME
+from ..model.workload import Part
+from .decision import Wait
+from .leave_to_preempt import leave_to_preempt
+from .nominate import Nomination
+from .topology import ask
+from .trial import Gap, Trial, raising
+
+ALL_MAY_GO = Preemption("LowerOrNewerEqualPriority", "Any")
+HIGHEST = 2**31 - 1
+BY_DOMAIN = "VictimsByDomain"
+
+
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """`never` are facts that no waiting changes; `numbers` says what the counts of pods in Kueue's message are of.
+
+    `least` says with how many pods it was judged, where it takes fewer than it asks for. `first` is what has to be
+    done before any change can be tried, `preemption` why nobody else has to go.
+    """
+
+    gaps: tuple[Gap, ...] = ()
+    never: tuple[str, ...] = ()
+    numbers: str = ""
+    rooms: tuple[Explanation, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    least: str = ""
+    first: tuple[str, ...] = ()
+    preemption: str = ""
+
+
+def prospects(whole: Trial, wait: Wait) -> Prospects:
+    trial = whole.at_least()
+    gaps = tuple(trial.gaps())
+    asked = _by_flavor(trial)
+    rooms = tuple(_rooms(trial, asked))
+    remedies = [remedy for room in rooms for remedy in room.remedies]
+    empty = [name for name in asked if _is_empty(trial, name)]
+    never = [*_beyond_quota(trial, gaps), *_without_nodes(trial, empty), *_beyond_room(rooms)]
+    if not trial.works():
+        if not rooms:
+            remedies += _of_quota(trial, gaps)
+        remedies += _by_gates(trial)
+    return Prospects(
+        gaps,
+        tuple(never),
+        _numbers(wait),
+        rooms,
+        tuple(remedies),
+        _least(whole, trial),
+        tuple(_labels(trial, empty)),
+        "" if never else leave_to_preempt(trial),
+    )
+
+
+def _least(whole: Trial, trial: Trial) -> str:
+    pairs = zip(trial.one.parts, whole.one.parts, strict=True)
+    fewer = [
+        f"{few.pod_set.count} of {all_.pod_set.count} pods of {few.name}" for few, all_ in pairs if few is not all_
+    ]
+    return f"it takes fewer pods, and is judged by the least: {', '.join(fewer)}" if trial is not whole else ""
+
+
+def _by_flavor(trial: Trial) -> dict[str, list[PodSet]]:
+    """The pod sets that need places, in the flavors in which those were looked for."""
+    found: dict[str, list[PodSet]] = {}
+    for part in trial.one.parts:
+        names = [trial.flavors.get((part.name, key)) for key in (*part.requests, "")]
+        flavor = next((name for name in names if name is not None and name in trial.world.mirrors), None)
+        if flavor is not None:
+            asked = ask(trial.world, trial.one, part.pod_set, part.pod_set.count, flavor)
+            found.setdefault(flavor, []).append(asked.pod_set)
+    return found
+
+
+def _rooms(trial: Trial, asked: dict[str, list[PodSet]]) -> Iterator[Explanation]:
+    """Why pods have no place now, flavor by flavor."""
+    for flavor, sets in asked.items():
+        snapshot = trial.world.snapshot(flavor)
+        assert snapshot is not None
+        found = explain(snapshot, Request.of(sets), Policy(trial.world.gates), trial.admits)
+        if isinstance(found, Explanation):
+            yield found
+
+
+# What waiting does not change
+
+
+def _beyond_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[str]:
+    for gap in gaps:
+        if gap.is_final:
+            borrowed = " with all that it may borrow" if trial.queue.cohort else ""
+            yield (
+                f"it asks for {gap.amount(gap.need)} {gap.what}, and ClusterQueue {trial.queue.name} never has more "
+                f"than {gap.amount(gap.most)}{borrowed}"
+            )
+
+
+def _is_empty(trial: Trial, flavor: str) -> bool:
+    snapshot = trial.world.snapshot(flavor)
+    return snapshot is not None and not len(snapshot.table)
+
+
+def _without_nodes(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
+    for name in empty:
+        labels = ", ".join(_wanted(trial, name))
+        selected = f"{labels}, and " if labels else ""
+        levels = ", ".join(_levels(trial, name))
+        yield f"flavor {name} has no nodes: none carries {selected}the levels of its Topology: {levels}"
+
+
+def _labels(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
+    """What makes a node one of the flavor's: its hostname it has by itself."""
+    for name in empty:
+        levels = [f"{level}=…" for level in _levels(trial, name) if level != HOSTNAME]
+        words = " ".join([*_wanted(trial, name), *levels])
+        if words:
+            yield f"label the nodes of flavor {name}: kubectl label node NODE {words}"
+
+
+def _wanted(trial: Trial, flavor: str) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(trial.world.flavors[flavor].labels.items())]
+
+
+def _levels(trial: Trial, flavor: str) -> tuple[str, ...]:
+    snapshot = trial.world.snapshot(flavor)
+    return () if snapshot is None else snapshot.topology.levels
+
+
+def _beyond_room(rooms: tuple[Explanation, ...]) -> Iterator[str]:
+    for room in rooms:
+        if room.never is not None and room.levels:
+            yield f"its pods would not fit if all usable nodes were empty: {room.never}"
+
+
+def _numbers(wait: Wait) -> str:
+    """Kueue's message counts pods on two grounds, and names neither."""
+    if wait.reason != "TopologyPlacementFailed" or wait.plan is None or wait.plan.waits_for_tighter:
+        return ""
+    match sum(reason.startswith("topology ") for one in wait.plan.pod_sets for reason in set(one.reasons)):
+        case 0:
+            return ""
+        case 1:
+            return "pods that fit are counted as if no other workload ran"
+        case _:
+            return "pods that fit are counted twice: as if no other workload ran, and as things are now"
+
+
+# Where there is room, and only quota is short
+
+
+def _of_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[Remedy]:
+    least = _fewer(trial)
+    if least is not None:
+        yield least
+    if gaps:
+        with trial.raised(gaps):
+            helps = trial.works()
+        if helps:
+            yield Remedy("quota", mode=raising(gaps, trial.queue))
+    urgent = replace(trial.one, priority=HIGHEST)
+    if trial.works(urgent):
+        yield Remedy("priority", mode=f"give it a higher priority: {_victims(trial)}")
+    elif trial.queue.preemption != ALL_MAY_GO:
+        with trial.instead(replace(trial.queue, preemption=ALL_MAY_GO)):
+            helps = trial.works()
+        if helps:
+            yield Remedy("preemption", mode=f"let ClusterQueue {trial.queue.name} preempt (spec.preemption)")
+
+
+def _by_gates(trial: Trial) -> Iterator[Remedy]:
+    """Choices of ours that are off, and would let it in."""
+    if BY_DOMAIN in trial.world.gates:
+        return
+    with trial.gated(BY_DOMAIN):
+        found = trial.nomination()
+    if found.works:
+        yield Remedy("gate", mode=f"turn on the gate {BY_DOMAIN}: {_may_preempt(found)}")
+
+
+def _victims(trial: Trial) -> str:
+    return _may_preempt(trial.nomination(replace(trial.one, priority=HIGHEST)))
+
+
+def _may_preempt(found: Nomination) -> str:
+    names = [victim.holding.key for victim in found.victims]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"it may then preempt {', '.join(names[:3])}{more}"
+
+
+def _fewer(trial: Trial) -> Remedy | None:
+    """The most pods of its largest pod set that get in."""
+    part = max(trial.one.parts, key=lambda one: one.pod_set.count)
+    size = _size(part)
+    count = part.pod_set.count
+
+    def works(number: int) -> bool:
+        return trial.works(trial.changed([replace(part.pod_set, count=number * size)]))
+
+    most = largest((count - 1) // size, works)
+    return Remedy("fewer", pods=most * size, count=count) if most else None
+
+
+def _size(part: Part) -> int:
+    """Pods come in whole slices."""
+    wanted = part.pod_set.constraint
+    return (wanted.slices[0].size or 1) if wanted is not None and wanted.slices else 1

@@ -1,0 +1,1 @@
+"""What a cluster of Kubernetes is given so that Closeknit can work on it."""

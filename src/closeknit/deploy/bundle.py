@@ -1,0 +1,38 @@
+"""Everything that an installation consists of, in the order in which it is made.
+
+    namespace ▶ definitions ▶ permissions ▶ policies ▶ configuration ▶ controller
+
+Whoever is refused has not changed what comes after it, and the controller starts when everything it needs is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .crds import definitions
+from .marks import Raw, stamped
+from .objects import Wishes, access, config_map, controller, namespace
+from .policies import policies
+
+
+class Stage(NamedTuple):
+    name: str
+    objects: tuple[Raw, ...]
+
+
+def stages(wishes: Wishes) -> tuple[Stage, ...]:
+    return (
+        Stage("namespace", (namespace(wishes),)),
+        Stage("definitions", tuple(stamped(one, wishes.version) for one in definitions())),
+        Stage("permissions", tuple(access(wishes))),
+        Stage("policies", tuple(policies_of(wishes))),
+        Stage("configuration", (config_map(wishes),)),
+        Stage("controller", tuple(controller(wishes))),
+    )
+
+
+def policies_of(wishes: Wishes) -> Iterator[Raw]:
+    """What the API server itself holds jobs to, as the configuration says."""
+    for one in policies(wishes.rules):
+        yield stamped(one, wishes.version)

@@ -1,0 +1,72 @@
+"""One CustomResourceDefinition: names, scope, columns and parts around the schema of its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...cluster.embedded.rest.custom_rows import AGE, COLUMNS, CONDITIONS, Custom
+from ...cluster.kinds import KINDS, WORKLOAD, Kind
+from .schema import schema
+
+Raw = dict[str, Any]
+
+KUEUE_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.group == WORKLOAD.group)
+SELECTABLE: dict[Kind, tuple[str, ...]] = {WORKLOAD: (".status.admission.clusterQueue",)}
+"""Fields that `kubectl get --field-selector` can ask for, besides names."""
+
+EMBEDDED_ONLY = ("wl",)
+"""Short names of ours: on a cluster of many they may be somebody else's."""
+
+
+def definitions() -> list[Raw]:
+    return [definition(kind) for kind in KUEUE_KINDS]
+
+
+def definition(kind: Kind) -> Raw:
+    """Nobody knows older versions of the objects: only the one that is stored is served."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.resource, "labels": {"app.kubernetes.io/part-of": "closeknit"}},
+        "spec": {
+            "group": kind.group,
+            "names": _names(kind),
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _names(kind: Kind) -> Raw:
+    names: Raw = {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "shortNames": [name for name in kind.short if name not in EMBEDDED_ONLY],
+    }
+    return {**names, "categories": list(kind.categories)} if kind.categories else names
+
+
+def _version(kind: Kind) -> Raw:
+    """Columns that the embedded host works out have no path to a value. Age alone is what there is anyway."""
+    version: Raw = {
+        "name": kind.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema(kind)},
+    }
+    columns = [_column(one) for one in COLUMNS.get(kind, ()) if isinstance(one, Custom)]
+    if columns not in ([], [_column(AGE)]):
+        version["additionalPrinterColumns"] = columns
+    if kind in SELECTABLE:
+        version["selectableFields"] = [{"jsonPath": path} for path in SELECTABLE[kind]]
+    if kind.status:
+        version["subresources"] = {"status": {}}
+    return version
+
+
+def _column(one: Custom) -> Raw:
+    filtered = f"[?(@.type=='{one.condition}')].status" if one.path == CONDITIONS else ""
+    column: Raw = {"name": one.name, "type": one.type, "jsonPath": f".{one.path}{filtered}"}
+    return {**column, "priority": 1} if one.is_wide else column

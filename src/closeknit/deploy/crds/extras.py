@@ -1,0 +1,36 @@
+"""What the tables of fields and limits do not say: parts that are made up, parts that must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...dialects.kueue.objects.defaults import CLUSTER_QUEUE, PROVISIONING
+
+Path = str
+
+TEMPLATES = frozenset({("Workload", "spec.podSets[].template")})
+"""Pod templates: they are kept as they are, whatever fields pods will have by then."""
+
+
+def _made_up(defaults: dict[str, Any], path: Path) -> Iterator[Path]:
+    for name, value in defaults.items():
+        if isinstance(value, dict):
+            yield f"{path}.{name}"
+            yield from _made_up(value, f"{path}.{name}")
+
+
+FILLED: dict[str, frozenset[Path]] = {
+    "ClusterQueue": frozenset({"spec", *_made_up(CLUSTER_QUEUE, "spec")}),
+    "ProvisioningRequestConfig": frozenset(_made_up(PROVISIONING, "spec")),
+}
+"""Objects that are there even if nobody wrote them, so that their fields get their defaults."""
+
+NEEDED: dict[str, frozenset[Path]] = {
+    "AdmissionCheck": frozenset({"spec"}),
+    "LocalQueue": frozenset({"spec", "spec.clusterQueue"}),
+    "ProvisioningRequestConfig": frozenset({"spec"}),
+    "Topology": frozenset({"spec"}),
+    "Workload": frozenset({"spec", "spec.podSets"}),
+}
+"""Required, besides what the table says."""

@@ -1,0 +1,188 @@
+"""Rules in CEL that an API server checks by itself, by kind and path.
+
+A rule stands at the lowest object that has all that it looks at, and names the field that is wrong as exactly as a
+definition can: not by the number of an entry. What would cost more than a server grants is a matter of policies;
+`docs/reference/where-rules-are-enforced.md` has the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...dialects.kueue.objects.rules.quotas import MAX_IN_ALL, MAX_IN_GROUP
+from ...model.topology import HOSTNAME
+from .rule import TOLERATION, WEIGHT, Rule, stays, when
+from .workload_rules import WORKLOAD_RULES
+
+Rules = Mapping[str, tuple[Rule, ...]]
+
+_GROUP = (
+    Rule(
+        "self.flavors.all(f, f.resources.map(r, r.name) == self.coveredResources)",
+        "every flavor has one quota for each of coveredResources, in the same order",
+        ".flavors",
+    ),
+    Rule(
+        "self.coveredResources.all(r, self.coveredResources.exists_one(o, o == r))",
+        "each resource is named once",
+        ".coveredResources",
+    ),
+    Rule(
+        f"self.flavors.size() * self.coveredResources.size() <= {MAX_IN_GROUP}",
+        f"a group has at most {MAX_IN_GROUP} quotas",
+    ),
+)
+
+
+def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
+    """Of all groups of a queue or cohort: limits make sense only if there is somebody to borrow from and lend to."""
+    every = "self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.{}))))"
+    return (
+        *(
+            Rule(
+                f"has(self.{lender}) || !has(self.resourceGroups) || {every.format(limit)}",
+                f"{limit} needs {what}",
+                ".resourceGroups",
+                "FieldValueForbidden",
+            )
+            for limit in ("borrowingLimit", "lendingLimit")
+        ),
+        *(
+            Rule(
+                f"!has(self.resourceGroups) || self.resourceGroups.map(g, g.{part}.size()).sum() <= {MAX_IN_ALL}",
+                f"all groups together have at most {MAX_IN_ALL} {word}",
+                ".resourceGroups",
+            )
+            for part, word in (("flavors", "flavors"), ("coveredResources", "resources"))
+        ),
+    )
+
+
+_ONCE = (
+    Rule(
+        "self.all(i, g, self.all(j, h, i >= j || !sets.intersects(g.coveredResources, h.coveredResources)))",
+        "a resource is in one group only",
+    ),
+    Rule(
+        "self.all(i, g, self.all(j, h, i >= j"
+        " || !sets.intersects(g.flavors.map(f, f.name), h.flavors.map(f, f.name))))",
+        "a flavor is in one group only",
+    ),
+)
+_LABELS = Rule(
+    "self.all(key, !format.qualifiedName().validate(key).hasValue())",
+    "every key is a label name such as example.com/rack",
+)
+_GROUPS: Rules = {"spec.resourceGroups[]": _GROUP, "spec.resourceGroups": _ONCE, "spec.fairSharing.weight": (WEIGHT,)}
+
+RULES: dict[str, Rules] = {
+    "AdmissionCheck": {
+        "spec.controllerName": (Rule("self == oldSelf", "cannot be changed: make a new AdmissionCheck"),),
+    },
+    "ClusterQueue": {
+        **_GROUPS,
+        "spec": (
+            *_group_rules("cohortName", "a cohort"),
+            Rule(
+                when(
+                    "has(self.admissionChecksStrategy) && has(self.resourceGroups) && self.resourceGroups.size() > 0",
+                    "[self.resourceGroups.map(g, g.flavors.map(f, f.name)).flatten().transformMapEntry(i, f, {f: i})]"
+                    ".all(own, self.admissionChecksStrategy.admissionChecks.all(c,"
+                    " !has(c.onFlavors) || c.onFlavors.all(f, f in own)))",
+                ),
+                "onFlavors are flavors of this queue",
+                ".admissionChecksStrategy.admissionChecks",
+            ),
+            Rule(
+                stays("concurrentAdmissionPolicy"),
+                "cannot be changed: make a new ClusterQueue",
+                ".concurrentAdmissionPolicy",
+            ),
+        ),
+        "spec.flavorFungibility": (
+            Rule(
+                when(
+                    "has(self.preference)",
+                    "self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor'",
+                ),
+                "has a meaning only if whenCanBorrow and whenCanPreempt are TryNextFlavor",
+                ".preference",
+            ),
+        ),
+        "spec.preemption": (
+            Rule(
+                when(
+                    "has(self.borrowWithinCohort) && has(self.borrowWithinCohort.policy)"
+                    " && self.borrowWithinCohort.policy != 'Never'",
+                    "has(self.reclaimWithinCohort) && self.reclaimWithinCohort != 'Never'",
+                ),
+                "who borrows may preempt in the cohort only if reclaimWithinCohort is not Never",
+                ".borrowWithinCohort.policy",
+            ),
+        ),
+        "spec.namespaceSelector.matchLabels": (_LABELS,),
+        "spec.namespaceSelector.matchExpressions[]": (
+            Rule(
+                "!(self.operator in ['In', 'NotIn']) || has(self.values) && self.values.size() > 0",
+                "In and NotIn need values",
+                ".values",
+                "FieldValueRequired",
+            ),
+            Rule(
+                "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || self.values.size() == 0",
+                "Exists and DoesNotExist take no values",
+                ".values",
+                "FieldValueForbidden",
+            ),
+        ),
+    },
+    "Cohort": {**_GROUPS, "spec": _group_rules("parentName", "a parent")},
+    "LocalQueue": {
+        "spec.clusterQueue": (Rule("self == oldSelf", "cannot be changed: make a new LocalQueue"),),
+        "spec.fairSharing.weight": (WEIGHT,),
+    },
+    "ResourceFlavor": {
+        "": (
+            Rule(
+                "!has(oldSelf.spec) || !has(oldSelf.spec.topologyName) || has(self.spec)"
+                " && has(self.spec.topologyName) && self.spec.topologyName == oldSelf.spec.topologyName",
+                "cannot be changed or removed: make a new ResourceFlavor",
+                ".spec.topologyName",
+            ),
+        ),
+        "spec": (
+            Rule(
+                when("has(self.topologyName)", "has(self.nodeLabels) && self.nodeLabels.size() > 0"),
+                "a flavor with a topology has labels that say which nodes belong to it",
+                ".nodeLabels",
+                "FieldValueRequired",
+            ),
+        ),
+        "spec.nodeTaints": (
+            Rule(
+                "self.all(t, self.exists_one(o, o.key == t.key && o.effect == t.effect))",
+                "each key and effect is given once",
+            ),
+        ),
+        "spec.nodeLabels": (_LABELS,),
+        "spec.tolerations[]": TOLERATION,
+    },
+    "Topology": {
+        "spec.levels": (
+            Rule(
+                "self.all(l, self.exists_one(o, o.nodeLabel == l.nodeLabel))",
+                "each level is named once",
+            ),
+            Rule(
+                f"self.all(i, l, l.nodeLabel != '{HOSTNAME}' || i == self.size() - 1)",
+                f"{HOSTNAME} can only be the last level",
+            ),
+            Rule(
+                "self == oldSelf || "
+                + " && ".join(f"{one}[{one}.size() - 1].nodeLabel == '{HOSTNAME}'" for one in ("self", "oldSelf")),
+                f"can only be changed where {HOSTNAME} is the last level before and after",
+            ),
+        ),
+    },
+    "Workload": WORKLOAD_RULES,
+}

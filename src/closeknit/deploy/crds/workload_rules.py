@@ -1,0 +1,233 @@
+"""The rules of Workloads: most of what they ask for stays as it is once quota is reserved.
+
+A rule about spec and status together stands at the object itself; for that the status may be missing at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .rule import TOLERATION, Rule, stays, when
+
+
+def _holds(condition: str, of: str) -> str:
+    conditions = f"{of}.status.conditions"
+    return (
+        f"has({of}.status) && has({conditions})"
+        f" && {conditions}.exists(c, c.type == '{condition}' && c.status == 'True')"
+    )
+
+
+def _given(*path: str, of: str = "self") -> str:
+    """Whether a field is there: _given("status", "admission") == "has(self.status) && has(self.status.admission)"."""
+    steps = [".".join((of, *path[: number + 1])) for number in range(len(path))]
+    return " && ".join(f"has({one})" for one in steps)
+
+
+_RESERVED = _holds("QuotaReserved", "self")
+_WAS_RESERVED = _holds("QuotaReserved", "oldSelf")
+_ASSIGNMENTS = "self.status.admission.podSetAssignments"
+_WERE = "oldSelf.status.admission.podSetAssignments"
+_IS_POD_SET = "self.spec.podSets.exists(p, p.name == {}.name)"
+_STOP = "stop the job first, so that its quota is given back"
+
+_SAME_POD_SETS = (
+    "self.spec.podSets.size() == oldSelf.spec.podSets.size() && self.spec.podSets.all(i, p,"
+    " p.name == oldSelf.spec.podSets[i].name && p.count <= oldSelf.spec.podSets[i].count"
+    " && p.template == oldSelf.spec.podSets[i].template"
+    f" && {stays('minCount', 'p', 'oldSelf.spec.podSets[i]')}"
+    f" && {stays('topologyRequest', 'p', 'oldSelf.spec.podSets[i]')})"
+)
+_SAME_ADMISSION = (
+    f"{stays('status.admission.clusterQueue')} && has({_ASSIGNMENTS}) == has({_WERE})"
+    f" && (!has({_ASSIGNMENTS}) || {_ASSIGNMENTS}.size() == {_WERE}.size()"
+    f" && {_ASSIGNMENTS}.all(i, a, a.name == {_WERE}[i].name && {stays('count', 'a', f'{_WERE}[i]')}"
+    f" && {stays('flavors', 'a', f'{_WERE}[i]')} && {stays('resourceUsage', 'a', f'{_WERE}[i]')}))"
+)
+
+_WHOLE = (
+    Rule(
+        when(_RESERVED, "has(self.status.admission)"),
+        "quota is reserved: say what was reserved, or set QuotaReserved to False",
+        ".status.admission",
+        "FieldValueRequired",
+    ),
+    Rule(
+        when(
+            f"{_RESERVED} && has(self.status.admission)",
+            f"has({_ASSIGNMENTS}) && {_ASSIGNMENTS}.size() == self.spec.podSets.size()",
+        ),
+        "quota is reserved: there is one entry for each pod set",
+        ".status.admission.podSetAssignments",
+    ),
+    Rule(
+        when(_given("status", "admission", "podSetAssignments"), f"{_ASSIGNMENTS}.all(a, {_IS_POD_SET.format('a')})"),
+        "every entry names a pod set of the spec",
+        ".status.admission.podSetAssignments",
+    ),
+    Rule(
+        when(
+            _given("status", "reclaimablePods"),
+            "self.status.reclaimablePods.all(r, self.spec.podSets.exists(p, p.name == r.name && r.count <= p.count))",
+        ),
+        "every entry names a pod set of the spec, and no more pods than it has",
+        ".status.reclaimablePods",
+    ),
+    Rule(
+        when(
+            _given("status", "admissionChecks"),
+            "self.status.admissionChecks.all(c, !has(c.podSetUpdates)"
+            f" || c.podSetUpdates.all(u, {_IS_POD_SET.format('u')}))",
+        ),
+        "podSetUpdates name pod sets of the spec",
+        ".status.admissionChecks",
+    ),
+    Rule(
+        when(_WAS_RESERVED, _SAME_POD_SETS),
+        f"cannot be changed while quota is reserved, but for lower counts of an elastic job: {_STOP}",
+        ".spec.podSets",
+        "FieldValueForbidden",
+    ),
+    Rule(
+        when(_WAS_RESERVED, "has(self.spec.priorityClassRef) == has(oldSelf.spec.priorityClassRef)"),
+        f"cannot be added or removed while quota is reserved: {_STOP}",
+        ".spec.priorityClassRef",
+    ),
+    *(
+        Rule(
+            when(
+                f"{_WAS_RESERVED} && has(self.spec.priorityClassRef) && has(oldSelf.spec.priorityClassRef){more}",
+                f"self.spec.priorityClassRef.{key} == oldSelf.spec.priorityClassRef.{key}",
+            ),
+            f"cannot be changed while quota is reserved: {_STOP}",
+            f".spec.priorityClassRef.{key}",
+        )
+        for key, more in (
+            ("group", ""),
+            ("kind", ""),
+            ("name", " && oldSelf.spec.priorityClassRef.group == 'scheduling.k8s.io'"),
+        )
+    ),
+    Rule(
+        when(f"{_WAS_RESERVED} && {_RESERVED}", stays("spec.queueName")),
+        f"cannot be changed while quota is reserved: {_STOP}",
+        ".spec.queueName",
+    ),
+    Rule(
+        when(_holds("Admitted", "oldSelf"), stays("spec.maximumExecutionTimeSeconds")),
+        f"cannot be changed while the workload is admitted: {_STOP}",
+        ".spec.maximumExecutionTimeSeconds",
+    ),
+    Rule(
+        when(
+            f"{_given('status', 'admission')} && {_given('status', 'admission', of='oldSelf')}",
+            _SAME_ADMISSION,
+        ),
+        "cannot be edited, but for places: take it back and give another",
+        ".status.admission",
+    ),
+    Rule(
+        when(
+            f"{_WAS_RESERVED} && {_RESERVED} && has(oldSelf.status.reclaimablePods)",
+            "has(self.status.reclaimablePods) && oldSelf.status.reclaimablePods.all(o,"
+            " self.status.reclaimablePods.exists(r, r.name == o.name && r.count >= o.count))",
+        ),
+        "pods that are done do not come back while quota is reserved",
+        ".status.reclaimablePods",
+    ),
+    Rule(
+        when(
+            f"{_given('status', 'admissionChecks')} && {_given('status', 'admissionChecks', of='oldSelf')}",
+            "self.status.admissionChecks.all(c, c.state != 'Ready' || oldSelf.status.admissionChecks.all(o,"
+            f" o.name != c.name || o.state != 'Ready' || {stays('podSetUpdates', 'c', 'o')}))",
+        ),
+        "podSetUpdates cannot be changed while their check is Ready: set it to Pending or Retry first",
+        ".status.admissionChecks",
+    ),
+    Rule(
+        when(
+            f"{_given('status', 'clusterName')} && {_given('status', 'clusterName', of='oldSelf')}",
+            "self.status.clusterName == oldSelf.status.clusterName",
+        ),
+        "cannot be changed: take it back first",
+        ".status.clusterName",
+    ),
+    Rule(
+        when(
+            f"{_given('status', 'clusterName')} && !({_given('status', 'clusterName', of='oldSelf')})",
+            f"{_given('status', 'nominatedClusterNames', of='oldSelf')}"
+            " && self.status.clusterName in oldSelf.status.nominatedClusterNames",
+        ),
+        "is one of those that were nominated",
+        ".status.clusterName",
+    ),
+)
+
+_ONE_OF = "has(self.universal) != has(self.individual)"
+_PLACES = "status.admission.podSetAssignments[].topologyAssignment"
+
+WORKLOAD_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "": _WHOLE,
+    "spec": (
+        Rule(
+            "!has(self.priorityClassRef) || has(self.priority)",
+            "needs a priority beside it: give that of the class",
+            ".priorityClassRef",
+        ),
+        Rule(
+            "self.podSets.filter(p, has(p.minCount)).size() <= 1",
+            "only one pod set may start with fewer pods",
+            ".podSets",
+        ),
+    ),
+    "spec.podSets[]": (
+        Rule("!has(self.minCount) || self.minCount <= self.count", "is at most the count", ".minCount"),
+    ),
+    "spec.podSets[].topologyRequest": (
+        Rule(
+            when("has(self.podSetSliceRequiredTopology)", "has(self.podSetSliceSize)"),
+            "needs podSetSliceSize beside it: a slice has a size",
+            ".podSetSliceRequiredTopology",
+        ),
+        Rule(
+            when("has(self.podSetSliceSize)", "has(self.podSetSliceRequiredTopology)"),
+            "needs podSetSliceRequiredTopology beside it: a slice is in one domain of a level",
+            ".podSetSliceSize",
+        ),
+    ),
+    "spec.priorityClassRef": (
+        Rule(
+            "(self.group == 'scheduling.k8s.io') == (self.kind == 'PriorityClass')",
+            "is a PriorityClass of scheduling.k8s.io or a WorkloadPriorityClass of kueue.x-k8s.io",
+        ),
+    ),
+    "status": (
+        Rule(
+            "!has(self.clusterName) || !has(self.nominatedClusterNames) || self.nominatedClusterNames.size() == 0",
+            "stands alone: clear nominatedClusterNames",
+            ".clusterName",
+        ),
+    ),
+    "status.admissionChecks[].podSetUpdates[].tolerations[]": TOLERATION,
+    _PLACES: (
+        Rule(
+            "self.slices.all(s, s.valuesPerLevel.size() == self.levels.size())",
+            "every slice has values for every level",
+            ".slices",
+        ),
+    ),
+    f"{_PLACES}.slices[]": (
+        Rule(
+            "!has(self.podCounts.individual) || self.podCounts.individual.size() == self.domainCount",
+            "there is one count for every domain",
+            ".podCounts.individual",
+        ),
+        Rule(
+            "self.valuesPerLevel.all(v, !has(v.individual) || v.individual.roots.size() == self.domainCount)",
+            "there is one root for every domain",
+            ".valuesPerLevel",
+        ),
+    ),
+    f"{_PLACES}.slices[].podCounts": (Rule(_ONE_OF, "give either universal or individual"),),
+    f"{_PLACES}.slices[].valuesPerLevel[]": (Rule(_ONE_OF, "give either universal or individual"),),
+}

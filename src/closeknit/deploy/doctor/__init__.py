@@ -1,0 +1,38 @@
+"""Whether an installation is well: one check after the other, each of which says what it found and what to do.
+
+    versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ controller ▶ kueue ▶ kinds
+
+Nothing is changed. A check that may not look says so, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from time import time
+
+from ...cluster.errors import Forbidden, Refused
+from ...cluster.kube.client import Client
+from ...cluster.kube.discovery import served
+from .. import kinds as server
+from ..objects import Wishes
+from ..rbac import CLUSTER_WIDE
+from . import controller, definitions, kueue, permissions, policies, served_kinds, topology, versions
+from .finding import Finding, Patient, State, warning
+
+__all__ = ["Finding", "State", "examine"]
+
+CHECKS = (versions, definitions, policies, permissions, topology, controller, kueue, served_kinds)
+ASKED = frozenset({*server.POLICIES, *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
+
+
+async def examine(
+    client: Client, wishes: Wishes, command: Callable[..., str], now: Callable[[], float] = time
+) -> AsyncIterator[Finding]:
+    patient = Patient(client, await served(client, ASKED), wishes, now, command)
+    for one in CHECKS:
+        try:
+            async for finding in one.check(patient):
+                yield finding
+        except Refused as refused:
+            remedy = "ask as somebody who may" if isinstance(refused, Forbidden) else ""
+            yield warning(one.CHECK, f"cannot be looked at: {refused.message}", remedy)

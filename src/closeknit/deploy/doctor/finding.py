@@ -1,0 +1,69 @@
+"""What a check found: one line, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
+
+from ...cluster.kube.client import Client
+from ...cluster.kube.discovery import Served
+from ..objects import Wishes
+
+
+class State(IntEnum):
+    """`WARNING`: it works, but not all of it or not for long. `PROBLEM`: something does not work."""
+
+    OK = 0
+    WARNING = 1
+    PROBLEM = 2
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Finding(NamedTuple):
+    check: str
+    state: State
+    text: str
+    remedy: str = ""
+
+
+class Patient(NamedTuple):
+    """The cluster that is looked at. `wishes` are what was asked for there, as far as that can be read.
+
+    `command` words what users type next; `now` is in seconds since 1970.
+    """
+
+    client: Client
+    served: Served
+    wishes: Wishes
+    now: Callable[[], float]
+    command: Callable[..., str]
+
+    @property
+    def namespace(self) -> str:
+        return self.wishes.namespace
+
+    @property
+    def lease(self) -> str:
+        return self.wishes.lease
+
+
+def ok(check: str, text: str) -> Finding:
+    return Finding(check, State.OK, text)
+
+
+def warning(check: str, text: str, remedy: str = "") -> Finding:
+    return Finding(check, State.WARNING, text, remedy)
+
+
+def problem(check: str, text: str, remedy: str = "") -> Finding:
+    return Finding(check, State.PROBLEM, text, remedy)
+
+
+def few(names: list[str], most: int = 5) -> str:
+    """a, b, c and 7 more"""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

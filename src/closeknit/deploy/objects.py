@@ -1,0 +1,204 @@
+"""The objects of an installation, but for definitions and policies: who the controller is, what it may do, how it runs.
+
+Everything that differs from one installation to another is in `Wishes`. Two replicas, of which one leads; none of them
+runs as root, writes to its own disk, or is reached by anything but probes and metrics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .. import __version__
+from ..cluster import kinds
+from ..cluster.embedded.rules.settings import Settings
+from ..cluster.kinds import Kind
+from ..dialects.kueue.configuration import FILE, LEASE
+from . import kinds as server
+from .marks import CONFIG_HASH, NAME, NAMESPACE, PODS, Raw, stamped
+from .rbac import CLUSTER_WIDE, Grant, own_namespace
+
+CONFIG_MAP = f"{NAME}-config"
+FOLDER = "/etc/closeknit"
+PORT = 8081
+"""Of probes and metrics."""
+USER = 65532
+REPLICAS = 2
+DEFAULT_CONFIGURATION = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+ROOM: Raw = {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "4Gi"}}
+
+
+def default_image(version: str = __version__) -> str:
+    return f"closeknit:{version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """`configuration` is the text of the file that the controller reads, `rules` what it means for the API server.
+
+    `lease` is the one that the leader holds, `room` what containers ask for.
+    """
+
+    image: str = field(default_factory=default_image)
+    namespace: str = NAMESPACE
+    configuration: str = DEFAULT_CONFIGURATION
+    rules: Settings = field(default_factory=Settings)
+    lease: str = LEASE
+    replicas: int = REPLICAS
+    monitored: bool = False
+    room: Mapping[str, Raw] = field(default_factory=lambda: ROOM)
+    version: str = __version__
+
+
+def namespace(wishes: Wishes) -> Raw:
+    """Nothing in it needs more than the strictest of the standards allows."""
+    levels = {f"pod-security.kubernetes.io/{one}": "restricted" for one in ("enforce", "warn")}
+    return _object(wishes, kinds.NAMESPACE, wishes.namespace, labels=levels)
+
+
+def access(wishes: Wishes) -> list[Raw]:
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": wishes.namespace}
+    return [
+        _object(wishes, kinds.SERVICE_ACCOUNT, NAME),
+        _object(wishes, server.CLUSTER_ROLE, NAME, rules=_rules(CLUSTER_WIDE)),
+        _object(
+            wishes,
+            server.CLUSTER_ROLE_BINDING,
+            NAME,
+            roleRef=_role_ref(server.CLUSTER_ROLE),
+            subjects=[account],
+        ),
+        _object(wishes, server.ROLE, NAME, rules=_rules(own_namespace(wishes.lease))),
+        _object(wishes, server.ROLE_BINDING, NAME, roleRef=_role_ref(server.ROLE), subjects=[account]),
+    ]
+
+
+def _rules(grants: Iterable[Grant]) -> list[Raw]:
+    return [one.rule() for one in grants]
+
+
+def _role_ref(kind: Kind) -> Raw:
+    return {"apiGroup": kind.group, "kind": kind.kind, "name": NAME}
+
+
+def config_map(wishes: Wishes) -> Raw:
+    return _object(wishes, kinds.CONFIG_MAP, CONFIG_MAP, data={FILE: wishes.configuration})
+
+
+def controller(wishes: Wishes) -> list[Raw]:
+    """The network policy comes before the pods that it is about."""
+    found = [_network_policy(wishes), _budget(wishes), _deployment(wishes)]
+    return [*found, _service(wishes), _monitor(wishes)] if wishes.monitored else found
+
+
+def _network_policy(wishes: Wishes) -> Raw:
+    """Where the API server is and on which port differs from cluster to cluster, so only the protocol is limited."""
+    spec = {
+        "podSelector": {"matchLabels": PODS},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
+        "egress": [{"ports": [{"protocol": "TCP"}, {"protocol": "UDP", "port": 53}]}],
+    }
+    return _object(wishes, server.NETWORK_POLICY, NAME, spec=spec)
+
+
+def _budget(wishes: Wishes) -> Raw:
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": PODS}}
+    return _object(wishes, kinds.BUDGET, NAME, spec=spec)
+
+
+def _deployment(wishes: Wishes) -> Raw:
+    spec = {
+        "replicas": wishes.replicas,
+        "revisionHistoryLimit": 3,
+        "selector": {"matchLabels": PODS},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        "template": {"metadata": _pod_metadata(wishes), "spec": _pod(wishes)},
+    }
+    return _object(wishes, kinds.DEPLOYMENT, NAME, spec=spec)
+
+
+def _pod_metadata(wishes: Wishes) -> Raw:
+    """Pods read their configuration when they start: another one makes other pods."""
+    meta: Raw = {"labels": PODS, "annotations": {CONFIG_HASH: config_hash(wishes)}}
+    return dict(stamped({"metadata": meta}, wishes.version)["metadata"])
+
+
+def config_hash(wishes: Wishes) -> str:
+    return hashlib.sha256(wishes.configuration.encode()).hexdigest()[:16]
+
+
+def _pod(wishes: Wishes) -> Raw:
+    apart = {"labelSelector": {"matchLabels": PODS}, "topologyKey": "kubernetes.io/hostname"}
+    return {
+        "serviceAccountName": NAME,
+        "terminationGracePeriodSeconds": 20,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "affinity": {
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": apart}]
+            }
+        },
+        "containers": [_container(wishes)],
+        "volumes": [{"name": "config", "configMap": {"name": CONFIG_MAP}}, {"name": "tmp", "emptyDir": {}}],
+    }
+
+
+def _container(wishes: Wishes) -> Raw:
+    return {
+        "name": "controller",
+        "image": wishes.image,
+        "command": ["closeknit", "controller"],
+        "args": [f"--config={FOLDER}/{FILE}", f"--health-address=0.0.0.0:{PORT}"],
+        "env": [
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}},
+            {"name": "PYTHONUNBUFFERED", "value": "1"},
+        ],
+        "ports": [{"name": "health", "containerPort": PORT, "protocol": "TCP"}],
+        "livenessProbe": _probe("/healthz", 3),
+        "readinessProbe": _probe("/readyz", 1),
+        "resources": dict(wishes.room),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "config", "mountPath": FOLDER, "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},
+        ],
+    }
+
+
+def _probe(path: str, failures: int) -> Raw:
+    """Named in full, so that what a server fills in is not ours to change."""
+    return {
+        "httpGet": {"path": path, "port": "health", "scheme": "HTTP"},
+        "periodSeconds": 10,
+        "timeoutSeconds": 5,
+        "failureThreshold": failures,
+    }
+
+
+def _service(wishes: Wishes) -> Raw:
+    port = {"name": "metrics", "port": PORT, "targetPort": "health", "protocol": "TCP"}
+    return _object(wishes, kinds.SERVICE, NAME, spec={"selector": PODS, "ports": [port]}, labels=PODS)
+
+
+def _monitor(wishes: Wishes) -> Raw:
+    spec = {"selector": {"matchLabels": PODS}, "endpoints": [{"port": "metrics", "path": "/metrics"}]}
+    return _object(wishes, server.SERVICE_MONITOR, NAME, spec=spec)
+
+
+def _object(wishes: Wishes, kind: Kind, name: str, labels: Mapping[str, str] | None = None, **body: object) -> Raw:
+    meta: Raw = {"name": name, **({"namespace": wishes.namespace} if kind.namespaced else {})}
+    if labels:
+        meta["labels"] = dict(labels)
+    return stamped({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **body}, wishes.version)

@@ -1,0 +1,165 @@
+"""What an installation would change: every object is sent to the server as a dry run, and compared with what is there.
+
+    not there                           ▶ created
+    there, with our label               ▶ changed, or unchanged
+    there, a definition of others       ▶ left as it is, and used
+    there, anything else of others      ▶ refused: it is not ours to change
+    of a kind that is not served        ▶ skipped, and said
+    a policy of ours that is not wanted ▶ deleted: the configuration is another now
+
+Nothing is changed before all of it was found to be possible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from ..cluster.errors import NotFound
+from ..cluster.kinds import NAMESPACE, Kind
+from ..cluster.kube.client import Client
+from ..cluster.kube.discovery import served
+from ..model.mistake import InputError, Mistake
+from .bundle import Stage
+from .kinds import CLUSTER_ROLE_BINDING, CRD, POLICIES, kind_of
+from .marks import MANAGER, SELECTOR, Raw, is_ours, label, version_of
+from .versions import rank
+
+Word = Literal["created", "changed", "unchanged", "left as it is", "skipped", "deleted"]
+IN_FLIGHT = 8
+T = TypeVar("T")
+_BY_SERVER = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+
+
+class Step(NamedTuple):
+    """One object: as it is sent, as it is, and as the server would have it (None: it could not be asked)."""
+
+    stage: str
+    sent: Raw
+    word: Word
+    before: Raw | None = None
+    after: Raw | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        return self.word in ("created", "changed", "unchanged")
+
+
+async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> list[Step]:
+    """Raises InputError where something is not ours, or newer than we are; Conflict where fields are others'.
+
+    What is there is judged before anything is tried: who is too old to install is told that, not of fields.
+    """
+    todo = [(stage.name, one) for stage in stages for one in stage.objects]
+    wanted = {kind_of(one) for _, one in todo}
+    known = await served(client, wanted)
+    can = {kind for kind in wanted if known.can(kind, "patch")}
+    found = await _each(todo, lambda one: _looked_at(client, can, *one))
+    mistakes = [*_foreign(found), *_elsewhere(found), *_newer(found)]
+    if mistakes:
+        raise InputError(mistakes)
+    has_home = any(one.before is not None for one in found if kind_of(one.sent) is NAMESPACE)
+    tried = await _each(found, lambda step: _tried(client, step, has_home, force))
+    return [*tried, *[one async for one in _unwanted(client, can, todo)]]
+
+
+async def _each(todo: Sequence[T], work: Callable[[T], Coroutine[Any, Any, Step]]) -> list[Step]:
+    found: list[Step] = []
+    for start in range(0, len(todo), IN_FLIGHT):
+        found += await asyncio.gather(*map(work, todo[start : start + IN_FLIGHT]))
+    return found
+
+
+async def _looked_at(client: Client, can: set[Kind], stage: str, sent: Raw) -> Step:
+    kind = kind_of(sent)
+    if kind not in can:
+        return Step(stage, sent, "skipped")
+    before = await there(client, sent)
+    if before is None:
+        return Step(stage, sent, "created")
+    return Step(stage, sent, "left as it is" if kind is CRD and not is_ours(before) else "changed", before)
+
+
+async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Step:
+    """As the server would have it; in a namespace that is not there yet, it cannot be asked."""
+    if not step.is_sent or (kind_of(step.sent).namespaced and not has_home):
+        return step
+    after = await applied(client, step.sent, force, dryRun="All")
+    if step.before is not None and plain(step.before) == plain(after):
+        return step._replace(word="unchanged", after=after)
+    return step._replace(after=after)
+
+
+async def _unwanted(client: Client, served: set[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[Step]:
+    """Policies that an earlier configuration had; they would go on holding jobs."""
+    wanted = {label(one) for _, one in todo}
+    for kind in POLICIES:
+        if kind in served:
+            for one in await client.list(kind, labelSelector=SELECTOR):
+                if label(one) not in wanted:
+                    yield Step("policies", one, "deleted", one)
+
+
+def _is_to_be_had(kind: Kind, before: Raw) -> bool:
+    """A namespace may have been made for us."""
+    return is_ours(before) or kind is NAMESPACE
+
+
+async def there(client: Client, raw: Raw) -> Raw | None:
+    meta = raw["metadata"]
+    try:
+        return await client.get(kind_of(raw), meta.get("namespace", ""), meta["name"])
+    except NotFound:
+        return None
+
+
+async def applied(client: Client, raw: Raw, force: bool, **query: str) -> Raw:
+    meta = raw["metadata"]
+    wishes = {"fieldManager": MANAGER, "force": "true" if force else "false", "fieldValidation": "Strict", **query}
+    return await client.patch(kind_of(raw), meta.get("namespace", ""), meta["name"], raw, "apply", **wishes)
+
+
+def plain(raw: Raw) -> Raw:
+    """As people compare it: without what only a server writes."""
+    meta = {key: value for key, value in raw["metadata"].items() if key not in _BY_SERVER}
+    return {**{key: value for key, value in raw.items() if key != "status"}, "metadata": meta}
+
+
+def _foreign(steps: Sequence[Step]) -> Iterator[Mistake]:
+    for one in steps:
+        kind = kind_of(one.sent)
+        if one.word == "changed" and one.before is not None and not _is_to_be_had(kind, one.before):
+            text = "is there already and is not ours: it has no label app.kubernetes.io/part-of: closeknit"
+            yield Mistake(text, "rename or delete it, or give it the label if it is", what=label(one.sent))
+
+
+def _elsewhere(steps: Sequence[Step]) -> Iterator[Mistake]:
+    """There is one control plane in a cluster, and one role of its name."""
+    for one in steps:
+        if one.before is None or kind_of(one.sent) is not CLUSTER_ROLE_BINDING:
+            continue
+        [wanted], there = (
+            [who.get("namespace") for who in raw.get("subjects") or ()] for raw in (one.sent, one.before)
+        )
+        for home in there:
+            if home != wanted:
+                remedy = f"install with --namespace {home}, or uninstall that one first"
+                yield Mistake(f"closeknit is installed in the namespace {home}, not {wanted}", remedy)
+
+
+def _newer(steps: Sequence[Step]) -> Iterator[Mistake]:
+    """One of the newest is enough to say so."""
+    newer = {version_of(one.before): one for one in steps if one.before is not None and one.is_sent}
+    for version in sorted(newer, key=rank)[-1:]:
+        ours = version_of(newer[version].sent)
+        if rank(version) > rank(ours):
+            text = f"is of closeknit {version}, and this is {ours}: an older version is not installed over a newer one"
+            yield Mistake(text, f"use closeknit {version} or newer", what=label(newer[version].sent))
+
+
+def summary(steps: Iterable[Step]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for one in steps:
+        found[one.word] = found.get(one.word, 0) + 1
+    return found

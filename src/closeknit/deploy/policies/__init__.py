@@ -1,0 +1,11 @@
+"""Policies that a Kubernetes API server runs itself: jobs are held as they are made, and wrong ones are refused.
+
+They do what webhooks would do, without a server of ours in the way of every write. What they cannot do, the controller
+does afterwards: CEL reads no other object, and has no hash. `docs/reference/where-rules-are-enforced.md` has the list.
+"""
+
+from ...cluster.embedded.rules.settings import Settings
+from .probe import InForce, policies_work
+from .rendering import HASH, policies, policies_hash
+
+__all__ = ["HASH", "InForce", "Settings", "policies", "policies_hash", "policies_work"]

@@ -1,0 +1,1 @@
+"""The policies of each kind of job, a file a kind."""

@@ -1,0 +1,112 @@
+"""Pods: behind their gates from the first moment, since Kubernetes lets nobody add one later.
+
+Those that nobody controls whom we hold, and those of templates that were marked. Only the first get a finalizer: the
+controller takes it off when they have been counted, and whoever made the others makes new ones. What makes pods of a
+group one pod set is a hash, which CEL does not have; the controller works it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....cluster.embedded.rules.settings import Settings
+from ....cluster.kinds import POD
+from ....dialects.kueue import keys
+from ....dialects.kueue.jobs import marks
+from ....dialects.kueue.jobs.roles import Rules
+from ..cel import all_of, any_of, at, has_label, has_note, is_count, is_name, label, negated, note, text, when
+from ..conditions import IS_FRESH, IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, parent_is_ours
+from ..held import judging
+from ..marking import only_if, put, put_all
+from ..policy import Check, Mutating, Validating
+from ..standing import IS_UPDATE, field_of
+from ..topology import ANNOTATIONS, one_set
+
+_GATES = "object.spec.?schedulingGates.orValue([])"
+_FINALIZERS = at("metadata.finalizers", "[]")
+_GATED = f"{_GATES}.exists(g, g.name == {text(marks.ADMISSION_GATE)})"
+BOTH = "both the name and the total count of a group should be set"
+
+
+def ours(settings: Settings) -> str:
+    """Whether a pod is one of those: by its template, or by itself."""
+    alone = negated(belongs(settings)) if "pod" in settings.frameworks else "false"
+    return f"{PARENT} ? {parent_is_ours(settings)} : {alone}"
+
+
+def mutating(settings: Settings) -> Mutating:
+    held = any_of(PARENT, is_held(settings))
+    placed = "TopologyAwareScheduling" in settings.gates
+    gates = [marks.ADMISSION_GATE, *([marks.TOPOLOGY_GATE] if placed else [])]
+    listed = " + ".join([_GATES, *(_missing_gate(one) for one in gates)])
+    patches = [
+        put_all(("metadata", "labels"), {marks.MANAGED: text("true")}),
+        put(("spec", "schedulingGates"), listed),
+        only_if(
+            all_of(negated(PARENT), f"!({text(marks.MANAGED)} in {_FINALIZERS})"),
+            put(("metadata", "finalizers"), f"{_FINALIZERS} + [{text(marks.MANAGED)}]"),
+        ),
+    ]
+    if placed:
+        patches.append(only_if(has_note(marks.INDEX_FROM), put(("metadata", "labels", keys.POD_GROUP_INDEX), _index())))
+    conditions = {"ours": ours(settings), "not-a-mirror": negated(IS_MIRROR)}
+    return Mutating(POD.plural, [POD], conditions=conditions, patches=only_if(held, *patches))
+
+
+def _missing_gate(name: str) -> str:
+    return f'({_GATES}.exists(g, g.name == {text(name)}) ? [] : [{{"name": {text(name)}}}])'
+
+
+def _index() -> str:
+    """The value of the label that the annotation names."""
+    return f'object.metadata.?labels[?{note(marks.INDEX_FROM)}].orValue("")'
+
+
+def validating(settings: Settings) -> Validating:
+    notes = one_set("object", text(ANNOTATIONS.lstrip(".")))
+    conditions = {UNTOUCHED: IS_STAYING, "changed": IS_FRESH, "ours": any_of(PARENT, negated(belongs(settings)))}
+    found = judging(settings, POD, negated(_GATED), Rules.NONE, f"[{notes}]", [*_group(), *_changes()])
+    return replace(found, conditions=conditions)
+
+
+def _group() -> list[Check]:
+    """A group has a name and a number of pods, or it is none."""
+    by_label, by_note = label(keys.POD_GROUP), note(keys.POD_GROUP)
+    name = f"({has_label(keys.POD_GROUP)} ? {by_label} : {by_note})"
+    count, counted = note(keys.POD_GROUP_COUNT), has_note(keys.POD_GROUP_COUNT)
+    told = "is not a name; use lower-case letters, digits, '-' and '.'"
+    total = field_of(keys.POD_GROUP_COUNT, "annotations")
+    return [
+        Check(
+            when(has_label(marks.MANAGED), f'{label(marks.MANAGED)} == "true"'),
+            field_of(marks.MANAGED),
+            "can only be 'true'",
+        ),
+        Check(any_of(f'{by_label} == ""', is_name(by_label)), field_of(keys.POD_GROUP), told),
+        Check(
+            any_of(has_label(keys.POD_GROUP), f'{by_note} == ""', is_name(by_note)),
+            field_of(keys.POD_GROUP, "annotations"),
+            told,
+        ),
+        Check(when(f'{name} != ""', counted), total, BOTH),
+        Check(when(counted, f'{name} != ""'), field_of(keys.POD_GROUP), BOTH),
+        Check(when(counted, is_count(count)), total, "must be a whole number above 0"),
+    ]
+
+
+def _changes() -> list[Check]:
+    """A pod stays in its group, and one whose group gave up does not hope again."""
+    was = has_label(keys.POD_GROUP, "oldObject")
+    gave_up = f'{note(marks.RETRIABLE, "oldObject")} == "false"'
+    return [
+        Check(
+            when(all_of(IS_UPDATE, was), f"{label(keys.POD_GROUP)} == {label(keys.POD_GROUP, 'oldObject')}"),
+            field_of(keys.POD_GROUP),
+            "cannot be changed; make another pod",
+        ),
+        Check(
+            when(all_of(IS_UPDATE, gave_up), f'{note(marks.RETRIABLE)} == "false"'),
+            field_of(marks.RETRIABLE, "annotations"),
+            "a group that does not retry cannot begin to",
+        ),
+    ]

@@ -1,0 +1,76 @@
+"""What Deployment, StatefulSet and LeaderWorkerSet have in common: they wait by their pods.
+
+Their templates are marked, and marked again whenever they are changed, so that each pod that comes of them is gated.
+Who changes the scale of a set writes another object, which says nothing of queues: that is for the controller to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....cluster.embedded.rules.settings import Settings
+from ....cluster.kinds import Kind
+from ....dialects.kueue import keys
+from ....dialects.kueue.jobs import marks
+from ....dialects.kueue.jobs.live import SERVING
+from ....dialects.kueue.jobs.roles import Rules
+from .. import standing, topology
+from ..cel import all_of, at, deep, given, label, text, when
+from ..conditions import is_held, judged, own
+from ..marking import Path, label_on, note_on, only_if
+from ..policy import CREATE, UPDATE, Check, Mutating, Validating
+from ..standing import IS_UPDATE
+
+READY = f"{at('status.readyReplicas', '0', 'oldObject')} > 0"
+"""Whether some of its pods run: what `running` is for a job."""
+
+
+def marking(settings: Settings, kind: Kind, *patches: str) -> Mutating:
+    held = only_if(is_held(settings), *patches)
+    return Mutating(kind.plural, [kind], (CREATE, UPDATE), own(settings), patches=held)
+
+
+def parent(kind: Kind, template: Path) -> str:
+    """That pods of this template wait, and for whom they were made."""
+    return note_on(template, marks.PARENT, text(SERVING[kind.group, kind.kind].framework))
+
+
+def standing_of_set(template: Path) -> list[str]:
+    """The queue and the class of the set, for its pods."""
+    return [
+        only_if(f'{label(key)} != ""', label_on(template, key, label(key))) for key in (keys.QUEUE, keys.PRIORITY_CLASS)
+    ]
+
+
+def judging(settings: Settings, kind: Kind, rules: Rules, sets: str, changes: Sequence[Check]) -> Validating:
+    topological = topology.checks(settings.gates, rules) if sets else []
+    held = [Check(when(all_of(IS_UPDATE, is_held(settings)), one.ok), one.field, one.text) for one in changes]
+    return Validating(
+        kind.plural,
+        [kind],
+        (CREATE, UPDATE),
+        judged(settings),
+        topology.variables(sets, rules) if topological else {},
+        checks=[*standing.serving_checks(kind, READY), *topological, *held],
+    )
+
+
+def same_shape(template: str) -> Check:
+    """What pods are placed by: what they ask for, where they may go. Their images and commands may change."""
+    there = f"{given(template)} == {given(template, 'oldObject')}"
+    same = f"{_shape(template, 'object')} == {_shape(template, 'oldObject')}"
+    return Check(all_of(there, same), f"{template}.spec", "cannot be changed, as far as pods are placed by it")
+
+
+def _shape(template: str, of: str) -> str:
+    """A limit counts where nothing is asked for. Without `dyn`, a server warns that it knows no field of quantities."""
+    asked = at("resources.requests", "{}", "c")
+    limits = f"{at('resources.limits', '{}', 'c')}.transformMap(k, v, !(k in {asked}), v)"
+    listed = [at(f"{template}.spec.{key}", "[]", f"dyn({of})") for key in _CONTAINERS]
+    containers = [f"{one}.map(c, [dyn({asked}), dyn({limits})])" for one in listed]
+    parts = [deep(f"{template}.spec.{key}", f"dyn({of})") for key in _PARTS]
+    return f"[{', '.join(f'dyn({one})' for one in (*containers, *parts))}]"
+
+
+_CONTAINERS = ("containers", "initContainers")
+_PARTS = ("affinity.nodeAffinity", "nodeSelector", "overhead", "resources", "tolerations")

@@ -1,0 +1,24 @@
+"""StatefulSet: its pods are one group, which has been counted as it is."""
+
+from __future__ import annotations
+
+from ....cluster.embedded.rules.settings import Settings
+from ....cluster.kinds import STATEFUL_SET
+from ....dialects.kueue.jobs.roles import Rules
+from ..cel import any_of, at
+from ..marking import put_on
+from ..policy import Check, Mutating, Validating
+from .serving import judging, marking, parent, same_shape
+
+TEMPLATE = ("spec", "template")
+
+
+def mutating(settings: Settings) -> Mutating:
+    return marking(settings, STATEFUL_SET, put_on(TEMPLATE, notes=[parent(STATEFUL_SET, TEMPLATE)]))
+
+
+def validating(settings: Settings) -> Validating:
+    after, before = at("spec.replicas", "1"), at("spec.replicas", "1", "oldObject")
+    whole = any_of(f"{after} == {before}", f"{after} == 0", f"{before} == 0")
+    scaled = Check(whole, "spec.replicas", "a StatefulSet in a queue can only be scaled to 0, and back")
+    return judging(settings, STATEFUL_SET, Rules.NONE, "", [same_shape("spec.template"), scaled])

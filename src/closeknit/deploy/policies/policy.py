@@ -1,0 +1,147 @@
+"""Policies and their bindings as values, and as the objects that a server takes.
+
+Traps that shaped them:
+
+* A mutating policy whose matchConditions do not hold in the first round is not asked again in the second, whatever
+  others have put on the object meanwhile. So only what no policy changes stands in matchConditions; whether there is
+  something to do is said in the mutation, which then changes nothing.
+* Policies run in no order. There are two rounds, so a policy may build on what another one puts on by itself, and no
+  further: whoever gives a default writes it wherever it belongs.
+* A variable keeps its value through all mutations of a policy. So each has one mutation only.
+* Validating policies see an object that its schema has found good; mutating ones see it before.
+* A server tells of the first refusal alone, without naming a field: its message begins with the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...cluster.embedded.rules.settings import Settings
+from ...cluster.kinds import Kind
+from .cel import text
+
+Raw = dict[str, Any]
+
+API = "admissionregistration.k8s.io/v1"
+PREFIX = "closeknit-"
+CREATE, UPDATE = "CREATE", "UPDATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """The object that a policy needs; where there is none of its name, the policy does nothing.
+
+    One of a namespace is looked for in that of the object. A server knows a new kind up to thirty seconds late, and
+    until then can do nothing with a policy that needs one of it. No such object can be there yet, so the policy is
+    passed over (`failurePolicy: Ignore`): else an installation would keep all jobs and pods from being made.
+    """
+
+    kind: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`ok` holds for what is good. `field` names what is wrong: a path, or with `computed` an expression for one."""
+
+    ok: str
+    field: str
+    text: str
+    computed: bool = False
+
+    def raw(self) -> Raw:
+        rule: Raw = {"expression": self.ok, "reason": "Invalid"}
+        if self.computed:
+            return {**rule, "messageExpression": f"{self.field} + {text(': ' + self.text)}", "message": self.text}
+        return {**rule, "message": f"{self.field}: {self.text}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is the same for both: objects that it is about, of managed namespaces unless they have none.
+
+    `conditions` and `variables` are expressions by name; a variable may use those before it.
+    """
+
+    name: str
+    kinds: Sequence[Kind]
+    operations: Sequence[str] = (CREATE,)
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    param: Param | None = None
+    everywhere: bool = False
+
+    def spec(self, settings: Settings) -> Raw:
+        constraints: Raw = {"resourceRules": [_rule(one, self.operations) for one in self.kinds]}
+        if not self.everywhere:
+            constraints["namespaceSelector"] = _selector(settings)
+        spec: Raw = {"failurePolicy": "Ignore" if self.param else "Fail", "matchConstraints": constraints}
+        if self.param is not None:
+            spec["paramKind"] = {"apiVersion": self.param.kind.api_version, "kind": self.param.kind.kind}
+        if self.conditions:
+            spec["matchConditions"] = _named(self.conditions)
+        if self.variables:
+            spec["variables"] = _named(self.variables)
+        return spec
+
+    def binding(self, kind: str, **more: Any) -> Raw:
+        spec: Raw = {"policyName": PREFIX + self.name, **more}
+        if self.param is not None:
+            spec["paramRef"] = {"name": self.param.name, "parameterNotFoundAction": "Allow"}
+        return _object(f"{kind}Binding", self.name, spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutating(Policy):
+    """`patches` is an expression for a list of JSONPatch, empty where there is nothing to do."""
+
+    patches: str = "[]"
+
+    def objects(self, settings: Settings) -> Iterable[Raw]:
+        mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": self.patches}}
+        spec = {**self.spec(settings), "reinvocationPolicy": "IfNeeded", "mutations": [mutation]}
+        yield _object("MutatingAdmissionPolicy", self.name, spec)
+        yield self.binding("MutatingAdmissionPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Validating(Policy):
+    checks: Sequence[Check] = ()
+    subresource: str = ""
+
+    def objects(self, settings: Settings) -> Iterable[Raw]:
+        spec = {**self.spec(settings), "validations": [one.raw() for one in self.checks]}
+        if self.subresource:
+            for rule in spec["matchConstraints"]["resourceRules"]:
+                rule["resources"] = [f"{one}/{self.subresource}" for one in rule["resources"]]
+        yield _object("ValidatingAdmissionPolicy", self.name, spec)
+        yield self.binding("ValidatingAdmissionPolicy", validationActions=["Deny"])
+
+
+def _object(kind: str, name: str, spec: Raw) -> Raw:
+    metadata = {"name": PREFIX + name, "labels": {"app.kubernetes.io/part-of": "closeknit"}}
+    return {"apiVersion": API, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _rule(kind: Kind, operations: Sequence[str]) -> Raw:
+    return {
+        "apiGroups": [kind.group],
+        "apiVersions": [kind.version],
+        "operations": list(operations),
+        "resources": [kind.plural],
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+    }
+
+
+def _selector(settings: Settings) -> Raw:
+    requirements = [
+        {"key": one.key, "operator": one.operator, **({"values": list(one.values)} if one.values else {})}
+        for one in settings.namespaces.requirements
+    ]
+    return {"matchExpressions": requirements} if requirements else {}
+
+
+def _named(expressions: Mapping[str, str]) -> list[Raw]:
+    return [{"name": name, "expression": expression} for name, expression in expressions.items()]

@@ -1,0 +1,79 @@
+"""All policies of a cluster, as objects, with one hash over them.
+
+What an administrator decides is written into the expressions. Nobody but an administrator may write policies, so the
+controller compares the hash of what it would have made with what is there, and says when they differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+
+from ...cluster.embedded.rules.queueing.managed import job_kind
+from ...cluster.embedded.rules.settings import Settings
+from ...cluster.kinds import (
+    DEPLOYMENT,
+    JOB,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    MPI_JOB,
+    POD,
+    PYTORCH_JOB,
+    RAY_CLUSTER,
+    RAY_JOB,
+    STATEFUL_SET,
+    TRAIN_JOB,
+    Kind,
+)
+from . import defaults, workloads
+from .conditions import by_pods
+from .kinds import deployment, job, job_set, leader_worker_set, pod, ray, stateful_set, train_job, training
+from .policy import API, Mutating, Policy, Raw, Validating
+
+HASH = "closeknit.dev/policies-hash"
+
+Maker = Callable[[Settings], Policy]
+
+KINDS: dict[Kind, tuple[Maker, Maker]] = {
+    JOB: (job.mutating, job.validating),
+    JOB_SET: (job_set.mutating, job_set.validating),
+    POD: (pod.mutating, pod.validating),
+    DEPLOYMENT: (deployment.mutating, deployment.validating),
+    STATEFUL_SET: (stateful_set.mutating, stateful_set.validating),
+    LEADER_WORKER_SET: (leader_worker_set.mutating, leader_worker_set.validating),
+    MPI_JOB: (lambda one: training.mutating(one, MPI_JOB), lambda one: training.validating(one, MPI_JOB)),
+    PYTORCH_JOB: (lambda one: training.mutating(one, PYTORCH_JOB), lambda one: training.validating(one, PYTORCH_JOB)),
+    TRAIN_JOB: (train_job.mutating, train_job.validating),
+    RAY_CLUSTER: (lambda one: ray.mutating(one, RAY_CLUSTER), lambda one: ray.validating(one, RAY_CLUSTER)),
+    RAY_JOB: (lambda one: ray.mutating(one, RAY_JOB), lambda one: ray.validating(one, RAY_JOB)),
+}
+
+
+def policies(settings: Settings, version: str = API) -> list[Raw]:
+    """Policies and bindings. `version` is that of mutating ones: older servers have them as v1beta1."""
+    found = _rendered(settings)
+    mark = {HASH: _hash(found)}
+    return [
+        {
+            **one,
+            "apiVersion": version if one["kind"].startswith("Mutating") else one["apiVersion"],
+            "metadata": {**one["metadata"], "annotations": mark},
+        }
+        for one in found
+    ]
+
+
+def policies_hash(settings: Settings) -> str:
+    return _hash(_rendered(settings))
+
+
+def _hash(objects: list[Raw]) -> str:
+    return hashlib.sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rendered(settings: Settings) -> list[Raw]:
+    kinds = [kind for kind in KINDS if job_kind(settings, kind) is not None or (kind is POD and by_pods(settings))]
+    made = [make(settings) for kind in kinds for make in KINDS[kind]]
+    made += [*defaults.policies(settings, kinds), *workloads.policies(settings)]
+    return [raw for one in made if isinstance(one, Mutating | Validating) for raw in one.objects(settings)]

@@ -1,0 +1,91 @@
+"""What a job says of its place in line, and what of it may change when.
+
+`running` is an expression: whether what the job says about waiting has been acted upon. Starting a job is no change of
+its queue or class, so whoever starts it is not refused.
+"""
+
+from __future__ import annotations
+
+from ...cluster.kinds import Kind
+from ...dialects.kueue import keys
+from ...dialects.kueue.jobs.live import LIVE
+from .cel import all_of, any_of, has_label, has_note, is_count, is_name, label, negated, note, when
+from .policy import Check
+
+IS_UPDATE = "oldObject != null"
+RUNS = "cannot be changed while the job runs; stop the job first"
+
+
+def field_of(key: str, part: str = "labels") -> str:
+    return f"metadata.{part}[{key}]"
+
+
+def checks(kind: Kind, running: str) -> list[Check]:
+    """Of a kind that is suspended or gated."""
+    return [*_names(), *_changes(running), *_elastic(kind)]
+
+
+def serving_checks(kind: Kind, running: str) -> list[Check]:
+    """Of a kind that waits by its pods: it has a queue, and keeps one."""
+    removed = all_of(IS_UPDATE, f'{label(keys.QUEUE, "oldObject")} != ""', f'{label(keys.QUEUE)} == ""')
+    kept = Check(negated(removed), field_of(keys.QUEUE), "cannot be removed; name another queue")
+    return [_queue(), *_changes(running), kept, *_elastic(kind)]
+
+
+def _queue() -> Check:
+    name = label(keys.QUEUE)
+    told = "is not the name of a queue; use lower-case letters, digits, dashes and dots"
+    return Check(any_of(f'{name} == ""', is_name(name)), field_of(keys.QUEUE), told)
+
+
+def _names() -> list[Check]:
+    seconds = label(keys.MAX_SECONDS)
+    told = "is not the name of a Workload; use lower-case letters, digits, dashes and dots"
+    by_note, by_label = note(keys.PREBUILT), label(keys.PREBUILT)
+    return [
+        _queue(),
+        Check(
+            when(has_label(keys.MAX_SECONDS), is_count(seconds)),
+            field_of(keys.MAX_SECONDS),
+            "give a whole number of seconds above 0, in quotes",
+        ),
+        Check(any_of(f'{by_note} == ""', is_name(by_note)), field_of(keys.PREBUILT, "annotations"), told),
+        Check(any_of(has_note(keys.PREBUILT), f'{by_label} == ""', is_name(by_label)), field_of(keys.PREBUILT), told),
+    ]
+
+
+def _changes(running: str) -> list[Check]:
+    return [
+        *(_frozen(key, running) for key in (keys.QUEUE, keys.PREBUILT, keys.MAX_SECONDS)),
+        Check(
+            when(
+                all_of(IS_UPDATE, f'{label(keys.PRIORITY_CLASS, "oldObject")} != ""'),
+                f'{label(keys.PRIORITY_CLASS)} != ""',
+            ),
+            field_of(keys.PRIORITY_CLASS),
+            "cannot be removed; name another class",
+        ),
+        Check(
+            when(
+                all_of(IS_UPDATE, running, f'{label(keys.PRIORITY_CLASS, "oldObject")} == ""'),
+                f'{label(keys.PRIORITY_CLASS)} == ""',
+            ),
+            field_of(keys.PRIORITY_CLASS),
+            "cannot be given to a job that runs; stop the job first",
+        ),
+    ]
+
+
+def _frozen(key: str, running: str) -> Check:
+    same = f"{label(key)} == {label(key, 'oldObject')}"
+    return Check(when(all_of(IS_UPDATE, running), same), field_of(key), RUNS)
+
+
+def _elastic(kind: Kind) -> list[Check]:
+    field, is_elastic = field_of(keys.ELASTIC, "annotations"), f'{note(keys.ELASTIC)} == "true"'
+    was = f'{note(keys.ELASTIC, "oldObject")} == "true"'
+    found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, "cannot be changed; make the job anew")]
+    known = LIVE.get((kind.group, kind.kind))
+    if known is None or not known.may_be_elastic:
+        found.append(Check(negated(is_elastic), field, f"a {kind.kind} cannot be elastic; remove it"))
+    return found

@@ -1,0 +1,218 @@
+"""The rules about topology annotations, for whatever kind: each tells its pod sets as a list of records.
+
+`sets` is an expression for `[{at, count, notes}, …]`: the path to the annotations of a template, the pods that come of
+it, and the annotations. The layers annotation is JSON, which CEL does not read; but one entry is so simple that a
+regular expression tells its form, and what is found in it can be compared. An entry with fields besides is refused.
+That layers run coarse to fine, only a topology knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...dialects.kueue import keys
+from ...dialects.kueue.jobs.roles import Rules
+from ...dialects.kueue.topology_request import INT32_MAX, MAX_LAYERS
+from ...dialects.kueue.validation import MAX_GROUP, MAX_LEVEL
+from ...model.gates import Gates
+from ...model.label_names import QUALIFIED_NAME
+from ...model.request import AUTO
+from .cel import all_of, any_of, is_integer, is_label_name, negated, note, record, text, texts
+from .policy import Check
+
+SETS = "variables.sets"
+GROUPED = "variables.grouped"
+
+_TOPOLOGY = rf'"topology"\s*:\s*"(?:{QUALIFIED_NAME})"'
+_SIZE = r'"size"\s*:\s*0*[1-9][0-9]{0,9}'
+_LAYER = rf"\{{\s*(?:{_TOPOLOGY}\s*,\s*{_SIZE}|{_SIZE}\s*,\s*{_TOPOLOGY})\s*\}}"
+LAYERS = rf"^\s*\[\s*{_LAYER}(?:\s*,\s*{_LAYER}){{0,{MAX_LAYERS - 1}}}\s*\]\s*$"
+BOOLEANS = ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
+_UNSIGNED = "^0*([0-9]{1,19}|1[0-8][0-9]{18})$"
+"""Numbers of 64 bits, nearly: the last few of 20 digits are taken for one too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetRule:
+    """`wrong` is about the pod set `s` of `sets`; `key` is the annotation that is wrong then."""
+
+    wrong: str
+    key: str
+    text: str
+    sets: str = SETS
+    unless: str = "false"
+
+    def check(self) -> Check:
+        found = f"{self.sets}.filter(s, {self.wrong})"
+        last = f"{found}[{found}.size() - 1].at + {text(f'[{self.key}]')}"
+        return Check(f"({self.unless}) || !{self.sets}.exists(s, {self.wrong})", last, self.text, computed=True)
+
+
+ANNOTATIONS = ".metadata.annotations"
+
+
+def one_set(template: str, at: str, count: str = "1") -> str:
+    """The record of one template, all by expressions; `at` is one for the path to its annotations."""
+    return record(at=at, count=count, notes=f"{template}.?metadata.?annotations.orValue({{}})")
+
+
+def variables(sets: str, rules: Rules) -> dict[str, str]:
+    """Those that the rules need."""
+    asks = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
+    grouped = {"grouped": f"{SETS}.filter(s, {all_of(_has(keys.GROUP), asks)})"} if Rules.GROUPS in rules else {}
+    return {"sets": sets, **grouped}
+
+
+def checks(gates: Gates, rules: Rules, unbounded: str = "false") -> list[Check]:
+    """As many as the kind runs. Where `unbounded` holds, slices are not held against the number of pods."""
+    if "TopologyAwareScheduling" not in gates:
+        return []
+    found = [*_modes(gates), *_levels(gates), *_group_names(), *_slices(), *_layers(gates)]
+    if Rules.COUNT in rules:
+        found += _counts(gates, unbounded)
+    if Rules.GROUPS in rules:
+        found += _groups()
+    if Rules.ELASTIC in rules and "ElasticJobsViaWorkloadSlices" in gates:
+        found += _elastic()
+    return [one.check() for one in found]
+
+
+def _has(key: str, of: str = "s") -> str:
+    return f"{text(key)} in {of}.notes"
+
+
+def _value(key: str, of: str = "s") -> str:
+    return f"{of}.notes[{text(key)}]"
+
+
+def _together(one: str, *others: str) -> str:
+    return all_of(_has(one), any_of(*(_has(other) for other in others)))
+
+
+def _modes(gates: Gates) -> Iterator[SetRule]:
+    """Rule 1."""
+    yield SetRule(
+        _together(keys.UNCONSTRAINED, keys.REQUIRED, keys.PREFERRED),
+        keys.UNCONSTRAINED,
+        f"cannot stand together with {keys.REQUIRED} or {keys.PREFERRED}; keep one of them",
+    )
+    if "RequiredAndPreferred" not in gates:
+        yield SetRule(
+            _together(keys.PREFERRED, keys.REQUIRED),
+            keys.PREFERRED,
+            f"cannot stand together with {keys.REQUIRED}; keep one of them, or switch on RequiredAndPreferred",
+        )
+
+
+def _levels(gates: Gates) -> Iterator[SetRule]:
+    """Rule 2."""
+    for key in (keys.REQUIRED, keys.PREFERRED, keys.SLICE_LEVEL):
+        bad = any_of(negated(is_label_name(_value(key))), f"{_value(key)}.size() > {MAX_LEVEL}")
+        told = (
+            f'is not the name of a level; use a label such as "kubernetes.io/hostname", at most {MAX_LEVEL} characters'
+        )
+        yield SetRule(all_of(_has(key), bad), key, told)
+    if "AutoLevel" in gates:
+        auto = all_of(_has(keys.SLICE_LEVEL), f"{_value(keys.SLICE_LEVEL)} == {text(AUTO)}")
+        yield SetRule(auto, keys.SLICE_LEVEL, f'is "{AUTO}"; name the level that holds one slice')
+
+
+def _group_names() -> Iterator[SetRule]:
+    """Rule 3."""
+    name, is_there = _value(keys.GROUP), _has(keys.GROUP)
+    number = all_of(is_there, f"{name}.matches({text(_UNSIGNED)})")
+    yield SetRule(number, keys.GROUP, "is a number; give a name")
+    slices = (keys.SLICE_SIZE, keys.SLICE_LEVEL, keys.LAYERS)
+    yield SetRule(_together(keys.GROUP, *slices), keys.GROUP, "cannot stand together with slices; keep one of them")
+    level = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
+    yield SetRule(
+        all_of(is_there, negated(level)),
+        keys.GROUP,
+        f"stands without a level; add {keys.REQUIRED} or {keys.PREFERRED}",
+    )
+    long = all_of(is_there, f"{name}.size() > {MAX_GROUP}")
+    yield SetRule(long, keys.GROUP, f"is too long; a Workload takes at most {MAX_GROUP} characters")
+
+
+def _slices() -> Iterator[SetRule]:
+    """Rules 4 and 5."""
+    unreadable = all_of(_has(keys.UNCONSTRAINED), f"!({_value(keys.UNCONSTRAINED)} in {texts(BOOLEANS)})")
+    yield SetRule(unreadable, keys.UNCONSTRAINED, 'use "true" or "false"')
+    value = _value(keys.SLICE_SIZE)
+    readable = all_of(is_integer(value), f"int({value}) > 0", f"int({value}) <= {INT32_MAX}")
+    size = all_of(_has(keys.SLICE_SIZE), negated(readable))
+    yield SetRule(size, keys.SLICE_SIZE, 'give a whole number above 0 such as "4"')
+    for one, other in ((keys.SLICE_SIZE, keys.SLICE_LEVEL), (keys.SLICE_LEVEL, keys.SLICE_SIZE)):
+        yield SetRule(all_of(_has(one), negated(_has(other))), one, f"stands without {other}; add it")
+
+
+def _layers(gates: Gates) -> Iterator[SetRule]:
+    """Rule 6, as far as it can be told without reading JSON."""
+    is_there, key = _has(keys.LAYERS), keys.LAYERS
+    if "TASMultiLayerTopology" not in gates:
+        yield SetRule(is_there, key, "needs the feature gate TASMultiLayerTopology; switch it on")
+        return
+    slices = _together(key, keys.SLICE_SIZE, keys.SLICE_LEVEL)
+    yield SetRule(slices, key, f"cannot stand together with {keys.SLICE_SIZE} or {keys.SLICE_LEVEL}; keep one of them")
+    example = '[{"topology": "example.com/rack", "size": 8}]'
+    form = f"{_value(key)}.matches({text(LAYERS)})"
+    yield SetRule(
+        all_of(is_there, negated(form)), key, f"give a JSON list of 1 to {MAX_LAYERS} layers such as {example}"
+    )
+    sizes = f"{_sizes('s')}.all(i, n, i == 0 || {_sizes('s')}[i - 1] % n == 0)"
+    yield SetRule(
+        all_of(is_there, form, negated(sizes)), key, "give each layer a size that divides that of the one above"
+    )
+    large = f"{_sizes('s')}.exists(n, n > {INT32_MAX})"
+    yield SetRule(all_of(is_there, form, large), key, "has a size beyond 32 bits; give the number of pods in a slice")
+    names = f"{_value(key)}.findAll({text(_TOPOLOGY)}).map(t, t.split({text(chr(34))})[3])"
+    bad = any_of(f"{names}.distinct().size() < {names}.size()", f"{names}.exists(t, t.size() > {MAX_LEVEL})")
+    if "AutoLevel" in gates:
+        bad = any_of(bad, f"{text(AUTO)} in {names}")
+    yield SetRule(all_of(is_there, form, bad), key, f"name each level once, in at most {MAX_LEVEL} characters")
+
+
+def _sizes(of: str) -> str:
+    """The sizes of all layers, of an annotation that has the form."""
+    return f'{_value(keys.LAYERS, of)}.findAll({text(_SIZE)}).map(z, int(z.find("[0-9]+$")))'
+
+
+def _counts(gates: Gates, unbounded: str) -> Iterator[SetRule]:
+    """Rule 7, and RefuseUnevenSlices."""
+    size, key = _value(keys.SLICE_SIZE), keys.SLICE_SIZE
+    readable = all_of(_has(key), is_integer(size), f"int({size}) > 0")
+    if "TASMultiLayerTopology" in gates:
+        readable = all_of(readable, negated(_has(keys.LAYERS)))
+    yield from _bounds(gates, readable, f"int({size})", key, unbounded)
+    if "TASMultiLayerTopology" in gates:
+        form = all_of(_has(keys.LAYERS), f"{_value(keys.LAYERS)}.matches({text(LAYERS)})")
+        yield from _bounds(gates, form, f"{_sizes('s')}[0]", keys.LAYERS, unbounded)
+
+
+def _bounds(gates: Gates, readable: str, size: str, key: str, unbounded: str) -> Iterator[SetRule]:
+    over = all_of(readable, f"{size} > s.count")
+    yield SetRule(over, key, "has slices of more pods than there are; use smaller ones", unless=unbounded)
+    if "RefuseUnevenSlices" in gates:
+        uneven = all_of(readable, f"s.count % {size} != 0")
+        told = "does not divide the number of pods; use another size, or a multiple of it as the number of pods"
+        yield SetRule(uneven, key, told, unless=unbounded)
+
+
+def _groups() -> Iterator[SetRule]:
+    """Rule 8."""
+    members = f"{GROUPED}.filter(o, {_value(keys.GROUP, 'o')} == {_value(keys.GROUP)})"
+    pair = f"{members}.size() == 2"
+    yield SetRule(negated(pair), keys.GROUP, "is not the group of two pod sets, a leader and its workers", GROUPED)
+    alone = f"{members}.exists(o, o.count == 1)"
+    yield SetRule(all_of(pair, negated(alone)), keys.GROUP, "one of the two pod sets must have 1 pod", GROUPED)
+    levels = all_of(*(f"o.notes[?{text(key)}] == s.notes[?{text(key)}]" for key in (keys.REQUIRED, keys.PREFERRED)))
+    told = "give both pod sets of the group the same required or the same preferred level"
+    yield SetRule(all_of(pair, f"!{members}.all(o, {levels})"), keys.GROUP, told, GROUPED)
+
+
+def _elastic() -> Iterator[SetRule]:
+    """Rule 9."""
+    for key in (keys.REQUIRED, keys.PREFERRED):
+        told = f"cannot stand in an elastic job; remove it, or the annotation {keys.ELASTIC} of the job"
+        yield SetRule(_has(key), key, told, unless=f'{note(keys.ELASTIC)} != "true"')

@@ -1,0 +1,171 @@
+"""Workloads and queues: what the definitions of their kinds cannot hold.
+
+Rules of a definition see neither annotations nor what is inside a pod template, and comparing quantities in lists three
+deep costs more than a server grants there. Here the same is free.
+"""
+
+from __future__ import annotations
+
+from ...cluster.embedded.rules.settings import Settings
+from ...cluster.kinds import CLUSTER_QUEUE, WORKLOAD
+from ...dialects.kueue import keys
+from .cel import all_of, any_of, at, is_label_name, negated, note, same, text, when
+from .conditions import IS_STAYING, UNTOUCHED
+from .policy import CREATE, UPDATE, Check, Mutating, Policy, Validating
+from .standing import IS_UPDATE, field_of
+
+_SETS = "spec.podSets"
+_EACH = at(_SETS, "[]")
+_ELASTIC = f'{note(keys.ELASTIC)} == "true"'
+_CHANGED = {UNTOUCHED: IS_STAYING, "changed": "oldObject == null || object.?spec != oldObject.?spec"}
+_ADMITTED = {"changed": negated(same("status.admission"))}
+"""Most writes of a status are about something else."""
+_VALUE = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
+
+
+def policies(settings: Settings) -> list[Policy]:
+    both = (CREATE, UPDATE)
+    found: list[Policy] = [
+        Validating(
+            WORKLOAD.plural,
+            [WORKLOAD],
+            both,
+            _CHANGED,
+            _variables(),
+            everywhere=True,
+            checks=[*_templates(), *_counts()],
+        ),
+        Validating(
+            "workloads-gates", [WORKLOAD], (UPDATE,), {UNTOUCHED: IS_STAYING}, everywhere=True, checks=[_gated_by()]
+        ),
+        Validating(
+            "workloads-status",
+            [WORKLOAD],
+            (UPDATE,),
+            _ADMITTED,
+            everywhere=True,
+            checks=[_shared()],
+            subresource="status",
+        ),
+        Validating(CLUSTER_QUEUE.plural, [CLUSTER_QUEUE], both, _CHANGED, everywhere=True, checks=[_lending()]),
+    ]
+    if "PartialAdmission" not in settings.gates:
+        found.append(Mutating(WORKLOAD.plural, [WORKLOAD], everywhere=True, patches=_whole()))
+    return found
+
+
+def _variables() -> dict[str, str]:
+    """Maps inside templates as `[{at, entries}, …]`: labels, annotations, and what containers ask for."""
+    path = f'{text(f"{_SETS}[")} + string(i) + "].template'
+    meta = {key: f"p.template.?metadata.?{key}.orValue({{}})" for key in ("labels", "annotations")}
+    found = {
+        key: f'{_EACH}.transformList(i, p, {{"at": dyn({path}.metadata.{key}"), "of": dyn({value})}})'
+        for key, value in meta.items()
+    }
+    return {**found, "asked": " + ".join([_container("containers"), _container("initContainers"), _whole_pod()])}
+
+
+def _container(key: str) -> str:
+    path = f'{text(f"{_SETS}[")} + string(i) + "].template.spec.{key}[" + string(j) + "].resources'
+    amounts = ", ".join(
+        f'{{"at": dyn({path}.{part}"), "of": dyn({at(f"resources.{part}", "{}", "c")})}}'
+        for part in ("requests", "limits")
+    )
+    inner = f"p.template.?spec.?{key}.orValue([]).transformList(j, c, [{amounts}]).flatten()"
+    return f"{_EACH}.transformList(i, p, {inner}).flatten()"
+
+
+def _whole_pod() -> str:
+    path = f'{text(f"{_SETS}[")} + string(i) + "].template.spec.resources'
+    amounts = ", ".join(
+        f'{{"at": dyn({path}.{part}"), "of": dyn(p.template.?spec.?resources.?{part}.orValue({{}}))}}'
+        for part in ("requests", "limits")
+    )
+    return f"{_EACH}.transformList(i, p, [{amounts}]).flatten()"
+
+
+def _entries(variable: str, wrong: str, told: str) -> Check:
+    """`wrong` is about the entry `k` with the value `v` of one of the maps."""
+    bad = f"variables.{variable}.filter(m, m.of.exists(k, v, {wrong}))"
+    first = f"{bad}[0].at + '.' + {bad}.map(m, m.of.transformList(k, v, {wrong}, k))[0][0]"
+    return Check(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, told, computed=True)
+
+
+def _templates() -> list[Check]:
+    """What pods could not have, and `pods` itself, which is counted and never asked for."""
+    value = f"v.size() > 63 || !v.matches({text(_VALUE)})"
+    negative = all_of('type(v) == string ? v.startsWith("-") : v < 0', 'k != "pods"')
+    return [
+        _entries("labels", any_of(negated(is_label_name("k")), value), "is not a label that a pod can have"),
+        _entries("annotations", negated(is_label_name("k.lowerAscii()")), "is not the name of an annotation"),
+        _entries("asked", 'k == "pods"', "cannot be asked for or limited; leave it out"),
+        _entries("asked", negative, "is negative; give a quantity that is not"),
+    ]
+
+
+def _counts() -> list[Check]:
+    bad = f"{_EACH}.transformList(i, p, has(p.minCount), i)[0]"
+    reserved = 'oldObject.?status.?conditions.orValue([]).exists(c, c.type == "QuotaReserved" && c.status == "True")'
+    lowered = (
+        f"{_EACH}.size() == {at(_SETS, '[]', 'oldObject')}.size()"
+        f" && {_EACH}.exists(i, p, p.count < oldObject.spec.podSets[i].count)"
+    )
+    return [
+        Check(
+            when(_ELASTIC, f"{_EACH}.all(p, !has(p.minCount))"),
+            f'{text(f"{_SETS}[")} + string({bad}) + "].minCount"',
+            f"cannot stand in an elastic job; remove it, or the annotation {keys.ELASTIC}",
+            computed=True,
+        ),
+        Check(
+            when(all_of(IS_UPDATE, reserved, lowered), _ELASTIC),
+            _SETS,
+            "cannot be changed while quota is reserved; stop the job first, so that its quota is given back",
+        ),
+    ]
+
+
+def _gated_by() -> Check:
+    """Gates are set when a Workload is made, and then only taken away."""
+    before, after = (
+        f'{note(keys.GATED_BY, of)}.split(",").map(g, g.trim()).filter(g, g != "")' for of in ("oldObject", "object")
+    )
+    told = "cannot gain gates; give all of them when the Workload is made"
+    return Check(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), told)
+
+
+def _shared() -> Check:
+    """Pods of a pod set use the same each. Processors are counted in thousandths, all else in units."""
+    at_fault = at("status.admission.podSetAssignments", "[]")
+    usage, count = at("resourceUsage", "{}", "a"), at("count", "0", "a")
+    amount = "quantity(string(v))"
+    units = f"{amount}.isInteger() && {amount}.asInteger() % {count} != 0"
+    thousandths = f"int({amount}.asApproximateFloat() * 1000.0 + 0.5) % {count} != 0"
+    wrong = all_of(f"{count} > 0", "isQuantity(string(v))", f'k == "cpu" ? {thousandths} : ({units})')
+    bad = f"{at_fault}.transformList(i, a, {usage}.exists(k, v, {wrong}), i)[0]"
+    name = f"{at('status.admission.podSetAssignments', '[]')}[{bad}]"
+    key = f"{name}.resourceUsage.transformList(k, v, {wrong.replace(count, at('count', '0', name))}, k)[0]"
+    field = f'"status.admission.podSetAssignments[" + string({bad}) + "].resourceUsage." + {key}'
+    told = "cannot be shared evenly by the pods of the assignment; give a multiple of the count"
+    return Check(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, told, computed=True)
+
+
+def _lending() -> Check:
+    """A queue lends at most what it has."""
+    over = "has(r.lendingLimit) && quantity(string(r.lendingLimit)).isGreaterThan(quantity(string(r.nominalQuota)))"
+    groups = at("spec.resourceGroups", "[]")
+    path = (
+        '"spec.resourceGroups[" + string(i) + "].flavors[" + string(j) + "].resources[" + string(k) + "].lendingLimit"'
+    )
+    paths = (
+        f"{groups}.transformList(i, g, g.flavors.transformList(j, f, f.resources.transformList(k, r, {over}, {path}))"
+        ".flatten()).flatten()"
+    )
+    return Check(f"{paths}.size() == 0", f"{paths}[0]", "is more than nominalQuota; lend at most that", computed=True)
+
+
+def _whole() -> str:
+    """Without partial admission a job starts with all of its pods or not at all."""
+    patch = 'JSONPatch{op: "remove", path: "/spec/podSets/" + string(i) + "/minCount"}'
+    listed = f"(type({_EACH}) == list ? {_EACH} : [])"
+    return f"{listed}.transformList(i, p, p.?minCount.hasValue(), {patch})"

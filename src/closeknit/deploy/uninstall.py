@@ -1,0 +1,163 @@
+"""Taking an installation away, so that nothing of it is in anybody's way afterwards.
+
+    policies ▶ permissions, controller ▶ finalizers ▶ (purge: definitions with all their objects, namespace)
+
+Policies go first: from then on the API server holds nothing back. Without its permissions the controller can put no
+finalizer back on, however long its pods take to end. Definitions, objects and the configuration stay, so that a later
+installation goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..cluster import kinds
+from ..cluster.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
+from ..cluster.kinds import POD, Kind
+from ..cluster.kube.client import METADATA, Client, path
+from ..cluster.kube.discovery import Served, served
+from ..dialects.kueue.jobs.live import LIVE
+from ..dialects.kueue.jobs.marks import ADMISSION_GATE, IN_USE, MANAGED, TOPOLOGY_GATE
+from ..dialects.kueue.keys import QUEUE
+from . import kinds as server
+from .crds import KUEUE_KINDS
+from .marks import SELECTOR, Raw, is_ours, label
+from .objects import Wishes
+
+IN_FLIGHT = 16
+TRIES = 5
+ACCESS = (server.CLUSTER_ROLE_BINDING, server.ROLE_BINDING, server.CLUSTER_ROLE, server.ROLE)
+RUNNING = (
+    kinds.DEPLOYMENT,
+    kinds.BUDGET,
+    server.NETWORK_POLICY,
+    server.SERVICE_MONITOR,
+    kinds.SERVICE,
+    kinds.SERVICE_ACCOUNT,
+)
+FINALIZERS: Mapping[Kind, str] = {**dict.fromkeys(KUEUE_KINDS, IN_USE), POD: MANAGED}
+JOBS = {kinds.BY_NAME[name]: one for name, one in LIVE.items() if name in kinds.BY_NAME and name[1] != "Pod"}
+GATES = (ADMISSION_GATE, TOPOLOGY_GATE)
+ALL_KINDS = (*server.POLICIES, *ACCESS, *RUNNING, *FINALIZERS, *JOBS, server.CRD, kinds.NAMESPACE)
+
+
+class Held(NamedTuple):
+    """A job that nobody will start any more, and what would start it."""
+
+    what: str
+    remedy: str
+
+
+class Uninstalling:
+    """`say` is called with a line for everything that was done; in a rehearsal nothing is."""
+
+    def __init__(self, client: Client, wishes: Wishes, say: Callable[[str], None], rehearse: bool = False) -> None:
+        self.client, self.namespace, self.lease = client, wishes.namespace, wishes.lease
+        self.say, self.rehearse = say, rehearse
+
+    async def run(self, purge: bool) -> list[Held]:
+        known = await served(self.client, ALL_KINDS)
+        for some in (server.POLICIES, (*ACCESS, *RUNNING)):
+            for kind in some:
+                await self._delete_ours(known, kind)
+        await self._delete_lease()
+        for kind, finalizer in FINALIZERS.items():
+            if known.can(kind, "patch"):
+                await self._take_off(kind, finalizer)
+        if purge:
+            await self._purge()
+        return [one async for one in self._held(known)]
+
+    async def _delete_ours(self, known: Served, kind: Kind) -> None:
+        if not known.can(kind, "delete"):
+            return
+        where = self.namespace if kind.namespaced else ""
+        await self._delete(kind, await self.client.list(kind, where, labelSelector=SELECTOR))
+
+    async def _delete(self, kind: Kind, objects: Sequence[Raw]) -> None:
+        if not self.rehearse:
+            for one in objects:
+                meta = one["metadata"]
+                with suppress(NotFound):
+                    await self.client.delete(kind, meta.get("namespace", ""), meta["name"], uid=meta["uid"])
+        if objects:
+            self.say(f"{label(objects[0])} deleted" if len(objects) == 1 else f"{len(objects)} {kind.plural} deleted")
+
+    async def _delete_lease(self) -> None:
+        """It has no label: the controller made it."""
+        with suppress(NotFound):
+            await self._delete(kinds.LEASE, [await self.client.get(kinds.LEASE, self.namespace, self.lease)])
+
+    async def _purge(self) -> None:
+        """What is Kueue's stays: we did not bring it."""
+        await self._delete(server.CRD, await self.client.list(server.CRD, labelSelector=SELECTOR))
+        try:
+            home = await self.client.get(kinds.NAMESPACE, "", self.namespace)
+        except NotFound:
+            return
+        if is_ours(home):
+            await self._delete(kinds.NAMESPACE, [home])
+
+    # Finalizers
+
+    async def _take_off(self, kind: Kind, finalizer: str) -> None:
+        marked = [meta for meta in await self._metadata(kind) if finalizer in (meta.get("finalizers") or ())]
+        for start in range(0, len(marked), IN_FLIGHT):
+            some = marked[start : start + IN_FLIGHT]
+            if not self.rehearse:
+                await asyncio.gather(*(self._loosen(kind, meta, finalizer) for meta in some))
+        if marked:
+            self.say(f"finalizer {finalizer} taken off {len(marked)} {kind.plural}")
+
+    async def _metadata(self, kind: Kind) -> list[Raw]:
+        listing = await self.client.listing(path(kind), accept=METADATA)
+        return [msgspec.json.decode(one)["metadata"] for one in listing.items]
+
+    async def _loosen(self, kind: Kind, meta: Raw, finalizer: str) -> None:
+        """Others may write at the same time, and a policy that is gone may hold for a moment more."""
+        for last in range(TRIES):
+            kept = [one for one in meta.get("finalizers") or () if one != finalizer]
+            body = {"metadata": {"finalizers": kept, "resourceVersion": meta["resourceVersion"]}}
+            try:
+                await self.client.patch(kind, meta.get("namespace", ""), meta["name"], body)
+                return
+            except NotFound:
+                return
+            except (Conflict, Invalid):
+                if last == TRIES - 1:
+                    raise
+            await asyncio.sleep(last / 2)
+            with suppress(NotFound):
+                meta = (await self.client.get(kind, meta.get("namespace", ""), meta["name"]))["metadata"]
+
+    # What stays behind
+
+    async def _held(self, known: Served) -> AsyncIterator[Held]:
+        """Jobs that wait for somebody to start them, and pods behind gates of ours."""
+        for kind, integration in JOBS.items():
+            for one in await self._list(known, kind):
+                is_queued = QUEUE in (one["metadata"].get("labels") or {})
+                if is_queued and integration.is_suspended(one) and integration.finished(one) is None:
+                    yield Held(_name(one), "unsuspend it, or delete it")
+        for one in await self._list(known, POD, fieldSelector="status.phase=Pending"):
+            gates = [gate["name"] for gate in one["spec"].get("schedulingGates") or () if gate["name"] in GATES]
+            if gates:
+                yield Held(_name(one), f"take off the scheduling gate {', '.join(gates)}, or delete it")
+
+    async def _list(self, known: Served, kind: Kind, **query: str) -> Iterable[Raw]:
+        if not known.can(kind, "list"):
+            return ()
+        try:
+            return await self.client.list(kind, **query)
+        except (Forbidden, MethodNotAllowed):
+            self.say(f"{kind.plural} cannot be listed, so those that stay suspended are not named")
+            return ()
+
+
+def _name(raw: dict[str, Any]) -> str:
+    return f"{raw['kind'].lower()} {raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"

@@ -1,0 +1,70 @@
+"""Our own configuration: what Kueue's has no field for.
+
+apiVersion: config.closeknit.dev/v1alpha1
+kind: Configuration
+profile: closeknit
+notReadyDelay: 30s
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..model.gates import ALL_GATES, PROFILES
+from ..model.nearest import did_you_mean
+from ..model.settings import NOT_READY_DELAY
+from .field import Field
+from .node_choice import one_of
+from .spans import seconds
+from .strictness import READ, Tree, amount, check_fields, truth
+
+GROUP = "config.closeknit.dev"
+VERSION = f"{GROUP}/v1alpha1"
+
+FIELDS: dict[str, Tree] = {
+    "apiVersion": READ,
+    "kind": READ,
+    "profile": READ,
+    "featureGates": READ,
+    "notReadyDelay": READ,
+    "writesPerSecond": READ,
+    "eventsPerSecond": READ,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConfiguration:
+    """`profile` is empty where nothing was said. A rate of 0 is no limit."""
+
+    profile: str = ""
+    gates: dict[str, bool] = field(default_factory=dict)
+    not_ready_delay: float = NOT_READY_DELAY
+    writes_per_second: float = 0.0
+    events_per_second: float = 50.0
+
+
+def own_configuration(root: Field) -> OwnConfiguration:
+    """What it says; mistakes are noted in the report of the field."""
+    one_of(root.at("apiVersion"), (VERSION,))
+    check_fields(root, FIELDS)
+    usual, profile, delay = OwnConfiguration(), root.at("profile"), root.at("notReadyDelay")
+    if profile.given:
+        one_of(profile, PROFILES)
+    return OwnConfiguration(
+        profile.text(),
+        _gates(root.at("featureGates")),
+        seconds(delay) if delay.given else usual.not_ready_delay,
+        amount(root.at("writesPerSecond"), usual.writes_per_second),
+        amount(root.at("eventsPerSecond"), usual.events_per_second),
+    )
+
+
+def _gates(gates: Field) -> dict[str, bool]:
+    """Here every gate has to be one that exists."""
+    changes = {}
+    for name, value in gates.fields().items():
+        if name in ALL_GATES:
+            changes[name] = truth(value)
+        else:
+            value.wrong("is no gate", did_you_mean(name, ALL_GATES).strip() or "`closeknit gates` lists them all")
+    return changes

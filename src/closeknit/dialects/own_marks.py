@@ -1,0 +1,90 @@
+"""Annotations of ours by which simulated pods and machines go: what they are called, and how their values are read.
+
+    on a pod     closeknit.dev/start-time: 3s        until its containers run
+                 closeknit.dev/run-time:   2m±10%    until they are done; `forever`
+                 closeknit.dev/exit-code:  "3"       with what they end
+                 closeknit.dev/fail-after: 30s       they fail then, if they are not done before
+    on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and what ran on it is lost
+                 closeknit.dev/cut-off: "true"       it runs on, but nobody hears of it until it is back
+                 closeknit.dev/slow:    "2.0"        what runs on it takes twice as long
+
+What cannot be read is as good as absent, and nobody else will ever complain of it: so who checks an object says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ..model.nearest import nearest
+from .durations import duration
+from .field import Field
+
+PREFIX = "closeknit.dev/"
+START_TIME, RUN_TIME = PREFIX + "start-time", PREFIX + "run-time"
+EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
+FAILED, CUT_OFF, SLOW = PREFIX + "failed", PREFIX + "cut-off", PREFIX + "slow"
+
+Readers = Mapping[str, Callable[[str], object]]
+
+
+def exit_code(text: str) -> int:
+    """From 0 to 255; ValueError for anything else."""
+    if text.isascii() and text.isdigit() and int(text) <= 255:
+        return int(text)
+    raise ValueError(f'"{text}" is not an exit code: write a number from 0 to 255')
+
+
+def slowness(text: str) -> float:
+    """How much longer things take; ValueError for what is no factor."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0.0 < factor < 1e6:
+        raise ValueError(f'"{text}" is not a factor: write a number such as 2.0')
+    return factor
+
+
+def _switch(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(f'"{text}" is neither "true" nor "false"')
+    return text == "true"
+
+
+OF_PODS: Readers = {START_TIME: duration, RUN_TIME: duration, FAIL_AFTER: duration, EXIT_CODE: exit_code}
+OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness}
+WRITTEN = tuple(
+    PREFIX + name for name in ("node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")
+)
+"""What we write ourselves, and users do not."""
+
+
+def check_marks(annotations: Field, read: Readers, elsewhere: Readers, remedy: str) -> None:
+    """Warn of values that cannot be read, of misspelt keys, and of those that are read elsewhere, as `remedy` says."""
+    for key, field in annotations.fields().items():
+        if not key.startswith(PREFIX) or key in WRITTEN:
+            continue
+        if key in read:
+            _check_value(read[key], field)
+        elif key in elsewhere:
+            field.warn("is not read there", remedy)
+        else:
+            field.warn("is not a known key", _meant(key, (*read, *elsewhere)))
+
+
+def _meant(key: str, known: Iterable[str]) -> str:
+    names = [one.removeprefix(PREFIX) for one in known]
+    found = nearest(key.removeprefix(PREFIX), names)
+    return (
+        f"the keys are {', '.join(PREFIX + name for name in names)}"
+        if found is None
+        else f"did you mean {PREFIX}{found}?"
+    )
+
+
+def _check_value(reader: Callable[[str], object], field: Field) -> None:
+    if isinstance(field.value, str):
+        try:
+            reader(field.value)
+        except ValueError as error:
+            field.warn(str(error))

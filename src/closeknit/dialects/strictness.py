@@ -1,0 +1,58 @@
+"""Strict reading: a field that nobody knows is refused, with the name that was probably meant.
+
+A tree says which fields there are. A mapping has those of its own, a list of one the form of its items, and everything
+else is a leaf: READ is used here, and a text says what follows from a field that others know and that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..model.nearest import did_you_mean
+from .field import Field, shown
+
+Tree = Mapping[str, "Tree"] | list["Tree"] | str | None
+
+READ = None
+UNUSED = "it has no effect here"
+EMPTY: tuple[Any, ...] = (None, False, {}, [], "")
+
+
+def check_fields(field: Field, tree: Tree) -> None:
+    """Note what nobody knows; warn of what is not used."""
+    if isinstance(tree, str):
+        if field.value not in EMPTY:
+            field.warn("is not heeded", tree)
+    elif isinstance(tree, Mapping):
+        for key, inner in field.fields().items():
+            if key in tree:
+                check_fields(inner, tree[key])
+            else:
+                inner.wrong("is no field that is known", did_you_mean(key, tree).strip() or _all(tree))
+    elif isinstance(tree, list):
+        for item in field.items():
+            check_fields(item, tree[0])
+
+
+def truth(field: Field, default: bool = False) -> bool:
+    if not field.given:
+        return default
+    if not isinstance(field.value, bool):
+        field.wrong(f"is {shown(field.value)}", "give true or false")
+        return default
+    return field.value
+
+
+def amount(field: Field, default: float = 0.0) -> float:
+    """A number that is not negative."""
+    if not field.given:
+        return default
+    if isinstance(field.value, bool) or not isinstance(field.value, int | float) or field.value < 0:
+        field.wrong(f"is {shown(field.value)}", "give a number, 0 or more")
+        return default
+    return float(field.value)
+
+
+def _all(tree: Mapping[str, Tree]) -> str:
+    return f"use one of: {', '.join(tree)}"

@@ -1,0 +1,161 @@
+"""The control plane on a real API server: what changes is followed, what is decided is written, one of several leads.
+
+    following ──▶ control plane ──▶ outbox ──▶ server
+        ▲                              │ answers
+        └──────────────────────────────┘
+
+Who stands by follows all changes too, so that it is ready to go on at once. The control plane is the same as in the
+embedded cluster, and takes short turns on the one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ..cluster.errors import Refused
+from ..cluster.kinds import WORKLOAD, Kind
+from ..cluster.kube.client import Client
+from ..cluster.kube.election import Elector
+from ..cluster.port import Change, Raw, Write
+from ..controller.control_plane import ControlPlane
+from ..controller.records import Record
+from ..controller.waits import Words
+from ..model.gates import Gates
+from ..model.settings import PodsReady, Settings
+from ..observe.live_jobs import Managed
+from ..write.allowance import Pace
+from .clock import Clock
+from .following import Following
+from .outbox import Outbox
+from .trimming import Trimmer
+
+log = logging.getLogger(__name__)
+
+TURN = 0.02
+"""Seconds for which the control plane may work before others have their turn."""
+MOST_WRITES = 256
+"""With so many writes not answered yet nothing more is decided: it would be decided on what is out of date."""
+LONGEST_SLEEP = 60.0
+LAST_WRITES = 5.0
+"""Seconds for which a stop waits for answers."""
+RARELY = (50_000, 20, 100)
+"""How often Python looks for garbage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`pace` is that of events, `words` is how those are told who wait."""
+
+    gates: Gates = field(default_factory=Gates.profile)
+    settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
+    managed: Managed = field(default_factory=Managed)
+    pace: Pace = Pace(20, 100)  # noqa: RUF009 - a value
+    words: Words = Words(1.0, 30.0, Pace(20, 100))  # noqa: RUF009 - a value
+
+
+class KubernetesHost:
+    """`run` lives until `stop` is called, or leadership is lost. Without an `elector` it is alone."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: Options | None = None,
+        elector: Elector | None = None,
+        keep: Callable[[Record], None] = lambda _: None,
+    ) -> None:
+        options = options or Options()
+        self.clock = Clock()
+        self.control_plane = ControlPlane(
+            options.gates, options.settings, self.clock.now, options.managed, keep, options.pace, options.words
+        )
+        trim = Trimmer(options.managed.without_queue)
+        self.following = Following(client, self.control_plane.wanted, self._tell, self.control_plane.known.find, trim)
+        self.outbox = Outbox(client, self.following.answered, self._done)
+        self.elector = elector
+        self.is_synced = self.is_working = False
+        self._nudged = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._nudged.set()
+
+    async def run(self) -> None:
+        async with self.following.running():
+            self.is_synced = True
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(*RARELY)
+            if self.elector is None:
+                await self._work()
+            else:
+                await self._by_turns(self.elector)
+
+    async def _by_turns(self, elector: Elector) -> None:
+        """Stand by until it is our turn, or until nobody needs us any more."""
+        leading = asyncio.create_task(elector.run(self._work))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([leading, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if self.is_working:
+                await asyncio.wait([leading])
+            if leading.done():
+                leading.result()
+        finally:
+            for task in (leading, stopping):
+                task.cancel()
+            await asyncio.gather(leading, stopping, return_exceptions=True)
+
+    async def _work(self) -> None:
+        self.is_working = True
+        try:
+            await self.following.refresh(WORKLOAD)
+            while not self._stopping.is_set():
+                await self._sleep(self._turn())
+            if not await self.outbox.drain(LAST_WRITES):
+                log.warning("%d writes had no answer when it was time to stop", self.outbox.size)
+        finally:
+            self.is_working = False
+            await self.outbox.close()
+
+    def _turn(self) -> float | None:
+        """Work for a short while; says when there is next something to do."""
+        end = time.perf_counter() + TURN
+        while self.outbox.size < MOST_WRITES:
+            now, due = self.clock.now(), self.control_plane.due()
+            if due is None or due > now:
+                return due
+            self.outbox.send(self.control_plane.step(now))
+            if time.perf_counter() > end:
+                return now
+        return None
+
+    async def _sleep(self, due: float | None) -> None:
+        wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, due - self.clock.now())
+        if wait <= 0:
+            await asyncio.sleep(0)
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._nudged.wait(), wait)
+        self._nudged.clear()
+
+    # What is told
+
+    def _tell(self, change: Change) -> None:
+        self.control_plane.see(change)
+        self._nudged.set()
+
+    def _done(self, write: Write, result: Raw | Refused) -> None:
+        self.control_plane.done(write, result, self.clock.now())
+        self._nudged.set()
+
+    @property
+    def off(self) -> dict[Kind, str]:
+        """Kinds that are not followed, and why."""
+        return self.following.off

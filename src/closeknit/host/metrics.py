@@ -1,0 +1,99 @@
+"""What a running controller counts, in the form that Prometheus reads.
+
+Counts of workloads go by Kueue's names, so that dashboards for it go on working; what is ours begins with closeknit_.
+Nothing is counted for this: everything is read off what is kept anyway, when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from .. import __version__
+from ..controller.records import Record
+from ..queue.line import Line
+from .kubernetes import KubernetesHost
+
+MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+LAGS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics(Collector):
+    """`host` is set as soon as there is one; until then nothing is told of it."""
+
+    def __init__(self) -> None:
+        self.host: KubernetesHost | None = None
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
+        self._decided = Counter("closeknit_decisions", "Decisions taken.", ["outcome"], registry=self.registry)
+        self._lag = Histogram(
+            "closeknit_event_loop_lag_seconds",
+            "How late the event loop was for something due.",
+            registry=self.registry,
+            buckets=LAGS,
+        )
+
+    def decided(self, record: Record) -> None:
+        self._decided.labels(record.outcome).inc()
+
+    def late(self, seconds: float) -> None:
+        self._lag.observe(seconds)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
+
+    def collect(self) -> Iterable[Metric]:
+        yield _gauge("closeknit_build_info", "The version that runs.", ["version"], [([__version__], 1)])
+        if self.host is not None:
+            yield from _of_process(self.host)
+            yield from _of_queues(self.host)
+
+
+def _of_process(host: KubernetesHost) -> Iterator[Metric]:
+    yield _gauge("closeknit_leader", "Whether this process decides.", [], [([], int(host.is_working))])
+    yield _gauge("closeknit_writes_in_flight", "Writes that are not answered yet.", [], [([], host.outbox.size)])
+    writes = CounterMetricFamily("closeknit_writes", "Writes answered.", labels=["verb", "result"])
+    for labels, count in host.outbox.answered.items():
+        writes.add_metric(list(labels), count)
+    yield writes
+    restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches begun anew after a failure.", labels=["kind"])
+    for kind, count in host.following.restarts.items():
+        restarts.add_metric([kind.resource], count)
+    yield restarts
+
+
+def _of_queues(host: KubernetesHost) -> Iterator[Metric]:
+    known, role = host.control_plane.known, _role(host)
+    lines, tally = known.scheduler.lines.lines, known.tally.queues
+    pending = []
+    for name, line in lines.items():
+        aside = _aside(line)
+        pending += [([name, "active", role], len(line) - aside), ([name, "inadmissible", role], aside)]
+    labels = ["cluster_queue", "status", "replica_role"]
+    yield _gauge("kueue_pending_workloads", "Workloads that wait.", labels, pending)
+    names, labels = list(known.world.cluster_queues), ["cluster_queue", "replica_role"]
+    reserving = [([name, role], tally[name].reserving if name in tally else 0) for name in names]
+    yield _gauge("kueue_reserving_active_workloads", "Workloads that hold quota.", labels, reserving)
+    admitted = [([name, role], tally[name].admitted if name in tally else 0) for name in names]
+    yield _gauge("kueue_admitted_active_workloads", "Workloads that are admitted.", labels, admitted)
+
+
+def _role(host: KubernetesHost) -> str:
+    return "standalone" if host.elector is None else "leader" if host.is_working else "follower"
+
+
+def _aside(line: Line) -> int:
+    """How many are not looked at until something happens; classes are few, however many wait in them."""
+    return len(line.parked) + sum(len(likes.members) for likes in line.classes.values() if likes.parked)
+
+
+def _gauge(name: str, text: str, labels: list[str], values: Iterable[tuple[list[str], float]]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for of, value in values:
+        family.add_metric(of, value)
+    return family

@@ -1,0 +1,105 @@
+"""Writes on their way to a server: to one object in order, to others at the same time, each until it is answered.
+
+    send ──▶ on its way ──▶ answered ──▶ shown ──▶ done
+
+A write without an answer may have been carried out, or may yet be. To take it for failed would give away twice what it
+gave away, so it is sent until there is an answer: writes name the version that they go by, so it cannot happen twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Protocol
+
+from ..cluster.errors import InternalError, Refused
+from ..cluster.kinds import Kind
+from ..cluster.kube.retries import Retries
+from ..cluster.kube.unreachable import Unreachable
+from ..cluster.port import Delete, Key, Raw, Write, target_of
+
+PATIENCE = Retries(attempts=2**62, seconds=inf)
+"""What a client that carries out writes for a control plane has to have."""
+
+
+AT_ONCE = 32
+"""Writes that are on their way at the same time: every connection has a buffer of its own."""
+
+
+class Carrier(Protocol):
+    """As much of a client as is needed here."""
+
+    async def carry_out(self, write: Write) -> Raw: ...
+
+
+class Outbox:
+    """`show` is called with what a write led to, `done` right after it."""
+
+    def __init__(
+        self, client: Carrier, show: Callable[[Kind, Raw], None], done: Callable[[Write, Raw | Refused], None]
+    ) -> None:
+        self.client, self.show, self.done = client, show, done
+        self.size = 0
+        """How many writes are not answered yet."""
+        self.answered: Counter[tuple[str, str]] = Counter()
+        """How many were, by what was to be done and what came of it: update, Conflict."""
+        self._lines: dict[Key, deque[Write]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._free = asyncio.Semaphore(AT_ONCE)
+
+    def send(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            self.size += 1
+            target = target_of(write)
+            if target in self._lines:
+                self._lines[target].append(write)
+                continue
+            self._lines[target] = deque([write])
+            task = asyncio.create_task(self._work_off(target))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait for all answers, but not longer than that; says whether they came."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=seconds)
+        return not self._tasks
+
+    async def close(self) -> None:
+        """Whatever has no answer yet is left without one."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _work_off(self, target: Key) -> None:
+        line = self._lines[target]
+        try:
+            while line:
+                result = await self._carried_out(line[0])
+                write = line.popleft()
+                self.size -= 1
+                self.answered[type(write).__name__.lower(), _outcome(result)] += 1
+                if not line:
+                    del self._lines[target]
+                if not isinstance(result, Refused) and not isinstance(write, Delete):
+                    self.show(target.kind, result)
+                self.done(write, result)
+        finally:
+            if self._lines.get(target) is line:
+                del self._lines[target]
+
+    async def _carried_out(self, write: Write) -> Raw | Refused:
+        try:
+            async with self._free:
+                return await self.client.carry_out(write)
+        except Refused as refused:
+            return refused
+        except Unreachable as error:
+            return InternalError(str(error))
+
+
+def _outcome(result: Raw | Refused) -> str:
+    return type(result).__name__ if isinstance(result, Refused) else "done"

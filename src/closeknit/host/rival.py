@@ -1,0 +1,87 @@
+"""Whether Kueue decides on this cluster already: two that admit the same workloads would undo each other's work.
+
+Kueue's leader renews a Lease. Timestamps of others are not believed: that somebody is there is known when the Lease
+changes while we look at it, for as long as it lasts. One that nobody renews is what a Kueue that is gone left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from ..cluster.errors import Forbidden, NotFound
+from ..cluster.kinds import LEASE, Kind
+from ..cluster.port import Raw
+from ..dialects.kueue.configuration import KUEUE_LEASE
+
+log = logging.getLogger(__name__)
+
+HOME = "kueue-system"
+LOOK = 1.0
+USUAL = 15
+"""Seconds that a Lease lasts which does not say so."""
+
+
+class Leases(Protocol):
+    async def get(self, kind: Kind, namespace: str, name: str) -> Raw: ...
+
+    async def list(self, kind: Kind, namespace: str = "", *, accept: str = ..., **query: str | int) -> list[Raw]: ...
+
+
+class Rival(NamedTuple):
+    namespace: str
+    holder: str
+
+    def __str__(self) -> str:
+        remedy = f"kubectl -n {self.namespace} scale deployment kueue-controller-manager --replicas=0"
+        return (
+            f"Kueue runs on this cluster: {self.holder} renews its Lease {self.namespace}/{KUEUE_LEASE}. "
+            f"Only one of the two may decide; stop it: {remedy}"
+        )
+
+
+async def rival(
+    leases: Leases,
+    homes: Iterable[str] = (HOME,),
+    now: Callable[[], float] = monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Rival | None:
+    """Returns at once where there is no such Lease, else when it is renewed or has been seen not to be."""
+    homes = list(homes)
+    first = await _held(leases, homes)
+    seen = {place: _said(lease) for place, lease in first.items()}
+    if first:
+        log.info("there is a Lease of Kueue's; looking whether it is renewed")
+    end = now() + max((one["spec"].get("leaseDurationSeconds") or USUAL for one in first.values()), default=0)
+    while now() < end:
+        await sleep(LOOK)
+        for place, lease in (await _held(leases, homes)).items():
+            if seen.get(place) != _said(lease):
+                return Rival(place, lease["spec"]["holderIdentity"])
+    return None
+
+
+async def _held(leases: Leases, homes: list[str]) -> dict[str, Raw]:
+    """By namespace, those that somebody holds; in all namespaces, if we may look there."""
+    try:
+        found = await leases.list(LEASE, fieldSelector=f"metadata.name={KUEUE_LEASE}")
+    except Forbidden:
+        found = [one for home in homes if (one := await _in(leases, home)) is not None]
+    return {one["metadata"]["namespace"]: one for one in found if (one.get("spec") or {}).get("holderIdentity")}
+
+
+async def _in(leases: Leases, namespace: str) -> Raw | None:
+    try:
+        return await leases.get(LEASE, namespace, KUEUE_LEASE)
+    except Forbidden:
+        log.warning("whether Kueue runs in %s cannot be told: get on its Lease is forbidden", namespace)
+    except NotFound:
+        pass
+    return None
+
+
+def _said(lease: Raw) -> tuple[object, object]:
+    return lease["spec"]["holderIdentity"], lease["spec"].get("renewTime")

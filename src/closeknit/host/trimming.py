@@ -1,0 +1,95 @@
+"""Objects of a large cluster as they are kept: without what nobody here reads.
+
+Most of what an API server sends is for others: who wrote which field, which images a node has, the whole of pods that
+are not ours. Of a pod that names nothing of ours only what it takes and where is left, so that a hundred thousand of
+them fit into little memory. What is ours is kept whole, since it is written back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..cluster.kinds import NODE, POD, Kind
+from ..cluster.port import Raw
+from ..dialects.kueue.keys import PREFIX
+
+NOT_OF_NODES = ("images", "volumesAttached", "volumesInUse", "nodeInfo", "daemonEndpoints", "features", "config")
+
+
+class _Row(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    pass
+
+
+class _Meta(_Row):
+    name: str
+    uid: str
+    resource_version: str = ""
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+    deletion_timestamp: str | None = None
+    owner_references: list[dict[str, Any]] | None = None
+
+
+class _Container(_Row):
+    resources: dict[str, Any] | None = None
+    restart_policy: str | None = None
+
+
+class _Spec(_Row):
+    node_name: str | None = None
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    overhead: dict[str, Any] | None = None
+    resources: dict[str, Any] | None = None
+
+
+class _Status(_Row):
+    phase: str | None = None
+
+
+class _Pod(_Row):
+    metadata: _Meta
+    spec: msgspec.Raw
+    status: _Status | None = None
+
+
+_pod = msgspec.json.Decoder(_Pod)
+_spec = msgspec.json.Decoder(_Spec)
+_whole = msgspec.json.Decoder(Raw)
+
+
+class Trimmer:
+    """`all_pods`: every pod may be ours, so all are kept whole."""
+
+    def __init__(self, all_pods: bool = False) -> None:
+        self.all_pods = all_pods
+
+    def __call__(self, kind: Kind, data: bytes | msgspec.Raw) -> Raw:
+        if kind is POD and not self.all_pods:
+            pod = _pod.decode(data)
+            if not _is_ours(pod.metadata):
+                return _row(pod)
+        raw = _whole.decode(data)
+        raw["metadata"].pop("managedFields", None)
+        if kind is NODE:
+            for part in NOT_OF_NODES:
+                raw.get("status", {}).pop(part, None)
+        return raw
+
+
+def _is_ours(meta: _Meta) -> bool:
+    named = (*(meta.labels or ()), *(meta.annotations or ()), *(meta.finalizers or ()))
+    return any(one.startswith(PREFIX) for one in named)
+
+
+def _row(pod: _Pod) -> Raw:
+    """What it takes, and where; its labels are nobody's business here."""
+    meta = pod.metadata
+    meta.labels = meta.annotations = meta.finalizers = None
+    spec = _spec.decode(pod.spec)
+    row: Raw = msgspec.to_builtins({"metadata": meta, "spec": spec, "status": pod.status or _Status()})
+    return row

@@ -1,0 +1,114 @@
+"""What is known of pods: those of workloads as values to go by, all others as the room that they take.
+
+Most pods of a cluster are nobody's here. Of each of those a row is kept: its node, and what it asks for, which it
+shares with all that ask for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..cluster.port import Change, Raw
+from ..decide.world import World
+from ..dialects import core
+from ..dialects import pods as pod_wire
+from ..dialects.kueue import keys
+from ..model.resources import Resources
+from ..state.mirror import OtherPod
+from ..state.placed import PlacedPod
+from .pod_index import PodIndex
+
+MOST_SHAPES = 10_000
+
+
+class KnownPods:
+    """`freed` is called when room was given back that somebody may wait for."""
+
+    def __init__(self, world: World, freed: Callable[[], None]) -> None:
+        self.world, self.freed = world, freed
+        self.index = PodIndex()
+        self._placed: set[str] = set()
+        """Pods that were placed by topology and run."""
+        self._shapes: dict[tuple[tuple[str, int], ...], Resources] = {}
+
+    def see(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
+        if keys.WORKLOAD in notes or group_of(change.object):
+            self._managed(change, key)
+        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+            self._by_topology(change, key)
+        else:
+            self._other(change, key)
+
+    def _managed(self, change: Change, key: str) -> None:
+        if change.type == "DELETED":
+            self.index.drop(key)
+        else:
+            self.index.put(pod_wire.pod(change.object))
+
+    def _by_topology(self, change: Change, key: str) -> None:
+        """Placed by topology: it counts through its workload, and on its own once that holds its place no more."""
+        node = _node_of(change)
+        if node:
+            pod = self.index.all.get(key) or pod_wire.pod(change.object)
+            owner = f"{pod.namespace}/{pod.workload}"
+            self._placed.add(key)
+            requests = self._requests(change.object)
+            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting))
+        elif key in self._placed:
+            self._placed.discard(key)
+            drained = key in self.world.placed.draining
+            self.world.drop_placed_pod(key)
+            if drained:
+                self.freed()
+
+    def _other(self, change: Change, key: str) -> None:
+        node, known = _node_of(change), self.world.other_pods.get(key)
+        if node and (known is None or known.node != node):
+            self.world.put_pod(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
+        elif not node and known is not None:
+            self.world.drop_pod(key)
+            self.freed()
+
+    def _requests(self, raw: Raw) -> Resources:
+        requests = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
+        if len(self._shapes) > MOST_SHAPES:
+            self._shapes.clear()
+        return self._shapes.setdefault(tuple(requests.items()), requests)
+
+
+def is_ours(pod: Raw) -> bool:
+    """Whether it names anything of ours: then all of it is kept."""
+    meta = pod["metadata"]
+    named = (*(meta.get("labels") or ()), *(meta.get("annotations") or ()), *(meta.get("finalizers") or ()))
+    return any(one.startswith(keys.PREFIX) for one in named)
+
+
+def workload_of(pod: Raw) -> str:
+    """The name of the Workload that a pod says it is of."""
+    name: str = (pod["metadata"].get("annotations") or {}).get(keys.WORKLOAD, "")
+    return name
+
+
+def group_of(pod: Raw) -> str:
+    """The group that a pod names; empty if it stands alone."""
+    meta = pod["metadata"]
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    name: str = labels.get(keys.POD_GROUP) or notes.get(keys.POD_GROUP, "")
+    return name
+
+
+def _node_of(change: Change) -> str:
+    """The node on which a pod takes room; empty if it takes none."""
+    raw = change.object
+    ended = change.type == "DELETED" or (raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return "" if ended else raw["spec"].get("nodeName") or ""
+
+
+def _daemon_of(pod: Raw) -> str:
+    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((one["uid"] for one in owners if one.get("controller") and one.get("kind") == "DaemonSet"), "")

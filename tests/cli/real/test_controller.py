@@ -1,0 +1,234 @@
+"""The controller as people run it: several of them, on a server that comes and goes, next to Kueue."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from socket import AF_INET, SOCK_DGRAM, socket
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from cli.real.conftest import Start
+from closeknit.deploy.policies import Settings, policies
+from contract.expect import eventually
+from contract.objects import path
+from servers.build import binary
+from servers.cluster import RealCluster
+from servers.components import API_SERVER
+
+LEASES, PODS, JOBS = "coordination.k8s.io/v1/leases", "v1/pods", "batch/v1/jobs"
+OWN = path(LEASES, "closeknit-system", "closeknit-controller")
+KUEUE = "c1f6bfd2.kueue.x-k8s.io"
+LEADS, STANDS_BY = "this process leads", " leads"
+
+
+def job(name: str, **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    notes = {"closeknit.dev/run-time": "1s"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "main"}},
+        "spec": {
+            "parallelism": 2,
+            "completions": 2,
+            "suspend": True,
+            "template": {
+                "metadata": {"annotations": notes},
+                "spec": {"restartPolicy": "Never", "containers": [container]},
+            },
+            **spec,
+        },
+    }
+
+
+def is_complete(cluster: RealCluster, name: str) -> bool:
+    status = cluster.api.get(path(JOBS, "default", name)).body.get("status") or {}
+    return any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions") or ())
+
+
+def run_one(cluster: RealCluster, name: str, **spec: Any) -> None:
+    cluster.apply([job(name, **spec)])
+    eventually(lambda: is_complete(cluster, name), 30)
+
+
+def holder(cluster: RealCluster) -> str:
+    found: str = cluster.api.get(OWN).body["spec"]["holderIdentity"]
+    return found
+
+
+def test_it_runs_a_job_and_gives_its_lease_back_when_it_is_asked_to_end(cluster: RealCluster, start: Start) -> None:
+    controller = start()
+    run_one(cluster, "first")
+    assert holder(cluster) != ""
+    assert controller.stop() == 0
+    assert holder(cluster) == ""
+    assert "token" not in controller.said
+
+
+def test_another_takes_over_from_one_that_was_killed(cluster: RealCluster, start: Start) -> None:
+    leader = start()
+    leader.until_said(LEADS)
+    other = start()
+    other.until_said(STANDS_BY)
+    leader.kill()
+    cluster.apply([job("orphan")])
+    other.until_said(LEADS)
+    eventually(lambda: is_complete(cluster, "orphan"), 30)
+
+
+def test_one_whose_lease_is_taken_ends_with_a_code_of_its_own(cluster: RealCluster, start: Start) -> None:
+    controller = start()
+    controller.until_said(LEADS)
+    cluster.kubectl("-n", "closeknit-system", "patch", "lease", "closeknit-controller", "--type=merge",
+                    "-p", '{"spec":{"holderIdentity":"thief"}}')  # fmt: skip
+    assert controller.ended() == 5
+    assert "is no longer ours: this process ends, so that another is begun" in controller.said
+    cluster.kubectl("-n", "closeknit-system", "delete", "lease", "closeknit-controller")
+
+
+@contextmanager
+def kueue_lease(cluster: RealCluster, renewed: bool) -> Iterator[None]:
+    """As a Kueue that runs keeps it, or one that is gone left it."""
+    cluster.kubectl("create", "namespace", "kueue-system")
+    spec = {"holderIdentity": "kueue-1", "leaseDurationSeconds": 4, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    meta = {"name": KUEUE, "namespace": "kueue-system"}
+    cluster.apply([{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}])
+    stopping = Event()
+
+    def renew() -> None:
+        second = 0
+        while not stopping.wait(0.5):
+            second += 1
+            body = f'{{"spec":{{"renewTime":"2026-01-01T00:00:{second:02}.000000Z"}}}}'
+            cluster.kubectl("-n", "kueue-system", "patch", "lease", KUEUE, "--type=merge", "-p", body)
+
+    thread = Thread(target=renew)
+    if renewed:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        if renewed:
+            thread.join()
+        cluster.kubectl("delete", "namespace", "kueue-system")
+
+
+def test_it_does_not_begin_while_kueue_renews_its_lease(cluster: RealCluster, start: Start) -> None:
+    with kueue_lease(cluster, renewed=True):
+        controller = start()
+        assert controller.ended() == 4
+    assert f"kueue-1 renews its Lease kueue-system/{KUEUE}" in controller.said
+    assert "kubectl -n kueue-system scale deployment kueue-controller-manager --replicas=0" in controller.said
+
+
+def test_a_lease_that_nobody_renews_is_passed_over(cluster: RealCluster, start: Start) -> None:
+    with kueue_lease(cluster, renewed=False):
+        start().until_said(LEADS)
+
+
+def test_it_waits_for_a_server_that_is_not_there_yet_and_says_so_once(cluster: RealCluster, start: Start) -> None:
+    cluster.stop(API_SERVER)
+    controller = start()
+    controller.until_said("the API server is not there yet, and is waited for")
+    cluster.start(API_SERVER)
+    controller.until_said(LEADS)
+    assert controller.said.count("is waited for") == 1
+
+
+def test_it_ends_at_once_while_it_waits_for_the_server(cluster: RealCluster, start: Start) -> None:
+    cluster.stop(API_SERVER)
+    controller = start()
+    controller.until_said("is waited for")
+    assert controller.stop() == 0
+    cluster.start(API_SERVER)
+
+
+@pytest.fixture
+def address() -> str:
+    """Of this machine, as others reach it: servers pass nothing on to loopback."""
+    with socket(AF_INET, SOCK_DGRAM) as one:
+        one.connect(("10.255.255.255", 1))
+        found: str = one.getsockname()[0]
+    if found.startswith("127."):
+        pytest.skip("this machine has no address but loopback")
+    return found
+
+
+def free_port() -> int:
+    with socket() as one:
+        one.bind(("", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def test_decisions_are_had_through_the_pod_that_leads(cluster: RealCluster, start: Start, address: str) -> None:
+    port, space = free_port(), "closeknit-system"
+    container = {"name": "c", "image": "x", "ports": [{"name": "health", "containerPort": port}]}
+    meta = {"name": "leader-1", "namespace": space}
+    cluster.apply(
+        [{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"nodeName": "none", "containers": [container]}}]
+    )
+    status = {"status": {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}}
+    assert cluster.api.merge(path(PODS, space, "leader-1", "status"), status).status == 200
+    start("--health-address", f":{port}", POD_NAME="leader-1").until_said(LEADS)
+    run_one(cluster, "asked")
+    command = [sys.executable, "-m", "closeknit", "decisions", "job/asked", "--kubeconfig", str(cluster.kubeconfig)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Admitted" in ran.stdout
+    cluster.kubectl("-n", space, "delete", "pod", "leader-1", "--force")
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 4
+    assert "is in no pod of closeknit-system; `closeknit describe workload NAME" in ran.stderr
+
+
+def policy_kinds(cluster: RealCluster, verb: str) -> None:
+    for one in policies(Settings()):
+        if verb == "apply":
+            cluster.apply([one])
+        else:
+            cluster.kubectl("delete", one["kind"], one["metadata"]["name"])
+
+
+def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_they_do_not_wait(
+    cluster: RealCluster, start: Start
+) -> None:
+    controller = start()
+    controller.until_said("no admission policies of ours are in force: deployment, ")
+    controller.until_said(LEADS)
+    run_one(cluster, "unheld", suspend=False)
+    labels, spec = {"kueue.x-k8s.io/queue-name": "main"}, {"containers": [{"name": "c", "image": "x"}]}
+    meta = {"name": "lonely", "namespace": "default", "labels": labels}
+    cluster.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}])
+    events = path("v1/events", "default")
+    eventually(lambda: any(one["reason"] == "NotQueued" for one in cluster.api.get(events).body["items"]), 10)
+    told = [one["reason"] for one in cluster.api.get(events).body["items"] if one["involvedObject"]["name"] == "unheld"]
+    assert "Stopped" in told
+    try:
+        policy_kinds(cluster, "apply")
+        assert controller.ended() == 5
+        assert "admission policies are in force by now" in controller.said
+        after = start()
+        after.until_said(LEADS)
+        assert "no admission policies" not in after.said
+    finally:
+        policy_kinds(cluster, "delete")
+
+
+def test_kubectl_finds_us_as_its_plug_in_and_we_work_on_its_context(cluster: RealCluster, tmp_path: Path) -> None:
+    plugin = tmp_path / "kubectl-closeknit"
+    plugin.write_text(f"#!{sys.executable}\nfrom closeknit.cli.main import kubectl\nkubectl()\n")
+    plugin.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "KUBECONFIG": str(cluster.kubeconfig)}
+    command = [str(binary("kubectl")), "closeknit", "get", "clusterqueues"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environ)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[1].startswith("all ")

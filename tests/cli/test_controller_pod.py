@@ -1,0 +1,83 @@
+"""How commands find the controller on a cluster of Kubernetes: by its Lease, its pod, and the pod's port."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from closeknit.cli.controller_pod import proxied, unasked
+from closeknit.cli.target import NoCluster
+from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable
+from closeknit.cluster.kinds import LEASE, Kind
+from closeknit.cluster.kube.client import Client
+
+Raw = dict[str, Any]
+
+
+class Cluster:
+    """As much of a client as is asked; what is None may not be had."""
+
+    def __init__(
+        self, holder: str | None, pod: Raw | None = None, may_list: bool = True, namespace: str = "ours"
+    ) -> None:
+        self.holder, self.pod, self.may_list, self.namespace = holder, pod, may_list, namespace
+
+    @property
+    def lease(self) -> Raw:
+        meta = {"namespace": self.namespace, "name": "closeknit-controller"}
+        return {"metadata": meta, "spec": {"holderIdentity": self.holder}}
+
+    async def list(self, kind: Kind, **query: str) -> list[Raw]:
+        assert query == {"fieldSelector": "metadata.name=closeknit-controller"}
+        if not self.may_list:
+            raise Forbidden("no")
+        return [] if self.holder is None else [self.lease]
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Raw:
+        if kind is LEASE and self.holder is not None and namespace == self.namespace:
+            return self.lease
+        if kind is not LEASE and self.pod is not None and (namespace, name) == (self.namespace, "leader-1"):
+            return self.pod
+        raise NotFound("no")
+
+    def proxied(self) -> str:
+        return asyncio.run(proxied(cast(Client, self), "/closeknit/decisions"))
+
+
+def pod(*ports: Raw) -> Raw:
+    return {"spec": {"containers": [{"name": "side"}, {"name": "controller", "ports": list(ports)}]}}
+
+
+def test_it_is_the_pod_that_holds_the_lease_by_its_port_for_health() -> None:
+    found = Cluster("leader-1_6a1b", pod({"name": "web", "containerPort": 1}, {"name": "health", "containerPort": 9}))
+    assert found.proxied() == "/api/v1/namespaces/ours/pods/leader-1:9/proxy/closeknit/decisions"
+
+
+def test_a_pod_that_names_no_port_has_the_usual_one() -> None:
+    assert "/leader-1:8081/proxy/" in Cluster("leader-1_6a1b", pod()).proxied()
+
+
+def test_who_may_not_list_leases_looks_in_our_namespace() -> None:
+    found = Cluster("leader-1_6a1b", pod(), may_list=False, namespace="closeknit-system")
+    assert found.proxied().startswith("/api/v1/namespaces/closeknit-system/pods/leader-1:")
+    with pytest.raises(NoCluster, match="no controller of ours leads"):
+        Cluster("leader-1_6a1b", pod(), may_list=False).proxied()
+
+
+@pytest.mark.parametrize("holder", [None, ""])
+def test_where_nobody_leads_that_is_said(holder: str | None) -> None:
+    with pytest.raises(NoCluster, match="no controller of ours leads on this cluster"):
+        Cluster(holder).proxied()
+
+
+def test_a_controller_that_runs_elsewhere_cannot_be_asked() -> None:
+    with pytest.raises(NoCluster, match="the controller that leads, laptop_6a1b, is in no pod of ours"):
+        Cluster("laptop_6a1b", pod()).proxied()
+
+
+def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:
+    assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
+    said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
+    assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")

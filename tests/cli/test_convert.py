@@ -1,0 +1,121 @@
+"""`closeknit convert` and `closeknit crds`, and what commands say of manifests of v1beta1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from closeknit.cli.main import main
+
+OLD_QUEUE = """
+# our queue
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: main}
+spec: {cohort: all, admissionChecks: [prov]}
+"""
+OLD_WORKLOAD = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: Workload
+metadata: {name: w, namespace: team}
+spec: {podSets: [{name: main, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}
+"""
+SETTINGS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+data: {kind: "kueue.x-k8s.io/v1beta1"}
+"""
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {allocatable: {cpu: "8", pods: "10"}, conditions: [{type: Ready, status: "True"}]}
+"""
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(args))
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def written(folder: Path, *documents: str) -> str:
+    file = folder / "objects.yaml"
+    file.write_text("---".join(documents))
+    return str(file)
+
+
+def test_old_objects_are_printed_as_new_ones_and_the_rest_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("convert", written(tmp_path, OLD_QUEUE, SETTINGS)) == 0
+    said = capsys.readouterr()
+    queue, other = yaml.safe_load_all(said.out)
+    assert queue["apiVersion"] == "kueue.x-k8s.io/v1beta2"
+    assert queue["spec"] == {"cohortName": "all", "admissionChecksStrategy": {"admissionChecks": [{"name": "prov"}]}}
+    assert other == yaml.safe_load(SETTINGS)
+    assert said.err == "note: 1 ClusterQueue of v1beta1 written as v1beta2\n"
+
+
+def test_json_is_one_object_or_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", "-o", "json", written(tmp_path, OLD_QUEUE)) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "ClusterQueue"
+    assert run("convert", "-o", "json", written(tmp_path, OLD_QUEUE, SETTINGS)) == 0
+    assert [one["kind"] for one in json.loads(capsys.readouterr().out)["items"]] == ["ClusterQueue", "ConfigMap"]
+
+
+def test_what_is_new_already_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", written(tmp_path, SETTINGS)) == 0
+    assert capsys.readouterr().err == "note: nothing was of v1beta1\n"
+
+
+def test_a_file_that_is_not_there_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", "nowhere.yaml") == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+def test_an_object_that_cannot_be_converted_is_named_and_nothing_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = yaml.safe_load(OLD_WORKLOAD)
+    place = {"levels": ["rack"], "domains": [{"values": 3, "count": "x"}]}
+    broken["status"] = {"admission": {"podSetAssignments": [{"name": "main", "topologyAssignment": place}]}}
+    assert run("convert", written(tmp_path, SETTINGS, "\n" + yaml.safe_dump(broken))) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Workload team/w" in said.err
+
+
+@pytest.mark.parametrize("command", [("check",), ("place", "--nodes", "NODES"), ("explain", "--nodes", "NODES")])
+def test_commands_that_read_jobs_say_that_one_is_of_the_old_version(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = tmp_path / "nodes.yaml"
+    nodes.write_text(NODE)
+    run(*(str(nodes) if word == "NODES" else word for word in command), written(tmp_path, OLD_WORKLOAD))
+    assert "note: 1 Workload of v1beta1 read as v1beta2\n" in capsys.readouterr().err
+
+
+def test_definitions_are_printed_all_or_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("crds") == 0
+    assert len(list(yaml.safe_load_all(capsys.readouterr().out))) == 9
+    assert run("crds", "cq", "Topology", "-o", "json") == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert [one["spec"]["names"]["kind"] for one in items] == ["ClusterQueue", "Topology"]
+
+
+def test_yaml_and_json_of_a_definition_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    run("crds", "workloads")
+    as_yaml = yaml.safe_load(capsys.readouterr().out)
+    run("crds", "workloads", "-o", "json")
+    assert as_yaml == json.loads(capsys.readouterr().out)
+
+
+def test_a_name_that_is_no_kind_of_kueue_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("crds", "clusterques") == 2
+    assert "did you mean clusterqueues?" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""`closeknit explain` of a cluster that was written down: what it says of one job, and what it keeps to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from closeknit.cli.main import main
+from observe.written import Raw, cluster_queue, folder, job, local_queue, small_cluster, workload
+
+Explain = Callable[..., tuple[list[str], str]]
+
+
+@pytest.fixture
+def explain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Explain:
+    """A name and the objects of the cluster in; lines for people, and what went to stderr, out."""
+
+    def call(name: str, *objects: Raw) -> tuple[list[str], str]:
+        with pytest.raises(SystemExit):
+            main(["explain", name, "--cluster", folder(tmp_path, *objects)])
+        captured = capsys.readouterr()
+        return captured.out.splitlines(), captured.err
+
+    return call
+
+
+def preempted(one: Raw, by: str) -> Raw:
+    when = "2026-03-01T00:00:00Z"
+    message = f"Preempted to accommodate a workload (UID: {by}, JobUID: j) due to prioritization in the ClusterQueue"
+    conditions = [
+        {"type": "Evicted", "status": "True", "reason": "Preempted", "message": message, "lastTransitionTime": when},
+        {"type": "Preempted", "status": "True", "reason": "InClusterQueue", "message": message},
+    ]
+    return {**one, "status": {"conditions": conditions}}
+
+
+def test_who_preempted_a_job_is_told(explain: Explain) -> None:
+    victim = preempted(workload("low", 8, owner="train"), "uid-of-high")
+    lines, _ = explain("train", *small_cluster(8), workload("high", 8, holds="cq", owner="urgent"), victim)
+    assert lines[0] == "Job default/train waits in LocalQueue default/main of ClusterQueue cq: WaitingForQuota"
+    assert lines[1] == (
+        "  it was preempted at 2026-03-01T00:00:00Z by Job default/urgent: prioritization in the ClusterQueue"
+    )
+    assert "  preemption: it may preempt nobody: ClusterQueue cq has withinClusterQueue: Never" in lines
+
+
+def test_a_preemptor_that_is_gone_is_told_in_the_words_of_the_condition(explain: Explain) -> None:
+    victim = preempted(workload("low", 8, owner="train"), "nobody")
+    lines, _ = explain("train", *small_cluster(4), victim)
+    assert lines[1].endswith(
+        "Z: Preempted to accommodate a workload (UID: nobody, JobUID: j) due to prioritization in the ClusterQueue"
+    )
+
+
+def test_what_is_odd_about_objects_that_nobody_asked_about_is_not_told(explain: Explain) -> None:
+    checks = {"admissionChecks": [{"name": "c", "onFlavors": ["other"]}]}
+    odd = cluster_queue("odd", admissionChecksStrategy=checks, resourceGroups=[])
+    cluster = [*small_cluster(), odd, local_queue("aside", "odd")]
+    _, about_train = explain("train", *cluster, job("train"))
+    _, about_lost = explain("lost", *cluster, job("lost", queue="aside"))
+    assert "ClusterQueue odd" not in about_train
+    assert "warning: " in about_lost
+    assert "ClusterQueue odd: spec.admissionChecksStrategy" in about_lost
+
+
+def test_a_queue_that_was_left_out_is_told_whoever_asks(explain: Explain) -> None:
+    broken = cluster_queue("bad", fairSharing={"weight": "-1"})
+    _, err = explain("train", *small_cluster(), broken, job("train"))
+    assert "warning: left out for their mistakes: ClusterQueue bad" in err

@@ -1,0 +1,42 @@
+"""What is to be deleted and may not go yet: marked in tables, described with who holds it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.conftest import Run
+from cli.live import NODES, QUEUES, Live, admitted, job
+from closeknit.cluster import kinds
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(live: Live) -> None:
+    live.create(*NODES, *QUEUES, job("train", 2))
+    live.until(admitted("train"))
+
+
+def test_whoever_holds_what_is_going_is_named_down_to_the_workload(ck: Run) -> None:
+    ran = ck("delete", "topology/default", "flavor/main", "cq/research", "--timeout", "0.2s")
+    assert ran.code == 3
+    assert "`closeknit describe topology.kueue.x-k8s.io/default` says what holds it" in ran.err
+    assert ", held by 1 ResourceFlavor: main; it goes when no flavor names it any more\n" in described(ck, "topology")
+    assert ", held by 1 ClusterQueue: research; it goes when no queue offers it any more\n" in described(ck, "flavor")
+    line = next(line for line in described(ck, "cq").splitlines() if "going since" in line)
+    assert ", held by 1 Workload: default/job-train-" in line
+    assert line.endswith("; it goes when they have ended, or are deleted")
+
+
+def described(ck: Run, kind: str) -> str:
+    name = {"topology": "default", "flavor": "main", "cq": "research"}[kind]
+    return ck("describe", kind, name).out
+
+
+@pytest.mark.parametrize("kind", ["topologies", "flavors", "clusterqueues"])
+def test_what_is_going_is_marked_in_tables(ck: Run, kind: str) -> None:
+    assert [line.split()[-1] for line in ck("get", kind).out.splitlines()] == ["STATE", "Terminating"]
+
+
+def test_it_all_goes_when_the_last_holder_does(live: Live, ck: Run) -> None:
+    """The last test of this module."""
+    assert ck("delete", "job", "train").code == 0
+    live.until(lambda store: not store.objects[kinds.TOPOLOGY] and not store.objects[kinds.CLUSTER_QUEUE])

@@ -1,0 +1,29 @@
+"""Kueue's v1beta1 is not served; whoever sends it is told what to run."""
+
+from __future__ import annotations
+
+from contract.client import Api
+
+QUEUES = "/apis/kueue.x-k8s.io/{}/clusterqueues"
+REMEDY = "`closeknit convert` rewrites manifests"
+
+
+def test_a_request_to_the_old_version_is_told_what_to_run(api: Api) -> None:
+    for answer in (
+        api.get(QUEUES.format("v1beta1")),
+        api.post(QUEUES.format("v1beta1"), {"metadata": {"name": "main"}}),
+        api.get("/apis/kueue.x-k8s.io/v1beta1/namespaces/default/localqueues/main"),
+    ):
+        assert (answer.status, answer.body["reason"]) == (404, "NotFound")
+        assert REMEDY in answer.body["message"]
+
+
+def test_an_object_of_the_old_version_is_not_taken_for_one_of_the_new(api: Api) -> None:
+    old = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "old"}, "spec": {}}
+    for answer in (
+        api.post(QUEUES.format("v1beta2"), old),
+        api.apply(QUEUES.format("v1beta2") + "/old", old, manager="me"),
+    ):
+        assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+        assert REMEDY in answer.body["message"]
+    assert api.get(QUEUES.format("v1beta2") + "/old").status == 404

@@ -1,0 +1,377 @@
+"""Reading one's own writes: answers and the stream, in every order in which they can come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from typing import Any, cast
+
+import msgspec
+
+from closeknit.cluster.errors import Expired
+from closeknit.cluster.kinds import POD
+from closeknit.cluster.kube.client import Client, Listing
+from closeknit.cluster.kube.pauses import Pauses
+from closeknit.cluster.kube.watch import Event, Follower, Listed
+from closeknit.cluster.port import Raw
+from cluster.kube.scripted import pod
+
+
+class Told:
+    """A server whose lists and lines come when the test says so; in the place of a client."""
+
+    def __init__(self) -> None:
+        self.listings: asyncio.Queue[Listing] = asyncio.Queue()
+        self.sent: asyncio.Queue[bytes | Exception] = asyncio.Queue()
+
+    def lists(self, version: int, *objects: Raw) -> None:
+        self.listings.put_nowait(Listing(str(version), [msgspec.Raw(msgspec.json.encode(one)) for one in objects], []))
+
+    def tells(self, type_: str, raw: Raw) -> None:
+        self.sent.put_nowait(msgspec.json.encode({"type": type_, "object": raw}))
+
+    def forgets(self) -> None:
+        self.sent.put_nowait(Expired("too old"))
+
+    async def pages(self, *_: Any) -> AsyncGenerator[Listing, None]:
+        yield await self.listings.get()
+
+    async def lines(self, *_: Any) -> AsyncGenerator[bytes, None]:
+        while True:
+            line = await self.sent.get()
+            if isinstance(line, Exception):
+                raise line
+            yield line
+
+    def read(self, decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
+        return decoder.decode(data)
+
+
+class Scene:
+    """A follower of pods, and what it has told so far in few words."""
+
+    def __init__(self, **options: Any) -> None:
+        self.told, self.seen = Told(), list[str]()
+        pauses = Pauses(sleep=lambda _: asyncio.sleep(0))
+        self.follower = Follower(cast(Client, self.told), POD, pauses=pauses, **options)
+
+    async def follow(self) -> None:
+        async with aclosing(self.follower.events()) as events:
+            async for event in events:
+                self.seen.append("listed" if isinstance(event, Listed) else brief(event))
+
+    def answered(self, raw: Raw) -> str | None:
+        event = self.follower.answered(raw)
+        return None if event is None else brief(event)
+
+    async def settled(self) -> list[str]:
+        """What was told since the last time."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+        seen, self.seen = self.seen, []
+        return seen
+
+
+def brief(event: Event) -> str:
+    meta = event.object["metadata"]
+    before = "" if event.old is None else f" after {event.old['metadata']['resourceVersion']}"
+    return f"{event.type} {meta['name']} {meta['resourceVersion']}{before}"
+
+
+def played(scene: Scene, play: Coroutine[Any, Any, None]) -> None:
+    async def run() -> None:
+        task = asyncio.create_task(scene.follow())
+        try:
+            await play
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def test_an_answer_before_its_event_is_told_at_once_and_the_event_is_passed_over() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        assert await scene.settled() == ["listed"]
+        assert scene.answered(pod("a", 11)) == "ADDED a 11"
+        scene.told.tells("ADDED", pod("a", 11))
+        scene.told.tells("MODIFIED", pod("a", 12))
+        assert await scene.settled() == ["MODIFIED a 12 after 11"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_what_others_wrote_before_our_answer_is_passed_over_when_it_comes_late() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5))
+        assert await scene.settled() == ["ADDED a 5", "listed"]
+        assert scene.answered(pod("a", 14)) == "MODIFIED a 14 after 5"
+        for version in (11, 13, 14):
+            scene.told.tells("MODIFIED", pod("a", version))
+        scene.told.tells("MODIFIED", pod("a", 15))
+        assert await scene.settled() == ["MODIFIED a 15 after 14"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_after_its_event_is_no_news() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        scene.told.tells("ADDED", pod("a", 11))
+        assert await scene.settled() == ["listed", "ADDED a 11"]
+        assert scene.answered(pod("a", 11)) is None
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_after_a_bookmark_that_is_newer_is_no_news() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        scene.told.tells("BOOKMARK", {"kind": "Pod", "metadata": {"resourceVersion": "20"}})
+        await scene.settled()
+        assert scene.answered(pod("a", 11)) is None
+        assert scene.answered(pod("a", 21)) == "ADDED a 21"
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_after_the_deletion_does_not_bring_the_object_back() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5))
+        scene.told.tells("DELETED", pod("a", 12))
+        assert await scene.settled() == ["ADDED a 5", "listed", "DELETED a 12 after 5"]
+        assert scene.answered(pod("a", 11)) is None
+        assert scene.follower.known == {}
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_a_deletion_after_an_answer_is_told() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        await scene.settled()
+        scene.answered(pod("a", 11))
+        scene.told.tells("ADDED", pod("a", 11))
+        scene.told.tells("DELETED", pod("a", 12))
+        assert await scene.settled() == ["DELETED a 12 after 11"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_the_answer_to_a_deletion_has_the_version_of_the_deletion_which_is_told_all_the_same() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5))
+        await scene.settled()
+        assert scene.answered(pod("a", 11)) == "MODIFIED a 11 after 5"
+        scene.told.tells("DELETED", pod("a", 11))
+        assert await scene.settled() == ["DELETED a 11 after 11"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_one_that_was_made_again_waits_for_the_stream_while_the_other_is_still_known() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5, "first"))
+        await scene.settled()
+        assert scene.answered(pod("a", 12, "second")) is None
+        scene.told.tells("DELETED", pod("a", 11, "first"))
+        scene.told.tells("ADDED", pod("a", 12, "second"))
+        assert await scene.settled() == ["DELETED a 11 after 5", "ADDED a 12"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_one_that_was_made_again_is_told_at_once_after_the_deletion_was() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5, "first"))
+        scene.told.tells("DELETED", pod("a", 11, "first"))
+        await scene.settled()
+        assert scene.answered(pod("a", 12, "second")) == "ADDED a 12"
+        scene.told.tells("ADDED", pod("a", 12, "second"))
+        assert await scene.settled() == []
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_a_predecessor_that_the_stream_has_yet_to_show_is_passed_over_with_its_whole_life() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        await scene.settled()
+        assert scene.answered(pod("a", 13, "second")) == "ADDED a 13"
+        scene.told.tells("ADDED", pod("a", 11, "first"))
+        scene.told.tells("DELETED", pod("a", 12, "first"))
+        scene.told.tells("ADDED", pod("a", 13, "second"))
+        scene.told.tells("MODIFIED", pod("a", 14, "second"))
+        assert await scene.settled() == ["MODIFIED a 14 after 13"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_that_is_newer_than_a_new_list_is_not_taken_for_gone() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("b", 4))
+        await scene.settled()
+        scene.told.forgets()
+        await scene.settled()
+        assert scene.answered(pod("a", 31)) == "ADDED a 31"
+        assert scene.answered(pod("b", 32)) == "MODIFIED b 32 after 4"
+        scene.told.lists(30, pod("b", 20))
+        assert await scene.settled() == ["listed"]
+        scene.told.tells("ADDED", pod("a", 31))
+        scene.told.tells("MODIFIED", pod("b", 32))
+        scene.told.tells("DELETED", pod("a", 33))
+        assert await scene.settled() == ["DELETED a 33 after 31"]
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_that_is_older_than_a_new_list_is_believed_until_the_list_comes() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        await scene.settled()
+        scene.told.forgets()
+        await scene.settled()
+        assert scene.answered(pod("a", 21)) == "ADDED a 21"
+        assert scene.answered(pod("b", 22)) == "ADDED b 22"
+        scene.told.lists(30, pod("b", 25))
+        assert await scene.settled() == ["MODIFIED b 25 after 22", "DELETED a 21 after 21", "listed"]
+        assert scene.answered(pod("a", 21)) is None
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_an_answer_while_a_list_is_being_told_counts_only_if_it_is_newer() -> None:
+    async def play() -> None:
+        events = scene.follower.events()
+        scene.told.lists(10, pod("a", 5), pod("b", 6))
+        first = await anext(events)
+        assert isinstance(first, Event)
+        assert scene.answered(pod("b", 9)) is None
+        assert scene.answered(pod("b", 11)) == "ADDED b 11"
+        assert isinstance(await anext(events), Listed)
+        assert scene.follower.known["default", "b"].version == "11"
+        await events.aclose()
+
+    scene = Scene()
+    asyncio.run(play())
+
+
+def test_the_same_answer_twice_is_one_change() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        await scene.settled()
+        assert scene.answered(pod("a", 12)) == "ADDED a 12"
+        assert scene.answered(pod("a", 12)) is None
+        assert scene.answered(pod("a", 11)) is None
+
+    scene = Scene()
+    played(scene, play())
+
+
+def test_what_is_no_object_or_has_no_number_or_may_not_be_selected_waits_for_the_stream() -> None:
+    async def play() -> None:
+        for one in (scene, selective):
+            one.told.lists(10)
+        await scene.settled()
+        assert scene.answered({"kind": "Status", "metadata": {}}) is None
+        odd = pod("a", 12)
+        odd["metadata"]["resourceVersion"] = "12-b"
+        assert scene.answered(odd) is None
+        assert selective.answered(pod("a", 12)) is None
+
+    scene, selective = Scene(), Scene(selectors={"labelSelector": "a=b"})
+    played(scene, play())
+
+
+def test_an_answer_about_another_namespace_is_not_told() -> None:
+    async def play() -> None:
+        scene.told.lists(10)
+        await scene.settled()
+        assert scene.answered(pod("a", 12)) is None
+
+    scene = Scene(namespace="elsewhere")
+    played(scene, play())
+
+
+# What is kept
+
+
+def small(data: bytes) -> Raw | None:
+    """Pods that have a label are nobody's; those of others are a name and a uid."""
+    tree: Raw = msgspec.json.decode(data)
+    meta = tree["metadata"]
+    if "nobody's" in meta.get("labels", ()):
+        return None
+    kept = ("name", "namespace", "uid", "resourceVersion")
+    return {"metadata": {field: meta[field] for field in kept}}
+
+
+def labelled(name: str, version: int) -> Raw:
+    raw = pod(name, version)
+    raw["metadata"]["labels"] = {"nobody's": "true"}
+    return raw
+
+
+def test_what_is_told_and_kept_is_what_the_projection_makes_of_it() -> None:
+    async def play() -> None:
+        events = scene.follower.events()
+        scene.told.lists(10, pod("a", 5))
+        first = await anext(events)
+        assert isinstance(first, Event)
+        meta = {"name": "a", "namespace": "default", "uid": "uid-a", "resourceVersion": "5"}
+        assert first.object == {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+        assert scene.follower.known["default", "a"].object == first.object
+        await events.aclose()
+
+    scene = Scene(project=small)
+    asyncio.run(play())
+
+
+def test_what_is_projected_to_nothing_is_as_good_as_not_there() -> None:
+    async def play() -> None:
+        scene.told.lists(10, pod("a", 5), labelled("b", 6))
+        assert await scene.settled() == ["ADDED a 5", "listed"]
+        scene.told.tells("MODIFIED", labelled("a", 11))
+        scene.told.tells("MODIFIED", pod("b", 12))
+        scene.told.tells("MODIFIED", labelled("a", 13))
+        scene.told.tells("DELETED", labelled("a", 14))
+        assert await scene.settled() == ["DELETED a 5 after 5", "ADDED b 12"]
+        assert scene.answered(labelled("b", 20)) == "DELETED b 12 after 12"
+
+    scene = Scene(project=small)
+    played(scene, play())
+
+
+def test_where_only_identities_are_kept_what_is_gone_is_told_as_its_metadata() -> None:
+    gone: list[Raw] = []
+
+    async def play() -> None:
+        events = scene.follower.events()
+        scene.told.lists(10, pod("a", 5))
+        await anext(events), await anext(events)
+        assert scene.follower.known["default", "a"] == ("uid-a", "5", None)
+        scene.told.forgets()
+        scene.told.lists(20)
+        event = await anext(events)
+        assert isinstance(event, Event)
+        gone.append(event.object)
+        await events.aclose()
+
+    scene = Scene(keeps_objects=False)
+    asyncio.run(play())
+    meta = {"name": "a", "namespace": "default", "uid": "uid-a", "resourceVersion": "5"}
+    assert gone == [{"apiVersion": "v1", "kind": "Pod", "metadata": meta}]

@@ -1,0 +1,107 @@
+"""So many requests a second, the urgent ones first."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from closeknit.cluster.kinds import EVENT, LEASE, POD
+from closeknit.cluster.kube.limits import Bucket, Limits
+from closeknit.cluster.kube.request import Priority, Request, priority_of
+from cluster.kube.virtual_time import clock, run
+
+
+async def times(bucket: Bucket, count: int) -> list[float]:
+    """When each of so many that come at once gets its token."""
+
+    async def one() -> float:
+        await bucket.take()
+        return clock()
+
+    return sorted(await asyncio.gather(*(one() for _ in range(count))))
+
+
+def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
+    found = run(lambda: times(Bucket(qps=10, burst=3), 6))
+    assert found == pytest.approx([0, 0, 0, 0.1, 0.2, 0.3])
+
+
+def test_tokens_come_back_while_nobody_asks_up_to_the_burst() -> None:
+    async def work() -> list[float]:
+        bucket = Bucket(qps=10, burst=3)
+        await times(bucket, 3)
+        await asyncio.sleep(100)
+        return [at - 100 for at in await times(bucket, 4)]
+
+    assert run(work) == pytest.approx([0, 0, 0, 0.1])
+
+
+def test_without_a_rate_nobody_waits() -> None:
+    assert run(lambda: times(Bucket(), 1000)) == [0.0] * 1000
+
+
+def test_the_urgent_go_first_however_late_they_come() -> None:
+    async def work() -> list[str]:
+        bucket, order = Bucket(qps=1, burst=1), list[str]()
+
+        async def one(name: str, priority: Priority) -> None:
+            await bucket.take(priority)
+            order.append(name)
+
+        await bucket.take()
+        tasks = [asyncio.create_task(one(f"event-{at}", Priority.EVENT)) for at in range(2)]
+        tasks += [asyncio.create_task(one(f"pod-{at}", Priority.ORDINARY)) for at in range(2)]
+        await asyncio.sleep(1.5)
+        tasks.append(asyncio.create_task(one("lease", Priority.LEASE)))
+        await asyncio.gather(*tasks)
+        return order
+
+    assert run(work) == ["pod-0", "lease", "pod-1", "event-0", "event-1"]
+
+
+def test_who_gives_up_costs_no_token() -> None:
+    async def work() -> float:
+        bucket = Bucket(qps=1, burst=1)
+        await bucket.take()
+        waiting = [asyncio.create_task(bucket.take()) for _ in range(5)]
+        await asyncio.sleep(0.5)
+        for one in waiting:
+            one.cancel()
+        await bucket.take()
+        return clock()
+
+    assert run(work) == pytest.approx(1.0)
+
+
+def test_who_gives_up_in_the_moment_of_getting_a_token_gives_it_back() -> None:
+    async def work() -> float:
+        bucket = Bucket(qps=1, burst=1)
+        await bucket.take()
+        waiting = asyncio.create_task(bucket.take())
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_later(1.0, waiting.cancel)
+        await asyncio.gather(waiting, return_exceptions=True)
+        await bucket.take()
+        return clock()
+
+    assert run(work) == pytest.approx(1.0)
+
+
+def test_writes_have_a_limit_of_their_own_below_that_of_all() -> None:
+    async def work() -> tuple[float, float]:
+        limits = Limits(every=Bucket(qps=10, burst=10), writes=Bucket(qps=1, burst=1))
+        for _ in range(5):
+            await limits.take(Request("GET", "/"))
+        reads = clock()
+        for _ in range(3):
+            await limits.take(Request("POST", "/"))
+        return reads, clock()
+
+    reads, writes = run(work)
+    assert reads == 0.0
+    assert writes == pytest.approx(2.0)
+
+
+def test_leases_come_before_all_and_events_after() -> None:
+    assert priority_of(LEASE) < priority_of(POD) < priority_of(EVENT)

@@ -1,0 +1,153 @@
+"""What is tried again, when, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from closeknit.cluster.errors import (
+    Conflict,
+    InternalError,
+    Refused,
+    ServiceUnavailable,
+    TooManyRequests,
+)
+from closeknit.cluster.kinds import NODE
+from closeknit.cluster.kube.client import Client
+from closeknit.cluster.kube.pauses import Pauses
+from closeknit.cluster.kube.request import Request
+from closeknit.cluster.kube.retries import ASKED_TO_WAIT, Attempts, Failure, Retries
+from closeknit.cluster.kube.unreachable import NoCredentials, Unreachable
+from cluster.kube.scripted import scripted, status
+
+READ, WRITE, SAFE = Request("GET", "/x"), Request("POST", "/x"), Request("PUT", "/x", repeatable=True)
+EVICTION = Request("POST", "/api/v1/namespaces/a/pods/b/eviction", repeatable=False)
+LOST, AWAY = Unreachable("s", "lost", sent=True), Unreachable("s", "nobody listens there")
+BUSY, ASKED = TooManyRequests("later"), ServiceUnavailable("later", retry_after=2)
+
+
+async def tried(request: Request, error: Failure, retries: Retries, times: int = 1) -> tuple[bool, list[float]]:
+    """Whether it is tried again after so many failures, and how long each pause was; chance is in the middle."""
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    attempts = Attempts(request, retries, Pauses(lambda: 0.5), lambda: sum(slept), sleep)
+    again = True
+    for _ in range(times):
+        again = await attempts.again(error)
+    return again, slept
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "again"),
+    [
+        (READ, LOST, True),
+        (WRITE, LOST, False),
+        (SAFE, LOST, True),
+        (WRITE, AWAY, True),
+        (WRITE, NoCredentials("s", "log in"), True),
+        (READ, InternalError("oh"), True),
+        (WRITE, InternalError("oh"), False),
+        (SAFE, ServiceUnavailable("oh"), True),
+        (WRITE, BUSY, True),
+        (EVICTION, BUSY, False),
+        (EVICTION, AWAY, True),
+        (READ, Conflict("oh"), False),
+        (READ, Refused("oh"), False),
+    ],
+)
+def test_what_may_pass_and_does_no_harm_is_tried_again(request_: Request, error: Failure, again: bool) -> None:
+    assert asyncio.run(tried(request_, error, Retries()))[0] is again
+
+
+@pytest.mark.parametrize(
+    ("error", "again"), [(BUSY, True), (ASKED, True), (ServiceUnavailable("no"), False), (LOST, False), (AWAY, False)]
+)
+def test_commands_wait_only_where_a_server_asks_for_it(error: Failure, again: bool) -> None:
+    assert asyncio.run(tried(READ, error, ASKED_TO_WAIT))[0] is again
+
+
+def test_pauses_grow_and_end_with_the_attempts() -> None:
+    again, slept = asyncio.run(tried(READ, AWAY, Retries(attempts=4), times=4))
+    assert again is False
+    assert slept == pytest.approx([0.15, 0.3, 0.6])
+
+
+def test_a_server_that_says_when_is_not_asked_before() -> None:
+    assert asyncio.run(tried(READ, ASKED, Retries()))[1] == pytest.approx([2.15])
+
+
+def test_who_is_asked_to_wait_for_too_long_does_not() -> None:
+    patient = TooManyRequests("later", retry_after=3600)
+    assert asyncio.run(tried(READ, patient, Retries(seconds=60))) == (False, [])
+
+
+@pytest.mark.parametrize(("error", "doubt"), [(LOST, True), (InternalError("oh"), True), (AWAY, False), (BUSY, False)])
+def test_a_request_is_in_doubt_once_it_may_have_been_carried_out(error: Failure, doubt: bool) -> None:
+    async def run() -> bool:
+        attempts = Attempts(SAFE, Retries(first=0.001))
+        await attempts.again(error)
+        await attempts.again(BUSY)
+        return attempts.in_doubt
+
+    assert asyncio.run(run()) is doubt
+
+
+def asked(answers: list[Callable[[web.Request], web.StreamResponse]], work: Callable[[Client], Awaitable[None]]) -> int:
+    """How many requests came; each is answered by the next of `answers`, the last one by all that are left."""
+    count = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal count
+        count += 1
+        return answers[min(count, len(answers)) - 1](request)
+
+    async def run() -> None:
+        async with scripted(answer) as other, Client(other.config, retries=Retries(4, first=0.01)) as client:
+            await work(client)
+
+    asyncio.run(run())
+    return count
+
+
+def refused(code: int, reason: str) -> Callable[[web.Request], web.StreamResponse]:
+    return lambda _: web.json_response(status(code, reason, reason), status=code)
+
+
+def fine(_: web.Request) -> web.StreamResponse:
+    return web.json_response({"kind": "Node"})
+
+
+def dropped(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+def test_over_the_wire_busy_broken_and_dropped_pass() -> None:
+    async def work(client: Client) -> None:
+        assert await client.get(NODE, "", "n") == {"kind": "Node"}
+
+    assert asked([refused(429, "TooManyRequests"), refused(503, "ServiceUnavailable"), fine], work) == 3
+    assert asked([dropped, dropped, fine], work) >= 3
+
+
+def test_over_the_wire_what_does_not_pass_is_raised_in_the_end() -> None:
+    async def work(client: Client) -> None:
+        with pytest.raises(InternalError, match="InternalError"):
+            await client.get(NODE, "", "n")
+
+    assert asked([refused(500, "InternalError")], work) == 4
+
+
+def test_over_the_wire_a_budget_is_an_answer() -> None:
+    async def work(client: Client) -> None:
+        with pytest.raises(TooManyRequests):
+            await client.evict("default", "p")
+
+    assert asked([refused(429, "TooManyRequests")], work) == 1

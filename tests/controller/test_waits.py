@@ -1,0 +1,43 @@
+"""How soon a workload that waits is told why."""
+
+from __future__ import annotations
+
+from closeknit.controller.waits import Waits, Words
+from closeknit.decide.decision import Wait
+from closeknit.model.gates import Gates
+from closeknit.model.settings import Settings
+from closeknit.model.workload import Workload
+from closeknit.observe.known import Known
+from closeknit.queue.wake import Why
+from closeknit.write.allowance import Pace
+from closeknit.write.events import Recorder
+from lifecycle.shapes import pending, with_conditions
+
+QUOTA = "WaitingForQuota"
+
+
+def told_once() -> Waits:
+    """Somebody has been told that it waits for quota, at 1."""
+    known = Known(Gates.profile(), Settings(), lambda: 0.0)
+    known.workloads["ns/wl"] = pending()
+    waits = Waits(known, Recorder(), Words(1.0, 30.0, Pace(20, 100)))
+    waits.say(wait(pending()), 0.0)
+    waits.step(1.0)
+    assert waits.due() is None
+    return waits
+
+
+def wait(workload: Workload) -> Wait:
+    return Wait(workload, Why.NO_FIT, QUOTA, "a text")
+
+
+def test_the_same_reason_is_told_again_after_a_while() -> None:
+    waits = told_once()
+    waits.say(wait(with_conditions(pending(), QuotaReserved=(False, QUOTA, 1.0))), 5.0)
+    assert waits.due() == 31.0
+
+
+def test_it_is_told_soon_if_its_condition_says_something_else_meanwhile() -> None:
+    waits = told_once()
+    waits.say(wait(with_conditions(pending(), QuotaReserved=(False, "PendingEvaluation", 4.0))), 5.0)
+    assert waits.due() == 6.0

@@ -1,0 +1,90 @@
+"""The corpus on servers that are started for it: `python -m corpus.run real embedded`.
+
+`real` is kube-apiserver with our definitions, `policies` the same with our policies and the kinds of others, `embedded`
+the rules of the embedded host.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from closeknit.deploy.crds import definitions
+from contract.client import Api
+from contract.expect import eventually, make
+from servers.control_plane import control_plane
+from servers.policies import install as install_policies
+from servers.versions import DEFINITIONS as DEFINED
+
+from .conftest import POLICIES, VARIABLE
+from .job_objects import TEMPLATES
+
+SUITE = Path(__file__).parent
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def install(api: Api) -> None:
+    """All definitions, served, with nothing said against them."""
+    for one in definitions():
+        make(api, DEFINITIONS, one)
+    for one in definitions():
+        path = f"{DEFINITIONS}/{one['metadata']['name']}"
+        eventually(partial(is_established, api, path))
+        assert conditions(api, path) == {"NamesAccepted": "True", "Established": "True"}
+
+
+def is_established(api: Api, path: str) -> bool:
+    return conditions(api, path).get("Established") == "True"
+
+
+def conditions(api: Api, path: str) -> dict[str, str]:
+    found = api.get(path).body.get("status", {}).get("conditions", [])
+    return {one["type"]: one["status"] for one in found}
+
+
+@contextmanager
+def real() -> Iterator[dict[str, str]]:
+    with control_plane() as plane:
+        install(Api.from_kubeconfig(plane.kubeconfig))
+        yield {VARIABLE: str(plane.kubeconfig)}
+
+
+@contextmanager
+def policies() -> Iterator[dict[str, str]]:
+    with control_plane() as plane:
+        install(plane.api)
+        plane.define(*(name for name in DEFINED if name not in ("kueue", "autoscaler")))
+        install_policies(plane.api, kinds=(kind for kind in TEMPLATES if not kind.is_built_in))
+        yield {VARIABLE: str(plane.kubeconfig), POLICIES: "1"}
+
+
+@contextmanager
+def embedded() -> Iterator[dict[str, str]]:
+    yield {}
+
+
+SERVERS = {"real": real, "policies": policies, "embedded": embedded}
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(SERVERS)
+    unknown = [name for name in names if name not in SERVERS]
+    if unknown:
+        print(f"no server {', '.join(unknown)}; use: {', '.join(SERVERS)}", file=sys.stderr)
+        return 2
+    code = 0
+    for name in names:
+        print(f"== corpus: {name} ==", flush=True)
+        with SERVERS[name]() as settings:
+            command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", str(SUITE)]
+            code |= subprocess.run(command, env={**os.environ, **settings}).returncode
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

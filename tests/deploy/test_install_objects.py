@@ -1,0 +1,107 @@
+"""The objects of an installation: who runs, as whom, and what a configuration changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit import __version__
+from closeknit.deploy.bundle import stages
+from closeknit.deploy.objects import Wishes
+
+Raw = dict[str, Any]
+
+
+def objects(wishes: Wishes | None = None) -> dict[tuple[str, str], Raw]:
+    made = [one for stage in stages(wishes or Wishes()) for one in stage.objects]
+    return {(one["kind"], one["metadata"]["name"]): one for one in made}
+
+
+def deployment(wishes: Wishes | None = None) -> Raw:
+    return objects(wishes)["Deployment", "closeknit-controller"]
+
+
+def pod(wishes: Wishes | None = None) -> Raw:
+    found: Raw = deployment(wishes)["spec"]["template"]
+    return found
+
+
+def test_stages_come_in_the_order_in_which_each_needs_the_one_before() -> None:
+    names = [stage.name for stage in stages(Wishes())]
+    assert names == ["namespace", "definitions", "permissions", "policies", "configuration", "controller"]
+
+
+def test_every_object_says_that_it_is_ours_and_of_which_version() -> None:
+    labels = [one["metadata"]["labels"] for one in objects().values()]
+    assert {one["app.kubernetes.io/part-of"] for one in labels} == {"closeknit"}
+    assert {one["app.kubernetes.io/version"] for one in labels} == {__version__}
+
+
+def test_no_object_is_sent_twice() -> None:
+    made = [one for stage in stages(Wishes()) for one in stage.objects]
+    assert len(objects()) == len(made)
+
+
+def test_two_replicas_run_of_which_one_may_be_drained_at_a_time() -> None:
+    assert deployment()["spec"]["replicas"] == 2
+    budget = objects()["PodDisruptionBudget", "closeknit-controller"]["spec"]
+    assert budget["maxUnavailable"] == 1
+    assert budget["selector"] == deployment()["spec"]["selector"]
+    assert budget["selector"]["matchLabels"].items() <= pod()["metadata"]["labels"].items()
+
+
+def test_nothing_runs_as_root_or_writes_to_its_disk() -> None:
+    spec = pod()["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] > 0
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    [container] = spec["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_only_probes_and_metrics_reach_it() -> None:
+    policy = objects()["NetworkPolicy", "closeknit-controller"]["spec"]
+    [container] = pod()["spec"]["containers"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert policy["ingress"] == [{"ports": [{"protocol": "TCP", "port": container["ports"][0]["containerPort"]}]}]
+
+
+def test_another_configuration_makes_other_pods_and_the_same_one_does_not() -> None:
+    other = replace(Wishes(), configuration="kind: Configuration\n")
+    hashes = [pod(one)["metadata"]["annotations"] for one in (Wishes(), other, other)]
+    assert hashes[0] != hashes[1] == hashes[2]
+    assert objects(other)["ConfigMap", "closeknit-controller-config"]["data"] == {
+        "controller_manager_config.yaml": "kind: Configuration\n"
+    }
+
+
+def test_the_configuration_is_mounted_where_the_arguments_say() -> None:
+    [container] = pod()["spec"]["containers"]
+    [mount] = [one for one in container["volumeMounts"] if one["name"] == "config"]
+    assert f"--config={mount['mountPath']}/controller_manager_config.yaml" in container["args"]
+
+
+def test_the_role_is_for_the_lease_that_the_configuration_names() -> None:
+    role = objects(replace(Wishes(), lease="mine"))["Role", "closeknit-controller"]
+    assert [one.get("resourceNames") for one in role["rules"]] == [None, ["mine"]]
+
+
+def test_everything_is_in_the_namespace_that_was_asked_for() -> None:
+    made = objects(replace(Wishes(), namespace="elsewhere"))
+    homes = {one["metadata"].get("namespace") for one in made.values()}
+    assert homes == {None, "elsewhere"}
+    assert made["ClusterRoleBinding", "closeknit-controller"]["subjects"] == [
+        {"kind": "ServiceAccount", "name": "closeknit-controller", "namespace": "elsewhere"}
+    ]
+
+
+@pytest.mark.parametrize(("monitored", "there"), [(False, set()), (True, {"Service", "ServiceMonitor"})])
+def test_prometheus_is_told_only_where_that_is_wanted(monitored: bool, there: set[str]) -> None:
+    kinds = {kind for kind, _ in objects(replace(Wishes(), monitored=monitored))}
+    assert kinds & {"Service", "ServiceMonitor"} == there

@@ -1,0 +1,117 @@
+"""What `uninstall` takes away, what it leaves, and what it tells of."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from closeknit.cluster import kinds
+from closeknit.deploy.bundle import stages
+from closeknit.deploy.kinds import CRD
+from closeknit.deploy.objects import Wishes
+from closeknit.deploy.uninstall import Held, Uninstalling
+from deploy.server import Server
+
+Raw = dict[str, Any]
+KUEUE = "kueue.x-k8s.io/v1beta2"
+IN_USE = "kueue.x-k8s.io/resource-in-use"
+
+
+def there(*more: Raw) -> Server:
+    return Server(*(one for stage in stages(Wishes()) for one in stage.objects), *more)
+
+
+def uninstalled(server: Server, purge: bool = False, rehearse: bool = False) -> list[Held]:
+    return asyncio.run(Uninstalling(server, Wishes(), lambda _: None, rehearse).run(purge))
+
+
+def thing(api: str, kind: str, name: str, namespace: str = "", finalizers: list[str] | None = None, **body: Any) -> Raw:
+    meta: Raw = {"name": name, **({"namespace": namespace} if namespace else {})}
+    if finalizers:
+        meta["finalizers"] = finalizers
+    return {"apiVersion": api, "kind": kind, "metadata": meta, **body}
+
+
+def job(name: str, suspend: bool, queue: str = "team", **status: Any) -> Raw:
+    body = thing("batch/v1", "Job", name, "default", spec={"suspend": suspend}, status=status)
+    body["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+    return body
+
+
+def order(server: Server, *words: str) -> list[int]:
+    """Where in the list of deeds the first of each is."""
+    return [next(at for at, (_, name) in enumerate(server.done) if word in name) for word in words]
+
+
+def test_policies_go_first_and_their_bindings_before_them() -> None:
+    server = there(thing(KUEUE, "Topology", "t", finalizers=[IN_USE]))
+    uninstalled(server)
+    found = order(
+        server,
+        "mutatingadmissionpolicybinding/",
+        "mutatingadmissionpolicy/",
+        "clusterrolebinding/",
+        "deployment/",
+        "topology/",
+    )
+    assert found == sorted(found)
+
+
+def test_definitions_configuration_and_namespace_stay_for_the_next_installation() -> None:
+    server = there()
+    uninstalled(server)
+    assert {kind.kind for kind, _, _ in server.objects} == {"CustomResourceDefinition", "ConfigMap", "Namespace"}
+
+
+def test_a_purge_leaves_nothing_but_what_others_brought() -> None:
+    theirs = thing(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "multikueueclusters.kueue.x-k8s.io",
+        spec={"group": "kueue.x-k8s.io", "versions": []},
+    )
+    server = there(theirs)
+    uninstalled(server, purge=True)
+    assert [name for kind, _, name in server.objects if kind is CRD] == ["multikueueclusters.kueue.x-k8s.io"]
+    assert (kinds.NAMESPACE, "", "closeknit-system") not in server.objects
+
+
+def test_a_namespace_that_is_not_ours_survives_a_purge() -> None:
+    server = there()
+    server.named(kinds.NAMESPACE, "closeknit-system")["metadata"]["labels"] = {}
+    uninstalled(server, purge=True)
+    assert (kinds.NAMESPACE, "", "closeknit-system") in server.objects
+
+
+def test_our_finalizers_come_off_and_others_stay() -> None:
+    server = there(
+        thing(KUEUE, "ClusterQueue", "q", finalizers=[IN_USE, "example.com/other"]),
+        thing(KUEUE, "Workload", "w", "default", finalizers=[IN_USE]),
+        thing("v1", "Pod", "p", "default", finalizers=["kueue.x-k8s.io/managed"], spec={}),
+        thing("v1", "Pod", "other", "default", finalizers=[IN_USE], spec={}),
+    )
+    uninstalled(server)
+    kept = {
+        name: (one["metadata"].get("finalizers") or [])
+        for (kind, _, name), one in server.objects.items()
+        if kind in (kinds.CLUSTER_QUEUE, kinds.WORKLOAD, kinds.POD)
+    }
+    assert kept == {"q": ["example.com/other"], "w": [], "p": [], "other": [IN_USE]}
+
+
+def test_what_nobody_will_start_any_more_is_named() -> None:
+    gated = thing("v1", "Pod", "gated", "default", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]})
+    server = there(
+        job("waits", suspend=True),
+        job("runs", suspend=False),
+        job("own", suspend=True, queue=""),
+        job("done", suspend=True, conditions=[{"type": "Complete", "status": "True"}]),
+        {**gated, "status": {"phase": "Pending"}},
+    )
+    assert [one.what for one in uninstalled(server)] == ["job default/waits", "pod default/gated"]
+
+
+def test_a_rehearsal_changes_nothing() -> None:
+    server = there(job("waits", suspend=True), thing(KUEUE, "Topology", "t", finalizers=[IN_USE]))
+    assert [one.what for one in uninstalled(server, purge=True, rehearse=True)] == ["job default/waits"]
+    assert server.done == []

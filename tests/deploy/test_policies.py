@@ -1,0 +1,210 @@
+"""The policies by themselves; what a server makes of them is seen in tests/real, and by `corpus.run policies`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from closeknit.deploy.policies import HASH, Settings, policies, policies_hash
+from closeknit.deploy.policies.cel import at, given, is_count, label, record, same
+from closeknit.deploy.policies.marking import only_if, pointer, put_all
+from closeknit.model.cluster_queue import Selector
+from closeknit.model.gates import Gates
+from closeknit.model.shape import Requirement
+
+Raw = dict[str, Any]
+USUAL = Settings()
+JOBS_ONLY = Settings(frameworks=frozenset({"batch/job"}))
+MUTATING, VALIDATING = "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"
+QUEUE, PARENT = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/pod-suspending-parent"
+
+
+def of(kind: str, settings: Settings = USUAL) -> dict[str, Raw]:
+    """Policies, or bindings, by name."""
+    return {one["metadata"]["name"]: one["spec"] for one in policies(settings) if one["kind"] == kind}
+
+
+def expressions(spec: Raw) -> str:
+    return str([spec.get(key) for key in ("matchConditions", "variables", "mutations", "validations")])
+
+
+def test_every_kind_of_job_has_a_policy_of_each_sort() -> None:
+    jobs = ("jobs", "jobsets", "pods", "deployments", "statefulsets", "leaderworkersets")
+    trained = ("mpijobs", "pytorchjobs", "trainjobs", "rayclusters", "rayjobs")
+    wanted = {f"closeknit-{one}" for one in (*jobs, *trained)}
+    assert wanted <= of(MUTATING).keys()
+    assert wanted <= of(VALIDATING).keys()
+
+
+@pytest.mark.parametrize("kind", [MUTATING, VALIDATING])
+def test_every_policy_is_bound_once_and_refuses_what_it_cannot_judge(kind: str) -> None:
+    """But for those that need an object of a kind that the server may not know yet."""
+    bound = [one["policyName"] for one in of(f"{kind}Binding").values()]
+    assert sorted(bound) == sorted(of(kind))
+    for name, spec in of(kind).items():
+        assert name.startswith("closeknit-")
+        assert spec["failurePolicy"] == ("Ignore" if "paramKind" in spec else "Fail")
+        assert len(spec["matchConstraints"]["resourceRules"]) >= 1
+
+
+def test_a_mutating_policy_changes_once_and_is_asked_again() -> None:
+    for spec in of(MUTATING).values():
+        assert spec["reinvocationPolicy"] == "IfNeeded"
+        assert [one["patchType"] for one in spec["mutations"]] == ["JSONPatch"]
+
+
+def test_no_map_is_made_twice() -> None:
+    """The second one would be empty again."""
+    for name, spec in of(MUTATING).items():
+        (mutation,) = spec["mutations"]
+        made = re.findall(r'path: ("[^"]+"), value: \{\}', mutation["jsonPatch"]["expression"])
+        assert len(made) == len(set(made)), name
+
+
+def test_no_condition_of_a_mutating_policy_depends_on_what_another_puts_on() -> None:
+    """Or it would not be asked again once that is there."""
+    for spec in of(MUTATING).values():
+        told = str(spec.get("matchConditions", ""))
+        assert "queue-name" not in told
+        assert "priority-class" not in told
+
+
+def test_a_default_is_looked_up_where_the_object_is_and_need_not_be_there() -> None:
+    found = {name: spec for name, spec in of(MUTATING).items() if "paramKind" in spec}
+    kinds = {name: spec["paramKind"]["kind"] for name, spec in found.items()}
+    assert kinds == {
+        **dict.fromkeys(("closeknit-default-queue", "closeknit-pods-default-queue"), "LocalQueue"),
+        **dict.fromkeys(("closeknit-default-class", "closeknit-pods-default-class"), "WorkloadPriorityClass"),
+        **dict.fromkeys(
+            ("closeknit-deployments-default-class", "closeknit-leaderworkersets-default-class"),
+            "WorkloadPriorityClass",
+        ),
+    }
+    for name in kinds:
+        reference = of(f"{MUTATING}Binding")[name]["paramRef"]
+        assert reference == {"name": "default", "parameterNotFoundAction": "Allow"}
+
+
+def test_a_refusal_begins_with_the_field_that_is_wrong() -> None:
+    for spec in of(VALIDATING).values():
+        for one in spec["validations"]:
+            assert one["reason"] == "Invalid"
+            assert "messageExpression" in one or one["message"].partition(": ")[0].startswith(("metadata.", "spec"))
+
+
+def selector(kind: str, settings: Settings) -> Any:
+    return of(kind, settings)["closeknit-jobs"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+
+
+@pytest.mark.parametrize("kind", [MUTATING, VALIDATING])
+def test_namespaces_are_those_of_the_settings(kind: str) -> None:
+    (usual,) = selector(kind, USUAL)
+    assert (usual["key"], usual["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
+    assert {"kube-system", "closeknit-system"} <= set(usual["values"])
+    chosen = Settings(namespaces=Selector((Requirement("team", "Exists"),)))
+    assert selector(kind, chosen) == [{"key": "team", "operator": "Exists"}]
+
+
+def test_workloads_and_queues_are_judged_everywhere() -> None:
+    for name in ("workloads", "workloads-gates", "workloads-status", "clusterqueues"):
+        assert "namespaceSelector" not in of(VALIDATING)[f"closeknit-{name}"]["matchConstraints"]
+
+
+def test_kinds_that_are_switched_off_have_no_policy_and_hold_nobody() -> None:
+    for kind in (MUTATING, VALIDATING):
+        about = {
+            resource
+            for spec in of(kind, JOBS_ONLY).values()
+            for rule in spec["matchConstraints"]["resourceRules"]
+            for resource in rule["resources"]
+        }
+        assert about <= {"jobs", "workloads", "workloads/status", "clusterqueues"}
+    told = expressions(of(MUTATING, JOBS_ONLY)["closeknit-jobs"])
+    assert "batch/Job" in told
+    assert "JobSet" not in told
+
+
+def test_pods_of_sets_are_gated_though_other_pods_are_not() -> None:
+    sets = Settings(frameworks=frozenset({"deployment"}))
+    spec = of(MUTATING, sets)["closeknit-pods"]
+    assert ": false" in str(spec["matchConditions"])
+    assert "closeknit-pods-default-queue" not in of(MUTATING, sets)
+    assert "v1/Pod" in expressions(of(MUTATING, sets)["closeknit-deployments"])
+
+
+def test_all_jobs_are_held_where_that_is_wanted() -> None:
+    every = of(MUTATING, replace(USUAL, all_jobs=True))["closeknit-jobs"]
+    assert QUEUE not in expressions(every)
+    assert QUEUE in expressions(of(MUTATING)["closeknit-jobs"])
+
+
+@pytest.mark.parametrize(
+    ("gate", "kind", "name", "word"),
+    [
+        ("TopologyAwareScheduling", MUTATING, "pods", "kueue.x-k8s.io/topology"),
+        ("TopologyAwareScheduling", MUTATING, "mpijobs", "pod-index-offset"),
+        ("TopologyAwareScheduling", MUTATING, "leaderworkersets", "pod-index-offset"),
+        ("TopologyAwareScheduling", VALIDATING, "jobs", "podset-required-topology"),
+        ("RefuseUnevenSlices", VALIDATING, "jobs", "does not divide the number of pods"),
+        ("TASMultiLayerTopology", VALIDATING, "jobs", "JSON list"),
+        ("AutoLevel", VALIDATING, "jobs", "auto"),
+        ("ElasticJobsViaWorkloadSlices", VALIDATING, "jobs", "cannot stand in an elastic job"),
+    ],
+)
+def test_a_gate_that_is_off_takes_its_rule_away(gate: str, kind: str, name: str, word: str) -> None:
+    without = Settings(gates=Gates(Gates.profile().enabled - {gate}))
+    assert word in expressions(of(kind)[f"closeknit-{name}"])
+    assert word not in expressions(of(kind, without)[f"closeknit-{name}"])
+
+
+def test_without_partial_admission_workloads_start_whole() -> None:
+    whole = Settings(gates=Gates(Gates.profile().enabled - {"PartialAdmission"}))
+    assert "closeknit-workloads" not in of(MUTATING)
+    assert "minCount" in expressions(of(MUTATING, whole)["closeknit-workloads"])
+
+
+def test_two_levels_together_are_refused_where_kueue_refuses_them() -> None:
+    kueue = Settings(gates=Gates.profile("kueue"))
+    told = "cannot stand together with kueue.x-k8s.io/podset-required-topology; keep one of them, or switch on"
+    assert told in expressions(of(VALIDATING, kueue)["closeknit-jobs"])
+    assert told not in expressions(of(VALIDATING)["closeknit-jobs"])
+
+
+def test_one_hash_is_on_all_of_them_and_changes_with_the_settings() -> None:
+    marks = {one["metadata"]["annotations"][HASH] for one in policies(USUAL)}
+    assert marks == {policies_hash(USUAL)}
+    assert policies_hash(USUAL) == policies_hash(Settings())
+    others = [JOBS_ONLY, replace(USUAL, all_jobs=True), replace(USUAL, gates=Gates.profile("kueue"))]
+    assert len({policies_hash(one) for one in (USUAL, *others)}) == 4
+
+
+def test_an_older_server_gets_the_same_under_another_version() -> None:
+    older = policies(USUAL, "admissionregistration.k8s.io/v1beta1")
+    versions = {(one["kind"].removesuffix("Binding"), one["apiVersion"]) for one in older}
+    assert versions == {
+        (MUTATING, "admissionregistration.k8s.io/v1beta1"),
+        (VALIDATING, "admissionregistration.k8s.io/v1"),
+    }
+    assert older[0]["metadata"]["annotations"][HASH] == policies_hash(USUAL)
+
+
+def test_phrases_of_cel() -> None:
+    assert at("spec.suspend", "false") == "object.?spec.?suspend.orValue(false)"
+    assert given("spec.a", "oldObject") == "oldObject.?spec.?a.hasValue()"
+    assert label("a/b") == 'object.metadata.?labels[?"a/b"].orValue("")'
+    assert same("spec") == "object.?spec == oldObject.?spec"
+    assert record(a="1") == '{"a": dyn(1)}'
+    assert is_count("x") == 'x.matches("^0*[1-9][0-9]{0,9}$") && int(x) <= 2147483647'
+
+
+def test_a_patch_makes_the_map_that_it_adds_to() -> None:
+    assert pointer("metadata", "labels", "a/b~c") == "/metadata/labels/a~1b~0c"
+    added = put_all(("metadata", "labels"), {"a": '"b"'})
+    there = 'type(object[?"metadata"][?"labels"].orValue(0)) == map'
+    make = '[JSONPatch{op: "add", path: "/metadata/labels", value: {}}]'
+    add = '[JSONPatch{op: "add", path: "/metadata/labels/a", value: "b"}]'
+    assert added == f"({there} ? [] : {make}) + {add}"
+    assert only_if("c", add) == f"(c ? {add} : [])"

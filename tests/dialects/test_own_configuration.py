@@ -1,0 +1,51 @@
+"""Our own configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from closeknit.dialects.field import Field
+from closeknit.dialects.own_configuration import OwnConfiguration, own_configuration
+
+HEAD = {"apiVersion": "config.closeknit.dev/v1alpha1", "kind": "Configuration"}
+
+
+def test_what_it_says_is_read() -> None:
+    given = {
+        "profile": "kueue",
+        "featureGates": {"VerifyBeforeAdmit": True},
+        "notReadyDelay": "3s",
+        "writesPerSecond": 100,
+        "eventsPerSecond": 2.5,
+    }
+    root = Field.root({**HEAD, **given})
+    assert own_configuration(root) == OwnConfiguration("kueue", {"VerifyBeforeAdmit": True}, 3.0, 100.0, 2.5)
+    assert not root.report.mistakes
+
+
+def test_an_empty_one_leaves_everything_as_it_is() -> None:
+    root = Field.root(HEAD)
+    assert own_configuration(root) == OwnConfiguration("", {}, 30.0, 0.0, 50.0)
+    assert not root.report.mistakes
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"notReadyDelays": "3s"}, "notReadyDelays: is no field that is known; did you mean notReadyDelay?"),
+        ({"profile": "kueu"}, 'profile: is "kueu"; use one of: closeknit, kueue'),
+        ({"featureGates": {"VerifyBeforAdmit": True}}, "is no gate; did you mean VerifyBeforeAdmit?"),
+        ({"featureGates": {"AutoLevel": "on"}}, 'featureGates.AutoLevel: is "on"; give true or false'),
+        ({"notReadyDelay": 3}, "notReadyDelay: is 3; give a span of time such as 90s, 5m or 1h30m"),
+        ({"writesPerSecond": -1}, "writesPerSecond: is -1; give a number, 0 or more"),
+        ({"eventsPerSecond": "many"}, 'eventsPerSecond: is "many"; give a number, 0 or more'),
+        ({"apiVersion": "config.closeknit.dev/v1"}, "use one of: config.closeknit.dev/v1alpha1"),
+    ],
+)
+def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
+    root = Field.root({**HEAD, **given})
+    own_configuration(root)
+    (mistake,) = root.report.mistakes
+    assert said in str(mistake)

@@ -1,0 +1,242 @@
+"""What a controller says of itself: probes, metrics, decisions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import aiohttp
+import pytest
+
+from closeknit.cluster import kinds
+from closeknit.controller.records import Record
+from closeknit.host.decisions import KEPT, Decisions, Memory
+from closeknit.host.health import Health
+from closeknit.host.kubernetes import KubernetesHost, Options
+from closeknit.host.pulse import Pulse
+from closeknit.host.rules import heard
+from closeknit.model.address import Address
+from host.centre import centre
+from host.jobs_of_each_kind import JOB
+from host.lab import Lab
+
+LOOPBACK = Address("127.0.0.1", 0)
+
+
+class Answer(NamedTuple):
+    status: int
+    text: str
+
+
+Ask = Callable[[str], Coroutine[Any, Any, Answer]]
+
+
+def told(outcome: str = "Admitted", workload: str = "ns/job-a-1") -> Record:
+    return Record(1.0, workload, outcome, "cq", "rack", ("r1",), "", 5, "Job/a")
+
+
+def health() -> Health:
+    return Health(Decisions(Memory()))
+
+
+def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
+    """As much of one as is looked at."""
+    lab = lab or Lab()
+    usual = {
+        "is_synced": True,
+        "is_working": True,
+        "elector": object(),
+        "off": {},
+        "control_plane": lab.cluster.control_plane,
+        "outbox": SimpleNamespace(size=3, answered=Counter({("update", "Conflict"): 2})),
+        "following": SimpleNamespace(restarts=Counter({kinds.POD: 4})),
+    }
+    return cast(KubernetesHost, SimpleNamespace(**{**usual, **given}))
+
+
+def asked(of: Health, work: Callable[[Ask], Coroutine[Any, Any, None]]) -> None:
+    """Serve it, and ask."""
+
+    async def run() -> None:
+        (port,) = await of.start(LOOPBACK)
+        try:
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+
+                async def get(path: str) -> Answer:
+                    async with session.get(path) as answer:
+                        return Answer(answer.status, await answer.text())
+
+                await work(get)
+        finally:
+            await of.stop()
+
+    asyncio.run(run())
+
+
+def one(of: Health, path: str) -> Answer:
+    found: list[Answer] = []
+
+    async def work(get: Ask) -> None:
+        found.append(await get(path))
+
+    asked(of, work)
+    return found[0]
+
+
+def test_nothing_listens_unless_it_is_told_to() -> None:
+    async def run() -> list[int]:
+        of = health()
+        try:
+            return await of.start(None)
+        finally:
+            await of.stop()
+
+    assert asyncio.run(run()) == []
+
+
+def test_metrics_may_have_an_address_of_their_own_and_are_all_that_is_there() -> None:
+    async def run() -> list[int]:
+        of = health()
+        try:
+            _, port = await of.start(LOOPBACK, Address("127.0.0.1", 0)._replace(host="localhost"))
+            async with aiohttp.ClientSession(f"http://localhost:{port}") as session:
+                return [(await session.get(path)).status for path in ("/metrics", "/healthz", "/closeknit/decisions")]
+        finally:
+            await of.stop()
+
+    assert asyncio.run(run()) == [200, 404, 404]
+
+
+def test_it_is_well_while_the_loop_turns() -> None:
+    assert one(health(), "/healthz") == (200, "ok\n")
+
+
+def test_it_is_not_when_nothing_turned_for_long() -> None:
+    of, clock = health(), [0.0]
+    of.pulse = Pulse(now=lambda: clock[0])
+    clock[0] = 31.0
+    assert one(of, "/healthz") == (503, "the event loop did not turn for 31 s\n")
+
+
+def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
+    clock, late = [0.0], list[float]()
+    pulse = Pulse(late.append, lambda: clock[0])
+    for clock[0] in (0.5, 41.0):
+        pulse.beat()
+    assert (late, pulse.gap) == ([0.0, 40.0], 40.0)
+    clock[0] = 41.5
+    pulse.beat()
+    assert pulse.gap == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "not connected to the API server yet"),
+        ({"is_synced": False}, "not everything is listed yet"),
+        ({"off": {kinds.WORKLOAD: "not served"}}, "workloads.kueue.x-k8s.io: not served"),
+    ],
+)
+def test_it_is_not_ready_before_it_can_decide(given: dict[str, Any] | None, said: str) -> None:
+    of = health()
+    if given is not None:
+        of.host = host(**given)
+    assert one(of, "/readyz") == (503, f"{said}\n")
+
+
+@pytest.mark.parametrize("given", [{}, {"is_working": False}, {"off": {kinds.RAY_JOB: "not served"}}])
+def test_it_is_ready_when_it_leads_or_stands_by_whatever_kinds_of_jobs_there_are(given: dict[str, Any]) -> None:
+    of = health()
+    of.host = host(**given)
+    assert one(of, "/readyz") == (200, "ok\n")
+
+
+def test_what_is_counted_is_told_as_prometheus_reads_it() -> None:
+    lab = centre()
+    for name, cpu in (("runs", "2"), ("waits", "200")):
+        lab.apply(JOB.manifest.replace("name: one", f"name: {name}").replace('cpu: "2"', f'cpu: "{cpu}"'))
+        lab.advance(1)
+    of = health()
+    of.host = host(lab)
+    of.metrics.decided(told("Admitted"))
+    of.metrics.decided(told("Waits"))
+    of.metrics.late(0.02)
+    lines = one(of, "/metrics").text.splitlines()
+    assert {
+        "closeknit_leader 1.0",
+        "closeknit_writes_in_flight 3.0",
+        'closeknit_writes_total{result="Conflict",verb="update"} 2.0',
+        'closeknit_watch_restarts_total{kind="pods"} 4.0',
+        'closeknit_decisions_total{outcome="Admitted"} 1.0',
+        'closeknit_decisions_total{outcome="Waits"} 1.0',
+        'closeknit_event_loop_lag_seconds_bucket{le="0.025"} 1.0',
+        'kueue_admitted_active_workloads{cluster_queue="cq",replica_role="leader"} 1.0',
+        'kueue_reserving_active_workloads{cluster_queue="cq",replica_role="leader"} 1.0',
+        'kueue_pending_workloads{cluster_queue="cq",replica_role="leader",status="active"} 0.0',
+        'kueue_pending_workloads{cluster_queue="cq",replica_role="leader",status="inadmissible"} 1.0',
+    } <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [({"elector": None}, "standalone"), ({"is_working": False}, "follower"), ({}, "leader")],
+)
+def test_the_role_of_a_replica_is_told(given: dict[str, Any], role: str) -> None:
+    of = health()
+    of.host = host(centre(), **given)
+    assert (
+        f'kueue_admitted_active_workloads{{cluster_queue="cq",replica_role="{role}"}} 0.0' in one(of, "/metrics").text
+    )
+
+
+def test_decisions_are_had_for_one_workload_or_for_its_job() -> None:
+    of = health()
+    of.decisions.keep(told())
+    of.decisions.keep(told(workload="ns/job-b-1")._replace(job="Job/b"))
+
+    async def work(get: Ask) -> None:
+        everything = await get("/closeknit/decisions")
+        assert [json.loads(line)["workload"] for line in everything.text.splitlines()] == ["ns/job-a-1", "ns/job-b-1"]
+        assert len((await get("/closeknit/decisions?workload=ns/b")).text.splitlines()) == 1
+        assert (await get("/closeknit/decisions?since=2")).text == ""
+
+    asked(of, work)
+
+
+def test_only_the_latest_are_remembered() -> None:
+    book = Memory()
+    for number in range(KEPT + 2):
+        book.decide(str(number).encode())
+    kept = book.decisions()
+    assert (len(kept), kept[0].body) == (KEPT, b"2")
+
+
+def test_whoever_follows_decisions_does_not_keep_it_from_ending() -> None:
+    of = health()
+
+    async def run() -> None:
+        (port,) = await of.start(LOOPBACK)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/closeknit/decisions?watch=true") as answer,
+        ):
+            of.decisions.keep(told())
+            assert json.loads(await answer.content.readline())["outcome"] == "Admitted"
+            async with asyncio.timeout(5):
+                await of.stop()
+        assert of.decisions.listeners == []
+
+    asyncio.run(run())
+
+
+def test_its_rules_are_told_once_they_are_known() -> None:
+    of = health()
+    assert one(of, "/closeknit/config").status == 503
+    options = Options()
+    of.options = options
+    rules = heard(one(of, "/closeknit/config").text.encode())
+    assert (rules.decided_by, rules.settings) == (options.gates, options.settings)

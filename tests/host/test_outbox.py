@@ -1,0 +1,113 @@
+"""Writes to one object go in order, to others at the same time, and answers are shown before they are reported."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+from closeknit.cluster import kinds
+from closeknit.cluster.errors import Conflict, InternalError, Refused
+from closeknit.cluster.kinds import Kind
+from closeknit.cluster.kube.unreachable import Unreachable
+from closeknit.cluster.port import Delete, Key, Patch, Write, target_of
+from closeknit.host.outbox import Outbox
+
+Raw = dict[str, Any]
+
+
+def on_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        asyncio.run(test())
+
+    return run
+
+
+def patch(name: str, number: int = 0) -> Patch:
+    return Patch(Key(kinds.NODE, "", name), {"number": number})
+
+
+class Server:
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Write] = []
+        self.answers: dict[int, asyncio.Future[Raw]] = {}
+        self.told: list[tuple[str, Any]] = []
+        self.outbox = Outbox(self, self.show, self.done)
+
+    async def carry_out(self, write: Write) -> Raw:
+        self.asked.append(write)
+        self.answers[id(write)] = asyncio.get_running_loop().create_future()
+        return await self.answers[id(write)]
+
+    def show(self, kind: Kind, raw: Raw) -> None:
+        self.told.append(("shown", raw))
+
+    def done(self, write: Write, result: Raw | Refused) -> None:
+        self.told.append(("done", write))
+        self.result = result
+
+    async def answer(self, write: Write, result: Raw | Exception) -> None:
+        if isinstance(result, Exception):
+            self.answers[id(write)].set_exception(result)
+        else:
+            self.answers[id(write)].set_result(result)
+        await asyncio.sleep(0.001)
+
+
+@on_a_loop
+async def test_writes_to_one_object_wait_for_each_other_and_others_do_not() -> None:
+    server = Server()
+    first, second, other = patch("a", 1), patch("a", 2), patch("b")
+    server.outbox.send([first, second, other])
+    await asyncio.sleep(0.001)
+    assert server.asked == [first, other]
+    await server.answer(first, {"metadata": {"name": "a"}})
+    assert server.asked == [first, other, second]
+    assert server.outbox.size == 2
+    await server.answer(second, {})
+    await server.answer(other, {})
+    assert server.outbox.size == 0
+    assert await server.outbox.drain(1.0)
+
+
+@on_a_loop
+async def test_an_answer_is_shown_before_it_is_reported() -> None:
+    server, write = Server(), patch("a")
+    server.outbox.send([write])
+    await asyncio.sleep(0.001)
+    await server.answer(write, {"metadata": {"name": "a"}})
+    assert server.told == [("shown", {"metadata": {"name": "a"}}), ("done", write)]
+
+
+@on_a_loop
+async def test_a_refusal_and_a_deletion_show_nothing() -> None:
+    server, write, gone = Server(), patch("a"), Delete(Key(kinds.NODE, "", "b"), "uid")
+    server.outbox.send([write, gone])
+    await asyncio.sleep(0.001)
+    await server.answer(write, Conflict("somebody was faster"))
+    assert isinstance(server.result, Conflict)
+    await server.answer(gone, {"kind": "Status"})
+    assert server.told == [("done", write), ("done", gone)]
+
+
+@on_a_loop
+async def test_a_write_that_cannot_be_repeated_and_has_no_answer_is_reported_as_refused() -> None:
+    server, write = Server(), patch("a")
+    server.outbox.send([write])
+    await asyncio.sleep(0.001)
+    await server.answer(write, Unreachable("https://127.0.0.1", "cut", sent=True))
+    assert isinstance(server.result, InternalError)
+
+
+@on_a_loop
+async def test_a_stop_does_not_wait_for_ever() -> None:
+    server = Server()
+    server.outbox.send([patch("a")])
+    assert not await server.outbox.drain(0.01)
+    await server.outbox.close()
+    assert server.told == []
+    assert target_of(patch("a")) == Key(kinds.NODE, "", "a")

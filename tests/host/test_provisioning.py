@@ -1,0 +1,122 @@
+"""Machines that have to be brought first: what belongs to whom, and what users are told."""
+
+from __future__ import annotations
+
+from closeknit.cluster import kinds
+from closeknit.cluster.errors import Invalid
+from closeknit.cluster.port import Create
+from host.centre import centre
+from host.lab import Lab, condition
+from host.test_job_lives import LONG, only, told
+
+CLASS = "check-capacity.autoscaling.x-k8s.io"
+SETUP = f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {{name: machines}}
+spec:
+  controllerName: kueue.x-k8s.io/provisioning-request
+  parameters: {{apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: config}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ProvisioningRequestConfig
+metadata: {{name: config}}
+spec: {{provisioningClassName: {CLASS}}}
+"""
+CHECKS = {"admissionChecks": [{"name": "machines"}]}
+
+
+def asked() -> Lab:
+    """A job whose machines were asked for, and are not there yet."""
+    lab = centre()
+    lab.apply(SETUP)
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": CHECKS}})
+    lab.settle()
+    lab.apply(LONG)
+    lab.settle()
+    return lab
+
+
+def test_the_templates_of_a_request_belong_to_the_request() -> None:
+    lab = asked()
+    [request], [template] = lab.all(kinds.PROVISIONING_REQUEST), lab.all(kinds.POD_TEMPLATE)
+    [owner] = template["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("ProvisioningRequest", request["metadata"]["uid"])
+    assert owner["controller"] is True
+    [owner] = request["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("Workload", only(lab)["metadata"]["uid"])
+
+
+def test_the_templates_go_with_their_request() -> None:
+    lab = asked()
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"stopPolicy": "HoldAndDrain"}})
+    lab.advance(60)
+    assert lab.all(kinds.PROVISIONING_REQUEST) == []
+    assert lab.all(kinds.POD_TEMPLATE) == []
+
+
+def test_what_a_check_says_while_it_is_pending_is_told_of_the_job() -> None:
+    lab = asked()
+    assert told(lab, "UpdatedAdmissionCheck") == ["machines: Capacity is expected at 2027-01-15T08:00:05Z"]
+    [event] = [one for one in lab.all(kinds.EVENT) if one["reason"] == "UpdatedAdmissionCheck"]
+    assert (event["involvedObject"]["kind"], event["type"]) == ("Job", "Normal")
+
+
+def test_a_request_that_is_refused_is_told_of() -> None:
+    lab = asked()
+    desk = lab.cluster.control_plane.parts[3]
+    [request] = lab.all(kinds.PROVISIONING_REQUEST)
+    lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"metadata": {"labels": {"look": "again"}}})
+    lab.delete(kinds.PROVISIONING_REQUEST, "default", request["metadata"]["name"])
+    lab.cluster.loop.pass_on()
+    writes = [one for one in desk.step(lab.clock) if isinstance(one, Create)]
+    [write] = [one for one in writes if one.kind is kinds.PROVISIONING_REQUEST]
+    desk.done(write, Invalid("no such class"), lab.clock)
+    lab.advance(1)
+    name = request["metadata"]["name"]
+    assert told(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']
+
+
+def test_who_has_lost_its_last_check_is_placed_and_runs() -> None:
+    lab = asked()
+    assert not condition(only(lab), "Admitted")
+    lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": None}})
+    lab.advance(10)
+    assert condition(only(lab), "Admitted")
+    assert len(lab.pods()) == 5
+
+
+CONFIG = SETUP.split("---")[1]
+
+
+def test_who_waits_for_machines_gets_them_when_the_configuration_is_back() -> None:
+    lab = asked()
+    lab.delete(kinds.PROVISIONING_CONFIG, "", "config")
+    lab.advance(2)
+    assert lab.all(kinds.PROVISIONING_REQUEST) == []
+    lab.apply(CONFIG)
+    lab.advance(30)
+    assert condition(only(lab), "Admitted")
+
+
+def test_a_check_that_is_given_another_configuration_asks_anew() -> None:
+    lab = asked()
+    other = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+    lab.apply(CONFIG.replace("name: config", "name: other").replace(CLASS, other))
+    lab.settle()
+    lab.patch(kinds.ADMISSION_CHECK, "", "machines", {"spec": {"parameters": {"name": "other"}}})
+    lab.settle()
+    [request] = lab.all(kinds.PROVISIONING_REQUEST)
+    assert request["spec"]["provisioningClassName"] == other
+
+
+def test_a_job_that_runs_keeps_its_request_when_the_configuration_changes_or_goes() -> None:
+    lab = asked()
+    lab.advance(30)
+    [request] = lab.all(kinds.PROVISIONING_REQUEST)
+    lab.patch(kinds.PROVISIONING_CONFIG, "", "config", {"spec": {"parameters": {"x": "y"}}})
+    lab.advance(5)
+    lab.delete(kinds.PROVISIONING_CONFIG, "", "config")
+    lab.advance(5)
+    assert [one["metadata"]["uid"] for one in lab.all(kinds.PROVISIONING_REQUEST)] == [request["metadata"]["uid"]]
+    assert [one["state"] for one in only(lab)["status"]["admissionChecks"]] == ["Ready"]

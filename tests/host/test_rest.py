@@ -1,0 +1,54 @@
+"""When the control plane rests, and what it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+from closeknit.cluster.kinds import WORKLOAD
+from closeknit.decide.decision import Decision, Wait
+from closeknit.host.demos.objects import job
+from closeknit.observe.pool_form import RACK
+from host.stage import Stage
+
+WAITING = 120
+
+
+def large(number: int) -> dict[str, Any]:
+    return job(f"large-{number:03d}", "training", 4 + number, required=RACK)
+
+
+def test_after_a_restart_everybody_in_line_is_looked_at() -> None:
+    stage = Stage("rank-drift")
+    for number in range(WAITING):
+        stage.create(large(number))
+    stage.advance(2)
+    before = len(stage.records)
+    stage.restart()
+    stage.advance(0.5)
+    looked_at = {one.workload for one in stage.records[before:] if one.outcome == "Waits"}
+    assert len(looked_at) == WAITING
+
+
+def test_cycles_that_turn_in_a_circle_end_and_that_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage("rank-drift")
+    stage.create(large(0))
+    stage.advance(0.5)
+    scheduler = stage.cluster.control_plane.known.scheduler
+    (waiting,) = stage.workloads()
+    known = stage.cluster.control_plane.known.workloads[f"default/{waiting['metadata']['name']}"]
+    answers: Iterator[str] = cycle(("one way", "or another"))
+
+    def turned(now: float) -> list[Decision]:
+        return [Wait(known, "room", "Pending", next(answers))]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(scheduler), "is_ready", True)
+    monkeypatch.setattr(scheduler, "cycle", turned)
+    for _ in range(3):
+        stage.patch(WORKLOAD, "default", waiting["metadata"]["name"], {"metadata": {"labels": {"seen": str(_)}}})
+        stage.advance(0.1)
+    rests = [one for one in stage.records if one.outcome == "Rests"]
+    assert [(one.workload, "until something changes" in one.reason) for one in rests] == [(known.key, True)]

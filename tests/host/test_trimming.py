@@ -1,0 +1,76 @@
+"""What of an object is kept in memory on a large cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from closeknit.cluster import kinds
+from closeknit.dialects import core
+from closeknit.host.trimming import Trimmer
+
+
+def pod(**labels: str) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": "p",
+            "namespace": "default",
+            "uid": "u",
+            "resourceVersion": "5",
+            "labels": {"app": "web", **labels},
+            "managedFields": [{"manager": "kubelet"}],
+            "ownerReferences": [{"kind": "DaemonSet", "uid": "d", "controller": True}],
+        },
+        "spec": {
+            "nodeName": "n1",
+            "containers": [{"name": "c", "image": "web", "resources": {"requests": {"cpu": "2"}}}],
+            "initContainers": [{"name": "i", "restartPolicy": "Always", "resources": {"requests": {"cpu": "500m"}}}],
+            "overhead": {"cpu": "100m"},
+            "volumes": [{"name": "v"}],
+        },
+        "status": {"phase": "Running", "podIP": "10.0.0.1"},
+    }
+
+
+def kept(raw: dict[str, Any], all_pods: bool = False) -> dict[str, Any]:
+    return Trimmer(all_pods)(kinds.POD, json.dumps(raw).encode())
+
+
+def test_of_somebody_elses_pod_only_what_it_takes_and_where_is_kept() -> None:
+    row = kept(pod())
+    assert row == {
+        "metadata": {
+            "name": "p",
+            "namespace": "default",
+            "uid": "u",
+            "resourceVersion": "5",
+            "ownerReferences": [{"kind": "DaemonSet", "uid": "d", "controller": True}],
+        },
+        "spec": {
+            "nodeName": "n1",
+            "containers": [{"resources": {"requests": {"cpu": "2"}}}],
+            "initContainers": [{"resources": {"requests": {"cpu": "500m"}}, "restartPolicy": "Always"}],
+            "overhead": {"cpu": "100m"},
+        },
+        "status": {"phase": "Running"},
+    }
+    assert core.requests(msgspec.convert(row["spec"], core.PodSpec)) == {"cpu": 2600}
+
+
+def test_of_ours_everything_is_kept_but_who_wrote_it() -> None:
+    for mark in ({"kueue.x-k8s.io/queue-name": "q"}, {"kueue.x-k8s.io/managed": "true"}):
+        ours = pod(**mark)
+        whole = json.loads(json.dumps(ours))
+        del whole["metadata"]["managedFields"]
+        assert kept(ours) == whole
+
+
+def test_where_every_pod_may_be_ours_all_are_kept() -> None:
+    assert kept(pod(), all_pods=True)["metadata"]["labels"] == {"app": "web"}
+
+
+def test_a_node_is_kept_without_its_images() -> None:
+    node = {"metadata": {"name": "n"}, "status": {"images": [{"names": ["x"]}], "allocatable": {"cpu": "1"}}}
+    assert Trimmer()(kinds.NODE, json.dumps(node).encode())["status"] == {"allocatable": {"cpu": "1"}}

@@ -1,0 +1,43 @@
+"""When those who wait are told that something has happened."""
+
+from __future__ import annotations
+
+from closeknit.cluster.kinds import NODE
+from closeknit.cluster.port import Change
+from closeknit.model.gates import Gates
+from closeknit.model.settings import Settings
+from closeknit.observe.known import Known
+
+
+class Watch:
+    """A control plane that sees nodes come, on a clock of ours."""
+
+    def __init__(self, profile: str) -> None:
+        self.now = 10.0
+        self.known = Known(Gates.profile(profile), Settings(), lambda: self.now)
+
+    def see_node(self, name: str, now: float) -> None:
+        self.now = now
+        body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "labels": {}}}
+        self.known.see(Change(0, "ADDED", NODE, body))
+
+
+def test_whoever_waits_is_told_at_once() -> None:
+    watch = Watch("closeknit")
+    assert watch.known.next_wake is None
+    watch.see_node("a", 10.0)
+    assert watch.known.next_wake == 10.0
+    assert watch.known.pass_on_wakes(10.0)
+    assert watch.known.next_wake is None
+
+
+def test_in_the_profile_of_kueue_what_happens_within_a_second_is_told_at_its_end() -> None:
+    watch = Watch("kueue")
+    watch.see_node("a", 10.0)
+    watch.see_node("b", 10.7)
+    assert watch.known.next_wake == 11.0
+    assert not watch.known.pass_on_wakes(10.9)
+    assert watch.known.pass_on_wakes(11.0)
+    assert watch.known.next_wake is None
+    watch.see_node("c", 11.2)
+    assert watch.known.next_wake == 12.2

@@ -1,0 +1,33 @@
+"""Differences that docs/differences.md explains, by the name of their row there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .marks import EVICTED
+from .views import reason, without_reason
+from .worlds import Object
+
+Order = dict[str, list[str]]
+
+LEFT_BEHIND = "a condition that stays behind"
+"""Kueue decides again before it has seen its own write, and the second is refused: the event tells what it meant."""
+
+
+SEVERAL = "several evictions at once"
+"""Whose pods are gone first is chance, and so is who is back in line in time for the next cycle."""
+
+
+def explanation(theirs: Object | None, ours: Object | None, told: Collection[str]) -> str | None:
+    """Why a workload is not alike; `told` are the reasons in the last warnings that Kueue gave about it."""
+    if theirs is None or ours is None or reason(theirs) is None or reason(ours) is None:
+        return None
+    if without_reason(theirs) == without_reason(ours) and reason(ours) in told:
+        return LEFT_BEHIND
+    return None
+
+
+def explanation_of_order(theirs: Order, ours: Order) -> str | None:
+    """Why the same happened in another order."""
+    is_same = {key: sorted(jobs) for key, jobs in theirs.items()} == {key: sorted(jobs) for key, jobs in ours.items()}
+    return SEVERAL if is_same and sum(len(jobs) for key, jobs in ours.items() if key.endswith(EVICTED)) > 1 else None

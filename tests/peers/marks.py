@@ -1,0 +1,46 @@
+"""What happens to workloads, as marks in a diary: who got its quota, and who lost it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from servers.manifests import is_true
+
+from .worlds import Object
+
+RESERVES, EVICTED = "reserves", "is evicted"
+EVENTS = {"QuotaReserved": RESERVES, "Evicted": EVICTED}
+
+
+class Mark(NamedTuple):
+    """Something that happened to a workload; `queue` is that which it had, or has."""
+
+    queue: str
+    job: str
+    what: str
+
+
+def marks(job: str, before: Object, after: Object) -> list[Mark]:
+    """What the second has and the first has not."""
+    queue = next((one for one in map(queue_of, (after, before)) if one), "")
+    return [
+        Mark(queue, job, what)
+        for condition, what in EVENTS.items()
+        if is_true(after, condition) and not is_true(before, condition)
+    ]
+
+
+def queue_of(workload: Object) -> str:
+    admission = (workload.get("status") or {}).get("admission") or {}
+    name: str = admission.get("clusterQueue", "")
+    return name
+
+
+def order(marks: Iterable[Mark]) -> dict[str, list[str]]:
+    """Who got its quota, by queue in that order, and who lost it: a cycle gives to one of each queue."""
+    found = defaultdict[str, list[str]](list)
+    for mark in marks:
+        found[f"{mark.queue} {mark.what}"].append(mark.job)
+    return {key: jobs if key.endswith(RESERVES) else sorted(jobs) for key, jobs in sorted(found.items())}

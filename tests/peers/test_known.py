@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+from peers.known import LEFT_BEHIND, SEVERAL, explanation, explanation_of_order
+from peers.marks import Mark, marks, order
+from peers.views import steady, view
+
+
+def waiting(reason: str, **more: Any) -> dict[str, Any]:
+    condition = {"type": "QuotaReserved", "status": "False", "reason": reason, "message": "a text"}
+    spec = {"podSets": [{"name": "main", "count": 2}], "priority": 1}
+    return {"spec": spec, "status": {"conditions": [condition], **more}}
+
+
+def test_a_reason_that_kueue_has_told_but_not_written_is_explained() -> None:
+    theirs, ours = view(waiting("TopologyPlacementFailed")), view(waiting("NoMatchingFlavor"))
+    assert explanation(theirs, ours, ["TopologyPlacementFailed", "NoMatchingFlavor"]) == LEFT_BEHIND
+    assert explanation(theirs, ours, ["TopologyPlacementFailed"]) is None
+
+
+def test_nothing_but_the_reason_is_explained_so() -> None:
+    theirs = view(waiting("TopologyPlacementFailed", unhealthyNodes=[{"name": "a"}]))
+    assert explanation(theirs, view(waiting("NoMatchingFlavor")), ["NoMatchingFlavor"]) is None
+    assert explanation(None, view(waiting("NoMatchingFlavor")), ["NoMatchingFlavor"]) is None
+
+
+def test_waiting_for_something_else_is_no_change() -> None:
+    assert steady(waiting("WaitingForQuota")) == steady(waiting("ExceedsMaxQuota"))
+    assert view(waiting("WaitingForQuota")) != view(waiting("ExceedsMaxQuota"))
+
+
+def test_admissions_are_in_order_by_queue_and_evictions_are_not() -> None:
+    happened = [Mark("q", "b", "reserves"), Mark("q", "a", "reserves"), Mark("q", "d", "is evicted")]
+    happened += [Mark("q", "c", "is evicted"), Mark("p", "e", "reserves")]
+    assert order(happened) == {"p reserves": ["e"], "q is evicted": ["c", "d"], "q reserves": ["b", "a"]}
+
+
+def test_a_condition_that_comes_to_be_true_is_a_mark_once() -> None:
+    before = waiting("WaitingForQuota")
+    after = {
+        "status": {"admission": {"clusterQueue": "q"}, "conditions": [{"type": "QuotaReserved", "status": "True"}]}
+    }
+    assert marks("a", before, after) == [Mark("q", "a", "reserves")]
+    assert marks("a", after, after) == []
+
+
+def test_after_several_evictions_the_same_may_happen_in_another_order() -> None:
+    theirs = {"q is evicted": ["a", "b"], "q reserves": ["a", "c"]}
+    assert explanation_of_order(theirs, {**theirs, "q reserves": ["c", "a"]}) == SEVERAL
+    assert explanation_of_order(theirs, {**theirs, "q reserves": ["c"]}) is None
+    assert explanation_of_order({"q reserves": ["a", "c"]}, {"q reserves": ["c", "a"]}) is None

@@ -1,0 +1,69 @@
+"""What of a workload has to be alike on both sides: its admission, its conditions, and what it waits for.
+
+Places, flavors, counts and usage are in the admission. Of conditions the status and the reason count, and the words
+where they say who had to go for whom. The words for one that waits are looked at by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .worlds import Object
+
+LEFT_OUT = frozenset({"PodsReady"})
+"""Conditions that follow the pods, which have a pace of their own."""
+WORDS = frozenset({("Preempted", "True"), ("Evicted", "True")})
+PARTS = ("admission", "unhealthyNodes")
+
+
+def view(workload: Object) -> Object:
+    status = workload.get("status") or {}
+    spec = workload["spec"]
+    conditions = {one["type"]: said(one) for one in status.get("conditions", []) if one["type"] not in LEFT_OUT}
+    parts = {part: status[part] for part in PARTS if status.get(part)}
+    sets = [{"name": one["name"], "count": one["count"], **pick(one)} for one in spec["podSets"]]
+    return {**parts, "conditions": conditions, "priority": spec.get("priority"), "podSets": sets}
+
+
+def pick(pod_set: Object) -> Object:
+    return {key: pod_set[key] for key in ("minCount", "topologyRequest") if key in pod_set}
+
+
+def said(condition: Object) -> list[str]:
+    words = [condition["status"], condition["reason"]]
+    return [*words, condition["message"]] if (condition["type"], condition["status"]) in WORDS else words
+
+
+def words(workload: Object | None) -> str | None:
+    """What a workload is told that waits."""
+    conditions = ((workload or {}).get("status") or {}).get("conditions", [])
+    found = (one["message"] for one in conditions if (one["type"], one["status"]) == ("QuotaReserved", "False"))
+    return next(found, None)
+
+
+def views(workloads: Mapping[str, Object]) -> dict[str, Object]:
+    return {job: view(body) for job, body in workloads.items()}
+
+
+def reason(view: Object) -> str | None:
+    """Why one waits that does."""
+    status, *said = view["conditions"].get("QuotaReserved", ("Unknown",))
+    return said[0] if status == "False" else None
+
+
+def steady(workload: Object) -> Object:
+    """The view without the reason of one that waits."""
+    found = view(workload)
+    return found if reason(found) is None else without_reason(found)
+
+
+def without_reason(view: Object) -> Object:
+    return {**view, "conditions": {**view["conditions"], "QuotaReserved": ["False"]}}
+
+
+def is_moving(workload: Object) -> bool:
+    """Whether it is on its way out, or waits for those who are."""
+    conditions = view(workload)["conditions"]
+    holds = {kind for kind, said in conditions.items() if said[0] == "True"}
+    leaving = {"Evicted", "QuotaReserved"} <= holds and "Finished" not in holds
+    return leaving or reason(view(workload)) == "WaitingForPreemptedWorkloads"

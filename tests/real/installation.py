@@ -1,0 +1,119 @@
+"""Our commands on a real cluster, and the controller as its Deployment would start it, in a process beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+from closeknit.deploy.objects import FOLDER, PORT
+from contract.client import Api
+from contract.expect import eventually
+from contract.objects import path
+from servers.cluster import RealCluster
+from servers.process import HOST, Process, Recipe, free_ports
+
+Raw = dict[str, Any]
+HOME, NAME = "closeknit-system", "closeknit-controller"
+ACCOUNT = f"system:serviceaccount:{HOME}:{NAME}"
+BIN = Path(sys.executable).parent
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def ck(cluster: RealCluster, *words: str, kubeconfig: Path | None = None) -> Ran:
+    """Call one of our commands, as the administrator unless somebody else is named."""
+    command = [str(BIN / "closeknit"), *words, "--kubeconfig", str(kubeconfig or cluster.kubeconfig)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CLOSEKNIT_TRACEBACK": "1"})
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def done(ran: Ran) -> str:
+    assert ran.code == 0, ran.out + ran.err
+    return ran.out
+
+
+def findings(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple[str, str, str]]:
+    """What `doctor` says: check, state, text."""
+    ran = ck(cluster, "doctor", "-o", "json", kubeconfig=kubeconfig)
+    found = [(one["check"], one["state"], one["text"]) for one in json.loads(ran.out)]
+    assert ran.code == (3 if any(state != "ok" for _, state, _ in found) else 0), ran.err
+    return found
+
+
+def ailments(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple[str, str]]:
+    return [(check, text) for check, state, text in findings(cluster, kubeconfig) if state != "ok"]
+
+
+def await_policies(cluster: RealCluster) -> None:
+    """They take a moment to be in force."""
+    eventually(lambda: not [one for one in ailments(cluster) if one[0] == "policies"], 20.0)
+
+
+def await_well(cluster: RealCluster, within: float = 30.0) -> None:
+    """Until `doctor` has nothing to say; what it says in the end is the failure."""
+    end = monotonic() + within
+    while (found := ailments(cluster)) and monotonic() < end:
+        sleep(0.5)
+    assert found == []
+
+
+def deployed(api: Api) -> Raw:
+    """The one container that the Deployment runs, as the server keeps it."""
+    body = api.get(path("apps/v1/deployments", HOME, NAME)).body
+    [container] = body["spec"]["template"]["spec"]["containers"]
+    assert body["spec"]["template"]["spec"]["serviceAccountName"] == NAME
+    found: Raw = container
+    return found
+
+
+@contextmanager
+def controller(cluster: RealCluster, pod: str = "controller-0") -> Iterator[Process]:
+    """Command, arguments, environment and account are the Deployment's; where files and ports are is our own."""
+    container = deployed(cluster.api)
+    [port] = free_ports(1)
+    folder = cluster.folder / "etc"
+    folder.mkdir(exist_ok=True)
+    for file, text in cluster.api.get(path("v1/configmaps", HOME, f"{NAME}-config")).body["data"].items():
+        (folder / file).write_text(text)
+    words = [*container["command"], *container["args"]]
+    moved = [one.replace(FOLDER, str(folder)).replace(f"0.0.0.0:{PORT}", f"{HOST}:{port}") for one in words]
+    assert moved != words
+    given = {one["name"]: one.get("value", pod) for one in container["env"]}
+    ours = {"CLOSEKNIT_KUBECONFIG": str(cluster.kubeconfig_of(HOME, NAME)), "PATH": f"{BIN}:{os.environ['PATH']}"}
+    command = ["env", *(f"{key}={value}" for key, value in {**given, **ours}.items()), *moved]
+    process = Process(
+        Recipe(command, f"http://{HOST}:{port}{container['readinessProbe']['httpGet']['path']}"),
+        cluster.folder / "logs" / f"{pod}.log",
+    )
+    process.start()
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+def leader(api: Api) -> str:
+    answer = api.get(path("coordination.k8s.io/v1/leases", HOME, NAME))
+    return str(answer.body["spec"]["holderIdentity"]) if answer.status == 200 else ""
+
+
+PROBE = "create /apis/batch/v1/namespaces/default/jobs?fieldManager=closeknit&dryRun=All"
+"""How the controller tries whether policies are in force. It may not: who may make Jobs may run anything."""
+
+
+def refusals(cluster: RealCluster) -> list[str]:
+    """What the controller asked for and was not allowed, as the server wrote it down."""
+    refused = [one for one in cluster.requests() if one["responseStatus"]["code"] in (401, 403)]
+    said = [f"{one['verb']} {one['requestURI']}" for one in refused]
+    return [one for one in said if one != PROBE]

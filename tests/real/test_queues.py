@@ -1,0 +1,154 @@
+"""Queues: borrowing and its end, preemption by quota and by room, eviction and coming back."""
+
+from __future__ import annotations
+
+from closeknit.observe.pool_form import RACK
+from servers.manifests import Object, is_true
+
+from .scene import CLUSTER_QUEUES, JOBS, WORKLOADS, Scene
+from .work import job, of_class, template
+
+EVICTED = "Evicted"
+
+
+def reason(workload: Object, condition: str) -> str:
+    (found,) = [one for one in workload["status"]["conditions"] if one["type"] == condition]
+    text: str = found["reason"]
+    return text
+
+
+def priority(scene: Scene, name: str, value: int) -> str:
+    full = f"{scene.name}-{name}"
+    scene.of_all(
+        apiVersion="kueue.x-k8s.io/v1beta2", kind="WorkloadPriorityClass", metadata={"name": full}, value=value
+    )
+    return full
+
+
+def test_a_queue_borrows_what_its_cohort_has_left_and_gives_it_back(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=4, cpu=8)
+    cohort = {"cohortName": scene.name}
+    scene.queue("lender", cpu=16, **cohort, preemption={"reclaimWithinCohort": "Any"})
+    scene.queue("borrower", cpu=16, **cohort)
+    scene.submit(job("large", 6, template(4, required=RACK)), "borrower")
+    scene.await_running(6)
+    scene.until(lambda: scene.used("borrower") == "24", "more than its own is in use")
+    scene.submit(job("owner", 4, template(4, required=RACK)), "lender")
+    scene.await_true("owner", "Admitted")
+    evicted = scene.await_true("large", EVICTED)
+    assert reason(evicted, EVICTED) == "Preempted"
+    assert reason(evicted, "Preempted") == "InCohortReclamation"
+    scene.await_running(4, "job-name=owner")
+    scene.until(lambda: not scene.pods("job-name=large", gone=True), "its pods are gone")
+    scene.finish(*scene.pods("job-name=owner"))
+    scene.await_true("owner", "Finished")
+    scene.await_running(6, "job-name=large")
+
+
+def test_a_queue_borrows_no_more_than_it_may(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=4, cpu=8)
+    scene.queue("lender", cpu=16, cohortName=scene.name)
+    scene.queue("borrower", cpu=8, cohortName=scene.name, limits={"borrowingLimit": "4"})
+    scene.submit(job("large", 4, template(4, required=RACK)), "borrower")
+    scene.until(lambda: "insufficient quota" in scene.why("large") or "maximum capacity" in scene.why("large"), "waits")
+    scene.submit(job("small", 3, template(4, required=RACK)), "borrower")
+    scene.await_running(3)
+
+
+def test_who_is_more_important_takes_the_quota_of_who_is_less(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=4, cpu=8)
+    scene.queue(cpu=16, preemption={"withinClusterQueue": "LowerPriority"})
+    low, high = priority(scene, "low", 1), priority(scene, "high", 100)
+    scene.submit(of_class(job("low", 4, template(4, required=RACK)), low))
+    scene.await_running(4)
+    scene.submit(of_class(job("high", 2, template(4, required=RACK)), high))
+    evicted = scene.await_true("low", EVICTED)
+    assert reason(evicted, "Preempted") == "InClusterQueue"
+    scene.await_running(2, "job-name=high")
+    assert scene.places("job-name=high") == scene.plan("high")
+    suspended = scene.until(lambda: scene.get(JOBS, "low")["spec"]["suspend"], "the other is suspended")
+    assert suspended is True
+    scene.finish(*scene.pods("job-name=high"))
+    scene.await_running(4, "job-name=low")
+
+
+def test_who_is_more_important_takes_the_rack_that_it_needs(scene: Scene) -> None:
+    """There is quota enough, and room enough, but no rack that has it."""
+    scene.nodes(racks=2, hosts=2, cpu=8)
+    scene.queue(preemption={"withinClusterQueue": "LowerPriority"})
+    low, high = priority(scene, "low", 1), priority(scene, "high", 100)
+    scene.submit(of_class(job("first", 2, template(6, required=RACK)), low))
+    scene.await_true("first", "Admitted")
+    scene.submit(of_class(job("second", 1, template(6, required=RACK)), low))
+    scene.await_true("second", "Admitted")
+    scene.await_running(3)
+    scene.submit(of_class(job("high", 2, template(8, required=RACK)), high))
+    scene.await_running(2, "job-name=high")
+    assert len(scene.racks(scene.plan("high"))) == 1
+    assert scene.places("job-name=high") == scene.plan("high")
+    victims = [name for name in ("first", "second") if is_true(scene.workload(name), EVICTED)]
+    assert len(victims) == 1
+
+
+def test_who_is_sent_away_leaves_as_it_came_and_comes_back_when_it_may(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=2, cpu=8)
+    scene.queue(cpu=16)
+    made = scene.submit(job("train", 4, template(4, required=RACK)))
+    assert made["spec"]["suspend"] is True
+    scene.await_running(4)
+    name = scene.workload("train")["metadata"]["name"]
+    running = scene.get(JOBS, "train")["spec"]
+    assert running["suspend"] is False
+    assert running["template"]["spec"]["schedulingGates"] == [{"name": "kueue.x-k8s.io/topology"}]
+    scene.patch(WORKLOADS, name, {"spec": {"active": False}})
+    evicted = scene.await_true("train", EVICTED)
+    assert reason(evicted, EVICTED) == "Deactivated"
+    scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
+    scene.until(lambda: scene.used() == "0", "none of the quota is in use")
+    stopped = scene.get(JOBS, "train")["spec"]
+    assert stopped["suspend"] is True
+    assert stopped["template"] == made["spec"]["template"]
+    scene.stays(lambda: not scene.pods(), "it does not come back by itself", 2)
+    scene.patch(WORKLOADS, name, {"spec": {"active": True}})
+    scene.await_running(4)
+    assert scene.places() == scene.plan("train")
+    assert reason(scene.workload("train"), "Requeued") == "Reactivated"
+
+
+def test_a_queue_that_is_drained_sends_everybody_away_until_it_goes_on(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=2, cpu=8)
+    queue = scene.queue()
+    scene.submit(job("train", 4, template(4, required=RACK)))
+    scene.await_running(4)
+    scene.patch(CLUSTER_QUEUES, queue, {"spec": {"stopPolicy": "HoldAndDrain"}})
+    evicted = scene.await_true("train", EVICTED)
+    assert reason(evicted, EVICTED) == "ClusterQueueStopped"
+    scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
+    scene.patch(CLUSTER_QUEUES, queue, {"spec": {"stopPolicy": "None"}})
+    scene.await_running(4)
+    scene.finish(*scene.pods())
+    scene.await_true("train", "Finished")
+
+
+def test_a_job_that_takes_too_long_is_stopped_for_good(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=2, cpu=8)
+    scene.queue()
+    body = job("train", 2, template(4, required=RACK))
+    body["metadata"]["labels"] = {"kueue.x-k8s.io/max-exec-time-seconds": "2"}
+    scene.submit(body)
+    scene.await_running(2)
+    evicted = scene.await_true("train", EVICTED)
+    assert reason(evicted, EVICTED) == "DeactivatedDueToMaximumExecutionTimeExceeded"
+    assert evicted["spec"]["active"] is False
+    scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
+
+
+def test_a_job_that_is_suspended_by_hand_while_it_is_admitted_goes_on(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=2, cpu=8)
+    scene.queue()
+    scene.submit(job("train", 2, template(4, required=RACK)))
+    first = {one["metadata"]["uid"] for one in scene.await_running(2)}
+    scene.patch(JOBS, "train", {"spec": {"suspend": True}})
+    scene.until(lambda: not first & {one["metadata"]["uid"] for one in scene.pods()}, "its first pods are gone")
+    scene.await_running(2)
+    assert scene.places() == scene.plan("train")

@@ -1,0 +1,97 @@
+"""Events: one for each thing that is said of an object, no more often and no faster than needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from closeknit.cluster.errors import Forbidden, NotFound
+from closeknit.cluster.port import Create, Patch, Write
+from closeknit.model.event import Event
+from closeknit.write.allowance import Pace
+from closeknit.write.events import LIFETIME, MOST, QUIET, Recorder, Tell
+
+
+def about(uid: str = "u") -> dict[str, Any]:
+    meta = {"name": f"w-{uid}", "namespace": "default", "uid": uid, "resourceVersion": "7"}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": meta}
+
+
+def said(recorder: Recorder, now: float, uid: str = "u", message: str = "no room") -> list[Write]:
+    recorder.tell(Tell(about(uid), Event(f"default/w-{uid}", "Warning", "Pending", message), now))
+    return list(recorder.step(now))
+
+
+def test_an_event_names_its_object_and_says_why() -> None:
+    (write,) = said(Recorder(), 1000.0)
+    assert isinstance(write, Create)
+    body = write.body
+    assert body["involvedObject"]["uid"] == "u"
+    assert (body["type"], body["reason"], body["message"], body["count"]) == ("Warning", "Pending", "no room", 1)
+    assert body["firstTimestamp"] == "1970-01-01T00:16:40Z"
+
+
+def test_the_same_again_is_only_counted_and_written_after_a_while() -> None:
+    recorder = Recorder()
+    said(recorder, 0.0)
+    assert said(recorder, 1.0) == []
+    (write,) = said(recorder, QUIET)
+    assert isinstance(write, Patch)
+    assert write.body["count"] == 3
+
+
+def test_something_else_of_the_same_object_is_an_event_of_its_own() -> None:
+    recorder = Recorder()
+    said(recorder, 0.0)
+    (write,) = said(recorder, 0.0, message="no quota")
+    assert isinstance(write, Create)
+
+
+def test_what_may_have_expired_is_made_anew() -> None:
+    recorder = Recorder()
+    said(recorder, 0.0)
+    (write,) = said(recorder, LIFETIME + 1)
+    assert isinstance(write, Create)
+
+
+def test_an_event_that_was_refused_may_be_told_again() -> None:
+    recorder = Recorder()
+    (write,) = said(recorder, 0.0)
+    recorder.done(write, Forbidden("the namespace is being deleted"), 0.0)
+    (again,) = said(recorder, 1.0)
+    assert isinstance(again, Create)
+    recorder.done(again, {}, 1.0)
+    (counted,) = said(recorder, QUIET + 1)
+    recorder.done(counted, NotFound("it has expired"), QUIET)
+    (anew,) = said(recorder, QUIET + 2)
+    assert isinstance(anew, Create)
+
+
+def test_events_come_no_faster_than_allowed_and_none_is_lost() -> None:
+    recorder = Recorder(Pace(rate=10.0, burst=5.0))
+    for number in range(15):
+        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+    assert len(recorder.step(0.0)) == 5
+    due = recorder.due()
+    assert due is not None
+    assert abs(due - 0.1) < 1e-9
+    assert len(recorder.step(0.1)) == 1
+    assert len(recorder.step(0.6)) == 5
+    assert len(recorder.step(10.0)) == 4
+    assert recorder.due() is None
+
+
+def test_of_too_many_the_oldest_are_dropped() -> None:
+    recorder = Recorder(Pace(rate=1.0, burst=1.0))
+    for number in range(MOST + 10):
+        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+    (write,) = recorder.step(0.0)
+    assert isinstance(write, Create)
+    assert write.body["involvedObject"]["uid"] == "10"
+
+
+def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
+    recorder = Recorder()
+    for number in range(1000):
+        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+    written = sum(len(recorder.step(7.0)) for _ in range(60))
+    assert (written, recorder.due()) == (1000, None)
