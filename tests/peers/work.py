@@ -49,7 +49,9 @@ def size(random: Random, world: World) -> tuple[int, int]:
 
 
 def job_spec(count: int, pod: Object) -> Object:
-    return {"parallelism": count, "completions": count, "completionMode": "Indexed", "template": pod}
+    """No number of lost pods ends it: how many are lost before others take their place is chance."""
+    counts = {"parallelism": count, "completions": count, "backoffLimit": 1000}
+    return {**counts, "completionMode": "Indexed", "template": pod}
 
 
 def template(cpu: int, notes: Notes) -> Object:

@@ -14,7 +14,7 @@ from contract.expect import make
 from contract.objects import path
 
 MANAGER = "test"
-PATIENCE = 20.0
+PATIENCE = 60.0
 CRD = "apiextensions.k8s.io/v1/customresourcedefinitions"
 
 Object = dict[str, Any]

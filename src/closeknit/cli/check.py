@@ -66,8 +66,8 @@ def command(
     FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
     `closeknit place` takes are checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
     skipped. Each is checked by itself, by the rules of the API server: fields, types, words, what is required. What
-    depends on other objects, such as a namespace that has to exist, is not. What jobs ask for is held against the Topology given, or against the one among the files if there is
-    exactly one. The exit code is 2 if anything is wrong.
+    depends on other objects, such as a namespace that has to exist, is not. What jobs ask for is held against the
+    Topology given, or against the one among the files if there is exactly one. The exit code is 2 if anything is wrong.
 
     \b
       closeknit check train.yaml topology.yaml

@@ -67,11 +67,7 @@ def _flavor(found: Suggestion) -> list[Raw]:
 
 def _queue(read: Nodes) -> Raw:
     room = {resource: int(column.sum()) for resource, column in sorted(read.table.allocatable.items())}
-    quotas = [
-        {"name": resource, "nominalQuota": show(resource, amount)}
-        for resource, amount in room.items()
-        if amount
-    ]
+    quotas = [{"name": resource, "nominalQuota": show(resource, amount)} for resource, amount in room.items() if amount]
     group = {
         "coveredResources": [one["name"] for one in quotas],
         "flavors": [{"name": NAME, "resources": quotas}],

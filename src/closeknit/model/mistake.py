@@ -34,7 +34,7 @@ class InputError(Exception):
         super().__init__("\n".join(map(str, self.mistakes)))
 
 
-class NotThere(InputError):
+class NotThere(InputError):  # noqa: N818 - said to the user as it is
     """Something was named that does not exist: nothing is wrong with how it was asked for."""
 
 
