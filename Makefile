@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CONFORMANCE ?= ../shared/conformance
+# Many tests wait for processes: one more than two cores have to do.
+WORKERS ?= 3
 export PYTHONPATH :=
 
 .PHONY: setup up cluster picture deploy test test-host test-peers soak lint bench bench-host bench-peers conformance clean
@@ -49,7 +51,7 @@ conformance: setup
 
 test: lint
 	@echo "== tests =="
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/host/test_tour.py --ignore tests/cluster/embedded/rest/test_kubectl.py
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
 	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
 
@@ -62,7 +64,7 @@ test-host: setup
 	@echo "== corpus of Kueue's kinds on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m corpus.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n 2 \
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 

@@ -15,7 +15,7 @@ from .steps import Drawer, Step
 HEALED = 3
 """One story in so many ends with everything repaired and hours passing, which takes as long as the story itself."""
 
-LATE = 4
+LATE = 6
 """One story in so many is told with a control plane that is shown everything late."""
 
 
