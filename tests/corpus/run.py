@@ -17,7 +17,7 @@ from pathlib import Path
 from closeknit.deploy.crds import definitions
 from contract.client import Api
 from contract.expect import eventually, make
-from servers.control_plane import control_plane
+from servers.cluster import RealCluster
 from servers.policies import install as install_policies
 from servers.versions import DEFINITIONS as DEFINED
 
@@ -49,14 +49,14 @@ def conditions(api: Api, path: str) -> dict[str, str]:
 
 @contextmanager
 def real() -> Iterator[dict[str, str]]:
-    with control_plane() as plane:
+    with RealCluster(()) as plane:
         install(Api.from_kubeconfig(plane.kubeconfig))
         yield {VARIABLE: str(plane.kubeconfig)}
 
 
 @contextmanager
 def policies() -> Iterator[dict[str, str]]:
-    with control_plane() as plane:
+    with RealCluster(()) as plane:
         install(plane.api)
         plane.define(*(name for name in DEFINED if name not in ("kueue", "autoscaler")))
         install_policies(plane.api, kinds=(kind for kind in TEMPLATES if not kind.is_built_in))

@@ -26,7 +26,7 @@ HANDED = "closeknit_place"
 
 
 class Shared:
-    """The control plane of this session, made when it is first asked for."""
+    """The one control plane of a run, made when it is first asked for."""
 
     open = ExitStack()
     place: Place | None = None

@@ -1,6 +1,6 @@
 """One control plane for all scenarios: real servers, our installation, and our controller under its own account.
 
-It is made by whoever begins the session, and its processes end with it. Others attach to it by `Place`: an address book
+It is made by whoever begins the run, and its processes end with it. Others attach to it by `Place`: an address book
 that can be handed to another process.
 """
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ..cluster import kinds
 from ..cluster.kinds import Kind
 from ..dialects.kueue.jobs.marks import IN_USE
+from ..dialects.kueue.objects import usage
 from ..model.number import number_of
 from .columns import listed
-from .whereabouts import Raw, holds
+from .whereabouts import Raw
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
@@ -40,22 +41,16 @@ def _names(found: Sequence[Raw]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def _has_quota(workload: Raw, queue: str) -> bool:
-    admission = (workload.get("status") or {}).get("admission") or {}
-    return admission.get("clusterQueue") == queue and not holds(workload, "Finished")
-
-
-def _offers(queue: Raw, flavor: str) -> bool:
-    groups = (queue.get("spec") or {}).get("resourceGroups") or ()
-    return any(one.get("name") == flavor for group in groups for one in group.get("flavors") or ())
-
-
-def _is_of(flavor: Raw, topology: str) -> bool:
-    return bool((flavor.get("spec") or {}).get("topologyName") == topology)
-
-
 _LOOKS = {
-    kinds.CLUSTER_QUEUE: (kinds.WORKLOAD, _has_quota, "it goes when they have ended, or are deleted"),
-    kinds.RESOURCE_FLAVOR: (kinds.CLUSTER_QUEUE, _offers, "it goes when no queue offers it any more"),
-    kinds.TOPOLOGY: (kinds.RESOURCE_FLAVOR, _is_of, "it goes when no flavor names it any more"),
+    kinds.CLUSTER_QUEUE: (kinds.WORKLOAD, usage.has_quota, "it goes when they have ended, or are deleted"),
+    kinds.RESOURCE_FLAVOR: (
+        kinds.CLUSTER_QUEUE,
+        lambda queue, name: name in usage.flavors(queue),
+        "it goes when no queue offers it any more",
+    ),
+    kinds.TOPOLOGY: (
+        kinds.RESOURCE_FLAVOR,
+        lambda flavor, name: usage.topology(flavor) == name,
+        "it goes when no flavor names it any more",
+    ),
 }

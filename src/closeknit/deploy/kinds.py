@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..cluster.kinds import BY_NAME, Kind
-
-CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False, ("crd",))
+from ..cluster.kube.discovery import CRD as CRD
 
 _ACCESS = ("rbac.authorization.k8s.io", "v1")
 CLUSTER_ROLE = Kind(*_ACCESS, "ClusterRole", "clusterroles", False, status=False)

@@ -20,7 +20,7 @@ import msgspec
 from ..cluster.errors import Forbidden, NotFound, Refused
 from ..cluster.kinds import NAMESPACE, POD, WORKLOAD, Kind
 from ..cluster.kube.client import Client
-from ..cluster.kube.discovery import Served, served
+from ..cluster.kube.discovery import CRD, Served, served
 from ..cluster.kube.pauses import Pauses
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.kube.watch import Event, Follower, Listed
@@ -29,7 +29,6 @@ from .trimming import Trimmer
 
 log = logging.getLogger(__name__)
 
-CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False, ("crd",))
 LAST = (WORKLOAD, POD)
 """Listed after everything that they refer to."""
 SOON = 0.5

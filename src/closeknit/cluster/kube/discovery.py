@@ -17,6 +17,9 @@ from ..kinds import KINDS, Kind
 from .client import Client
 from .request import JSON
 
+CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False, ("crd",))
+"""What brings kinds and takes them away; it is none of those that we serve ourselves."""
+
 AGGREGATED = ",".join(
     [f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")] + [JSON]
 )
