@@ -10,7 +10,7 @@ CONFORMANCE ?= ../shared/conformance
 WORKERS ?= 3
 export PYTHONPATH :=
 
-.PHONY: setup up cluster picture deploy test test-host test-peers soak lint bench bench-host bench-peers conformance clean
+.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak lint bench bench-host bench-peers bench-sync conformance clean
 
 setup: $(STAMP)
 
@@ -61,8 +61,6 @@ test-host: setup
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
-	@echo "== corpus of Kueue's kinds on both servers =="
-	@PYTHONPATH=tests $(BIN)/python -m corpus.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
 	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
@@ -87,6 +85,8 @@ test-cluster: setup
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl \
 		kwok jobset lws helm
 	@rm -rf $(CLUSTER)
+	@echo "== corpus of manifests on both servers =="
+	@PYTHONPATH=tests $(BIN)/python -m corpus.run real policies embedded
 	@echo "== scenarios =="
 	@CLOSEKNIT_FOLDER=$(CLUSTER) $(REAL) -n 5 --dist loadfile tests/real tests/cli/real
 	@echo "== what the controller asked for, and what it may =="
@@ -104,8 +104,14 @@ bench: setup
 bench-host: setup
 	@$(BIN)/python -m bench.host
 
+# Beside Kueue: decisions by themselves, then a tenth of its scale test through a real API server; FULL=1 is all of it.
 bench-peers: setup
 	@$(BIN)/python -m bench.peers
+	@$(BIN)/python -m bench.runner $(if $(FULL),--full)
+
+# A controller's start on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'
+bench-sync: setup
+	@$(BIN)/python -m bench.sync $(OPTIONS)
 
 clean:
 	rm -rf $(VENV)

@@ -68,7 +68,7 @@ def started(kubeconfig: Path) -> tuple[float, float, float]:
         sleep(5)
         status = Path(f"/proc/{process.pid}/status").read_text()
         metrics = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read().decode()
-        found = re.search(r"^\S*loop\S*gap\S*max\S* (\S+)$", metrics, re.MULTILINE)
+        found = re.search(r"^closeknit_event_loop_longest_lag_seconds (\S+)$", metrics, re.MULTILINE)
         return seconds, float(status.split("VmHWM:")[1].split()[0]), float(found[1]) if found else float("nan")
     finally:
         process.terminate()

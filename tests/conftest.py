@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+gc.set_threshold(50_000, 20, 20)  # hosts look for garbage as rarely
 
 CHECKS = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 settings.register_profile("here", deadline=None, suppress_health_check=CHECKS)

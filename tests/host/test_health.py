@@ -17,7 +17,7 @@ from closeknit.controller.records import Record
 from closeknit.host.decisions import KEPT, Decisions, Memory
 from closeknit.host.health import Health
 from closeknit.host.kubernetes import KubernetesHost, Options
-from closeknit.host.pulse import Pulse
+from closeknit.host.pulse import BEAT, Pulse
 from closeknit.host.rules import heard
 from closeknit.model.address import Address
 from host.centre import centre
@@ -125,10 +125,10 @@ def test_it_is_not_when_nothing_turned_for_long() -> None:
 def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
     clock, late = [0.0], list[float]()
     pulse = Pulse(late.append, lambda: clock[0])
-    for clock[0] in (0.5, 41.0):
+    for clock[0] in (0.0, 40.0):
         pulse.beat()
-    assert (late, pulse.gap) == ([0.0, 40.0], 40.0)
-    clock[0] = 41.5
+    assert (late, pulse.gap) == ([0.0, 40.0 - BEAT], 40.0 - BEAT)
+    clock[0] = 40.0 + BEAT / 2
     pulse.beat()
     assert pulse.gap == 0.0
 

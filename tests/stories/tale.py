@@ -12,10 +12,10 @@ from typing import NamedTuple
 from .life import Life
 from .steps import Drawer, Step
 
-HEALED = 3
+HEALED = 5
 """One story in so many ends with everything repaired and hours passing, which takes as long as the story itself."""
 
-LATE = 6
+LATE = 8
 """One story in so many is told with a control plane that is shown everything late."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from stories.steps import Step
 from stories.tale import read, shortened, story_of, tell, written
 
-PARTS = 10
+PARTS = 25
 STEPS = int(os.environ.get("CLOSEKNIT_STEPS", "5000"))
 
 

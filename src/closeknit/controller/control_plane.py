@@ -120,7 +120,14 @@ class ControlPlane:
             self.diary.write(record)
 
     def due(self) -> float | None:
-        return min((at for part in self.parts if (at := part.due()) is not None), default=None)
+        soonest: float | None = None
+        for part in self.parts:
+            at = part.due()
+            if at == 0.0:  # nothing is sooner
+                return at
+            if at is not None and (soonest is None or at < soonest):
+                soonest = at
+        return soonest
 
     def step(self, now: float) -> Sequence[Write]:
         """What the first part has to do whose turn it is: decisions come when nothing else is left."""

@@ -37,18 +37,22 @@ class Metrics(Collector):
             registry=self.registry,
             buckets=LAGS,
         )
+        self._longest_lag = 0.0
 
     def decided(self, record: Record) -> None:
         self._decided.labels(record.outcome).inc()
 
     def late(self, seconds: float) -> None:
         self._lag.observe(seconds)
+        self._longest_lag = max(self._longest_lag, seconds)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
 
     def collect(self) -> Iterable[Metric]:
         yield _gauge("closeknit_build_info", "The version that runs.", ["version"], [([__version__], 1)])
+        longest = "How late it was at most, since the process began."
+        yield _gauge("closeknit_event_loop_longest_lag_seconds", longest, [], [([], self._longest_lag)])
         if self.host is not None:
             yield from _of_process(self.host)
             yield from _of_queues(self.host)

@@ -1,4 +1,4 @@
-"""Whether the event loop turns, and how late it is: something that is due twice a second, and says when it came."""
+"""Whether the event loop turns, and how late it is: something that is due many times a second, and says when it came."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-BEAT = 0.5
+BEAT = 0.05
+"""Seconds. A pause that is not longer may go unnoticed."""
 
 
 class Pulse:

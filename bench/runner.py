@@ -1,0 +1,178 @@
+"""Kueue's scale test through a real API server: its scheduler and ours, under its own runner. `make bench-peers`.
+
+    python -m bench.runner [--share 0.1] [--full] [--only kueue ours "ours at 50/100"]
+
+The runner makes nodes, queues and workloads, finishes what was admitted after its time, and measures the CPU, memory
+and wall time of the scheduler that it started: Kueue's, then `closeknit controller` without and with a limit of its
+requests. Writes are counted from the server's audit log. Ratios are ours over Kueue's: less is better.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from servers import build
+from servers.versions import DEFINITIONS, KUEUE
+
+GENERATOR = "test/performance/scheduler/configs/tas/generator.yaml"
+RUNNER_LIMITS = ("--qps", "1000", "--burst", "2000")
+ADMITTED = "averageTimeToAdmissionMs"
+KUEUES = "kueue"
+LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100)}
+"""Requests a second, and how many at once; 0 is without a limit. Kueue's minimal scheduler has 50 and 100."""
+AUDIT = """
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+omitManagedFields: true
+rules:
+  - {level: Metadata, verbs: [create, update, patch, delete, deletecollection]}
+  - {level: None}
+"""
+
+
+class Row(NamedTuple):
+    name: str
+    wall: float
+    cpu: float
+    megabytes: float
+    admitted: float
+    """Seconds from a workload's creation to its admission, on average."""
+    writes: float
+    """For each workload, by the scheduler."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.runner", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--share", type=float, default=0.1, help="of the 15,000 workloads")
+    parser.add_argument("--full", action="store_true", help="all of them, for which Kueue needs eight minutes")
+    parser.add_argument("--only", nargs="+", choices=[KUEUES, *LIMITS], default=[KUEUES, *LIMITS], metavar="ROW")
+    parser.add_argument("--keep", type=Path, help="a folder for what the runner wrote")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or Path(temporary)
+        rows = [run(name, folder / name.replace(" ", "-").replace("/", "-"), 1.0 if given.full else given.share)
+                for name in given.only]  # fmt: skip
+    show(rows)
+
+
+def run(name: str, folder: Path, share: float) -> Row:
+    folder.mkdir(parents=True, exist_ok=True)
+    generator, count = scaled(share)
+    (folder / "generator.yaml").write_text(yaml.safe_dump(generator))
+    scheduler = build.binary("kueue-minimalkueue") if name == KUEUES else ours(folder, *LIMITS[name])
+    command = [
+        str(build.binary("kueue-runner")), "--o", str(folder), "--crds", str(definitions()), "--enableTAS",
+        "--generatorConfig", str(folder / "generator.yaml"), "--minimalKueue", str(scheduler), *RUNNER_LIMITS,
+        "--timeout", "30m",
+    ]  # fmt: skip
+    print(f"  {name}: {count} workloads …", end=" ", file=sys.stderr, flush=True)
+    begin = monotonic()
+    with (folder / "log").open("wb") as log:
+        environment = {**os.environ, "KUBEBUILDER_ASSETS": str(assets(folder)), "PROJECT_DIR": str(folder)}
+        code = subprocess.run(command, env=environment, stdout=log, stderr=log, cwd=folder).returncode
+    print(f"{monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    if code:
+        sys.exit(f"error: the runner failed:\n{(folder / 'log').read_text()[-3000:]}")
+    return measured(name, folder, scheduler.name, count)
+
+
+def scaled(share: float) -> tuple[dict[str, Any], int]:
+    """Kueue's own load with so large a part of the workloads in every set, and how many they are."""
+    load = yaml.safe_load((build.module_folder(KUEUE) / GENERATOR).read_text())
+    count = 0
+    for cohort in load["cohorts"]:
+        for queues in cohort["queuesSets"]:
+            for workloads in queues["workloadsSets"]:
+                workloads["count"] = max(1, round(workloads["count"] * share))
+                count += cohort["count"] * queues["count"] * workloads["count"] * len(workloads["workloads"])
+    return load, count
+
+
+def ours(folder: Path, qps: float, burst: int) -> Path:
+    """A program that is started as Kueue's is, and becomes our controller; what it does not know it leaves out."""
+    config, program = folder / "config.yaml", folder / "closeknit.sh"
+    limits = {"qps": qps, **({"burst": burst} if burst else {})}
+    kind = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
+    config.write_text(yaml.safe_dump({**kind, "clientConnection": limits}))
+    command = [sys.executable, "-m", "closeknit", "controller", "--config", str(config), "--no-leader-election",
+               "--log-level", "warning"]  # fmt: skip
+    program.write_text(
+        '#!/bin/sh\nwhile [ $# -gt 0 ]; do case "$1" in --kubeconfig) file="$2"; shift ;; --kubeconfig=*) '
+        f'file="${{1#*=}}" ;; esac; shift; done\nexec {shlex.join(command)} --kubeconfig "$file"\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+def definitions() -> Path:
+    kueue = DEFINITIONS["kueue"]
+    return (build.module_folder(kueue.module) / kueue.files).parent
+
+
+def assets(folder: Path) -> Path:
+    """Where the runner looks for servers: etcd, and an API server that also keeps an audit log."""
+    there = folder / "assets"
+    there.mkdir(exist_ok=True)
+    (folder / "audit.yaml").write_text(AUDIT)
+    for name in ("etcd", "kubectl"):
+        (there / name).unlink(missing_ok=True)
+        (there / name).symlink_to(build.binary(name))
+    flags = [f"--audit-policy-file={folder}/audit.yaml", f"--audit-log-path={folder}/audit.jsonl"]
+    server = there / "kube-apiserver"
+    server.write_text(f'#!/bin/sh\nexec {build.binary("kube-apiserver")} "$@" {shlex.join(flags)}\n')
+    server.chmod(0o755)
+    return there
+
+
+def measured(name: str, folder: Path, scheduler: str, count: int) -> Row:
+    stats = yaml.safe_load((folder / f"{scheduler}.stats.yaml").read_text())
+    classes = yaml.safe_load((folder / "summary.yaml").read_text())["workloadClasses"].values()
+    finished = sum(one["count"] for one in classes)
+    if finished != count:
+        sys.exit(f"error: {finished} of {count} workloads were counted; see {folder}/log")
+    admitted = sum(one[ADMITTED] * one["count"] for one in classes) / finished / 1000
+    cpu = (stats["userMs"] + stats["sysMs"]) / 1000
+    return Row(name, stats["wallMs"] / 1000, cpu, stats["maxrss"] / 1000, admitted, writes(folder) / count)
+
+
+def writes(folder: Path) -> int:
+    """Requests of the scheduler that change something and were accepted; the runner's own are left out."""
+    agent = re.compile(r"closeknit/|kueue-minimalkueue")
+    with (folder / "audit.jsonl").open() as lines:
+        events = (json.loads(line) for line in lines)
+        return sum(bool(agent.match(event.get("userAgent", ""))) for event in events)
+
+
+def show(rows: Sequence[Row]) -> None:
+    print(f"\n{'':<16}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'admitted after s':>18}{'writes a workload':>19}")
+    for row in rows:
+        print(
+            f"{row.name:<16}{row.wall:>9.1f}{row.cpu:>9.1f}{row.megabytes:>9.0f}{row.admitted:>18.1f}{row.writes:>19.2f}"
+        )
+    theirs = next((row for row in rows if row.name == KUEUES), None)
+    for row in rows:
+        if theirs is not None and row is not theirs:
+            ratios = (row.wall / theirs.wall, row.cpu / theirs.cpu, row.megabytes / theirs.megabytes)
+            print("{:<16}{:>9.2f}{:>9.2f}{:>9.2f}   of Kueue's".format(row.name, *ratios))
+
+
+if __name__ == "__main__":
+    main()
