@@ -10,7 +10,7 @@ CONFORMANCE ?= ../shared/conformance
 WORKERS ?= 3
 export PYTHONPATH :=
 
-.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak lint bench bench-host bench-peers bench-sync conformance clean
+.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync conformance clean
 
 setup: $(STAMP)
 
@@ -91,8 +91,15 @@ test-cluster: setup
 	@CLOSEKNIT_FOLDER=$(CLUSTER) $(REAL) -n 5 --dist loadfile tests/real tests/cli/real
 	@echo "== what the controller asked for, and what it may =="
 	@CLOSEKNIT_AUDIT=$(CLUSTER)/logs/audit.jsonl $(REAL) -n 0 tests/real/test_permissions.py
+	@echo "== faults: kills, restarts, lost history, conflicts, 429s, a bad network =="
+	@CLOSEKNIT_FOLDER=$(CLUSTER)/faults $(REAL) -n 0 -s tests/faults/real
 	@echo "== the servers themselves =="
 	@$(REAL) -n 0 tests/servers/real --ignore tests/servers/real/test_kueue.py
+
+# The controller killed two hundred times under load, on a real control plane.
+soak-cluster: setup
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
+	@CLOSEKNIT_KILLS=$${CLOSEKNIT_KILLS:-200} $(REAL) -n 0 -s tests/faults/real/test_kills.py
 
 soak: setup
 	@PYTHONPATH=tests $(BIN)/python -m stories --steps 1000000 --seed 1000000

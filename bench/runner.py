@@ -10,10 +10,12 @@ requests. Writes are counted from the server's audit log. Ratios are ours over K
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,7 +33,7 @@ from servers.versions import DEFINITIONS, KUEUE
 
 GENERATOR = "test/performance/scheduler/configs/tas/generator.yaml"
 RUNNER_LIMITS = ("--qps", "1000", "--burst", "2000")
-ADMITTED = "averageTimeToAdmissionMs"
+ADMITTED, FINISHED = "ms to admitted", "ms to finish"
 KUEUES = "kueue"
 LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100)}
 """Requests a second, and how many at once; 0 is without a limit. Kueue's minimal scheduler has 50 and 100."""
@@ -74,7 +76,8 @@ def main() -> None:
 
 
 def run(name: str, folder: Path, share: float) -> Row:
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     generator, count = scaled(share)
     (folder / "generator.yaml").write_text(yaml.safe_dump(generator))
     scheduler = build.binary("kueue-minimalkueue") if name == KUEUES else ours(folder, *LIMITS[name])
@@ -144,11 +147,12 @@ def assets(folder: Path) -> Path:
 
 def measured(name: str, folder: Path, scheduler: str, count: int) -> Row:
     stats = yaml.safe_load((folder / f"{scheduler}.stats.yaml").read_text())
-    classes = yaml.safe_load((folder / "summary.yaml").read_text())["workloadClasses"].values()
-    finished = sum(one["count"] for one in classes)
-    if finished != count:
-        sys.exit(f"error: {finished} of {count} workloads were counted; see {folder}/log")
-    admitted = sum(one[ADMITTED] * one["count"] for one in classes) / finished / 1000
+    with (folder / "wlStates.csv").open() as lines:
+        workloads = list(csv.DictReader(lines))
+    finished = [one for one in workloads if int(one[FINISHED])]
+    if len(finished) != count:
+        sys.exit(f"error: {len(finished)} of {count} workloads finished; give --keep FOLDER and see its log")
+    admitted = sum(int(one[ADMITTED]) for one in finished) / count / 1000
     cpu = (stats["userMs"] + stats["sysMs"]) / 1000
     return Row(name, stats["wallMs"] / 1000, cpu, stats["maxrss"] / 1000, admitted, writes(folder) / count)
 

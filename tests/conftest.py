@@ -1,11 +1,16 @@
-"""Property tests: filtering is fine, time is not measured, and where CI=true every run tries the same examples."""
+"""Property tests: filtering is fine, time is not measured, and where CI=true every run tries the same examples.
+
+What is left out for want of a real cluster is said at the end.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 gc.set_threshold(50_000, 20, 20)  # hosts look for garbage as rarely
@@ -18,3 +23,19 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell: programs that tests start would not hear Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+REAL = "CLOSEKNIT_REAL"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What needs a real cluster is not collected without one; that is said, if it was asked for."""
+    if REAL in os.environ:
+        return
+    here = Path(__file__).parent
+    asked = [(config.invocation_params.dir / one.partition("::")[0]).resolve() for one in config.args]
+    folders = [one for one in (here / "real", *sorted(here.glob("*/real"))) if (one / "conftest.py").exists()]
+    left = [one for one in folders if any(one.is_relative_to(place) or place.is_relative_to(one) for place in asked)]
+    if left:
+        names = " ".join(str(one.relative_to(here.parent)) for one in left)
+        how = f"{REAL}=1 python -m pytest FOLDER, or make test-cluster"
+        terminalreporter.write_line(f"SKIPPED, LOUDLY: {names}: they need servers that are built with Go; {how}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from closeknit.cluster import kinds
 from closeknit.controller.records import Diary, Record, record_of, together
 from closeknit.decide.decision import Admit
@@ -15,6 +17,7 @@ from decide.test_what_if import RACK
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
 from host.lab import Lab
+from host.late import Late
 
 
 def record(outcome: str, reason: str, workload: str = "ns/a") -> Record:
@@ -91,3 +94,39 @@ def test_an_eviction_by_a_queue_that_drains_is_in_the_diary() -> None:
         ("Admitted", "cq", ""),
         ("Evicted", "cq", "ClusterQueueStopped: The ClusterQueue is stopped"),
     ]
+
+
+def filling(name: str, pods: int, more: str = "") -> str:
+    """A Job whose pods take a host each."""
+    return f"""
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: {name}, namespace: default, labels: {{kueue.x-k8s.io/queue-name: lq{more}}}}}
+spec:
+  parallelism: {pods}
+  completions: {pods}
+  template:
+    metadata: {{annotations: {{closeknit.dev/run-time: 600s}}}}
+    spec:
+      restartPolicy: Never
+      containers: [{{name: c, image: x, resources: {{requests: {{cpu: "4"}}}}}}]
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shown", [0.0, 1.0])
+def test_a_preemption_is_in_the_diary_once_however_long_its_write_takes(seed: int, shown: float) -> None:
+    kept: list[Record] = []
+    lab = Lab()
+    lab.cluster = EmbeddedCluster(lambda: lab.clock, Options(seed=1), keep=kept.append)
+    lab.cluster.begin()
+    centre(lab)
+    for number in range(4):
+        lab.apply(filling(f"low{number}", 3))
+    lab.advance(5)
+    Late(lab.cluster, shown, 2.0, seed)
+    for name, pods in (("high", 6), ("next", 3)):
+        lab.apply(filling(name, pods, ", kueue.x-k8s.io/priority-class: high"))
+    lab.advance(60)
+    victims = sorted(one.job for one in kept if one.outcome == "Preempted")
+    assert victims == ["Job/low0", "Job/low1", "Job/low3"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closeknit.decide.nominate import nominate
+from closeknit.decide.plan import Plan
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.gates import Gates
@@ -136,6 +138,21 @@ def test_when_all_is_quiet_nobody_who_was_set_aside_would_fit(by_reason: bool, d
         for one in line.set_aside():
             fresh = waiting(one.workload, one.queue, world.settings, world.gates)
             assert not nominate(world, fresh, 999).plan.fits, one.key
+
+
+@EXAMPLES
+@given(cluster=clusters(fair=False))
+def test_where_quota_cannot_be_had_no_victims_would_have_been_found(cluster: Cluster) -> None:
+    """They are not even sought then: quota alone has shown that there are none."""
+    story = Story(replace(cluster, gates=Gates.profile("closeknit")), victims_stop=True, cycles=20)
+    while story.step() is not None:
+        world = story.scheduler.world
+        for line in story.scheduler.lines.lines.values():
+            for one in [*line.ready(), *line.set_aside()]:
+                fresh = waiting(one.workload, one.queue, world.settings, world.gates)
+                if nominate(world, fresh, 999).plan.lacks_quota:
+                    with patch.object(Plan, "lacks_quota", False):
+                        assert not nominate(world, fresh, 999).works, one.key
 
 
 @EXAMPLES

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from closeknit.cluster.errors import NotFound
+from closeknit.cluster.errors import Forbidden, NotFound
 from closeknit.cluster.kinds import KINDS, Kind
 from closeknit.cluster.kube.client import Client, Listing
 from closeknit.deploy import kinds as server_kinds
@@ -25,7 +25,10 @@ ALL = (*KINDS, *(one for one in vars(server_kinds).values() if isinstance(one, K
 
 
 class Server(Client):
-    """`done` is what was written, in order: ("patch", "deployment/x"). `absent` kinds are not served."""
+    """`done` is what was written, in order: ("patch", "deployment/x"). `absent` kinds are not served.
+
+    `suspends` and `hash` are what its policies make of a Job that is tried.
+    """
 
     def __init__(self, *objects: Raw, absent: Iterable[Kind] = (), version: str = "v1.36.3") -> None:
         self.version, self.absent = version, set(absent)
@@ -33,7 +36,7 @@ class Server(Client):
         self.objects: dict[tuple[Kind, str, str], Raw] = {}
         self.done: list[tuple[str, str]] = []
         self.denied: set[tuple[str, str]] = set()
-        self.suspends = True
+        self.suspends, self.hash = True, ""
         self._count = 0
         for one in objects:
             self.add(one)
@@ -84,7 +87,11 @@ class Server(Client):
 
     async def create(self, kind: Kind, namespace: str, body: Raw, **query: Any) -> Raw:
         assert query["dryRun"] == "All"
-        return _merged(body, {"spec": {"suspend": self.suspends}})
+        if ("create", kind.plural) in self.denied:
+            raise Forbidden(f'{kind.resource} is forbidden: User "somebody" cannot create it')
+        tried = "closeknit.dev/trial" in body["metadata"]["labels"]
+        notes = {"closeknit.dev/policies-hash": self.hash} if tried and self.hash else {}
+        return _merged(body, {"spec": {"suspend": self.suspends}, "metadata": {"annotations": notes}})
 
     async def delete(self, kind: Kind, namespace: str, name: str, **_: Any) -> Raw:
         await self.get(kind, namespace, name)

@@ -86,10 +86,19 @@ def test_nothing_installed_is_a_problem() -> None:
 
 
 def test_a_server_without_mutating_policies_loses_the_holding_of_jobs() -> None:
-    absent = {server_kinds.MUTATING_POLICY, server_kinds.MUTATING_BINDING}
+    absent = {*server_kinds.OLDER, *server_kinds.OLDER.values()}
     [(check, state, text)] = ailments(healthy(absent=absent, version="v1.34.1"))
     assert (check, state) == ("versions", "warning")
-    assert text.startswith("the server is v1.34.1, without MutatingAdmissionPolicy v1: jobs are held by the controller")
+    assert text.startswith("the server is v1.34.1, without MutatingAdmissionPolicy: jobs are held by the controller")
+
+
+def test_a_server_that_has_them_in_an_older_version_lacks_nothing() -> None:
+    server = healthy(absent=set(server_kinds.OLDER), version="v1.35.0")
+    for one in [one for stage in stages(Wishes()) for one in stage.objects if one["kind"].startswith("Mutating")]:
+        server.add({**one, "apiVersion": "admissionregistration.k8s.io/v1beta1"})
+    assert ailments(server) == []
+    said = [one.text for one in findings(server) if one.check == "versions"]
+    assert said[0] == "the server is v1.35.0, and has admission policies, mutating ones as v1beta1"
 
 
 def test_another_version_than_this_commands_is_told() -> None:
@@ -156,11 +165,20 @@ def test_policies_that_are_there_and_not_in_force_are_a_problem() -> None:
     assert text.startswith("not in force: a Job that names a queue is not suspended as it is made in default")
 
 
-def test_whether_policies_are_in_force_cannot_be_tried_without_jobs_among_the_frameworks() -> None:
+def test_without_jobs_among_the_frameworks_it_is_tried_as_the_controller_does() -> None:
     server = Server()
     server.suspends = False
     wishes = replace(Wishes(), rules=replace(Wishes().rules, frameworks=frozenset({"jobset.x-k8s.io/jobset"})))
-    assert not any("not in force" in text for _, _, text in ailments(server, wishes))
+    [told] = [text for _, _, text in ailments(server, wishes) if "not in force" in text]
+    assert "is not suspended as it is made in closeknit-system" in told
+
+
+def test_who_may_not_try_it_is_told_which_verb_is_missing() -> None:
+    server = healthy()
+    server.denied = {("create", "jobs")}
+    [told] = [one for one in findings(server) if one.state is not State.OK and one.check == "policies"]
+    assert told.state is State.WARNING
+    assert "the verb create on jobs.batch in default is missing, which a dry run needs" in told.text
 
 
 def test_a_verb_that_is_missing_is_named() -> None:

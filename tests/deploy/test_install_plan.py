@@ -17,6 +17,7 @@ from closeknit.deploy.install import install
 from closeknit.deploy.kinds import kind_of
 from closeknit.deploy.objects import Wishes
 from closeknit.deploy.plan import Step, plan
+from closeknit.deploy.uninstall import Uninstalling
 from closeknit.deploy.versions import rank
 from closeknit.model.mistake import InputError
 from deploy.server import Server
@@ -139,11 +140,33 @@ def test_there_is_one_installation_in_a_cluster() -> None:
 
 
 def test_kinds_that_are_not_served_are_skipped() -> None:
-    absent = {server_kinds.MUTATING_POLICY, server_kinds.MUTATING_BINDING}
-    server = Server(absent=absent)
+    server = Server(absent={*server_kinds.OLDER, *server_kinds.OLDER.values()})
     skipped = [one for one in installed(server) if one.word == "skipped"]
-    assert {kind_of(one.sent) for one in skipped} == absent
+    assert {kind_of(one.sent) for one in skipped} == set(server_kinds.OLDER)
     assert not any("mutating" in name for _, name in server.done)
+
+
+def mutating(server: Server) -> set[str]:
+    """The versions in which a server has mutating policies and bindings."""
+    return {kind.version for kind, _, _ in server.objects if kind.kind.startswith("MutatingAdmission")}
+
+
+def test_a_server_that_has_policies_in_an_older_version_gets_them_so() -> None:
+    server = Server(absent=set(server_kinds.OLDER))
+    assert words(installed(server)) == {"created"}
+    assert mutating(server) == {"v1beta1"}
+    assert words(planned(server)) == {"unchanged"}
+    fewer = replace(WISHES, rules=replace(WISHES.rules, frameworks=frozenset({"batch/job"})))
+    installed(server, fewer)
+    assert ("delete", "mutatingadmissionpolicy/closeknit-jobsets") in server.done
+    asyncio.run(Uninstalling(server, WISHES, lambda _: None).run(purge=False))
+    assert mutating(server) == set()
+
+
+def test_of_two_versions_the_newer_is_taken() -> None:
+    server = Server()
+    installed(server)
+    assert mutating(server) == {"v1"}
 
 
 def test_a_policy_that_the_configuration_has_no_more_is_deleted() -> None:

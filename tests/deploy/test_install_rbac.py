@@ -41,10 +41,13 @@ def test_nobody_is_given_power_over_policies_definitions_roles_or_secrets() -> N
 def test_leases_are_written_by_name_in_its_own_namespace_alone() -> None:
     everywhere = [one for one in CLUSTER_WIDE if "leases" in one.resources]
     assert [(one.verbs, one.names) for one in everywhere] == [(("get", "list"), ("c1f6bfd2.kueue.x-k8s.io",))]
-    assert [(one.verbs, one.names) for one in own_namespace("mine")] == [
-        (("create",), ()),
-        (("get", "update"), ("mine",)),
-    ]
+    at_home = [one for one in own_namespace("mine") if "leases" in one.resources]
+    assert [(one.verbs, one.names) for one in at_home] == [(("create",), ()), (("get", "update"), ("mine",))]
+
+
+def test_jobs_are_made_in_its_own_namespace_alone() -> None:
+    assert [one for one in CLUSTER_WIDE if "jobs" in one.resources and "create" in one.verbs] == []
+    assert [one.verbs for one in own_namespace() if "jobs" in one.resources] == [("create",)]
 
 
 def test_pods_are_read_changed_and_deleted_and_events_only_written() -> None:

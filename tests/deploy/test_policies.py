@@ -181,14 +181,24 @@ def test_one_hash_is_on_all_of_them_and_changes_with_the_settings() -> None:
     assert len({policies_hash(one) for one in (USUAL, *others)}) == 4
 
 
-def test_an_older_server_gets_the_same_under_another_version() -> None:
-    older = policies(USUAL, "admissionregistration.k8s.io/v1beta1")
-    versions = {(one["kind"].removesuffix("Binding"), one["apiVersion"]) for one in older}
-    assert versions == {
-        (MUTATING, "admissionregistration.k8s.io/v1beta1"),
-        (VALIDATING, "admissionregistration.k8s.io/v1"),
-    }
-    assert older[0]["metadata"]["annotations"][HASH] == policies_hash(USUAL)
+def test_a_trial_is_answered_in_every_namespace_whatever_the_frameworks_with_the_hash() -> None:
+    none = Settings(frameworks=frozenset())
+    trial = of(MUTATING, none)["closeknit-trial"]
+    assert trial["matchConstraints"]["objectSelector"] == {"matchLabels": {"closeknit.dev/trial": "true"}}
+    assert "namespaceSelector" not in trial["matchConstraints"]
+    assert policies_hash(none) in expressions(trial)
+    assert "dryRun" in str(trial["matchConditions"])
+
+
+def test_the_controllers_account_may_only_try_a_job_and_others_are_not_concerned() -> None:
+    found = {one["metadata"]["name"]: one["spec"] for one in policies(USUAL, "elsewhere") if one["kind"] == VALIDATING}
+    trial = found["closeknit-trial"]
+    where = trial["matchConstraints"]["namespaceSelector"]
+    assert where == {"matchLabels": {"kubernetes.io/metadata.name": "elsewhere"}}
+    [condition] = trial["matchConditions"]
+    assert '"system:serviceaccount:elsewhere:closeknit-controller"' in condition["expression"]
+    [rule] = trial["validations"]
+    assert "dryRun" in rule["expression"]
 
 
 def test_phrases_of_cel() -> None:

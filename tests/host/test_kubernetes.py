@@ -11,6 +11,8 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Key
+from closeknit.host.embedded import EmbeddedCluster
+from closeknit.observe.dump import dump
 from host.centre import HOST, QUEUES
 from host.lab import condition
 from host.over_rest import Cluster, cluster, controller
@@ -92,6 +94,28 @@ def test_a_job_is_admitted_started_in_rank_order_and_finished(tmp_path: Path) ->
             await one.until(lambda: one.all(kinds.EVENT))
             reasons = {event["reason"] for event in one.all(kinds.EVENT)}
             assert {"QuotaReserved", "Admitted", "Started"} <= reasons
+
+    story(told, tmp_path)
+
+
+def test_it_says_what_it_believes_and_that_is_what_the_objects_say(tmp_path: Path) -> None:
+    """Two racks hold two jobs; the third waits, as anybody who is shown the same objects finds."""
+
+    async def told(one: Cluster) -> None:
+        async with controller(one) as host:
+            for name in ("a", "b", "c"):
+                one.apply(job(name, "300s"))
+            await one.until(lambda: len(host.dump()["holdings"]) == 2 and host.dump()["writesInFlight"] == 0)
+            await one.until(lambda: len(one.all(kinds.POD)) == 6)
+            anew = EmbeddedCluster(lambda: 0.0)
+            for kind in kinds.KINDS:
+                for raw in one.all(kind):
+                    anew.store.restore(kind, raw)
+            anew.begin()
+            found, rebuilt = host.dump(), dump(anew.control_plane.known)
+            assert {part: found[part] for part in rebuilt} == rebuilt
+            assert found["leads"]
+            assert [len(line) for line in found["waiting"].values()] == [1]
 
     story(told, tmp_path)
 

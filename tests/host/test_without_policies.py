@@ -105,3 +105,14 @@ def test_with_policies_nobody_is_told_so(case: Case) -> None:
     lab.apply(case.manifest)
     lab.advance(10)
     assert events(lab, "NotQueued") == []
+
+
+@pytest.mark.parametrize("case", [POD, GROUP, DEPLOYMENT], ids=lambda case: case.name)
+def test_a_pod_that_nobody_gated_is_left_alone_though_its_kind_is_on(case: Case) -> None:
+    """It was made before the policies came, or where nobody can tell whether they are there."""
+    lab = bare(Managed())
+    lab.apply(case.manifest)
+    lab.advance(10)
+    assert len(lab.pods()) == case.pods
+    assert not any("deletionTimestamp" in pod["metadata"] for pod in lab.pods())
+    assert lab.workloads() == []

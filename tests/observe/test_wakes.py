@@ -31,6 +31,17 @@ def test_whoever_waits_is_told_at_once() -> None:
     assert watch.known.next_wake is None
 
 
+def test_many_events_in_a_moment_cost_one_look_more() -> None:
+    watch = Watch("closeknit")
+    for number in range(20):
+        watch.see_node(f"n{number}", 10.0 + number / 100)
+        watch.known.pass_on_wakes(watch.now)
+    assert watch.known.next_wake == 10.25
+    assert watch.known.pass_on_wakes(10.25)
+    watch.see_node("last", 10.6)
+    assert watch.known.next_wake == 10.6
+
+
 def test_in_the_profile_of_kueue_what_happens_within_a_second_is_told_at_its_end() -> None:
     watch = Watch("kueue")
     watch.see_node("a", 10.0)

@@ -29,21 +29,23 @@ CHANGED = {
     Event.TOPOLOGY_CHANGED,
 }
 ROOM = {Event.NODE_CHANGED, Event.OTHER_POD_GONE}
+ELSEWHERE = {Event.ROOM_FREED}
 CLEARED = {Event.RESERVATION_ENDED}
 
 HELPED_BY = {
-    Stage.QUOTA: FREED | CHANGED | ROOM | CLEARED,
+    Stage.QUOTA: FREED | CHANGED | CLEARED,
+    Stage.ROOM: FREED | CHANGED | ROOM | ELSEWHERE | CLEARED,
     Stage.PLACE: CHANGED | ROOM,
     Stage.MAXIMUM: CHANGED,
     Stage.FLAVOR: CHANGED,
     Stage.NAMESPACE: CHANGED | {Event.NAMESPACE_CHANGED},
     Stage.UNKNOWN: set(Event),
 }
-"""Quota that comes free helps who waits for quota; room on nodes helps who found none; quota itself, flavors and
-topologies may help anybody; whoever waits for what nobody knows is woken by everything."""
+"""Quota that comes free helps who waits for quota or room; room on nodes helps who found none; quota itself, flavors
+and topologies may help anybody; whoever waits for what nobody knows is woken by everything."""
 
 REACH = {
-    **dict.fromkeys(FREED | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
+    **dict.fromkeys(FREED | ELSEWHERE | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
     **dict.fromkeys(
         ROOM | CLEARED | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED, Event.LIMITS_CHANGED},
         Reach.EVERYWHERE,

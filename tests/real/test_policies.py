@@ -86,7 +86,7 @@ def test_who_may_not_make_jobs_does_not_know(cluster: RealCluster, api: Api, spa
     make(api, f"/api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "poor"}})
     found = asked(cluster.kubeconfig_of(space, "poor"), space)
     assert (found.works, found.known) == (True, False)
-    assert "grant create on jobs" in found.why
+    assert f"the verb create on jobs.batch in {space} is missing" in found.why
 
 
 def test_kinds_are_served_where_the_plug_in_is_off_and_do_nothing() -> None:

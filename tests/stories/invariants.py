@@ -79,6 +79,19 @@ def holds(workload: Raw) -> bool:
     return condition(workload, "QuotaReserved") and not condition(workload, "Finished")
 
 
+def same(believed: Raw, rebuilt: Raw) -> None:
+    """What is believed, against what a control plane knows that is shown all objects anew."""
+    for part, known in rebuilt.items():
+        before = believed[part]
+        differ = [
+            f"{key}: {before.get(key)}, anew {known.get(key)}"
+            for key in sorted(before.keys() | known.keys())
+            if before.get(key) != known.get(key)
+        ]
+        if differ:
+            raise Broken(f"{part} is not what the objects say: {'; '.join(differ)}")
+
+
 class Invariants:
     """Sees every change to a Workload, as the last of all.
 

@@ -8,11 +8,12 @@ from typing import Any
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Refused
 from closeknit.host.embedded import Options
+from closeknit.observe.dump import dump
 from host.lab import Lab, condition
 from host.late import Late
 
 from . import objects
-from .invariants import Broken, Invariants
+from .invariants import Broken, Invariants, same
 from .steps import QUEUES, Step
 
 Raw = dict[str, Any]
@@ -167,34 +168,11 @@ class Life(Lab):
 
     def _restart(self) -> None:
         """What the control plane knows has to come out the same."""
-        before = self._state()
+        before = dump(self.cluster.control_plane.known)
         self.restart()
-        after = self._state()
+        after = dump(self.cluster.control_plane.known)
         self._slow_down()
-        for part, known in before.items():
-            if known != after[part]:
-                differ = {key: (known.get(key), after[part].get(key)) for key in known.keys() | after[part].keys()}
-                raise Broken(
-                    f"{part} before and after a restart: { {k: v for k, v in differ.items() if v[0] != v[1]} }"
-                )
-
-    def _state(self) -> dict[str, Any]:
-        known = self.cluster.control_plane.known
-        free = {
-            f"{flavor} {name}": row
-            for flavor, mirror in known.world.mirrors.items()
-            for name, row in zip(mirror.snapshot.table.names, mirror.snapshot.remaining.T.tolist(), strict=True)
-            if name in known.world.nodes
-        }
-        return {
-            "holdings": {key: (one.queue, one.usage) for key, one in sorted(known.world.ledger.holdings.items())},
-            "waiting": dict.fromkeys([*known.scheduler.lines.line_of, *known.scheduler.lines.homeless]),
-            "quota": {
-                name: sorted((key, amount) for key, amount in node.usage.items() if amount)
-                for name, node in known.world.tree.queues.items()
-            },
-            "free": free,
-        }
+        same(before, after)
 
     # The end
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from closeknit.cluster.errors import Forbidden, NotFound
+from closeknit.cluster.errors import Cause, Forbidden, NotFound
 from closeknit.cluster.port import Create, Patch, Write
 from closeknit.model.event import Event
 from closeknit.write.allowance import Pace
@@ -95,3 +95,20 @@ def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
         recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     written = sum(len(recorder.step(7.0)) for _ in range(60))
     assert (written, recorder.due()) == (1000, None)
+
+
+def test_where_a_namespace_ends_nobody_is_told_anything() -> None:
+    ending: set[str] = set()
+    recorder = Recorder(ending=ending)
+    ending.add("default")
+    assert said(recorder, 0.0) == []
+    ending.clear()
+    assert len(said(recorder, 1.0)) == 1
+
+
+def test_an_event_that_was_refused_since_its_namespace_ends_is_not_made_again() -> None:
+    recorder = Recorder()
+    (write,) = said(recorder, 0.0)
+    cause = Cause("metadata.namespace", "namespace default is being terminated", "NamespaceTerminating")
+    recorder.done(write, Forbidden("no", causes=[cause]), 0.0)
+    assert said(recorder, 1.0) == []

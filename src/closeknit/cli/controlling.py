@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from math import inf
 from uuid import uuid4
 
+import msgspec
+
 from .. import __version__
 from ..cluster.errors import Forbidden, InternalError, Refused
 from ..cluster.kube.client import Client
@@ -26,6 +28,7 @@ from ..cluster.kube.limits import Bucket, Limits
 from ..cluster.kube.pauses import Pauses
 from ..cluster.kube.unreachable import Unreachable
 from ..controller.records import Record
+from ..deploy.policies import Settings as Rules
 from ..host.decisions import Decisions, Memory
 from ..host.health import Health
 from ..host.kubernetes import KubernetesHost, Options
@@ -38,7 +41,7 @@ from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from .configuration import Configured
 from .exit_codes import REPLACED, YES
-from .gating import can_gate
+from .policing import Policing
 from .target import NoCluster, is_embedded
 
 log = logging.getLogger("closeknit")
@@ -47,8 +50,8 @@ POD_NAME = "POD_NAME"
 """The variable in which a Deployment says what its pod is called."""
 QUIET = ("Waits", "Retries")
 """Outcomes that are many, and of which the Workload says the same."""
-RECHECK = 15.0
-"""Seconds between two looks whether pods can be gated by now."""
+RECHECK, RARELY = 15.0, 60.0
+"""Seconds between two looks at the policies: while pods cannot be gated, and afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Controlling:
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(one, self._stop, one.name)
+        loop.add_signal_handler(signal.SIGUSR2, self._dump)
         await self._listen()
         self._task = asyncio.create_task(self._run())
         if self._asked:
@@ -111,6 +115,14 @@ class Controlling:
         elif self._task is not None:
             self._task.cancel()
 
+    def _dump(self) -> None:
+        """What it believes, as one line on stdout, where nothing else is said."""
+        if self.host is None:
+            log.info("SIGUSR2: nothing is known yet")
+            return
+        sys.stdout.buffer.write(msgspec.json.encode(self.host.dump()) + b"\n")
+        sys.stdout.buffer.flush()
+
     async def _listen(self) -> None:
         try:
             ports = await self.health.start(self.wishes.health, self.wishes.configured.kueue.metrics)
@@ -126,15 +138,16 @@ class Controlling:
         log.info("closeknit %s on %s", __version__, self.config.server)
         await self._reach()
         connection, own = self.wishes.configured.kueue.connection, self.wishes.configured.own
-        limits = Limits(Bucket(connection.qps, connection.burst), Bucket(own.writes_per_second))
+        limits = Limits(connection.qps, connection.burst, Bucket(own.writes_per_second))
         async with Client(
             self.config, lambda text: log.debug("the server says: %s", text), retries=PATIENCE, limits=limits
         ) as client:
             await self._check(client)
-            options = await self._options(client)
+            policing = self._policing(client)
+            options = await self._options(policing)
             self.host = KubernetesHost(client, options, self._elector(client), self.decisions.keep)
             self.health.host, self.health.options = self.host, options
-            waiting = asyncio.create_task(self._wait_for_gates(client, options.managed))
+            looking = asyncio.create_task(self._look_at_policies(policing, options.managed))
             try:
                 await self.host.run()
             except (Refused, LeadershipLost):
@@ -143,8 +156,8 @@ class Controlling:
                 log.exception("something failed that must not")
                 raise
             finally:
-                waiting.cancel()
-                await asyncio.gather(waiting, return_exceptions=True)
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
 
     # Before it begins
 
@@ -171,12 +184,14 @@ class Controlling:
         if found is not None:
             raise NoCluster(str(found))
 
-    async def _options(self, client: Client) -> Options:
+    def _policing(self, client: Client) -> Policing:
         managed = self.wishes.managed
-        gating = await can_gate(client, managed)
-        if not gating.known:
-            log.warning("whether admission policies are in force cannot be told, so we go on as if: %s", gating.why)
-        if not gating:
+        rules = Rules(self.wishes.gates, managed.frameworks, managed.namespaces, managed.without_queue)
+        return Policing(client, self.wishes.home, rules)
+
+    async def _options(self, policing: Policing) -> Options:
+        managed = self.wishes.managed
+        if not await policing.look():
             managed = managed.without_gates()
             if managed.ungated:
                 log.warning(
@@ -208,12 +223,16 @@ class Controlling:
 
         return Elector(client, election.name, home, identity, timing, on_change=told, complain=complain)
 
-    async def _wait_for_gates(self, client: Client, managed: Managed) -> None:
-        """Policies may come after us: then everything begins anew, with all kinds of jobs."""
-        while managed.ungated:
-            await asyncio.sleep(RECHECK)
-            gating = await can_gate(client, managed)
-            if gating.works and gating.known and self.host is not None:
+    async def _look_at_policies(self, policing: Policing, managed: Managed) -> None:
+        """They may come after us: then everything begins anew, with all kinds of jobs. That they go is only said."""
+        while True:
+            await asyncio.sleep(RECHECK if managed.ungated else RARELY)
+            try:
+                found = await policing.look()
+            except (Refused, Unreachable) as error:
+                log.debug("the policies could not be looked at: %s", error)
+                continue
+            if managed.ungated and found.works and found.known and self.host is not None:
                 log.warning("admission policies are in force by now: this process ends, so that another is begun")
                 self.restarts = True
                 self.host.stop()

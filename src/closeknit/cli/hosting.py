@@ -26,10 +26,11 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 import click
+import msgspec
 
 from .. import __version__
 from ..cluster.embedded.certificate import KUBECONFIG
-from ..cluster.embedded.folder import Folder
+from ..cluster.embedded.folder import Folder, write_private
 from ..cluster.embedded.store import Options as Writing
 from ..cluster.kinds import CLUSTER_QUEUE, NODE, kind_of
 from ..controller.records import Record
@@ -45,11 +46,15 @@ from .own_nodes import OwnCluster
 from .target import NoCluster, data_folder
 from .ticker import Ticker
 
+log = logging.getLogger(__name__)
+
 FIRST = "first-steps"
 """What an empty folder begins with."""
 LOOPBACK = "127.0.0.1"
 RECALLED = 20
 LOG, LOG_BYTES = "log", 1_000_000
+DUMP = "dump.json"
+"""What the control plane believed when SIGUSR2 came."""
 BY_USER = Writing("closeknit", trusted=False)
 
 
@@ -97,6 +102,7 @@ class Hosting:
         loop = asyncio.get_running_loop()
         for one in stops():
             loop.add_signal_handler(one, self.service.stop)
+        loop.add_signal_handler(signal.SIGUSR2, self._dump)
         self.service.begin()
         await self._listen()
         self._fill()
@@ -172,6 +178,13 @@ class Hosting:
         from ..report.page import page
 
         return page(self.scene.picture())
+
+    def _dump(self) -> None:
+        """Into a file, for stdout is drawn on."""
+        try:
+            write_private(self.folder.path / DUMP, msgspec.json.encode(self.service.dump()))
+        except OSError as error:
+            log.warning("SIGUSR2: %s cannot be written: %s", self.folder.path / DUMP, error.strerror)
 
     # What is shown
 

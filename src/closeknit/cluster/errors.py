@@ -151,3 +151,8 @@ class ServiceUnavailable(InternalError):  # noqa: N818 - Kubernetes' own word
 
 class Timeout(InternalError):  # noqa: N818 - Kubernetes' own word
     code, reason = 504, "Timeout"
+
+
+def is_of_an_end(refused: Refused) -> bool:
+    """Whether something could not be made because its namespace is being deleted: it never can be."""
+    return any(one.reason == "NamespaceTerminating" for one in refused.causes)

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ..cluster.errors import Conflict, Refused
+from ..cluster.errors import Refused
 from ..cluster.kinds import POD_TEMPLATE, WORKLOAD, Kind
 from ..cluster.port import Change, Key, Raw, Write, target_of
 from ..model.gates import Gates as FeatureGates
@@ -34,6 +34,7 @@ from ..observe.known import Known
 from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from ..write.events import Recorder
+from .desk import UnderWay
 from .groups import SETS, Groups
 from .jobs import NAMED, Jobs
 from .placing import Gates, Nodes
@@ -72,7 +73,7 @@ class ControlPlane:
         managed = managed or Managed()
         self.known = Known(gates, settings, now, all_pods=managed.without_queue)
         self.diary = Diary(keep, self.known)
-        recorder = Recorder(pace)
+        recorder = Recorder(pace, self.known.ending)
         jobs, workloads = Jobs(self.known, recorder, managed), Workloads(self.known, recorder)
         waits = Waits(self.known, recorder, words)
         groups, ungateable = Groups(self.known, recorder, managed), Ungateable(self.known, recorder, managed)
@@ -143,7 +144,7 @@ class ControlPlane:
         early = [target in self._under_way for target in targets]
         for write, target, is_early in zip(writes, targets, early, strict=True):
             if is_early:
-                part.done(write, Conflict(f"another write to {target} is under way"), now)
+                part.done(write, UnderWay(f"another write to {target} is under way"), now)
             else:
                 self._sent[id(write)] = write, part, target
                 self._under_way[target] += 1

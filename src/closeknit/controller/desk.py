@@ -14,13 +14,15 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from ..cluster.errors import Refused
-from ..cluster.port import Change, Raw, Write
+from ..cluster.errors import Conflict, Refused, is_of_an_end
+from ..cluster.port import Change, Create, Raw, Write
 from ..cluster.worklist import Worklist
+from ..lifecycle.pods_ready import readiness
 from ..model.event import Event
-from ..model.workload import Workload
+from ..model.workload import Conditions, Workload
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
@@ -28,6 +30,10 @@ from ..write.workloads import status_write
 log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
+
+
+class UnderWay(Conflict):
+    """A write that was not sent: another one to the same object has no answer yet."""
 
 
 class Again(NamedTuple):
@@ -69,7 +75,7 @@ class Desk(ABC, Generic[K]):
             for step in self.reconcile(key, float(int(now))):
                 if isinstance(step, Again):
                     self.todo.later(key, step.at)
-                else:
+                elif not self._is_too_late(step):
                     steps.append(step)
         except Exception:  # one odd object must not stop the others
             log.exception("%s %s cannot be looked at", type(self).__name__, key)
@@ -77,11 +83,17 @@ class Desk(ABC, Generic[K]):
             return ()
         return self.sent.off(key, steps)
 
+    def _is_too_late(self, step: Write | Tell) -> bool:
+        """Whether it is to be made in a namespace that is being deleted: that is always refused."""
+        return isinstance(step, Create) and step.body["metadata"].get("namespace") in self.known.ending
+
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         key = self.sent.over(write, result)
         if key is None:
             return
-        if isinstance(result, Refused):
+        if isinstance(result, Refused) and is_of_an_end(result):
+            self.todo.went_well(key)
+        elif isinstance(result, Refused):
             self.refused(key, write, result, now)
         else:
             self.todo.went_well(key)
@@ -93,7 +105,7 @@ class Desk(ABC, Generic[K]):
         raw = self.known.raw_workload(before.key)
         if raw is None:
             return
-        write = status_write(raw, before, after)
+        write = status_write(raw, before, begun(self.known, raw, after, now))
         if write is not None:
             yield write
         for event in events:
@@ -157,6 +169,16 @@ class Sent(Generic[K]):
             return False
         del self._put_off[key]
         return True
+
+
+def begun(known: Known, raw: Raw, workload: Workload, now: float) -> Workload:
+    """With what is said of the pods of every job that waits, in the first that is written of its workload at all."""
+    is_told = known.settings.pods_ready is None or "PodsReady" in workload.status.conditions or workload.finished
+    owners = raw["metadata"].get("ownerReferences") or ()
+    if is_told or not any(one["uid"] in known.by_uid for one in owners):
+        return workload
+    changes: Conditions = {"PodsReady": readiness(workload, ready=False)}
+    return replace(workload, status=workload.status.changed(changes, now, workload.generation))
 
 
 def is_news(change: Change) -> bool:

@@ -8,7 +8,7 @@ from ..cluster import kinds
 from ..cluster.kinds import NAMESPACE, POD, WORKLOAD
 from ..cluster.port import Change, Create, Delete, Key, Raw, Update, key_of
 from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import Finalize, Start, Stop
+from ..lifecycle.action import Finalize, Later, Start, Stop
 from ..lifecycle.job import finished
 from ..lifecycle.pod_group import GroupView, group_life, is_on_hold, on_hold
 from ..lifecycle.release import pending_reason, without_quota
@@ -126,6 +126,8 @@ class Groups(Desk[Key]):
                         yield loose
                 case StatusChange() if not changed:
                     yield from self.status(action.before, action.after, action.events, now)
+                case Later(at):
+                    yield Again(at)
         if group.view.workload.finished:
             yield from write.freed(pods)
 

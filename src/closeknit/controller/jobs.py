@@ -16,7 +16,7 @@ from ..cluster.kinds import (
 )
 from ..cluster.port import Change, Create, Key, Raw, Write
 from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
+from ..lifecycle.action import Finalize, Later, MakeWorkload, Remove, Rewrite, Start, Stop
 from ..lifecycle.job import finished, job_life
 from ..model.event import Event
 from ..model.workload import Workload
@@ -144,6 +144,8 @@ class Jobs(Desk[Key]):
                     yield from self.status(action.before, action.after, (), now)
                     for event in action.events:
                         yield Tell(seen.raw, event, now)
+                case Later(at):
+                    yield Again(at)
 
     def _halting(self, seen: Seen) -> Write | None:
         """A stop that takes several writes goes on until it is done."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from ..cluster.errors import Refused
+from ..cluster.errors import Conflict, NotFound, Refused
 from ..cluster.kinds import EVENT, WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
@@ -18,13 +18,15 @@ from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
-from .desk import Sent
+from .desk import Sent, UnderWay, begun
 from .patience import Patience
 from .records import Diary, Record, record_of
 from .waits import Waits
 
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
+SAID = ("QuotaReserved", "Admitted", "PodsReady")
+"""What those who wait are told of themselves."""
 RESTS = "the last cycles brought nothing but what was found before: no more of them until something changes"
 
 
@@ -48,9 +50,10 @@ class Scheduling:
 
     def see(self, change: Change) -> None:
         """What a cycle itself says of those who wait is no reason for another one."""
-        if change.kind is not EVENT and not _is_only_said(change):
+        uid = change.object["metadata"].get("uid", "")
+        if change.kind is not EVENT and (uid in self._evicting or not _is_only_said(change)):
             self._patience.renew()
-            self._evicting.discard(change.object["metadata"].get("uid", ""))
+            self._evicting.discard(uid)
 
     def due(self) -> float | None:
         scheduler = self.known.scheduler
@@ -73,6 +76,8 @@ class Scheduling:
         self._count(decisions, now)
         writes: list[Write] = []
         for decision in decisions:
+            if self._is_under_way(decision):
+                continue
             record = record_of(decision, now, cost)
             sent: Sequence[Write] = ()
             if isinstance(decision, Wait):
@@ -96,8 +101,6 @@ class Scheduling:
         return isinstance(decision, Preempt) and decision.victim.uid in self._evicting
 
     def _writes(self, decision: Decision, now: float) -> Iterator[Write | Tell]:
-        if self._is_under_way(decision):
-            return
         if isinstance(decision, Preempt):
             self._evicting.add(decision.victim.uid)
         for after, events in carried_out(self.known.world, decision, now):
@@ -106,9 +109,10 @@ class Scheduling:
                 if isinstance(decision, Admit):
                     self.known.scheduler.drop(after.key)
                 continue
-            write = None if _concerns_another(decision, after.key) else status_write(raw, before, after)
-            if write is not None:
-                yield write
+            if not _concerns_another(decision, after.key):
+                write = status_write(raw, before, begun(self.known, raw, after, now))
+                if write is not None:
+                    yield write
             for event in events:
                 yield Tell(raw, event, now)
 
@@ -119,6 +123,8 @@ class Scheduling:
         if not isinstance(result, Refused):
             if decided.record is not None:
                 self.diary.write(decided.record)
+            return
+        if isinstance(decided.decision, Preempt) and _is_out_of_date(result):
             return
         moment = float(int(now))
         self._pause = now + RETRY
@@ -137,6 +143,11 @@ class Scheduling:
             case _:
                 pass
         self._patience.renew()
+
+
+def _is_out_of_date(refused: Refused) -> bool:
+    """Whether there is news of the object that will be seen: until then it is as good as written."""
+    return isinstance(refused, Conflict | NotFound) and not isinstance(refused, UnderWay)
 
 
 def _outcome(decision: Decision) -> tuple[str, str, str]:
@@ -161,7 +172,7 @@ def _but_for_waiting(raw: Raw) -> object:
     status = dict(raw.get("status") or {})
     conditions = status.pop("conditions", None) or ()
     status.pop("resourceRequests", None)
-    kept = [one for one in conditions if one["status"] == "True" or one["type"] not in ("QuotaReserved", "Admitted")]
+    kept = [one for one in conditions if one["status"] == "True" or one["type"] not in SAID]
     return status, kept
 
 

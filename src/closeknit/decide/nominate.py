@@ -78,8 +78,9 @@ def _plan(world: World, entry: Waiting, again: Again | None, goes_on: bool, dema
         return Nomination(plan)
     _place(world, entry, plan, wanted)
     nomination = Nomination(plan, [], wanted)
-    if plan.preempts:
-        exact = "VerifyBeforeAdmit" in world.gates
+    exact = "VerifyBeforeAdmit" in world.gates
+    hopeless = exact and plan.lacks_quota and query.old is None and not world.settings.fair_sharing
+    if plan.preempts and not hopeless:
         asked = plan.asked() if exact else plan.asked_in_place(demands)
         if query.old is not None:
             asked = {fr: max(0, amount - query.old.usage.get(fr, 0)) for fr, amount in asked.items()}

@@ -197,6 +197,15 @@ class Plan:
             if choice.mode.preempts
         }
 
+    @property
+    def lacks_quota(self) -> bool:
+        """Some quota is not there, and nobody may be sent away for it, wherever pods would be."""
+        return any(
+            choice.mode is Mode.NO_CANDIDATES and resource != PODS
+            for one in self.pod_sets
+            for resource, choice in one.flavors.items()
+        )
+
     def lower(self, names: Iterable[str], mode: Mode) -> None:
         """These pod sets do no better than `mode`."""
         chosen = set(names)

@@ -28,26 +28,29 @@ class Verdict(Enum):
 
 def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> Verdict:
     """Whether the entry's plan fits with these workloads and its own victims gone."""
+    leaving = {one.key: one for one in [*gone, *(victim.holding for victim in entry.victims)]}
     mark = world.checkpoint()
     try:
-        seen = set()
-        for holding in [*gone, *(victim.holding for victim in entry.victims)]:
-            if holding.key not in seen:
-                seen.add(holding.key)
-                world.take_away(holding)
+        for holding in leaving.values():
+            world.tree.remove(holding.queue, holding.usage)
         old = old_slice(world, entry.waiting)
-        if old is not None and old.key not in seen:
+        if old is not None and old.key not in leaving:
             world.tree.remove(old.queue, old.usage)
-        return _verdict(world, entry)
+        if _lacks_quota(world, entry):
+            return Verdict.NO_QUOTA
+        for holding in leaving.values():
+            world.charge_places(holding, -1)
+        return _room(world, entry)
     finally:
         world.rollback(mark)
 
 
-def _verdict(world: World, entry: Entry) -> Verdict:
+def _lacks_quota(world: World, entry: Entry) -> bool:
     node = world.node_of(entry.queue)
-    for fr, amount in entry.usage.items():
-        if amount > max(0, node.available(fr)):
-            return Verdict.NO_QUOTA
+    return any(amount > max(0, node.available(fr)) for fr, amount in entry.usage.items())
+
+
+def _room(world: World, entry: Entry) -> Verdict:
     wanted = added_places(world, entry.plan, entry.workload)
     alone = all(_has_room(world, place) for place in wanted)
     if not alone or ("VerifyBeforeAdmit" in world.gates and not _together(world, wanted)):

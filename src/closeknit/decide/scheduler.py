@@ -108,9 +108,11 @@ class Scheduler:
     def wake(self, event: Event, queue: str, now: float) -> int:
         """Tell whoever waits that something happened to a queue, or to a workload of it."""
         queues = [queue] if RULES[event].reach is Reach.QUEUE else self.world.tree_of(queue)
-        if "WakeByReason" in self.world.gates and RULES[event].wakes is FREED and self._places_pods(queue):
-            queues += [name for name in self.world.cluster_queues if name not in queues and self._places_pods(name)]
-        return self.wake_queues(event, queues, now)
+        count = self.wake_queues(event, queues, now)
+        if "WakeByReason" in self.world.gates and RULES[event].wakes is FREED and any(map(self._places_pods, queues)):
+            others = self.world.cluster_queues.keys() - set(queues)
+            count += self.wake_queues(Event.ROOM_FREED, sorted(filter(self._places_pods, others)), now)
+        return count
 
     def _places_pods(self, queue: str) -> bool:
         """Whether workloads of a queue hold room on nodes, which those of other cohorts may wait for."""
@@ -240,13 +242,14 @@ def _stage(entry: Entry) -> Stage:
     """
     if entry.why is Why.NAMESPACE:
         return Stage.NAMESPACE
+    demands, partial = entry.waiting.demands, entry.resumed or entry.outrun or entry.workload.replaces
+    may_shrink = any(one.part.min_count is not None for one in demands)
     if entry.why is Why.NO_CANDIDATES:
-        return Stage.QUOTA
-    partial = entry.resumed or entry.outrun
-    if entry.why is not Why.NO_FIT or partial or entry.nomination is None or entry.workload.replaces:
+        return Stage.QUOTA if entry.plan.lacks_quota and not partial and not may_shrink else Stage.ROOM
+    if entry.why is not Why.NO_FIT or partial or entry.nomination is None:
         return Stage.UNKNOWN
-    demands, plan = entry.waiting.demands, entry.plan
-    if len(groups(demands)) > 1 or any(one.part.min_count is not None for one in demands):
+    plan = entry.plan
+    if len(groups(demands)) > 1 or may_shrink:
         return Stage.UNKNOWN
     if plan.severity is Severity.TOPOLOGY and any(len(one.attempts) > 1 for one in plan.pod_sets):
         return Stage.UNKNOWN

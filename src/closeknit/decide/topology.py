@@ -182,7 +182,19 @@ def place_all(world: World, wanted: list[Ask], empty: bool = False) -> Placed:
 def _place_in(world: World, flavor: str, pod_sets: list[PodSet], policy: Policy) -> Placed:
     snapshot = world.snapshot(flavor)
     assert snapshot is not None
-    result = place(snapshot, Request.of(pod_sets), policy)
+    request = Request.of(pod_sets)
+    if not policy.empty:
+        return _placed(place(snapshot, request, policy))
+    known: Placed | None = snapshot.when_empty.get((request, policy))
+    if known is None:
+        known = _placed(place(snapshot, request, policy))
+        if len(snapshot.when_empty) > snapshot.shapes:
+            snapshot.when_empty.clear()
+        snapshot.when_empty[request, policy] = known
+    return known
+
+
+def _placed(result: Result) -> Placed:
     for outcome in result.outcomes:
         if outcome.reason is not None:
             return Placed({}, outcome.pod_set.name, str(outcome.reason))

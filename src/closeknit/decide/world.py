@@ -217,6 +217,11 @@ class World:
         node = self.tree.queues.get(queue)
         return [queue] if node is None else [one.name for one in node.root.queues()]
 
+    def first_beside(self, queue: str) -> str:
+        """One name for all queues under the same root."""
+        node = self.tree.queues.get(queue)
+        return queue if node is None else next(node.root.queues()).name
+
     def _forget(self, change: Callable[[], None]) -> None:
         """Quota changes: the tree is built anew, and progress of those whose part of it differs is stale."""
         before = None if self._tree is None else _reach(self._tree)

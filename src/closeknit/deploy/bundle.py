@@ -34,5 +34,5 @@ def stages(wishes: Wishes) -> tuple[Stage, ...]:
 
 def policies_of(wishes: Wishes) -> Iterator[Raw]:
     """What the API server itself holds jobs to, as the configuration says."""
-    for one in policies(wishes.rules):
+    for one in policies(wishes.rules, wishes.namespace):
         yield stamped(one, wishes.version)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from ..cluster.kinds import BY_NAME, Kind
 from ..cluster.kube.discovery import CRD as CRD
+from ..cluster.kube.discovery import Served
 
 _ACCESS = ("rbac.authorization.k8s.io", "v1")
 CLUSTER_ROLE = Kind(*_ACCESS, "ClusterRole", "clusterroles", False, status=False)
@@ -16,6 +20,8 @@ MUTATING_POLICY = Kind(*_ADMISSION, "MutatingAdmissionPolicy", "mutatingadmissio
 MUTATING_BINDING = Kind(
     *_ADMISSION, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", False, status=False
 )
+MUTATING_POLICY_BETA = replace(MUTATING_POLICY, version="v1beta1")
+MUTATING_BINDING_BETA = replace(MUTATING_BINDING, version="v1beta1")
 VALIDATING_POLICY = Kind(*_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
 VALIDATING_BINDING = Kind(
     *_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False, status=False
@@ -37,8 +43,22 @@ SELF_RULES_REVIEW = Kind(*_REVIEW, "SelfSubjectRulesReview", "selfsubjectrulesre
 
 POLICIES = (MUTATING_BINDING, VALIDATING_BINDING, MUTATING_POLICY, VALIDATING_POLICY)
 """Bindings first: that is the order in which they go."""
+OLDER = {MUTATING_POLICY: MUTATING_POLICY_BETA, MUTATING_BINDING: MUTATING_BINDING_BETA}
+"""Mutating policies before 1.36: the same fields."""
 _KNOWN = {(one.api_version, one.kind): one for one in [*globals().values(), *BY_NAME.values()] if isinstance(one, Kind)}
 
 
 def kind_of(raw: dict[str, object]) -> Kind:
     return _KNOWN[str(raw["apiVersion"]), str(raw["kind"])]
+
+
+def as_served(known: Served, kind: Kind) -> Kind:
+    """The older version of a kind, where a server has that alone."""
+    older = OLDER.get(kind)
+    return older if older is not None and not known.can(kind, "create") and known.can(older, "create") else kind
+
+
+def in_served_version(known: Served, raw: dict[str, Any]) -> dict[str, Any]:
+    kind = kind_of(raw)
+    served = as_served(known, kind)
+    return raw if served is kind else {**raw, "apiVersion": served.api_version}

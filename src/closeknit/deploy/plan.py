@@ -4,7 +4,7 @@
     there, with our label               ▶ changed, or unchanged
     there, a definition of others       ▶ left as it is, and used
     there, anything else of others      ▶ refused: it is not ours to change
-    of a kind that is not served        ▶ skipped, and said
+    of a kind that is not served        ▶ skipped, and said; or sent in an older version, where that is served
     a policy of ours that is not wanted ▶ deleted: the configuration is another now
 
 Nothing is changed before all of it was found to be possible.
@@ -22,7 +22,7 @@ from ..cluster.kube.client import Client
 from ..cluster.kube.discovery import served
 from ..model.mistake import InputError, Mistake
 from .bundle import Stage
-from .kinds import CLUSTER_ROLE_BINDING, CRD, POLICIES, kind_of
+from .kinds import CLUSTER_ROLE_BINDING, CRD, OLDER, POLICIES, as_served, in_served_version, kind_of
 from .marks import MANAGER, SELECTOR, Raw, is_ours, label, version_of
 from .versions import rank
 
@@ -51,17 +51,19 @@ async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> 
 
     What is there is judged before anything is tried: who is too old to install is told that, not of fields.
     """
-    todo = [(stage.name, one) for stage in stages for one in stage.objects]
-    wanted = {kind_of(one) for _, one in todo}
+    named = [(stage.name, one) for stage in stages for one in stage.objects]
+    wanted = {*OLDER.values(), *(kind_of(one) for _, one in named)}
     known = await served(client, wanted)
-    can = {kind for kind in wanted if known.can(kind, "patch")}
+    can = {kind for kind in wanted if known.can(kind, "patch") and as_served(known, kind) is kind}
+    todo = [(stage, in_served_version(known, one)) for stage, one in named]
     found = await _each(todo, lambda one: _looked_at(client, can, *one))
     mistakes = [*_foreign(found), *_elsewhere(found), *_newer(found)]
     if mistakes:
         raise InputError(mistakes)
     has_home = any(one.before is not None for one in found if kind_of(one.sent) is NAMESPACE)
     tried = await _each(found, lambda step: _tried(client, step, has_home, force))
-    return [*tried, *[one async for one in _unwanted(client, can, todo)]]
+    policies = [as_served(known, kind) for kind in POLICIES]
+    return [*tried, *[one async for one in _unwanted(client, [kind for kind in policies if kind in can], todo)]]
 
 
 async def _each(todo: Sequence[T], work: Callable[[T], Coroutine[Any, Any, Step]]) -> list[Step]:
@@ -91,14 +93,13 @@ async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Ste
     return step._replace(after=after)
 
 
-async def _unwanted(client: Client, served: set[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[Step]:
+async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[Step]:
     """Policies that an earlier configuration had; they would go on holding jobs."""
     wanted = {label(one) for _, one in todo}
-    for kind in POLICIES:
-        if kind in served:
-            for one in await client.list(kind, labelSelector=SELECTOR):
-                if label(one) not in wanted:
-                    yield Step("policies", one, "deleted", one)
+    for kind in kinds:
+        for one in await client.list(kind, labelSelector=SELECTOR):
+            if label(one) not in wanted:
+                yield Step("policies", one, "deleted", one)
 
 
 def _is_to_be_had(kind: Kind, before: Raw) -> bool:

@@ -87,6 +87,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     *_by_group(JOBS, ("update",), "a Workload blocks the deletion of the job that owns it", "finalizers"),
     Grant((kinds.JOB,), ("update",), "a job that is stopped forgets when it started", "status"),
     *_by_group(SETS, FOLLOW, "sets whose pods belong together"),
+    Grant((kinds.DEPLOYMENT,), FOLLOW, "without policies it does not wait in its queue: that is told there"),
     *_by_group(SETS, ("update",), "a Workload blocks the deletion of the set that owns it", "finalizers"),
     Grant(
         (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME), FOLLOW, "a TrainJob says only in part what it runs"
@@ -118,10 +119,16 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
 
 
 def own_namespace(lease: str = LEASE) -> tuple[Grant, ...]:
-    """The Role in the controller's own namespace, for the Lease that its configuration names."""
+    """The Role in the controller's own namespace, with the Lease that its configuration names."""
     return (
         Grant((kinds.LEASE,), ("create",), "one of the replicas leads; a creation cannot be restricted by name"),
         Grant((kinds.LEASE,), ("get", "update"), "the leader renews its Lease", names=(lease,)),
+        Grant(
+            (kinds.JOB,),
+            ("create",),
+            "whether admission policies are in force is asked by the dry run of a Job, which needs the verb; "
+            "the policy closeknit-trial refuses to make one for good",
+        ),
     )
 
 

@@ -43,7 +43,16 @@ RUNNING = (
 FINALIZERS: Mapping[Kind, str] = {**dict.fromkeys(KUEUE_KINDS, IN_USE), POD: MANAGED}
 JOBS = {kinds.BY_NAME[name]: one for name, one in LIVE.items() if name in kinds.BY_NAME and name[1] != "Pod"}
 GATES = (ADMISSION_GATE, TOPOLOGY_GATE)
-ALL_KINDS = (*server.POLICIES, *ACCESS, *RUNNING, *FINALIZERS, *JOBS, server.CRD, kinds.NAMESPACE)
+ALL_KINDS = (
+    *server.POLICIES,
+    *server.OLDER.values(),
+    *ACCESS,
+    *RUNNING,
+    *FINALIZERS,
+    *JOBS,
+    server.CRD,
+    kinds.NAMESPACE,
+)
 
 
 class Held(NamedTuple):
@@ -64,7 +73,7 @@ class Uninstalling:
         known = await served(self.client, ALL_KINDS)
         for some in (server.POLICIES, (*ACCESS, *RUNNING)):
             for kind in some:
-                await self._delete_ours(known, kind)
+                await self._delete_ours(known, server.as_served(known, kind))
         await self._delete_lease()
         for kind, finalizer in FINALIZERS.items():
             if known.can(kind, "patch"):

@@ -26,8 +26,10 @@ from ..cluster.port import Change, Raw, Write
 from ..controller.control_plane import ControlPlane
 from ..controller.records import Record
 from ..controller.waits import Words
+from ..dialects import timestamps
 from ..model.gates import Gates
 from ..model.settings import PodsReady, Settings
+from ..observe.dump import Document, dump
 from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from .clock import Clock
@@ -39,6 +41,8 @@ log = logging.getLogger(__name__)
 
 TURN = 0.02
 """Seconds for which the control plane may work before others have their turn."""
+ROUNDS = 6
+"""So many rounds of the event loop are theirs: what comes in takes some of them from the socket to whom it is for."""
 MOST_WRITES = 256
 """With so many writes not answered yet nothing more is decided: it would be decided on what is out of date."""
 LONGEST_SLEEP = 60.0
@@ -139,7 +143,8 @@ class KubernetesHost:
     async def _sleep(self, due: float | None) -> None:
         wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, due - self.clock.now())
         if wait <= 0:
-            await asyncio.sleep(0)
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
             return
         with suppress(TimeoutError):
             await asyncio.wait_for(self._nudged.wait(), wait)
@@ -154,6 +159,11 @@ class KubernetesHost:
     def _done(self, write: Write, result: Raw | Refused) -> None:
         self.control_plane.done(write, result, self.clock.now())
         self._nudged.set()
+
+    def dump(self) -> Document:
+        """What it believes; while writes are under way, some of it is yet to be shown by the server."""
+        head = {"time": timestamps.show(self.clock.now()), "leads": self.is_working, "writesInFlight": self.outbox.size}
+        return {**head, **dump(self.control_plane.known)}
 
     @property
     def off(self) -> dict[Kind, str]:

@@ -1,4 +1,4 @@
-"""Whether the event loop turns, and how late it is: something that is due many times a second, and says when it came."""
+"""Whether the event loop turns, and how late it is: something is due many times a second, and says when it came."""
 
 from __future__ import annotations
 

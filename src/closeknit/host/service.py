@@ -21,6 +21,8 @@ from ..cluster.embedded.folder import Folder
 from ..cluster.embedded.loop import Worker
 from ..cluster.embedded.rest.server import Server
 from ..cluster.embedded.sqlite import SqliteLog
+from ..dialects import timestamps
+from ..observe.dump import Document, dump
 from . import rules
 from .clock import Clock
 from .decisions import NAME, Decisions
@@ -117,6 +119,10 @@ class Service:
             self._server.settle()
         else:
             self.store.commit()
+
+    def dump(self) -> Document:
+        """What the control plane believes."""
+        return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.known)}
 
     # What our own commands ask for
 

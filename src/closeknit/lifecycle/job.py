@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from ..model.event import Event
 from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
-from .action import Action, Change, Finalize, MakeWorkload, Remove, Rewrite, Start, Stop
+from .action import Action, Change, Finalize, Later, MakeWorkload, Remove, Rewrite, Start, Stop
 from .pods_ready import readiness
 from .release import NO_RESERVATION, pending_reason, released, without_quota
 
@@ -30,6 +30,8 @@ MISSING = "Missing Workload; unable to restore pod templates"
 DELETED = "Workload is deleted"
 OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
 ON_HOLD = "OnHold"
+MOMENT = 5.0
+"""Seconds after which a workload is told that its pods are not ready, if nothing else was written of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
     elif not view.suspended and not workload.admitted:
         return [Stop(workload, NOT_ADMITTED)]
     after, told = _settled(view, workload, now), _pending_checks(view, workload)
-    return [] if after == workload and not told else [Change(workload, after, told)]
+    if after == workload and not told:
+        return [Later(workload.created + MOMENT)] if view.waits_for_pods and is_new(workload, now) else []
+    return [Change(workload, after, told)]
 
 
 def _pending_checks(view: JobView, workload: Workload) -> tuple[Event, ...]:
@@ -137,6 +141,11 @@ def _settled(view: JobView, workload: Workload, now: float) -> Workload:
     return settled(view.gates, workload, view.reclaimable, view.ready if view.waits_for_pods else None, now)
 
 
+def is_new(workload: Workload, now: float) -> bool:
+    """Whether nothing was written of it yet, and soon will be: that its pods are not ready goes with that."""
+    return not workload.status.conditions and now < workload.created + MOMENT
+
+
 def settled(
     gates: Gates, workload: Workload, reclaimable: Mapping[str, int], ready: bool | None, now: float
 ) -> Workload:
@@ -149,7 +158,7 @@ def settled(
             status = replace(status, reclaimable=done)
     elif status.reclaimable and not workload.reserved:
         status = replace(status, reclaimable={})
-    if ready is not None:
+    if ready is not None and not is_new(workload, now):
         wanted, before = readiness(workload, ready), status.conditions.get("PodsReady")
         if before is None or (before.holds, before.reason) != wanted[:2]:
             status = status.changed({"PodsReady": wanted}, now, workload.generation)

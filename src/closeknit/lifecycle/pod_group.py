@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
-from .action import Action, Change, Finalize, Start, Stop
-from .job import NOT_ADMITTED, finished, finished_job, settled
+from .action import Action, Change, Finalize, Later, Start, Stop
+from .job import MOMENT, NOT_ADMITTED, finished, finished_job, is_new, settled
 from .release import NO_RESERVATION, released, without_quota
 
 LACKS = "WaitingForReplacementPods"
@@ -67,7 +67,10 @@ def group_life(view: GroupView, now: float) -> list[Action]:
         return [Stop(workload, NOT_ADMITTED)]
     after = _lacking(view, workload, now)
     after = settled(view.gates, after, view.reclaimable, view.ready if view.waits_for_pods else None, now)
-    return actions if after == view.workload else [*actions, Change(view.workload, after)]
+    if after != view.workload:
+        return [*actions, Change(view.workload, after)]
+    new = view.waits_for_pods and is_new(after, now)
+    return [*actions, Later(after.created + MOMENT)] if new else actions
 
 
 def _let_go(view: GroupView) -> list[Action]:

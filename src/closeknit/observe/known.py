@@ -11,6 +11,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from math import inf
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,7 +29,7 @@ from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
-from ..queue.wake import Event
+from ..queue.wake import RULES, Event, Reach
 from .known_pods import KnownPods, is_ours
 from .shelf import Shelf
 from .tally import Tally
@@ -37,12 +39,21 @@ log = logging.getLogger(__name__)
 
 GATHERING = 1.0
 """Seconds for which Kueue gathers what happens before it wakes anybody."""
+BREATH = 0.25
+"""With WakeAtOnce: seconds for which those who were just woken are left alone, so that many events cost one look."""
+
+
+class Wake(NamedTuple):
+    """What waiting workloads have not been told yet: from when on they may be, and in which queues it happened."""
+
+    at: float
+    queues: set[str]
 
 
 class Known:
     """`raw` has objects as they came, but for pods that are nobody's here, unless `all_pods` are to be kept.
 
-    `wakes` is what waiting workloads have not been told yet, and from when on they may be.
+    `wakes` has what waiting workloads have not been told yet, by event and the first queue beside which it happened.
     """
 
     def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float], all_pods: bool = False) -> None:
@@ -64,14 +75,18 @@ class Known:
         self.requests_of: dict[str, dict[Key, None]] = defaultdict(dict)
         """ProvisioningRequests, by the uid of their Workload."""
         self.configs: dict[str, ProvisioningConfig] = {}
+        self.ending: set[str] = set()
+        """Namespaces that are being deleted: nothing can be made in them any more."""
         self.local_queues: dict[str, LocalQueue] = {}
         self._known_pods = KnownPods(self.world, lambda: self._wake(Event.OTHER_POD_GONE))
         self.pods = self._known_pods.index
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads that have a place on a host."""
         self.tally = Tally("ReclaimablePods" in gates)
-        self.wakes: dict[tuple[Event, str], float] = {}
-        self._gathering = 0.0 if "WakeAtOnce" in gates else GATHERING
+        self.wakes: dict[tuple[Event, str], Wake] = {}
+        self._at_once = "WakeAtOnce" in gates
+        self._woken: dict[str, float] = {}
+        """When the queues of a tree were last woken, by the first of them."""
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
             kinds.NODE: self._node,
@@ -148,20 +163,29 @@ class Known:
             )
 
     def _wake(self, event: Event, queue: str = "") -> None:
-        self.wakes.setdefault((event, queue), self.now() + self._gathering)
+        """What happens in one tree of cohorts is told to all of it together."""
+        where = self.world.first_beside(queue) if RULES[event].reach is Reach.TREE else queue
+        known = self.wakes.get((event, where))
+        if known is None:
+            now = self.now()
+            at = max(now, self._woken.get(where, -inf) + BREATH) if self._at_once else now + GATHERING
+            known = self.wakes[event, where] = Wake(at, set())
+        known.queues.add(queue)
 
     @property
     def next_wake(self) -> float | None:
         """When there is next something to pass on; None if nothing has happened."""
-        return min(self.wakes.values(), default=None)
+        return min((one.at for one in self.wakes.values()), default=None)
 
     def pass_on_wakes(self, now: float) -> bool:
-        """Tell whoever waits what has happened; says whether anything had."""
-        told = [one for one, at in self.wakes.items() if at <= now]
-        for event, queue in told:
-            del self.wakes[event, queue]
-            if queue:
-                self.scheduler.wake(event, queue, self.moment)
+        """Tell whoever waits what has happened; says whether anything had. Cohorts may be others by now."""
+        told = [one for one, wake in self.wakes.items() if wake.at <= now]
+        for event, where in told:
+            self._woken[where] = now
+            queues = self.wakes.pop((event, where)).queues
+            if where:
+                for queue in {self.world.first_beside(one): one for one in sorted(queues)}.values():
+                    self.scheduler.wake(event, queue, self.moment)
             else:
                 self.scheduler.wake_queues(event, list(self.world.cluster_queues), self.moment)
         return bool(told)
@@ -171,6 +195,10 @@ class Known:
     def _namespace(self, change: Change) -> None:
         meta = change.object["metadata"]
         name, before = meta["name"], self.world.namespaces.get(meta["name"])
+        if "deletionTimestamp" in meta and change.type != "DELETED":
+            self.ending.add(name)
+        else:
+            self.ending.discard(name)
         if change.type == "DELETED":
             self.world.namespaces.pop(name, None)
             return

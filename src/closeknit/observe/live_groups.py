@@ -96,7 +96,7 @@ class LiveGroups:
             return Group(pods, wrong=Refusal(INVALID, str(error)))
 
     def _is_ours(self, pod: Raw) -> bool:
-        return marks.MANAGED in (pod["metadata"].get("labels") or {}) and self.jobs.managed.has_pod(pod)
+        return self.jobs.managed.has_pod(pod)
 
     def is_on(self, kind: Kind) -> bool:
         return SETS[kind].framework in self.jobs.managed.frameworks

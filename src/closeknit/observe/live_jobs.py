@@ -69,9 +69,12 @@ class Managed:
         return framework in self.frameworks or (framework == POD_FRAMEWORK and self._sets)
 
     def has_pod(self, pod: Raw) -> bool:
-        """Whether the kind is switched on that a pod waits as: itself, or the set that it is of."""
-        notes = pod["metadata"].get("annotations") or {}
-        return notes.get(marks.PARENT, POD_FRAMEWORK) in self.frameworks
+        """Whether it was made ours when it was made, and the kind is switched on that it waits as: itself, or its set.
+
+        One that was not is none of ours, whatever queue it names: it never waited, and could only be deleted.
+        """
+        labels, notes = (pod["metadata"].get(part) or {} for part in ("labels", "annotations"))
+        return marks.MANAGED in labels and notes.get(marks.PARENT, POD_FRAMEWORK) in self.frameworks
 
     def without_gates(self) -> Managed:
         """As it is on a server that cannot gate pods when they are made."""

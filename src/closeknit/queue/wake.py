@@ -41,19 +41,23 @@ class Reach(Enum):
 
 
 class Stage(Enum):
-    """What keeps a workload that was set aside; the values are the reasons of its condition."""
+    """What keeps a workload that was set aside."""
 
     FLAVOR = "NoMatchingFlavor"
     MAXIMUM = "ExceedsMaxQuota"
     PLACE = "TopologyPlacementFailed"
+    """Not even empty nodes would do."""
     QUOTA = "WaitingForQuota"
+    """Whatever room there is: no other workload may be sent away for its quota."""
+    ROOM = "WaitingForRoom"
+    """Quota may be there, or be had; nodes are full, or it is not sure that they are not."""
     NAMESPACE = "NamespaceMismatch"
     UNKNOWN = ""
 
 
 ALL = frozenset(Stage)
-FREED = frozenset({Stage.QUOTA, Stage.UNKNOWN})
-CAPACITY = frozenset({Stage.QUOTA, Stage.PLACE, Stage.UNKNOWN})
+FREED = frozenset({Stage.QUOTA, Stage.ROOM, Stage.UNKNOWN})
+CAPACITY = frozenset({Stage.ROOM, Stage.PLACE, Stage.UNKNOWN})
 
 
 class Rule(NamedTuple):
@@ -82,6 +86,8 @@ class Event(Enum):
     TOPOLOGY_CHANGED = auto()
     NODE_CHANGED = auto()
     OTHER_POD_GONE = auto()
+    ROOM_FREED = auto()
+    """A workload that is not of the same cohort gave its places back."""
     RESERVATION_ENDED = auto()
     """Somebody that no other could pass is out of the way; it had taken nothing yet."""
 
@@ -103,6 +109,7 @@ RULES = {
     Event.TOPOLOGY_CHANGED: Rule(Reach.EVERYWHERE, ALL),
     Event.NODE_CHANGED: Rule(Reach.EVERYWHERE, CAPACITY),
     Event.OTHER_POD_GONE: Rule(Reach.EVERYWHERE, CAPACITY),
+    Event.ROOM_FREED: Rule(Reach.TREE, frozenset({Stage.ROOM, Stage.UNKNOWN})),
     Event.RESERVATION_ENDED: Rule(Reach.EVERYWHERE, FREED),
 }
 """Who wakes whom: how far each event reaches, and which stages it can help."""

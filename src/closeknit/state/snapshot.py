@@ -65,6 +65,8 @@ class Snapshot:
         self.leaf_of_row: IntArray = np.repeat(np.arange(self.tree.leaves), np.diff(self.tree.nodes))
         self.shapes = shapes
         self.memo: OrderedDict[Any, Any] = OrderedDict()
+        self.when_empty: dict[Any, Any] = {}
+        """What was found out about nodes without workloads; gone as soon as `room` changes."""
         self.log: list[int] = []
         self.forgotten = 0
         self.nodes_changed = 0
@@ -265,6 +267,7 @@ class Snapshot:
         else:
             self.assumed[cells] += amounts
             self.room[cells] -= amounts
+            self.when_empty.clear()
         self.remaining[cells] -= amounts
         self._note(entry.leaves)
 
@@ -303,6 +306,7 @@ class Snapshot:
             self.leaving[:, leaves] = np.add.reduceat(self.draining[:, rows] * usable, starts, axis=1)
             self._some_usable[leaves] = np.logical_or.reduceat(usable, starts)
         self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
+        self.when_empty.clear()
         self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves] - self.leaving[:, leaves]
         self._note(leaves)
 
@@ -321,6 +325,7 @@ class Snapshot:
         self.free[:] = free
         self.leaving[:] = leaving
         np.subtract(self.free, self.assumed, out=self.room)
+        self.when_empty.clear()
         np.subtract(self.room, self.admitted, out=self.remaining)
         self.remaining -= self.leaving
         self._forget_log()

@@ -11,11 +11,11 @@ take them, and what is too much is dropped, the oldest first.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..cluster.errors import Refused
+from ..cluster.errors import Refused, is_of_an_end
 from ..cluster.kinds import EVENT
 from ..cluster.port import Change, Create, Key, Patch, Raw, Write
 from ..dialects import timestamps
@@ -52,10 +52,13 @@ class _Told:
 
 
 class Recorder:
-    """Makes the writes for events, and remembers what it told; a part of the control plane, the last in turn."""
+    """Makes the writes for events, and remembers what it told; a part of the control plane, the last in turn.
 
-    def __init__(self, pace: Pace | None = None) -> None:
-        self.allowance = Allowance(pace)
+    `ending` are namespaces that are being deleted, where nobody is told anything any more.
+    """
+
+    def __init__(self, pace: Pace | None = None, ending: Container[str] = ()) -> None:
+        self.allowance, self.ending = Allowance(pace), ending
         self._line: deque[Tell] = deque(maxlen=MOST)
         self._told: OrderedDict[tuple[str, str, str], _Told] = OrderedDict()
         self._sent: dict[int, tuple[Write, tuple[str, str, str]]] = {}
@@ -63,7 +66,8 @@ class Recorder:
 
     def tell(self, tell: Tell) -> None:
         """What it tells of has happened."""
-        self._line.append(tell)
+        if tell.about["metadata"].get("namespace") not in self.ending:
+            self._line.append(tell)
 
     # As a part of the control plane
 
@@ -82,9 +86,9 @@ class Recorder:
         return writes
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        """What could not be written was not told."""
+        """What could not be written was not told; but nothing ever is where a namespace ends."""
         _, same = self._sent.pop(id(write), (None, None))
-        if same is not None and isinstance(result, Refused):
+        if same is not None and isinstance(result, Refused) and not is_of_an_end(result):
             self._told.pop(same, None)
 
     def _written(self, tell: Tell) -> Write | None:

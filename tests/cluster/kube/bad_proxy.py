@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import cycle
 from random import Random
@@ -31,7 +32,7 @@ class BadProxy:
 
     def __init__(self, chance: Random, fates: tuple[Fate, ...], most: int = 20_000) -> None:
         self.met, self.asked_for = Counter[str](), list[str]()
-        self._fates = cycle(chance.sample(fates, len(fates)))
+        self._fates: Iterator[Fate] = cycle(chance.sample(fates, len(fates)))
         self._chance, self._most = chance, most
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -40,6 +41,10 @@ class BadProxy:
     def address(self) -> str:
         assert self._server is not None
         return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
+
+    def mend(self) -> None:
+        """Whoever comes from now on is served well; connections that hang go on hanging."""
+        self._fates = cycle(("good",))
 
     async def __aenter__(self) -> BadProxy:
         self._server = await asyncio.start_server(self._accept, HOST, 0)

@@ -247,6 +247,28 @@ def test_a_dead_holder_is_waited_for_by_our_own_clock() -> None:
     run(work)
 
 
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.7, 1.0])
+@pytest.mark.parametrize("moment", [100.1, 100.5, 101.0, 101.9])
+def test_a_dead_leader_is_followed_in_less_than_fourteen_seconds_however_the_looks_fall(
+    chance: float, moment: float
+) -> None:
+    """At the default times: the lease lasts ten seconds from the look that saw it renewed last."""
+
+    async def work() -> None:
+        dying = Leases()
+        a = Candidate(dying, "a")
+        await asyncio.sleep(0.3)
+        b = Candidate(Leases(dying.store), "b", chance=chance)
+        await asyncio.sleep(moment)
+        dying.hangs, killed = True, clock()
+        await asyncio.sleep(20)
+        assert b.began is not None
+        assert 8 <= b.began - killed < 14
+        await asyncio.gather(a.leave(), b.leave())
+
+    run(work)
+
+
 def test_failures_while_standing_by_do_not_start_the_wait_anew() -> None:
     async def work() -> None:
         leases = Leases()

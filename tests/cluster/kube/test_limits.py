@@ -90,17 +90,47 @@ def test_who_gives_up_in_the_moment_of_getting_a_token_gives_it_back() -> None:
 
 def test_writes_have_a_limit_of_their_own_below_that_of_all() -> None:
     async def work() -> tuple[float, float]:
-        limits = Limits(every=Bucket(qps=10, burst=10), writes=Bucket(qps=1, burst=1))
+        limits = Limits(qps=10, burst=10, writes=Bucket(qps=1, burst=1))
         for _ in range(5):
-            await limits.take(Request("GET", "/"))
+            await limits.take(Request("GET", "/api/v1/pods"))
         reads = clock()
         for _ in range(3):
-            await limits.take(Request("POST", "/"))
+            await limits.take(Request("POST", "/api/v1/pods"))
         return reads, clock()
 
     reads, writes = run(work)
     assert reads == 0.0
     assert writes == pytest.approx(2.0)
+
+
+def test_every_kind_has_a_limit_of_its_own() -> None:
+    async def work() -> list[float]:
+        limits, found = Limits(qps=1, burst=1), []
+        for plural in ("events", "workloads", "events", "workloads"):
+            await limits.take(Request("POST", f"/apis/a/v1/namespaces/b/{plural}/c"))
+            found.append(clock())
+        return found
+
+    assert run(work) == pytest.approx([0.0, 0.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("where", "resource"),
+    [
+        ("/api/v1/nodes", "v1/nodes"),
+        ("/api/v1/nodes/a/status", "v1/nodes"),
+        ("/api/v1/namespaces", "v1/namespaces"),
+        ("/api/v1/namespaces/a", "v1/namespaces"),
+        ("/api/v1/namespaces/a/pods", "v1/pods"),
+        ("/api/v1/namespaces/a/pods/b/binding", "v1/pods"),
+        ("/apis/batch/v1/jobs?limit=5", "batch/v1/jobs"),
+        ("/apis/batch/v1/namespaces/a/jobs/b", "batch/v1/jobs"),
+        ("/apis", "//"),
+        ("/version", "/"),
+    ],
+)
+def test_what_a_request_is_about(where: str, resource: str) -> None:
+    assert Request("GET", where).resource == resource
 
 
 def test_leases_come_before_all_and_events_after() -> None:

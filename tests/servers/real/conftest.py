@@ -24,11 +24,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if VARIABLE not in os.environ and collection_path.name.startswith("test_") else None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if VARIABLE not in os.environ:
-        terminalreporter.write_line(f"SKIPPED, LOUDLY: the real cluster, which has to be built; set {VARIABLE}=1")
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[RealCluster]:
     """One that tests share: Kubernetes, KWOK and the operators, with eight nodes in two racks."""

@@ -15,9 +15,9 @@ from ..errors import Cause, InternalError, Refused
 _CLASSES = [
     one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Refused) and one is not Refused
 ]
-_BY_REASON = {one.reason: one for one in _CLASSES}
+_BY_REASON = {one.reason: one for one in reversed(_CLASSES)}
 _BY_CODE = {one.code: one for one in reversed(_CLASSES)}
-"""Of two with the same code the more general one, which comes first."""
+"""Of two with the same reason or code the more general one, which comes first."""
 
 
 def refusal(code: int, body: bytes, retry_after: str = "", where: str = "") -> Refused:

@@ -18,7 +18,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from math import ceil
+from math import ceil, inf
 from time import monotonic, time
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import uuid4
@@ -30,8 +30,9 @@ from .unreachable import Unreachable
 
 T = TypeVar("T")
 
-JITTER = 1.2
-"""Who stands by waits between once and so much more of the retry period, so that not all come at once."""
+JITTER, SPREAD = 0.5, 0.1
+"""Who stands by waits between once and so much more of the retry period, so that not all come at once; and for a lease
+that ends, up to so much of it longer than the lease lasts."""
 
 
 class Timing(NamedTuple):
@@ -111,7 +112,13 @@ class Elector:
 
     async def _win(self) -> None:
         while not await self._attempted(self.timing.deadline):
-            await asyncio.sleep(self.timing.retry * (1 + JITTER * self._chance()))
+            await asyncio.sleep(self._pause())
+
+    def _pause(self) -> float:
+        """Until the next look: it is not put off beyond the moment from which the lease is to be had."""
+        usual, retry = self.timing.retry * (1 + JITTER * self._chance()), self.timing.retry
+        left = -inf if self._lease is None else self._seen_at + self._lasts(self._lease) - self._now()
+        return usual if left <= 0 else min(usual, left + retry * SPREAD * self._chance())
 
     async def _lead(self, work: Callable[[], Awaitable[T]]) -> T:
         async def working() -> T:
@@ -183,8 +190,10 @@ class Elector:
     def _may_take(self, lease: Raw | None) -> bool:
         if lease is None or _holder(lease) in ("", self.identity):
             return True
-        lasts = lease["spec"].get("leaseDurationSeconds") or self.timing.duration
-        return self._now() >= self._seen_at + lasts
+        return self._now() >= self._seen_at + self._lasts(lease)
+
+    def _lasts(self, lease: Raw) -> float:
+        return float((lease.get("spec") or {}).get("leaseDurationSeconds") or self.timing.duration)
 
     def _claim(self, lease: Raw | None) -> Write:
         moment = _micro(self._wall())

@@ -1,7 +1,8 @@
 """How many requests a second, so that one client does not crowd out the others of an API server.
 
 A bucket of tokens: `burst` of them at first, `qps` more a second, one for every request. Where they run out requests
-wait, and the more urgent go first however late they come. A rate of 0 lets everything through.
+wait, and the more urgent go first however late they come. A rate of 0 lets everything through. Every kind of objects
+has a bucket: events that are told do not keep workloads from being admitted.
 """
 
 from __future__ import annotations
@@ -59,12 +60,19 @@ class Bucket:
 
 
 class Limits:
-    """A bucket for everything, and one more for writes."""
+    """A bucket for every kind of objects, as the clients of Kueue have, and one for all writes."""
 
-    def __init__(self, every: Bucket | None = None, writes: Bucket | None = None) -> None:
-        self.every, self.writes = every or Bucket(), writes or Bucket()
+    def __init__(self, qps: float = 0.0, burst: int = 0, writes: Bucket | None = None) -> None:
+        self.qps, self.burst, self.writes = qps, burst, writes or Bucket()
+        self._kinds: dict[str, Bucket] = {}
 
     async def take(self, request: Request) -> None:
         if request.is_write:
             await self.writes.take(request.priority)
-        await self.every.take(request.priority)
+        await self._of(request.resource).take(request.priority)
+
+    def _of(self, resource: str) -> Bucket:
+        found = self._kinds.get(resource)
+        if found is None:
+            found = self._kinds[resource] = Bucket(self.qps, self.burst)
+        return found

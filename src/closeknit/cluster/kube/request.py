@@ -56,6 +56,14 @@ class Request:
         return self.method != "GET"
 
     @property
+    def resource(self) -> str:
+        """The kind of objects that it is about: /apis/batch/v1/namespaces/a/jobs/b is about batch/v1/jobs."""
+        _, root, *parts = [*self.where.split("?")[0].split("/"), "", "", ""]
+        version, rest = (parts[:2], parts[2:]) if root == "apis" else (parts[:1], parts[1:])
+        plural = rest[2] if rest[0] == "namespaces" and len(rest) > 2 and rest[2] else rest[0]
+        return "/".join((*version, plural))
+
+    @property
     def may_repeat(self) -> bool:
         return not self.is_write if self.repeatable is None else self.repeatable
 

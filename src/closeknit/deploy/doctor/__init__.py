@@ -22,7 +22,7 @@ from .finding import Finding, Patient, State, warning
 __all__ = ["Finding", "State", "examine"]
 
 CHECKS = (versions, definitions, policies, permissions, topology, controller, kueue, served_kinds)
-ASKED = frozenset({*server.POLICIES, *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
+ASKED = frozenset({*server.POLICIES, *server.OLDER.values(), *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
 
 
 async def examine(

@@ -7,18 +7,24 @@ from collections.abc import AsyncIterator
 from ...cluster.kinds import NAMESPACE
 from ...cluster.kube.writes import is_within
 from ..bundle import policies_of
-from ..kinds import MUTATING_POLICY, kind_of
+from ..kinds import MUTATING_POLICY, as_served, in_served_version, kind_of
 from ..marks import Raw, label
 from ..plan import there
-from ..policies import policies_work
+from ..policies import policies_tried, policies_work
 from .finding import Finding, Patient, few, ok, problem, warning
+from .versions import LEAVE_OUT, LOST
 
 CHECK = "policies"
+REMEDY = (
+    "wait some seconds after an installation; see whether their bindings are there, and whether the API server has the "
+    f"admission plug-in MutatingAdmissionPolicy switched off; or {LEAVE_OUT}"
+)
 TRIED, USUAL = "batch/job", "default"
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
-    wanted = [one for one in policies_of(patient.wishes) if patient.served.can(kind_of(one), "create")]
+    made = [in_served_version(patient.served, one) for one in policies_of(patient.wishes)]
+    wanted = [one for one in made if patient.served.can(kind_of(one), "create")]
     found = {label(one): await there(patient.client, one) for one in wanted}
     missing = [name for name, one in found.items() if one is None]
     differing = [label(one) for one in wanted if (now := found[label(one)]) is not None and not _agrees(one, now)]
@@ -30,7 +36,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         yield warning(CHECK, text, install)
     if wanted and not missing and not differing:
         yield ok(CHECK, f"{len(wanted)} policies and bindings are there, as the configuration has them")
-    if patient.served.can(MUTATING_POLICY, "create"):
+    if patient.served.can(as_served(patient.served, MUTATING_POLICY), "create"):
         yield await _in_force(patient)
 
 
@@ -39,19 +45,16 @@ def _agrees(wanted: Raw, now: Raw) -> bool:
 
 
 async def _in_force(patient: Patient) -> Finding:
-    """Tried with a Job that is never made, where jobs are managed."""
-    if TRIED not in patient.wishes.rules.frameworks:
-        return ok(CHECK, f"whether they are in force is tried with Jobs, and {TRIED} is not among the frameworks")
-    namespace = await _managed_namespace(patient)
-    if not namespace:
-        return warning(CHECK, "there is no namespace in which jobs are managed", "see managedJobsNamespaceSelector")
-    found = await policies_work(patient.client, namespace)
+    """Tried with a Job that is never made, where jobs are managed; else as the controller tries it, in its own."""
+    namespace = await _managed_namespace(patient) if TRIED in patient.wishes.rules.frameworks else ""
+    found = await (
+        policies_work(patient.client, namespace) if namespace else policies_tried(patient.client, patient.namespace)
+    )
     if not found.known:
         return warning(CHECK, f"whether they are in force is not known: {found.why}", "ask as somebody who may")
     if found:
         return ok(CHECK, f"in force: {found.why} (tried as a dry run)")
-    remedy = "wait some seconds after an installation; then see whether their bindings are there"
-    return problem(CHECK, f"not in force: {found.why} (tried as a dry run)", remedy)
+    return problem(CHECK, f"not in force: {found.why} (tried as a dry run): {LOST}", REMEDY)
 
 
 async def _managed_namespace(patient: Patient) -> str:

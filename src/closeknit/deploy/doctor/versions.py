@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 from ... import __version__
 from ...cluster.errors import NotFound
 from ...cluster.kinds import DEPLOYMENT
-from ..kinds import MUTATING_POLICY, VALIDATING_POLICY
+from ..kinds import MUTATING_POLICY, VALIDATING_POLICY, as_served
 from ..marks import NAME, version_of
 from ..versions import minor, rank
 from .finding import Finding, Patient, ok, problem, warning
 
 CHECK = "versions"
 NEEDED = (1, 36)
-"""Since when mutating admission policies are served as v1."""
+"""Since when mutating admission policies are served as v1; in 1.34 and 1.35, v1beta1 can be switched on."""
 LOST = (
     "jobs are held by the controller after they are made, not by the server before, and pods may start for a moment; "
     "pods, Deployments, StatefulSets and LeaderWorkerSets cannot wait"
@@ -24,8 +24,10 @@ LEAVE_OUT = "leave those out of integrations.frameworks"
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
     said = patient.served.version
-    if patient.served.can(MUTATING_POLICY, "create"):
-        yield ok(CHECK, f"the server is {said}, and has admission policies")
+    mutating = as_served(patient.served, MUTATING_POLICY)
+    if patient.served.can(mutating, "create"):
+        older = "" if mutating is MUTATING_POLICY else f", mutating ones as {mutating.version}"
+        yield ok(CHECK, f"the server is {said}, and has admission policies{older}")
     elif patient.served.can(VALIDATING_POLICY, "create"):
         old = minor(said) < NEEDED
         remedy = (
@@ -33,7 +35,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
             if old
             else "switch MutatingAdmissionPolicy on in its --runtime-config"
         )
-        yield warning(CHECK, f"the server is {said}, without MutatingAdmissionPolicy v1: {LOST}", remedy)
+        yield warning(CHECK, f"the server is {said}, without MutatingAdmissionPolicy: {LOST}", remedy)
     else:
         text = f"the server is {said}, without admission policies: {LOST}, and mistakes are found later"
         yield warning(CHECK, text, f"upgrade it to 1.36, or {LEAVE_OUT}")

@@ -5,7 +5,8 @@ does afterwards: CEL reads no other object, and has no hash. `docs/reference/whe
 """
 
 from ...cluster.embedded.rules.settings import Settings
-from .probe import InForce, policies_work
-from .rendering import HASH, policies, policies_hash
+from .probe import InForce, policies_tried, policies_work
+from .rendering import policies, policies_hash
+from .trial import HASH
 
-__all__ = ["HASH", "InForce", "Settings", "policies", "policies_hash", "policies_work"]
+__all__ = ["HASH", "InForce", "Settings", "policies", "policies_hash", "policies_tried", "policies_work"]

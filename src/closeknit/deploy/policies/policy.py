@@ -20,6 +20,7 @@ from typing import Any
 
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import Kind
+from ...model.settings import NAMESPACE_NAME
 from .cel import text
 
 Raw = dict[str, Any]
@@ -62,7 +63,8 @@ class Check:
 class Policy:
     """What is the same for both: objects that it is about, of managed namespaces unless they have none.
 
-    `conditions` and `variables` are expressions by name; a variable may use those before it.
+    `conditions` and `variables` are expressions by name; a variable may use those before it. `labels` are those that an
+    object has to have; `only_in` is one namespace, managed or not.
     """
 
     name: str
@@ -72,10 +74,16 @@ class Policy:
     variables: Mapping[str, str] = field(default_factory=dict)
     param: Param | None = None
     everywhere: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    only_in: str = ""
 
     def spec(self, settings: Settings) -> Raw:
         constraints: Raw = {"resourceRules": [_rule(one, self.operations) for one in self.kinds]}
-        if not self.everywhere:
+        if self.labels:
+            constraints["objectSelector"] = {"matchLabels": dict(self.labels)}
+        if self.only_in:
+            constraints["namespaceSelector"] = {"matchLabels": {NAMESPACE_NAME: self.only_in}}
+        elif not self.everywhere:
             constraints["namespaceSelector"] = _selector(settings)
         spec: Raw = {"failurePolicy": "Ignore" if self.param else "Fail", "matchConstraints": constraints}
         if self.param is not None:

@@ -1,7 +1,7 @@
 """All policies of a cluster, as objects, with one hash over them.
 
 What an administrator decides is written into the expressions. Nobody but an administrator may write policies, so the
-controller compares the hash of what it would have made with what is there, and says when they differ.
+controller compares the hash of what it would have made with that of what is in force, and says when they differ.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ...cluster.kinds import (
     TRAIN_JOB,
     Kind,
 )
+from ..marks import NAMESPACE
 from . import defaults, workloads
 from .conditions import by_pods
 from .kinds import deployment, job, job_set, leader_worker_set, pod, ray, stateful_set, train_job, training
-from .policy import API, Mutating, Policy, Raw, Validating
-
-HASH = "closeknit.dev/policies-hash"
+from .policy import Mutating, Policy, Raw, Validating
+from .trial import HASH, answering, only_tried
 
 Maker = Callable[[Settings], Policy]
 
@@ -50,21 +50,16 @@ KINDS: dict[Kind, tuple[Maker, Maker]] = {
 }
 
 
-def policies(settings: Settings, version: str = API) -> list[Raw]:
-    """Policies and bindings. `version` is that of mutating ones: older servers have them as v1beta1."""
+def policies(settings: Settings, home: str = NAMESPACE) -> list[Raw]:
+    """Policies and bindings; `home` is the controller's namespace."""
     found = _rendered(settings)
-    mark = {HASH: _hash(found)}
-    return [
-        {
-            **one,
-            "apiVersion": version if one["kind"].startswith("Mutating") else one["apiVersion"],
-            "metadata": {**one["metadata"], "annotations": mark},
-        }
-        for one in found
-    ]
+    hash = _hash(found)
+    found += [raw for one in (answering(hash), only_tried(home)) for raw in one.objects(settings)]
+    return [{**one, "metadata": {**one["metadata"], "annotations": {HASH: hash}}} for one in found]
 
 
 def policies_hash(settings: Settings) -> str:
+    """Of all that the configuration decides; not of the version in which a server has them, nor of our namespace."""
     return _hash(_rendered(settings))
 
 

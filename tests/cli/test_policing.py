@@ -1,0 +1,79 @@
+"""What the controller says of the policies that it finds, and when it says it again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from closeknit.cli.policing import Policing
+from closeknit.deploy.policies import Settings, policies_hash
+from deploy.server import Server
+
+OURS = policies_hash(Settings())
+
+
+@pytest.fixture
+def server() -> Server:
+    """With our policies in force."""
+    server = Server()
+    server.hash = OURS
+    return server
+
+
+@pytest.fixture
+def policing(server: Server, caplog: pytest.LogCaptureFixture) -> Policing:
+    caplog.set_level(logging.DEBUG, "closeknit")
+    return Policing(server, "closeknit-system", Settings())
+
+
+def looked(policing: Policing, caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    """What is said at a look: level and text."""
+    caplog.clear()
+    asyncio.run(policing.look())
+    return [(one.levelname, one.getMessage()) for one in caplog.records]
+
+
+def test_policies_of_this_configuration_are_in_force(policing: Policing, caplog: pytest.LogCaptureFixture) -> None:
+    assert looked(policing, caplog) == [("INFO", "admission policies are in force, as the configuration has them")]
+    assert looked(policing, caplog) == []
+
+
+def test_policies_of_another_configuration_are_told_once_with_the_remedy(
+    server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.hash = "other"
+    [(level, text)] = looked(policing, caplog)
+    assert level == "WARNING"
+    assert f"(their hash is other, ours {OURS})" in text
+    assert "`closeknit install --config FILE`" in text
+    assert looked(policing, caplog) == []
+    server.hash = OURS
+    assert [level for level, _ in looked(policing, caplog)] == ["INFO"]
+
+
+def test_a_verb_that_is_missing_is_told_loudly_and_nothing_is_switched_off(
+    server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.denied = {("create", "jobs")}
+    [(level, text)] = looked(policing, caplog)
+    assert level == "ERROR"
+    assert text.startswith(
+        "unknown whether admission policies of ours are in force: it may not be tried: the verb create"
+    )
+    found = asyncio.run(policing.look())
+    assert (found.works, found.known) == (True, False)
+
+
+def test_policies_that_go_are_told_and_so_is_that_they_are_back(
+    server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
+) -> None:
+    looked(policing, caplog)
+    server.suspends, server.hash = False, ""
+    [(level, text)] = looked(policing, caplog)
+    assert level == "WARNING"
+    assert text.startswith("admission policies of ours are not in force any more: a Job that names a queue is not")
+    assert looked(policing, caplog) == []
+    server.suspends, server.hash = True, OURS
+    assert [level for level, _ in looked(policing, caplog)] == ["INFO"]

@@ -1,0 +1,119 @@
+"""What users were told, and whether the server still stands by it.
+
+What was acknowledged is there until its deletion was. Where an answer was lost, nothing is known of the object. Pods
+that a Job made, and the Workload of a job, are there once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+from typing import Any
+
+from closeknit.cluster import kinds
+from closeknit.cluster.embedded.store import Store
+from closeknit.cluster.port import Key
+from host.lab import condition
+from stories.invariants import PREFIX, Broken, holds
+
+Raw = dict[str, Any]
+Told = dict[Key, str | None]
+"""The uid of what was made; None: it was deleted."""
+ENDED = ("Succeeded", "Failed")
+
+
+class Accounts:
+    """Touched by whoever acts and by whoever checks."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._uids: dict[Key, str | None] = {}
+        self.counts: Counter[str] = Counter()
+
+    def made(self, key: Key, uid: str) -> None:
+        self._note(key, uid)
+
+    def deleted(self, key: Key) -> None:
+        self._note(key, None)
+
+    def doubtful(self, key: Key) -> str | None:
+        """Nothing is known of it any more; returns its uid, if it was there."""
+        with self._lock:
+            return self._uids.pop(key, None)
+
+    def _note(self, key: Key, uid: str | None) -> None:
+        with self._lock:
+            self._uids[key] = uid
+
+    @property
+    def jobs(self) -> list[str]:
+        """Those that are there as far as users know."""
+        with self._lock:
+            return [key.name for key, uid in self._uids.items() if uid and key.kind is kinds.JOB]
+
+    def pods(self, name: str) -> list[Key]:
+        """One of this name, or those of a group of this name."""
+        with self._lock:
+            found = [key for key, uid in self._uids.items() if uid and key.kind is kinds.POD]
+        return [key for key in found if key.name == name or key.name.startswith(f"{name}-")]
+
+    def copy(self) -> Told:
+        """As they stand now."""
+        with self._lock:
+            return dict(self._uids)
+
+
+def agreed(before: Told, after: Told) -> Told:
+    """What was told before a look at the server and was still true after it."""
+    return {key: uid for key, uid in before.items() if key in after and after[key] == uid}
+
+
+def nothing_is_lost(told: Told, store: Store) -> None:
+    """A pod is no exception when its deletion was told; but who preempts it deletes it, and so does a lost node."""
+    for key, uid in told.items():
+        found = store.find(*key)
+        if uid is not None and key.kind is not kinds.POD and (found is None or found["metadata"]["uid"] != uid):
+            raise Broken(f"{key} was acknowledged as {uid} and is gone")
+        if uid is None and found is not None and "deletionTimestamp" not in found["metadata"]:
+            raise Broken(f"{key} was deleted and is back")
+
+
+def nothing_is_doubled(store: Store) -> None:
+    """Of no job are there two workloads, or more pods than it wants at a time."""
+    workloads, pods = Counter[str](), Counter[str]()
+    for workload in store.all(kinds.WORKLOAD):
+        if "deletionTimestamp" not in workload["metadata"] and not condition(workload, "Finished"):
+            workloads.update(_owners(workload))
+    for pod in store.all(kinds.POD):
+        if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] not in ENDED:
+            pods.update(_owners(pod))
+    for job in store.all(kinds.JOB):
+        uid, name = job["metadata"]["uid"], job["metadata"]["name"]
+        if workloads[uid] > 1:
+            raise Broken(f"{workloads[uid]} workloads of job {name}")
+        if pods[uid] > job["spec"]["parallelism"]:
+            raise Broken(f"{pods[uid]} pods of job {name} live, it wants {job['spec']['parallelism']}")
+
+
+def _owners(raw: Raw) -> list[str]:
+    return [one["uid"] for one in raw["metadata"].get("ownerReferences") or ()]
+
+
+def everybody_has_a_workload(store: Store) -> None:
+    """At rest: every job of a queue has one, a job that ended has one that finished and holds nothing."""
+    by_owner: dict[str, list[Raw]] = {}
+    for workload in store.all(kinds.WORKLOAD):
+        for uid in _owners(workload):
+            by_owner.setdefault(uid, []).append(workload)
+    for job in store.all(kinds.JOB):
+        meta = job["metadata"]
+        if f"{PREFIX}queue-name" not in (meta.get("labels") or {}) or "deletionTimestamp" in meta:
+            continue
+        found = by_owner.get(meta["uid"], [])
+        has_ended = condition(job, "Complete") or condition(job, "Failed")
+        if len(found) != 1:
+            raise Broken(f"job {meta['name']} has {len(found)} workloads")
+        if has_ended and (not condition(found[0], "Finished") or holds(found[0])):
+            raise Broken(f"job {meta['name']} has ended, its workload has not: {found[0]['status']}")
+        if not has_ended and condition(found[0], "Finished"):
+            raise Broken(f"job {meta['name']} goes on, its workload has finished")

@@ -1,0 +1,59 @@
+"""Between controller and server, connections are refused, delayed, cut, and left half open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from threading import Thread
+from time import monotonic, sleep
+
+from cluster.kube.bad_proxy import BadProxy, Fate
+from faults.ground import Ground
+from faults.scene import Scene
+
+FATES: tuple[Fate, ...] = ("good", "good", "good", "refused", "delayed", "cut", "half-open")
+MOST = 100_000
+"""Bytes after which a connection is cut at the latest: lists have to come through now and then."""
+BAD = 15.0
+
+
+def test_a_bad_network_is_survived(ground: Ground) -> None:
+    with Scene(ground, 60) as scene, proxy() as bad:
+        controller = scene.begin_alone(through(bad, ground.account))
+        sleep(BAD)
+        scene.judge.now()
+        bad.mend()
+        begun = monotonic()
+        scene.rest()
+        print(f"\n{dict(bad.met)}; at rest {monotonic() - begun:.0f} s after the network was mended")
+        assert controller.starts == 1, "it lives on"
+        assert min(bad.met[fate] for fate in FATES) > 0
+
+
+@contextmanager
+def proxy() -> Iterator[BadProxy]:
+    """In a thread of its own."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    bad = BadProxy(Random("network"), FATES, MOST)
+    asyncio.run_coroutine_threadsafe(bad.__aenter__(), loop).result()
+    try:
+        yield bad
+    finally:
+        asyncio.run_coroutine_threadsafe(bad.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+
+def through(bad: BadProxy, kubeconfig: Path) -> Path:
+    """The same cluster and account, by way of the proxy."""
+    config = json.loads(kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["proxy-url"] = bad.address
+    file = kubeconfig.with_suffix(".proxied")
+    file.write_text(json.dumps(config))
+    return file

@@ -1,0 +1,62 @@
+"""The servers beneath the controller go and come back; it lives on, and knows what became of everything meanwhile."""
+
+from __future__ import annotations
+
+from time import sleep
+
+import pytest
+
+from closeknit.cluster import kinds
+from contract.expect import eventually
+from faults.ground import Ground
+from faults.scene import Scene
+from servers.components import API_SERVER, ETCD
+from servers.real.test_restarts import expired
+
+UNDER_LOAD = 4.0
+"""Seconds for which users act before something breaks, and after it was mended."""
+
+
+@pytest.mark.parametrize("name", [API_SERVER, ETCD])
+def test_a_server_that_is_killed_is_missed_until_it_is_back(ground: Ground, name: str) -> None:
+    with Scene(ground, 20 + len(name)) as scene:
+        controller = scene.begin_alone()
+        sleep(UNDER_LOAD)
+        scene.judge.now()
+        scene.judge.look_away()
+        ground.cluster.kill(name)
+        sleep(1)
+        assert name not in ground.cluster.pids()
+        ground.cluster.start(name)
+        scene.judge.now()
+        sleep(UNDER_LOAD)
+        scene.judge.now()
+        scene.rest()
+        assert controller.starts == 1, "it lives on"
+
+
+def test_what_happened_while_nobody_looked_is_known_after_history_is_lost(ground: Ground) -> None:
+    """It is stopped in its tracks, much is deleted, and the server forgets from where on it would have to go on."""
+    workloads = kinds.WORKLOAD.path()
+    with Scene(ground, 30) as scene:
+        controller = scene.begin_alone()
+        eventually(lambda: len(scene.judge.holders()) > 5, 30)
+        scene.pause()
+        held = set(scene.judge.holders())
+        controller.freeze()
+        version = ground.api.get(workloads, limit=1).body["metadata"]["resourceVersion"]
+        scene.judge.look_away()
+        scene.act()
+        sleep(UNDER_LOAD)
+        users = scene.pause()
+        for job in scene.accounts.jobs[::2]:
+            users._delete(job)
+        ground.cluster.compact()
+        ground.cluster.kill(API_SERVER)
+        ground.cluster.start(API_SERVER)
+        eventually(lambda: expired(ground.api, workloads, version))
+        controller.thaw()
+        scene.act()
+        believed = {key.partition("/")[2] for key in scene.rest()["holdings"]}
+        assert controller.starts == 1, "it lives on"
+        assert len(held - believed) > 2, "it has noticed who is gone"

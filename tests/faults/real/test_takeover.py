@@ -1,0 +1,40 @@
+"""Two replicas at the times that they have by default: when the leader dies, the other goes on soon."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from closeknit.cluster import kinds
+from faults.ground import Ground
+from faults.scene import Scene
+from host.lab import condition
+from stories import objects
+
+LIMIT = 15.0
+"""Seconds within which somebody else has to have admitted a job."""
+FACTS = {"kind": "Job", "pods": 1, "cpu": 1, "wish": "", "level": "", "priority": "high", "seconds": 0, "fails": False}
+
+
+def test_a_job_is_admitted_within_fifteen_seconds_of_the_death_of_the_leader(ground: Ground) -> None:
+    with Scene(ground, 70, election="") as scene:
+        scene.begin()
+        leader, holder = scene.leader(), ground.leader
+        scene.judge.now()
+        leader.kill()
+        begun = monotonic()
+        [job] = objects.submitted({**FACTS, "name": "after", "queue": "red"})
+        ground.cluster.api.post(kinds.JOB.path("default"), job)
+        leader = scene.leader(other_than=holder)
+        led = monotonic() - begun
+        while not _is_admitted(ground, "after"):
+            assert monotonic() - begun < LIMIT
+        took = monotonic() - begun
+        print(f"\nanother led after {led:.1f} s, and had admitted a new job after {took:.1f} s")
+        assert took < LIMIT
+        scene.rest()
+
+
+def _is_admitted(ground: Ground, job: str) -> bool:
+    found = ground.api.get(kinds.WORKLOAD.path("default")).body["items"]
+    mine = [one for one in found if job in [owner["name"] for owner in one["metadata"].get("ownerReferences") or ()]]
+    return any(condition(one, "Admitted") for one in mine)
