@@ -145,6 +145,18 @@ class TestWaking:
         play.cycles(5)
         assert play.admitted == {"w"}
 
+    def test_who_has_enough_quota_now_is_woken_before_the_others(self) -> None:
+        play = Play(scheduler([queue("a", 4, "c"), queue("b", 4, "c")]))
+        play.put(running(workload("old", "a", 6)), running(workload("last", "b", 2)))
+        play.put(workload("small", "b", 5), workload("large", "b", 7), workload("fewer", "a", 8, min_count=3))
+        play.cycles(9)
+        assert not play.scheduler.is_ready
+        play.known.pop("default/old")
+        play.scheduler.drop("default/old")
+        assert play.scheduler.wake_likely("a", 0.0) == 2
+        assert in_line(play.scheduler) == {"small", "fewer"}
+        assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 1
+
     def test_a_namespace_that_matches_now_wakes_who_waited_for_that(self) -> None:
         built = scheduler([queue("a", selector=None)])
         built.put(workload("w"), 0.0)

@@ -40,7 +40,8 @@ class Witness(Invariants):
     def __init__(self, store: Store) -> None:
         super().__init__(store, late=True)
         self._nodes = {raw["metadata"]["name"]: raw for raw in store.all(kinds.NODE)}
-        self._totals: deque[tuple[float, int]] = deque([(monotonic(), self._total())])
+        self._now = monotonic()
+        self._totals: deque[tuple[float, int]] = deque([(self._now, self._total())])
 
     def replay(self, seen: list[Seen]) -> None:
         for one in seen:
@@ -131,17 +132,20 @@ class Judge:
         return [one["metadata"]["name"] for one in found if holds(one)]
 
     def at_rest(self, leader: Callable[[], Replica]) -> Document:
-        """Nobody acts. When all is still, what runs knows what the objects say, and nothing else."""
+        """Nobody acts. When all is still, what runs knows what the objects say, and nothing else.
+
+        It may be slower than we are, so it is asked again for a while; what must hold at any time has no second try.
+        """
         end, last = monotonic() + PATIENCE, Broken("nothing was compared")
         while monotonic() < end:
             store = self._still(end)
             believed = leader().dump()
             if believed is None or not believed["leads"] or fingerprint(listed(self.api)) != fingerprint(store):
                 continue
+            self.now()
             try:
                 everybody_has_a_workload(store)
                 same(believed, dump(rebuilt(store, self.configured)))
-                self.now()
                 return believed
             except Broken as broken:
                 last = broken

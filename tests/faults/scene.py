@@ -15,6 +15,7 @@ from time import monotonic, sleep
 from types import TracebackType
 
 from closeknit.observe.dump import Document
+from real.installation import refusals
 from servers.process import tail
 
 from .accounts import Accounts
@@ -28,7 +29,7 @@ ALONE = "--no-leader-election"
 
 
 class Scene:
-    """`kubeconfig` is the controllers' way to the server; `election` is what their configuration says of it."""
+    """`election` is what the controllers' configuration says of it."""
 
     def __init__(self, ground: Ground, seed: int, election: str = QUICK) -> None:
         self.ground, self.seed = ground, seed
@@ -95,6 +96,7 @@ class Scene:
         """Users stop and mend what they broke; when all is still, everything is judged. What the leader believes."""
         self.pause().mend()
         believed = self.judge.at_rest(self.leader)
+        assert refusals(self.ground.cluster) == [], "the shipped permissions do"
         for one in self.replicas:
             assert "Traceback" not in one.log.read_text(), f"{one.log} shows that something failed which must not"
         return believed

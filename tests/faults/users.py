@@ -45,7 +45,7 @@ WEIGHTS = {
     "other_pod": 2,
     "remove_other_pod": 3,
 }
-PAUSE = 0.12
+PAUSE = 0.08
 NODES = {f"n{number:02d}": f"r{number // HOSTS}" for number in range(RACKS * HOSTS)}
 BLOCKS = {f"r{rack}": f"b{rack // 2}" for rack in range(RACKS)}
 MOST_JOBS = 40

@@ -36,10 +36,10 @@ def test_many_events_in_a_moment_cost_one_look_more() -> None:
     for number in range(20):
         watch.see_node(f"n{number}", 10.0 + number / 100)
         watch.known.pass_on_wakes(watch.now)
-    assert watch.known.next_wake == 10.25
-    assert watch.known.pass_on_wakes(10.25)
-    watch.see_node("last", 10.6)
-    assert watch.known.next_wake == 10.6
+    assert watch.known.next_wake == 11.0
+    assert watch.known.pass_on_wakes(11.0)
+    watch.see_node("last", 12.5)
+    assert watch.known.next_wake == 12.5
 
 
 def test_in_the_profile_of_kueue_what_happens_within_a_second_is_told_at_its_end() -> None:

@@ -11,11 +11,13 @@ from dataclasses import replace
 
 from ..model.cluster_queue import ClusterQueue, LocalQueue
 from ..model.gates import Gates
+from ..model.quota import FlavorResource
 from ..model.settings import Settings
 from ..model.workload import Workload
 from ..queue.lines import Lines
 from ..queue.waiting import Waiting, waiting
 from ..queue.wake import FREED, PARKS_ITS_LIKES, RULES, Event, Reach, Stage, Why
+from ..quota.demand import Demand
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
@@ -113,6 +115,21 @@ class Scheduler:
             others = self.world.cluster_queues.keys() - set(queues)
             count += self.wake_queues(Event.ROOM_FREED, sorted(filter(self._places_pods, others)), now)
         return count
+
+    def wake_likely(self, queue: str, now: float) -> int:
+        """Something gave its quota back: for those who have enough now, which is quickly seen."""
+        queues = self.world.tree_of(queue)
+        return self.lines.wake(Event.WORKLOAD_FINISHED, queues, self._matches, now, self._has_quota)
+
+    def _has_quota(self, entry: Waiting) -> bool:
+        """Whether each of its pod sets by itself, with as few pods as it may have, finds enough in some flavor."""
+        queue, node = self.world.cluster_queues[entry.queue], self.world.node_of(entry.queue)
+        return bool(entry.workload.replaces) or all(
+            any(node.available(FlavorResource(one.flavor, resource)) >= amount for one in group.flavors)
+            for demand in entry.demands
+            for resource, amount in demand.of(_fewest(demand)).total.items()
+            if amount and (group := queue.group_of(resource)) is not None
+        )
 
     def _places_pods(self, queue: str) -> bool:
         """Whether workloads of a queue hold room on nodes, which those of other cohorts may wait for."""
@@ -231,6 +248,11 @@ class Scheduler:
         """The write of an eviction failed: it is tried again later."""
         self.second_pass[decision.workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
         return Retry(decision.workload, decision.found)
+
+
+def _fewest(demand: Demand) -> int:
+    least = demand.part.min_count
+    return demand.count if least is None else min(demand.count, least)
 
 
 def _stage(entry: Entry) -> Stage:

@@ -29,7 +29,7 @@ from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
-from ..queue.wake import RULES, Event, Reach
+from ..queue.wake import FREED, RULES, Event, Reach
 from .known_pods import KnownPods, is_ours
 from .shelf import Shelf
 from .tally import Tally
@@ -38,9 +38,8 @@ from .workloads import Surroundings, class_of
 log = logging.getLogger(__name__)
 
 GATHERING = 1.0
-"""Seconds for which Kueue gathers what happens before it wakes anybody."""
-BREATH = 0.25
-"""With WakeAtOnce: seconds for which those who were just woken are left alone, so that many events cost one look."""
+"""Seconds for which Kueue gathers what happens before it wakes anybody. With WakeAtOnce everybody is woken at once, and
+then not again for so long; in between only those for whom there is enough quota now."""
 
 
 class Wake(NamedTuple):
@@ -87,6 +86,8 @@ class Known:
         self._at_once = "WakeAtOnce" in gates
         self._woken: dict[str, float] = {}
         """When the queues of a tree were last woken, by the first of them."""
+        self._freed: set[str] = set()
+        """Trees in which something gave its quota back, by the first of their queues."""
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
             kinds.NODE: self._node,
@@ -168,14 +169,16 @@ class Known:
         known = self.wakes.get((event, where))
         if known is None:
             now = self.now()
-            at = max(now, self._woken.get(where, -inf) + BREATH) if self._at_once else now + GATHERING
+            at = max(now, self._woken.get(where, -inf) + GATHERING) if self._at_once else now + GATHERING
             known = self.wakes[event, where] = Wake(at, set())
         known.queues.add(queue)
+        if self._at_once and RULES[event].wakes is FREED:
+            self._freed.add(where)
 
     @property
     def next_wake(self) -> float | None:
         """When there is next something to pass on; None if nothing has happened."""
-        return min((one.at for one in self.wakes.values()), default=None)
+        return 0.0 if self._freed else min((one.at for one in self.wakes.values()), default=None)
 
     def pass_on_wakes(self, now: float) -> bool:
         """Tell whoever waits what has happened; says whether anything had. Cohorts may be others by now."""
@@ -188,7 +191,9 @@ class Known:
                     self.scheduler.wake(event, queue, self.moment)
             else:
                 self.scheduler.wake_queues(event, list(self.world.cluster_queues), self.moment)
-        return bool(told)
+        freed, self._freed = self._freed, set()
+        back = sum(self.scheduler.wake_likely(queue, self.moment) for queue in sorted(freed))
+        return bool(told or back)
 
     # The cluster's own objects
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from ..model.cluster_queue import Strategy
 from .waiting import Waiting
@@ -18,6 +19,9 @@ Order = tuple[int, float, str]
 
 BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
 """What those are told who are set aside with their like."""
+
+
+Check = Callable[[Waiting], bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -147,19 +151,22 @@ class Line:
         self.in_hand = found
         return found
 
-    def wake(self, may: Callable[[Waiting], bool], why: Callable[[str], bool]) -> int:
-        """Back into line whoever `may`, if what it was set aside for is of the kind that `why` accepts."""
+    def wake(self, may: Check, why: Callable[[str], bool], likely: Check = lambda _: True) -> int:
+        """Back into line whoever `may`, if what it was set aside for is of the kind that `why` accepts.
+
+        What is `likely` for one of a class is for all of it.
+        """
         self.woken = True
         count = 0
         for likeness, likes in list(self.classes.items()):
-            if likes.parked and why(likes.why):
+            if likes.parked and why(likes.why) and all(map(likely, islice(likes.members.values(), 1))):
                 likes.parked = False
                 count += len(likes.members)
                 if likes.members:
                     self._show(likeness, likes)
                 else:
                     del self.classes[likeness]
-        for entry in [one for one in self.parked.values() if why(one.parked_for) and may(one)]:
+        for entry in [one for one in self.parked.values() if why(one.parked_for) and may(one) and likely(one)]:
             count += 1
             self.push(entry)
         return count

@@ -199,8 +199,10 @@ class Lines:
                 heappush(self._timers, (until, key))
         return count
 
-    def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float) -> int:
-        """Tell lines that something happened; how many workloads it brought back."""
+    def wake(
+        self, event: Event, queues: Iterable[str], matches: Matches, now: float, likely: Matches = lambda _: True
+    ) -> int:
+        """Tell lines that something happened; how many workloads it brought back. Those who are not `likely` stay."""
         by_reason = "WakeByReason" in self.gates
         wakes = {stage.value for stage in RULES[event].wakes}
 
@@ -211,7 +213,7 @@ class Lines:
             return not by_reason or reason in wakes
 
         chosen = self.lines if RULES[event].reach is Reach.EVERYWHERE else queues
-        return sum(self.lines[name].wake(may, helps) for name in chosen if name in self.lines)
+        return sum(self.lines[name].wake(may, helps, likely) for name in chosen if name in self.lines)
 
     # Reading
 

@@ -18,7 +18,7 @@ from faults.scene import Scene
 FATES: tuple[Fate, ...] = ("good", "good", "good", "refused", "delayed", "cut", "half-open")
 MOST = 100_000
 """Bytes after which a connection is cut at the latest: lists have to come through now and then."""
-BAD = 15.0
+BAD = 10.0
 
 
 def test_a_bad_network_is_survived(ground: Ground) -> None:

@@ -14,7 +14,7 @@ from faults.scene import Scene
 from real.plane import ACCOUNT
 from servers.process import HOST, free_ports
 
-UNDER_LOAD = 8.0
+UNDER_LOAD = 6.0
 LEVEL = "closeknit-faults"
 
 
