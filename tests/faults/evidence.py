@@ -23,7 +23,7 @@ from contract.client import Answer, Api
 Raw = dict[str, Any]
 
 LEFT_OUT = (kinds.EVENT, kinds.SECRET, kinds.LEASE)
-WATCHED = (kinds.NODE, kinds.CLUSTER_QUEUE, kinds.WORKLOAD)
+WATCHED = (kinds.CLUSTER_QUEUE, kinds.WORKLOAD)
 UNSURE, PATIENCE = (429, 500, 503), 30.0
 WAIT = 1.0
 """Seconds without a change after which a watch is begun anew."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep, time
@@ -22,11 +22,12 @@ from stories.steps import QUEUES
 from .accounts import Accounts, agreed, everybody_has_a_workload, nothing_is_doubled, nothing_is_lost
 from .evidence import History, Seen, fingerprint, listed
 from .replica import Replica
+from .users import NODES, machine
 
 Raw = dict[str, Any]
 STILL = 1.0
 """Seconds without a change that are rest."""
-PATIENCE = 90.0
+PATIENCE = 120.0
 LAG = 5.0
 """Seconds by which a decision may go by a quota that has been lowered since."""
 
@@ -34,12 +35,11 @@ LAG = 5.0
 class Witness(Invariants):
     """Judges decisions one after the other, as they were written, by what had been promised until then.
 
-    Nodes are remembered when they are gone: neither their racks nor their sizes ever change here.
+    A node that is gone still counts as it was: neither racks nor sizes ever change here.
     """
 
     def __init__(self, store: Store) -> None:
         super().__init__(store, late=True)
-        self._nodes = {raw["metadata"]["name"]: raw for raw in store.all(kinds.NODE)}
         self._now = monotonic()
         self._totals: deque[tuple[float, int]] = deque([(self._now, self._total())])
 
@@ -51,9 +51,7 @@ class Witness(Invariants):
                 self.store.objects[one.kind].pop(key, None)
             else:
                 self.store.objects[one.kind][key] = one.object
-            if one.kind is kinds.NODE:
-                self._nodes[key[1]] = one.object
-            elif one.kind is kinds.CLUSTER_QUEUE:
+            if one.kind is kinds.CLUSTER_QUEUE:
                 self._totals.append((one.at, self._total()))
             elif one.kind is kinds.WORKLOAD and one.type == "MODIFIED":
                 self._now = one.at
@@ -66,7 +64,7 @@ class Witness(Invariants):
                 name = workload["metadata"]["name"]
                 for pod_set, given, hosts in placed(workload):
                     self._is_whole(name, pod_set, given, hosts)
-                    self._is_together(name, pod_set, Counter({one: hosts[one] for one in hosts if one in self._nodes}))
+                    self._is_together(name, pod_set, hosts)
                     for host in hosts:
                         self._has_room(name, host)
 
@@ -79,7 +77,7 @@ class Witness(Invariants):
             self._is_within_quota(name, workload)
 
     def _node(self, host: str) -> Raw | None:
-        return self._nodes.get(host)
+        return machine(host) if host in NODES else None
 
     def _total(self) -> int:
         return sum(self._nominal(queue) for queue in QUEUES)

@@ -131,6 +131,16 @@ def test_a_promise_that_cannot_be_kept_is_found(lab: Lab, hosts: tuple[str, ...]
         witness.stands()
 
 
+def test_a_promise_on_a_machine_that_is_gone_since_is_none_that_was_wrong(lab: Lab) -> None:
+    facts = {**FACTS, "name": "sliced", "queue": "blue", "pods": 2, "cpu": 8, "wish": "slices", "seconds": 3000}
+    for raw in objects.submitted(facts):
+        lab.create(raw)
+    lab.advance(5)
+    (one, _) = {pod["spec"]["nodeName"] for pod in lab.pods() if pod["metadata"]["name"].startswith("sliced")}
+    del lab.store.objects[kinds.NODE]["", one]
+    Witness(lab.store).stands()
+
+
 def test_a_decision_beyond_quota_is_found(lab: Lab) -> None:
     right = workload(lab, "runs")
     before = deepcopy(right)

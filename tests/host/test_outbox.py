@@ -8,10 +8,10 @@ from functools import wraps
 from typing import Any
 
 from closeknit.cluster import kinds
-from closeknit.cluster.errors import Conflict, InternalError, Refused
+from closeknit.cluster.errors import Conflict, Forbidden, InternalError, Refused
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.kube.unreachable import Unreachable
-from closeknit.cluster.port import Delete, Key, Patch, Write, target_of
+from closeknit.cluster.port import Delete, Key, Patch, Update, Write, target_of
 from closeknit.host.outbox import Outbox
 
 Raw = dict[str, Any]
@@ -42,6 +42,11 @@ class Server:
         self.asked.append(write)
         self.answers[id(write)] = asyncio.get_running_loop().create_future()
         return await self.answers[id(write)]
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Raw:
+        if name == "forbidden":
+            raise Forbidden("not for you")
+        return {"read": name}
 
     def show(self, kind: Kind, raw: Raw) -> None:
         self.told.append(("shown", raw))
@@ -92,6 +97,30 @@ async def test_a_refusal_and_a_deletion_show_nothing() -> None:
     assert isinstance(server.result, Conflict)
     await server.answer(gone, {"kind": "Status"})
     assert server.told == [("done", write), ("done", gone)]
+
+
+def update(name: str) -> Update:
+    return Update(kinds.NODE, {"metadata": {"name": name, "resourceVersion": "1"}})
+
+
+@on_a_loop
+async def test_who_came_too_late_sees_who_was_faster_before_it_looks_again() -> None:
+    """The stream may hang: whoever waited for it would write the same again, and be refused again."""
+    server, write = Server(), update("a")
+    server.outbox.send([write])
+    await asyncio.sleep(0.001)
+    await server.answer(write, Conflict("somebody was faster"))
+    assert server.told == [("shown", {"read": "a"}), ("done", write)]
+    assert isinstance(server.result, Conflict)
+
+
+@on_a_loop
+async def test_where_who_was_faster_cannot_be_read_the_refusal_is_reported_all_the_same() -> None:
+    server, write = Server(), update("forbidden")
+    server.outbox.send([write])
+    await asyncio.sleep(0.001)
+    await server.answer(write, Conflict("somebody was faster"))
+    assert server.told == [("done", write)]
 
 
 @on_a_loop

@@ -82,14 +82,17 @@ def holds(workload: Raw) -> bool:
 def same(believed: Raw, rebuilt: Raw) -> None:
     """What is believed, against what a control plane knows that is shown all objects anew."""
     for part, known in rebuilt.items():
-        before = believed[part]
-        differ = [
-            f"{key}: {before.get(key)}, anew {known.get(key)}"
-            for key in sorted(before.keys() | known.keys())
-            if before.get(key) != known.get(key)
-        ]
+        differ = list(_differences(believed[part], known))
         if differ:
             raise Broken(f"{part} is not what the objects say: {'; '.join(differ)}")
+
+
+def _differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            yield from _differences(before.get(key), after.get(key), f"{at} {key}".strip())
+    elif before != after:
+        yield f"{at}: {before}, anew {after}"
 
 
 class Invariants:

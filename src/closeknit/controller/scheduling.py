@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from ..cluster.errors import Conflict, NotFound, Refused
-from ..cluster.kinds import EVENT, WORKLOAD
+from ..cluster.kinds import CLUSTER_QUEUE, EVENT, LOCAL_QUEUE, WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
-from .desk import Sent, UnderWay, begun
+from .desk import Sent, UnderWay, begun, is_news
 from .patience import Patience
 from .records import Diary, Record, record_of
 from .waits import Waits
@@ -51,7 +51,7 @@ class Scheduling:
     def see(self, change: Change) -> None:
         """What a cycle itself says of those who wait is no reason for another one."""
         uid = change.object["metadata"].get("uid", "")
-        if change.kind is not EVENT and (uid in self._evicting or not _is_only_said(change)):
+        if uid in self._evicting or not (change.kind is EVENT or _is_only_counted(change) or _is_only_said(change)):
             self._patience.renew()
             self._evicting.discard(uid)
 
@@ -157,6 +157,11 @@ def _outcome(decision: Decision) -> tuple[str, str, str]:
         case Preempt():
             return "Preempt", decision.victim.key, decision.by.key
     return type(decision).__name__, "", ""
+
+
+def _is_only_counted(change: Change) -> bool:
+    """Whether a queue only says how it stands."""
+    return change.kind in (CLUSTER_QUEUE, LOCAL_QUEUE) and not is_news(change)
 
 
 def _is_only_said(change: Change) -> bool:

@@ -4,6 +4,9 @@
 
 A write without an answer may have been carried out, or may yet be. To take it for failed would give away twice what it
 gave away, so it is sent until there is an answer: writes name the version that they go by, so it cannot happen twice.
+
+Where somebody else was faster, the object is read before the refusal is reported. A stream may hang for a minute before
+anybody can know, and until then the same would be decided on the same old object, and be refused, over and over.
 """
 
 from __future__ import annotations
@@ -11,14 +14,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Protocol
 
-from ..cluster.errors import InternalError, Refused
+from ..cluster.errors import Conflict, InternalError, Refused
 from ..cluster.kinds import Kind
 from ..cluster.kube.retries import Retries
 from ..cluster.kube.unreachable import Unreachable
-from ..cluster.port import Delete, Key, Raw, Write, target_of
+from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
 
 PATIENCE = Retries(attempts=2**62, seconds=inf)
 """What a client that carries out writes for a control plane has to have."""
@@ -32,6 +36,8 @@ class Carrier(Protocol):
     """As much of a client as is needed here."""
 
     async def carry_out(self, write: Write) -> Raw: ...
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Raw: ...
 
 
 class Outbox:
@@ -96,9 +102,17 @@ class Outbox:
             async with self._free:
                 return await self.client.carry_out(write)
         except Refused as refused:
+            if isinstance(refused, Conflict) and isinstance(write, Update):
+                await self._look(target_of(write))
             return refused
         except Unreachable as error:
             return InternalError(str(error))
+
+    async def _look(self, key: Key) -> None:
+        """What is there now; if that cannot be had, the stream will tell."""
+        with suppress(Refused, Unreachable):
+            async with self._free:
+                self.show(key.kind, await self.client.get(*key))
 
 
 def _outcome(result: Raw | Refused) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import cycle
 from random import Random
@@ -33,7 +33,7 @@ class BadProxy:
     def __init__(self, chance: Random, fates: tuple[Fate, ...], most: int = 20_000) -> None:
         self.met, self.asked_for = Counter[str](), list[str]()
         self._fates: Iterator[Fate] = cycle(chance.sample(fates, len(fates)))
-        self._chance, self._most = chance, most
+        self._chance, self._most, self._is_mended = chance, most, False
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -43,8 +43,8 @@ class BadProxy:
         return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
 
     def mend(self) -> None:
-        """Whoever comes from now on is served well; connections that hang go on hanging."""
-        self._fates = cycle(("good",))
+        """Nothing goes wrong any more; connections that hang go on hanging."""
+        self._fates, self._is_mended = cycle(("good",)), True
 
     async def __aenter__(self) -> BadProxy:
         self._server = await asyncio.start_server(self._accept, HOST, 0)
@@ -85,7 +85,8 @@ class BadProxy:
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         forth = asyncio.create_task(_copied(reader, their_writer))
         try:
-            await _copied(their_reader, writer, None if fate == "good" else self._chance.randrange(self._most))
+            most = None if fate == "good" else self._chance.randrange(self._most)
+            await _copied(their_reader, writer, most, lambda: self._is_mended)
             if fate == "half-open":
                 await asyncio.Event().wait()
         finally:
@@ -95,11 +96,16 @@ class BadProxy:
             their_writer.transport.abort()
 
 
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most: int | None = None) -> None:
+async def _copied(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    most: int | None = None,
+    is_mended: Callable[[], bool] = lambda: False,
+) -> None:
     """Until the end, or so many bytes."""
     left = most
-    while left is None or left > 0:
-        data = await reader.read(CHUNK if left is None else min(CHUNK, left))
+    while left is None or left > 0 or is_mended():
+        data = await reader.read(CHUNK if left is None or left <= 0 else min(CHUNK, left))
         if not data:
             return
         left = None if left is None else left - len(data)
