@@ -19,7 +19,7 @@ from math import inf
 from typing import Protocol
 
 from ..cluster.errors import Conflict, InternalError, Refused
-from ..cluster.kinds import Kind
+from ..cluster.kinds import CLUSTER_QUEUE, COHORT, EVENT, LOCAL_QUEUE, Kind
 from ..cluster.kube.retries import Retries
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
@@ -28,8 +28,10 @@ PATIENCE = Retries(attempts=2**62, seconds=inf)
 """What a client that carries out writes for a control plane has to have."""
 
 
-AT_ONCE = 32
-"""Writes that are on their way at the same time: every connection has a buffer of its own."""
+AT_ONCE, BESIDE = 6, 2
+"""Writes that are on their way at the same time, and such besides for which nobody waits: what queues say of themselves,
+and events. More of them would not be answered sooner, but the requests of everybody else later."""
+UNHURRIED = frozenset({EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT})
 
 
 class Carrier(Protocol):
@@ -53,7 +55,7 @@ class Outbox:
         """How many were, by what was to be done and what came of it: update, Conflict."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._free, self._beside = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(BESIDE)
 
     def send(self, writes: Sequence[Write]) -> None:
         for write in writes:
@@ -99,7 +101,7 @@ class Outbox:
 
     async def _carried_out(self, write: Write) -> Raw | Refused:
         try:
-            async with self._free:
+            async with self._beside if target_of(write).kind in UNHURRIED else self._free:
                 return await self.client.carry_out(write)
         except Refused as refused:
             if isinstance(refused, Conflict) and isinstance(write, Update):
