@@ -157,6 +157,22 @@ class TestWaking:
         assert in_line(play.scheduler) == {"small", "fewer"}
         assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 1
 
+    def test_who_was_woken_for_quota_that_another_took_is_aside_again_without_a_look(self) -> None:
+        queues = [queue(name, 2, "c") for name in ("a", "b", "c")]
+        play = Play(scheduler(queues))
+        play.put(running(workload("old", "a", 6)))
+        play.put(*(workload(f"{name}{at}", name, 6) for name in ("a", "b", "c") for at in range(2)))
+        play.cycles(9)
+        play.known.pop("default/old")
+        play.scheduler.drop("default/old")
+        assert play.scheduler.wake_likely("a", 0.0) == 6
+        first = play.cycle()
+        assert len(play.admitted) == 1
+        assert len(first) == 3
+        assert play.cycles(9) == []
+        assert not play.scheduler.is_ready
+        assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 5
+
     def test_a_namespace_that_matches_now_wakes_who_waited_for_that(self) -> None:
         built = scheduler([queue("a", selector=None)])
         built.put(workload("w"), 0.0)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from closeknit.cluster import kinds
 from closeknit.deploy.marks import NAME, NAMESPACE
-from real.installation import leader
+from contract.client import Api
+from contract.expect import eventually
+from real.installation import leader, refusals
 from real.plane import ACCOUNT, DAY, STRICT, install
 from servers.cluster import USUAL, RealCluster
 from servers.components import API_SERVER
@@ -34,6 +36,7 @@ class Ground:
     def __init__(self, cluster: RealCluster) -> None:
         self.cluster, self.api = cluster, cluster.api
         self.account = cluster.kubeconfig_of(NAMESPACE, NAME, DAY)
+        self._excused = 0
 
     @property
     def logs(self) -> Path:
@@ -47,6 +50,17 @@ class Ground:
     @property
     def leader(self) -> str:
         return leader(self.api)
+
+    def start(self, name: str) -> None:
+        """A server, again. One that has just begun knows no permissions yet: what it refuses then is excused."""
+        self.cluster.start(name)
+        controller = Api.from_kubeconfig(self.account)
+        eventually(lambda: controller.get(kinds.WORKLOAD.path(), limit=1).status == 200)
+        controller.close()
+        self._excused = len(refusals(self.cluster))
+
+    def refusals(self) -> list[str]:
+        return refusals(self.cluster)[self._excused :]
 
     def clear(self) -> None:
         """No jobs, and no leader whose lease would have to be waited for."""

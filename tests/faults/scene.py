@@ -15,7 +15,6 @@ from time import monotonic, sleep
 from types import TracebackType
 
 from closeknit.observe.dump import Document
-from real.installation import refusals
 from servers.process import tail
 
 from .accounts import Accounts
@@ -96,7 +95,7 @@ class Scene:
         """Users stop and mend what they broke; when all is still, everything is judged. What the leader believes."""
         self.pause().mend()
         believed = self.judge.at_rest(self.leader)
-        assert refusals(self.ground.cluster) == [], "the shipped permissions do"
+        assert self.ground.refusals() == [], "the shipped permissions do"
         for one in self.replicas:
             assert "Traceback" not in one.log.read_text(), f"{one.log} shows that something failed which must not"
         return believed

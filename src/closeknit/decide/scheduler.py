@@ -170,7 +170,7 @@ class Scheduler:
         """Run one cycle. What it admits is assumed from here on; who waits is back in line or set aside."""
         self.number += 1
         self.world.now = now
-        heads = self.lines.heads(self.world.is_active)
+        heads = self.lines.heads(self.world.is_active, self._has_quota)
         try:
             self.last = run(self.world, [*self._due(now), *heads], self.number, self._is_preemptor)
         except BaseException:

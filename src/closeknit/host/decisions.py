@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 from aiohttp import web
 
 from ..controller.records import Record
@@ -66,7 +66,7 @@ class Decisions:
     def read(self, since: float = 0.0, workload: str = "") -> list[bytes]:
         found = []
         for one in self.book.decisions():
-            body = json.loads(one.body)
+            body = msgspec.json.decode(one.body)
             if body["at"] >= since and is_about(workload, body["workload"], body.get("job", "")):
                 found.append(one.body)
         return found
@@ -109,7 +109,7 @@ def is_about(asked: str, workload: str, job: str) -> bool:
 
 
 def _line(record: Record) -> bytes:
-    return json.dumps(record._asdict(), separators=(",", ":")).encode()
+    return msgspec.json.encode(record._asdict())
 
 
 def _number(text: str) -> float:

@@ -29,8 +29,8 @@ PATIENCE = Retries(attempts=2**62, seconds=inf)
 
 
 AT_ONCE, BESIDE = 6, 2
-"""Writes that are on their way at the same time, and such besides for which nobody waits: what queues say of themselves,
-and events. More of them would not be answered sooner, but the requests of everybody else later."""
+"""Writes that are on their way at the same time, and such besides for which nobody waits: what queues say of
+themselves, and events. More of them would not be answered sooner, and the requests of everybody else later."""
 UNHURRIED = frozenset({EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT})
 
 

@@ -24,6 +24,10 @@ BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recent
 Check = Callable[[Waiting], bool]
 
 
+def anybody(_: Waiting) -> bool:
+    return True
+
+
 @dataclass(slots=True, eq=False)
 class Likes:
     """Workloads of one likeness; `parked` says that all of them are set aside."""
@@ -34,6 +38,8 @@ class Likes:
     why: str = ""
     reason: str = ""
     """What the one of them that was looked at is told."""
+    on_trial: bool = False
+    """They are back since it was likely that one can be served now: who is next has to be likely still."""
     untold: dict[int, None] = field(default_factory=dict)
     """Members whose status does not say why they wait."""
     shown: int = 0
@@ -126,7 +132,7 @@ class Line:
         """Aside, with all that are like it, now and until something wakes them."""
         entry.parked_for = why
         likes = self.classes.setdefault(entry.likeness, Likes())
-        likes.parked, likes.why, likes.reason = True, why, reason
+        likes.parked, likes.why, likes.reason, likes.on_trial = True, why, reason, False
         self.push(entry)
 
     def drop(self, key: str) -> Waiting | None:
@@ -141,9 +147,9 @@ class Line:
         self._tidy(likeness, likes)
         return entry
 
-    def pop(self) -> Waiting | None:
+    def pop(self, likely: Check = anybody) -> Waiting | None:
         """The next one, taken in hand. A preemptor whose victims are on their way out stays first."""
-        found = self._sticky() or self._first()
+        found = self._sticky() or self._first(likely)
         if found is not None:
             self.drop(found.key)
             found.unexplained = False
@@ -151,16 +157,16 @@ class Line:
         self.in_hand = found
         return found
 
-    def wake(self, may: Check, why: Callable[[str], bool], likely: Check = lambda _: True) -> int:
+    def wake(self, may: Check, why: Callable[[str], bool], likely: Check = anybody) -> int:
         """Back into line whoever `may`, if what it was set aside for is of the kind that `why` accepts.
 
-        What is `likely` for one of a class is for all of it.
+        What is `likely` for one of a class is for all of it, until one of them was served.
         """
         self.woken = True
         count = 0
         for likeness, likes in list(self.classes.items()):
             if likes.parked and why(likes.why) and all(map(likely, islice(likes.members.values(), 1))):
-                likes.parked = False
+                likes.parked, likes.on_trial = False, likely is not anybody
                 count += len(likes.members)
                 if likes.members:
                     self._show(likeness, likes)
@@ -182,13 +188,16 @@ class Line:
         likes = self.classes[self._where[self.preemptor]]
         return None if likes.parked else likes.members[ticket]
 
-    def _first(self) -> Waiting | None:
+    def _first(self, likely: Check = anybody) -> Waiting | None:
         heap = self._heap
         while heap:
             _, ticket, likeness = heap[0]
             likes = self.classes.get(likeness)
             if likes is not None and not likes.parked and ticket in likes.members:
-                return likes.members[ticket]
+                first = likes.members[ticket]
+                if not likes.on_trial or likely(first):
+                    return first
+                likes.parked = True
             heappop(heap)
             if likes is not None:
                 likes.shown = 0 if likes.shown == ticket else likes.shown

@@ -9,7 +9,7 @@ from ..model.cluster_queue import ClusterQueue, LocalQueue
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Status, Workload
-from .line import Line
+from .line import Line, anybody
 from .waiting import Waiting, waiting
 from .wake import PARKS_ITS_LIKES, RETRIES_AT_ONCE, RULES, Event, Reach, Stage, Why
 
@@ -132,9 +132,9 @@ class Lines:
             line.in_hand = None
         return line.drop(key)
 
-    def heads(self, active: Callable[[str], bool]) -> list[Waiting]:
+    def heads(self, active: Callable[[str], bool], likely: Matches = anybody) -> list[Waiting]:
         """The first of every line whose queue is active, taken in hand."""
-        found = (line.pop() for line in self.lines.values() if active(line.name))
+        found = (line.pop(likely) for line in self.lines.values() if active(line.name))
         return [entry for entry in found if entry is not None]
 
     def requeue(self, entry: Waiting, why: Why, stage: Stage, now: float, reason: str = "") -> None:
@@ -199,9 +199,7 @@ class Lines:
                 heappush(self._timers, (until, key))
         return count
 
-    def wake(
-        self, event: Event, queues: Iterable[str], matches: Matches, now: float, likely: Matches = lambda _: True
-    ) -> int:
+    def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float, likely: Matches = anybody) -> int:
         """Tell lines that something happened; how many workloads it brought back. Those who are not `likely` stay."""
         by_reason = "WakeByReason" in self.gates
         wakes = {stage.value for stage in RULES[event].wakes}

@@ -22,7 +22,8 @@ FOLDER = "CLOSEKNIT_FOLDER"
 
 
 @pytest.fixture(scope="session")
-def ground() -> Iterator[Ground]:
+def ground(worker_id: str) -> Iterator[Ground]:
+    """Each process that runs tests has its own."""
     folder = os.environ.get(FOLDER)
-    with prepared(Path(folder) if folder else None) as ground:
+    with prepared(Path(folder) / worker_id if folder else None) as ground:
         yield ground
