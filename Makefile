@@ -92,7 +92,7 @@ test-cluster: setup
 	@echo "== what the controller asked for, and what it may =="
 	@CLOSEKNIT_AUDIT=$(CLUSTER)/logs/audit.jsonl $(REAL) -n 0 tests/real/test_permissions.py
 	@echo "== faults: kills, restarts, lost history, conflicts, 429s, a bad network; and the servers themselves =="
-	@CLOSEKNIT_FOLDER=$(CLUSTER)/faults $(REAL) -n 3 --dist loadfile tests/faults/real tests/servers/real \
+	@CLOSEKNIT_FOLDER=$(CLUSTER)/faults $(REAL) -n 3 --dist worksteal tests/faults/real tests/servers/real \
 		--ignore tests/servers/real/test_kueue.py
 
 # The controller killed two hundred times under load, on a real control plane.

@@ -11,7 +11,6 @@ embedded cluster, and takes short turns on the one event loop.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from .clock import Clock
 from .following import Following
+from .garbage import collect_rarely, keep_what_is_loaded
 from .outbox import Outbox
 from .trimming import Trimmer
 
@@ -48,8 +48,6 @@ MOST_WRITES = 256
 LONGEST_SLEEP = 60.0
 LAST_WRITES = 5.0
 """Seconds for which a stop waits for answers."""
-RARELY = (50_000, 20, 100)
-"""How often Python looks for garbage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +89,10 @@ class KubernetesHost:
         self._nudged.set()
 
     async def run(self) -> None:
+        collect_rarely()
         async with self.following.running():
             self.is_synced = True
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(*RARELY)
+            keep_what_is_loaded()
             if self.elector is None:
                 await self._work()
             else:

@@ -10,7 +10,6 @@ nothing to do it sleeps until the next thing is due.
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable
 
 from aiohttp import web
@@ -27,13 +26,12 @@ from . import rules
 from .clock import Clock
 from .decisions import NAME, Decisions
 from .embedded import EmbeddedCluster, Options
+from .garbage import collect_rarely, keep_what_is_loaded
 
 STATE = "state.db"
 TURN = 80
 """Steps that the cluster takes before requests get their turn."""
 LONGEST_SLEEP = 60.0
-RARELY = (50_000, 20, 100)
-"""How often Python looks for garbage: a store of many small objects makes little of it, and looking costs."""
 
 
 class Service:
@@ -56,11 +54,10 @@ class Service:
 
     def begin(self) -> None:
         """Show everybody what the folder holds."""
+        collect_rarely()
         self.cluster.begin()
         self.store.commit()
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*RARELY)
+        keep_what_is_loaded()
 
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
         """Listen, and write the kubeconfig; says on which port. Raises OSError if that is taken."""
