@@ -10,7 +10,7 @@ CONFORMANCE ?= ../shared/conformance
 WORKERS ?= 3
 export PYTHONPATH :=
 
-.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync conformance clean
+.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance clean
 
 setup: $(STAMP)
 
@@ -118,6 +118,10 @@ bench-peers: setup
 # A controller's start on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'
 bench-sync: setup
 	@$(BIN)/python -m bench.sync $(OPTIONS)
+
+# How long 1,000 pods of one Job wait for their places, on real Kubernetes with simulated machines.
+bench-ungating: setup
+	@$(BIN)/python -m bench.ungating $(OPTIONS)
 
 clean:
 	rm -rf $(VENV)

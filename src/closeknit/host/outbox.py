@@ -19,7 +19,7 @@ from math import inf
 from typing import Protocol
 
 from ..cluster.errors import Conflict, InternalError, Refused
-from ..cluster.kinds import CLUSTER_QUEUE, COHORT, EVENT, LOCAL_QUEUE, Kind
+from ..cluster.kinds import CLUSTER_QUEUE, COHORT, EVENT, LOCAL_QUEUE, POD, Kind
 from ..cluster.kube.retries import Retries
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
@@ -28,10 +28,10 @@ PATIENCE = Retries(attempts=2**62, seconds=inf)
 """What a client that carries out writes for a control plane has to have."""
 
 
-AT_ONCE, BESIDE = 6, 2
-"""Writes that are on their way at the same time, and such besides for which nobody waits: what queues say of
-themselves, and events. More of them would not be answered sooner, and the requests of everybody else later."""
-UNHURRIED = frozenset({EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT})
+AT_ONCE = 6
+"""Writes that are on their way at the same time. More are not answered sooner, and the requests of others later."""
+LANES = {POD: 32, EVENT: 2, CLUSTER_QUEUE: 2, LOCAL_QUEUE: 2, COHORT: 2}
+"""Kinds that have a number of their own: of pods a job waits for the last; what queues say of themselves can wait."""
 
 
 class Carrier(Protocol):
@@ -55,7 +55,8 @@ class Outbox:
         """How many were, by what was to be done and what came of it: update, Conflict."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._free, self._beside = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(BESIDE)
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._lanes = {kind: asyncio.Semaphore(size) for kind, size in LANES.items()}
 
     def send(self, writes: Sequence[Write]) -> None:
         for write in writes:
@@ -101,7 +102,7 @@ class Outbox:
 
     async def _carried_out(self, write: Write) -> Raw | Refused:
         try:
-            async with self._beside if target_of(write).kind in UNHURRIED else self._free:
+            async with self._lanes.get(target_of(write).kind, self._free):
                 return await self.client.carry_out(write)
         except Refused as refused:
             if isinstance(refused, Conflict) and isinstance(write, Update):

@@ -140,7 +140,7 @@ SHIPPED = {
     "webhook": {"port": 9443},
     "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
     "controller": {"groupKindConcurrency": {"Job.batch": 5, "Pod": 5}},
-    "clientConnection": {"qps": 300, "burst": 500},
+    "clientConnection": {"qps": 500, "burst": 1000},
     "integrations": {"frameworks": ["batch/job", "kubeflow.org/mpijob", "ray.io/rayservice", "pod"]},
 }
 """What Kueue's own manifests have in it."""
@@ -157,7 +157,7 @@ def test_the_configuration_that_kueue_ships_is_taken_as_it_is() -> None:
     found = read(**SHIPPED)
     assert found.health == Address("", 8081)
     assert found.metrics == Address("", 8443)
-    assert found.connection == Connection(300.0, 500)
+    assert found.connection == Connection(500.0, 1000)
     assert found.frameworks == frozenset({"batch/job", "kubeflow.org/mpijob", "pod"})
     assert found.election == Election()
 

@@ -70,8 +70,8 @@ class Election(NamedTuple):
 class Connection(NamedTuple):
     """Requests a second, and at once."""
 
-    qps: float = 300.0
-    burst: int = 500
+    qps: float = 500.0
+    burst: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
