@@ -110,7 +110,7 @@ bench: setup
 bench-host: setup
 	@$(BIN)/python -m bench.host
 
-# Beside Kueue: decisions by themselves, then a tenth of its scale test through a real API server; FULL=1 is all of it.
+# Beside Kueue: decisions by themselves, then a fifth of its scale test through a real API server; FULL=1 is all of it.
 bench-peers: setup
 	@$(BIN)/python -m bench.peers
 	@$(BIN)/python -m bench.runner $(if $(FULL),--full)

@@ -1,6 +1,6 @@
 """Kueue's scale test through a real API server: its scheduler and ours, under its own runner. `make bench-peers`.
 
-    python -m bench.runner [--share 0.1] [--full] [--only kueue ours "ours at 50/100"]
+    python -m bench.runner [--share 0.2] [--full] [--only kueue ours "ours at 50/100"]
 
 The runner makes nodes, queues and workloads, finishes what was admitted after its time, and measures the CPU, memory
 and wall time of the scheduler that it started: Kueue's, then `closeknit controller` without and with a limit of its
@@ -67,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench.runner", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--share", type=float, default=0.1, help="of the 15,000 workloads")
+    parser.add_argument("--share", type=float, default=0.2, help="of the 15,000 workloads")
     parser.add_argument("--full", action="store_true", help="all of them, for which Kueue needs eight minutes")
     parser.add_argument("--only", nargs="+", choices=[KUEUES, *LIMITS], default=[KUEUES, *LIMITS], metavar="ROW")
     parser.add_argument("--keep", type=Path, help="a folder for what the runner wrote")
