@@ -82,7 +82,7 @@ CLUSTER := $(VENV)/test-cluster
 REAL := CLOSEKNIT_REAL=1 $(BIN)/python -m pytest
 TAKEOVER := tests/faults/real/test_takeover.py
 test-cluster: setup
-	@echo "== servers (half an hour the first time) =="
+	@echo "== servers (a while the first time) =="
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl \
 		kwok jobset lws helm
 	@rm -rf $(CLUSTER)

@@ -68,7 +68,7 @@ def main() -> None:
         prog="python -m bench.runner", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--share", type=float, default=0.2, help="of the 15,000 workloads")
-    parser.add_argument("--full", action="store_true", help="all of them, for which Kueue needs eight minutes")
+    parser.add_argument("--full", action="store_true", help="all of them, for which Kueue needs some seven minutes")
     parser.add_argument("--only", nargs="+", choices=[KUEUES, *LIMITS], default=[KUEUES, *LIMITS], metavar="ROW")
     parser.add_argument("--keep", type=Path, help="a folder for what the runner wrote")
     given = parser.parse_args()

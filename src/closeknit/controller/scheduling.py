@@ -59,13 +59,13 @@ class Scheduling:
         scheduler = self.known.scheduler
         if scheduler.is_ready and not self._patience.is_over:
             return self._pause
-        wake = self.known.next_wake
+        wake = self.known.wakes.next
         times = [scheduler.next_timer, None if wake is None else max(wake, self._pause)]
         return min((one for one in times if one is not None), default=None)
 
     def step(self, now: float) -> Sequence[Write]:
         known, moment = self.known, float(int(now))
-        if known.pass_on_wakes(now):
+        if known.wakes.pass_on(now):
             self._patience.renew()
         known.scheduler.tick(moment)
         if not known.scheduler.has_work(moment):

@@ -11,8 +11,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from math import inf
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,36 +27,27 @@ from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
-from ..queue.wake import FREED, RULES, Event, Reach
+from ..queue.wake import Event
 from .known_pods import KnownPods, is_ours
 from .shelf import Shelf
 from .tally import Tally
+from .wakes import Wakes
 from .workloads import Surroundings, class_of
 
 log = logging.getLogger(__name__)
-
-GATHERING = 1.0
-"""Seconds for which Kueue gathers what happens before it wakes anybody. With WakeAtOnce everybody is woken at once, and
-then not again for so long; in between only those for whom there is enough quota now."""
-
-
-class Wake(NamedTuple):
-    """What waiting workloads have not been told yet: from when on they may be, and in which queues it happened."""
-
-    at: float
-    queues: set[str]
 
 
 class Known:
     """`raw` has objects as they came, but for pods that are nobody's here, unless `all_pods` are to be kept.
 
-    `wakes` has what waiting workloads have not been told yet, by event and the first queue beside which it happened.
+    `wakes` has what waiting workloads have not been told yet.
     """
 
     def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float], all_pods: bool = False) -> None:
         self.gates, self.settings, self.now, self.all_pods = gates, settings, now, all_pods
         self.scheduler = Scheduler(gates, settings)
         self.world = self.scheduler.world
+        self.wakes = Wakes(self.scheduler, "WakeAtOnce" in gates, now)
         self.around = Surroundings()
         self.raw: dict[Kind, Shelf] = defaultdict(Shelf)
         self.by_uid: dict[str, Key] = {}
@@ -77,17 +66,11 @@ class Known:
         self.ending: set[str] = set()
         """Namespaces that are being deleted: nothing can be made in them any more."""
         self.local_queues: dict[str, LocalQueue] = {}
-        self._known_pods = KnownPods(self.world, lambda: self._wake(Event.OTHER_POD_GONE))
+        self._known_pods = KnownPods(self.world, lambda: self.wakes.note(Event.OTHER_POD_GONE))
         self.pods = self._known_pods.index
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads that have a place on a host."""
         self.tally = Tally("ReclaimablePods" in gates)
-        self.wakes: dict[tuple[Event, str], Wake] = {}
-        self._at_once = "WakeAtOnce" in gates
-        self._woken: dict[str, float] = {}
-        """When the queues of a tree were last woken, by the first of them."""
-        self._freed: set[str] = set()
-        """Trees in which something gave its quota back, by the first of their queues."""
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
             kinds.NODE: self._node,
@@ -163,38 +146,6 @@ class Known:
                 "%s %s cannot be read and is passed over: %s", change.kind.kind, "/".join(place).strip("/"), error
             )
 
-    def _wake(self, event: Event, queue: str = "") -> None:
-        """What happens in one tree of cohorts is told to all of it together."""
-        where = self.world.first_beside(queue) if RULES[event].reach is Reach.TREE else queue
-        known = self.wakes.get((event, where))
-        if known is None:
-            now = self.now()
-            at = max(now, self._woken.get(where, -inf) + GATHERING) if self._at_once else now + GATHERING
-            known = self.wakes[event, where] = Wake(at, set())
-        known.queues.add(queue)
-        if self._at_once and RULES[event].wakes is FREED:
-            self._freed.add(where)
-
-    @property
-    def next_wake(self) -> float | None:
-        """When there is next something to pass on; None if nothing has happened."""
-        return 0.0 if self._freed else min((one.at for one in self.wakes.values()), default=None)
-
-    def pass_on_wakes(self, now: float) -> bool:
-        """Tell whoever waits what has happened; says whether anything had. Cohorts may be others by now."""
-        told = [one for one, wake in self.wakes.items() if wake.at <= now]
-        for event, where in told:
-            self._woken[where] = now
-            queues = self.wakes.pop((event, where)).queues
-            if where:
-                for queue in {self.world.first_beside(one): one for one in sorted(queues)}.values():
-                    self.scheduler.wake(event, queue, self.moment)
-            else:
-                self.scheduler.wake_queues(event, list(self.world.cluster_queues), self.moment)
-        freed, self._freed = self._freed, set()
-        back = sum(self.scheduler.wake_likely(queue, self.moment) for queue in sorted(freed))
-        return bool(told or back)
-
     # The cluster's own objects
 
     def _namespace(self, change: Change) -> None:
@@ -209,7 +160,7 @@ class Known:
             return
         self.world.namespaces[name] = labels_of(change.object)
         if self.world.namespaces[name] != before:
-            self._wake(Event.NAMESPACE_CHANGED)
+            self.wakes.note(Event.NAMESPACE_CHANGED)
 
     def _node(self, change: Change) -> None:
         name = change.object["metadata"]["name"]
@@ -220,7 +171,7 @@ class Known:
         before = self.world.nodes.get(name)
         self.world.put_node(node)
         if node != before:
-            self._wake(Event.NODE_CHANGED)
+            self.wakes.note(Event.NODE_CHANGED)
 
     def _daemon_set(self, change: Change) -> None:
         """Its pods are counted before they are there."""
@@ -228,12 +179,12 @@ class Known:
         key = f"{meta['namespace']}/{meta['name']}"
         if change.type == "DELETED" or "deletionTimestamp" in meta:
             self.world.drop_daemon_set(key)
-            self._wake(Event.OTHER_POD_GONE)
+            self.wakes.note(Event.OTHER_POD_GONE)
             return
         wanted = core.daemon_set(change.object)
         if wanted != self.world.daemon_sets.get(key):
             self.world.put_daemon_set(key, wanted)
-            self._wake(Event.OTHER_POD_GONE)
+            self.wakes.note(Event.OTHER_POD_GONE)
 
     def _limit_range(self, change: Change) -> None:
         namespace = change.object["metadata"]["namespace"]
@@ -260,7 +211,7 @@ class Known:
             self._outdated.add(key)
             if not one.reserved:
                 self._take(self._read(raw), fresh=True)
-        self._wake(Event.LIMITS_CHANGED)
+        self.wakes.note(Event.LIMITS_CHANGED)
 
     def _pod_class(self, change: Change) -> None:
         self.around.pod_classes = Surroundings().pod_classes
@@ -278,14 +229,14 @@ class Known:
             self.world.drop_topology(change.object["metadata"]["name"])
         else:
             self.world.put_topology(kueue.topology(change.object))
-        self._wake(Event.TOPOLOGY_CHANGED)
+        self.wakes.note(Event.TOPOLOGY_CHANGED)
 
     def _flavor(self, change: Change) -> None:
         if change.type == "DELETED":
             self.world.drop_flavor(change.object["metadata"]["name"])
         else:
             self.world.put_flavor(kueue.flavor(change.object))
-        self._wake(Event.FLAVOR_CHANGED)
+        self.wakes.note(Event.FLAVOR_CHANGED)
 
     def _cohort(self, change: Change) -> None:
         name = change.object["metadata"]["name"]
@@ -294,7 +245,7 @@ class Known:
         else:
             self.world.put_cohort(kueue.cohort(change.object))
         for queue in self._below(name):
-            self._wake(Event.COHORT_CHANGED, queue)
+            self.wakes.note(Event.COHORT_CHANGED, queue)
 
     def _below(self, cohort: str) -> Iterable[str]:
         """One queue of every tree that a cohort stands in."""
@@ -310,7 +261,7 @@ class Known:
         queue = replace(queue, terminating="deletionTimestamp" in change.object["metadata"])
         if queue != self.world.cluster_queues.get(name):
             self.scheduler.put_cluster_queue(queue)
-            self._wake(Event.QUEUE_CHANGED, name)
+            self.wakes.note(Event.QUEUE_CHANGED, name)
 
     def _local_queue(self, change: Change) -> None:
         queue = kueue.local_queue(change.object)
@@ -325,7 +276,7 @@ class Known:
             self.scheduler.put_local_queue(queue)
             if queue.name not in names:
                 names.append(queue.name)
-            self._wake(Event.QUEUE_CHANGED, queue.cluster_queue)
+            self.wakes.note(Event.QUEUE_CHANGED, queue.cluster_queue)
 
     def _check(self, change: Change) -> None:
         if change.type == "DELETED":
@@ -336,7 +287,7 @@ class Known:
                 return
             self.world.put_check(check)
         for queue in self.world.cluster_queues:
-            self._wake(Event.CHECK_CHANGED, queue)
+            self.wakes.note(Event.CHECK_CHANGED, queue)
 
     def _config(self, change: Change) -> None:
         config = kueue.provisioning_config(change.object)
@@ -430,7 +381,7 @@ class Known:
             self._forget(before)
             queue = self._queue_of(before)
             if queue and not before.finished:
-                self._wake(Event.WORKLOAD_DELETED, queue)
+                self.wakes.note(Event.WORKLOAD_DELETED, queue)
 
     def _forget(self, workload: Workload) -> None:
         del self.workloads[workload.key]
@@ -475,17 +426,17 @@ class Known:
         if not queue:
             return
         if after.finished and not before.finished:
-            self._wake(Event.WORKLOAD_FINISHED, queue)
+            self.wakes.note(Event.WORKLOAD_FINISHED, queue)
         elif before.reserved and not after.reserved:
-            self._wake(Event.WORKLOAD_EVICTED, queue)
+            self.wakes.note(Event.WORKLOAD_EVICTED, queue)
         if before.active and not after.active:
-            self._wake(Event.WORKLOAD_DEACTIVATED, queue)
+            self.wakes.note(Event.WORKLOAD_DEACTIVATED, queue)
         if before.status.reclaimable != after.status.reclaimable:
-            self._wake(Event.PODS_RECLAIMED, queue)
+            self.wakes.note(Event.PODS_RECLAIMED, queue)
         if before.priority != after.priority:
-            self._wake(Event.PRIORITY_CHANGED, queue)
+            self.wakes.note(Event.PRIORITY_CHANGED, queue)
         if before.parts is not after.parts and _pods(after) < _pods(before):
-            self._wake(Event.WORKLOAD_SHRANK, queue)
+            self.wakes.note(Event.WORKLOAD_SHRANK, queue)
 
 
 def labels_of(namespace: Raw) -> dict[str, str]:
