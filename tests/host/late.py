@@ -26,12 +26,11 @@ class Late:
     Delays are in seconds: of changes, by kind or by chance, and of writes, on their way there and back.
     """
 
-    watches: tuple[Kind, ...] = ()
-
     def __init__(
         self, cluster: EmbeddedCluster, shown: Mapping[Kind, float] | float = 0.0, written: float = 0.0, seed: int = 0
     ) -> None:
         self.now, self.inner = cluster.now, cluster.control_plane
+        self.watches = self.inner.watches
         self.shown, self.written, self.random = shown, written, Random(seed)
         self.writes: list[Write] = []
         self._events: list[tuple[float, int, Change | tuple[Write, Raw | Refused] | Write]] = []

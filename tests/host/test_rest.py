@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from closeknit.cluster.kinds import WORKLOAD
+from closeknit.cluster.kinds import CLUSTER_QUEUE, NODE, POD, WORKLOAD
+from closeknit.cluster.kinds import JOB as JOB_KIND
 from closeknit.decide.decision import Decision, Wait
 from closeknit.host.demos.objects import job
 from closeknit.observe.pool_form import RACK
+from host.centre import centre
+from host.jobs_of_each_kind import JOB
 from host.stage import Stage
 
 WAITING = 120
@@ -52,3 +55,20 @@ def test_cycles_that_turn_in_a_circle_end_and_that_is_told_once(monkeypatch: pyt
         stage.advance(0.1)
     rests = [one for one in stage.records if one.outcome == "Rests"]
     assert [(one.workload, "until something changes" in one.reason) for one in rests] == [(known.key, True)]
+
+
+def test_what_pods_and_jobs_go_through_is_no_reason_to_look_again_at_the_first_of_a_strict_queue() -> None:
+    lab, queue = centre(), {"spec": {"queueingStrategy": "StrictFIFO"}}
+    lab.patch(CLUSTER_QUEUE, "", "cq", queue)
+    lab.apply(JOB.manifest.replace("20s", "1h"))
+    lab.apply(JOB.manifest.replace("name: one", "name: big").replace('cpu: "2"', 'cpu: "5"'))
+    lab.advance(20)
+    number = lab.cluster.control_plane.known.scheduler.number
+    for turn in range(3):
+        lab.patch(POD, "default", lab.pods()[0]["metadata"]["name"], {"metadata": {"labels": {"turn": str(turn)}}})
+        lab.patch(JOB_KIND, "default", "one", {"metadata": {"labels": {"turn": str(turn)}}})
+        lab.advance(5)
+    assert lab.cluster.control_plane.known.scheduler.number == number
+    lab.patch(NODE, "", "h00", {"spec": {"unschedulable": True}})
+    lab.advance(5)
+    assert lab.cluster.control_plane.known.scheduler.number > number

@@ -58,8 +58,6 @@ class Part(Protocol):
 
 
 class ControlPlane:
-    watches: tuple[Kind, ...] = ()
-
     def __init__(
         self,
         gates: FeatureGates,
@@ -92,7 +90,8 @@ class ControlPlane:
             recorder,
         )
         sets = filter(groups.live.is_on, SETS)
-        self.wanted = frozenset({*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE})
+        told = (*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
+        self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(told))
         """The kinds of which it has to be told."""
         self._sent: dict[int, tuple[Write, Part, Key]] = {}
         self._under_way: Counter[Key] = Counter()

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from ..cluster.errors import Conflict, NotFound, Refused
-from ..cluster.kinds import CLUSTER_QUEUE, EVENT, LOCAL_QUEUE, WORKLOAD
+from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
 from ..write.workloads import status_write
-from .desk import Sent, UnderWay, begun, is_news
+from .desk import Sent, UnderWay, begun
 from .patience import Patience
 from .records import Diary, Record, record_of
 from .waits import Waits
@@ -49,9 +49,11 @@ class Scheduling:
         """Victims whose eviction was written and has not been seen yet, by uid."""
 
     def see(self, change: Change) -> None:
-        """What a cycle itself says of those who wait is no reason for another one."""
+        """What a cycle itself says of those who wait is no reason for another one. Of all else the wakes tell."""
+        if change.kind is not WORKLOAD:
+            return
         uid = change.object["metadata"].get("uid", "")
-        if uid in self._evicting or not (change.kind is EVENT or _is_only_counted(change) or _is_only_said(change)):
+        if uid in self._evicting or not _is_only_said(change):
             self._patience.renew()
             self._evicting.discard(uid)
 
@@ -159,14 +161,9 @@ def _outcome(decision: Decision) -> tuple[str, str, str]:
     return type(decision).__name__, "", ""
 
 
-def _is_only_counted(change: Change) -> bool:
-    """Whether a queue only says how it stands."""
-    return change.kind in (CLUSTER_QUEUE, LOCAL_QUEUE) and not is_news(change)
-
-
 def _is_only_said(change: Change) -> bool:
     """Whether a workload that waits is only told why."""
-    if change.kind is not WORKLOAD or change.type != "MODIFIED" or change.old is None:
+    if change.type != "MODIFIED" or change.old is None:
         return False
     if change.old["metadata"].get("generation") != change.object["metadata"].get("generation"):
         return False

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,10 +23,14 @@ INT32_MAX = 2**31 - 1
 CLOSE = 0.8
 """From this likeness on, a key is taken for a misspelt one."""
 
+LONG = 64
+"""No key that is longer is like a known one."""
+REMEMBERED = 4096
+"""So many keys are compared once: the same ones come with every object."""
+
 T = TypeVar("T")
 
 _MISFIT = re.compile(r"(?P<text>.*?)(?: - at .*`\$(?P<path>.*)`)?", re.DOTALL)
-_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Report:
@@ -141,10 +146,10 @@ class Field:
 
     def expect(self, known: Collection[str]) -> None:
         """Warn of keys that are close to a known one but are none: `paralelism`. Others may be news to us."""
-        for key, field in self.fields().items():
-            close = [] if key in known else difflib.get_close_matches(key, known, n=1, cutoff=CLOSE)
-            if close:
-                field.warn("is not a known field", f"did you mean {close[0]}?")
+        for key in map(str, self.mapping()):
+            meant = "" if key in known or len(key) > LONG else _closest(key, tuple(known))
+            if meant:
+                self.at(key).warn("is not a known field", f"did you mean {meant}?")
 
     def _misfit(self, wanted: str, instead: T) -> T:
         remedy = f"give {wanted}"
@@ -156,9 +161,14 @@ class Field:
 
 def step(path: str, key: str) -> str:
     """One step further: step("metadata", "name") == "metadata.name"; other keys go into brackets."""
-    if not _PLAIN.fullmatch(key):
+    if not (key.isascii() and key.replace("-", "0").replace("_", "0").isalnum()):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
+
+
+@lru_cache(REMEMBERED)
+def _closest(key: str, known: tuple[str, ...]) -> str:
+    return next(iter(difflib.get_close_matches(key, known, n=1, cutoff=CLOSE)), "")
 
 
 def shown(value: Any) -> str:

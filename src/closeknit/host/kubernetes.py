@@ -77,7 +77,7 @@ class KubernetesHost:
             options.gates, options.settings, self.clock.now, options.managed, keep, options.pace, options.words
         )
         trim = Trimmer(options.managed.without_queue)
-        self.following = Following(client, self.control_plane.wanted, self._tell, self.control_plane.known.find, trim)
+        self.following = Following(client, self.control_plane.watches, self._tell, self.control_plane.known.find, trim)
         self.outbox = Outbox(client, self.following.answered, self._done)
         self.elector = elector
         self.is_synced = self.is_working = False

@@ -7,9 +7,12 @@ not said; the sentence that names the field also says what is allowed.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_NAME = 63
 MAX_PREFIX = 253
+REMEMBERED = 16_384
+"""So many texts are judged once: keys, racks and names come again and again."""
 
 SHORT_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 SUBDOMAIN = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
@@ -25,14 +28,24 @@ def is_qualified_name(text: str) -> bool:
     prefix, slash, name = text.rpartition("/")
     if slash and not is_subdomain(prefix):
         return False
-    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+    return len(name) <= MAX_NAME and _is_short_name(name)
 
 
 def is_subdomain(text: str) -> bool:
     """Whether this can be the name of an object: is_subdomain("train-1.a"), but not "Train" or "train_1"."""
-    return len(text) <= MAX_PREFIX and _SUBDOMAIN.fullmatch(text) is not None
+    return len(text) <= MAX_PREFIX and _is_lower_name(text)
 
 
 def is_label_value(text: str) -> bool:
     """Whether this can be a label value: empty, or at most 63 characters with letters or digits at both ends."""
-    return not text or (len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None)
+    return not text or (len(text) <= MAX_NAME and _is_short_name(text))
+
+
+@lru_cache(REMEMBERED)
+def _is_short_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+@lru_cache(REMEMBERED)
+def _is_lower_name(text: str) -> bool:
+    return _SUBDOMAIN.fullmatch(text) is not None

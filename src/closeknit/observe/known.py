@@ -166,6 +166,7 @@ class Known:
         name = change.object["metadata"]["name"]
         if change.type == "DELETED":
             self.world.drop_node(name)
+            self.wakes.note(Event.NODE_CHANGED)
             return
         node = core.node(msgspec.convert(change.object, core.WireNode))
         before = self.world.nodes.get(name)

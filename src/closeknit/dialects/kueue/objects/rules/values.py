@@ -94,7 +94,7 @@ def _check_values(operator: str, values: Field) -> None:
 
 def check_spelling(field: Field, kind: type[msgspec.Struct], *more: str) -> None:
     """Warn of keys that look like a field of this struct but are none."""
-    field.expect([*(one.encode_name for one in msgspec.structs.fields(kind)), *more])
+    field.expect((*kind.__struct_encode_fields__, *more))
 
 
 def check_repeats(fields: Sequence[Field], what: str) -> None:
