@@ -9,6 +9,8 @@ CONFORMANCE ?= ../shared/conformance
 # Many tests wait for processes: one more than two cores have to do.
 WORKERS ?= 3
 export PYTHONPATH :=
+# Many tests start processes: what was compiled once is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance clean
 
@@ -62,7 +64,7 @@ test-host: setup
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n auto --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 

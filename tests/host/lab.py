@@ -16,8 +16,6 @@ from closeknit.host.embedded import EmbeddedCluster, Options
 
 Raw = dict[str, Any]
 START = 1_800_000_000.0
-MOST_TURNS = 4_000
-"""So many steps of the loop at one moment are a sign that it never ends."""
 CLIENT = WriteOptions(trusted=False)
 
 
@@ -27,6 +25,9 @@ class Restless(AssertionError):  # noqa: N818 - it is what a test ends with
 
 class Lab:
     """Objects go in as a user would send them."""
+
+    most_turns = 4_000
+    """So many steps of the loop at one moment are a sign that it never ends; where there is much to do, many more."""
 
     def __init__(self, options: Options | None = None) -> None:
         self.clock = START
@@ -95,9 +96,9 @@ class Lab:
 
     def settle(self) -> float | None:
         """Everything that is to be done at this moment."""
-        due = self.cluster.run(MOST_TURNS)
+        due = self.cluster.run(self.most_turns)
         if due is not None and due <= self.clock:
-            raise Restless(f"more than {MOST_TURNS} turns at one moment")
+            raise Restless(f"more than {self.most_turns} turns at one moment")
         return due
 
     def advance(self, seconds: float) -> None:
@@ -111,4 +112,7 @@ class Lab:
 
 def condition(raw: Raw, kind: str) -> bool:
     found: Iterable[Raw] = (raw.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == kind and one["status"] == "True" for one in found)
+    for one in found:
+        if one["type"] == kind:
+            return bool(one["status"] == "True")
+    return False

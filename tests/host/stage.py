@@ -11,14 +11,15 @@ from closeknit.host.demos.sights import JOB_NAME
 from closeknit.host.embedded import EmbeddedCluster, Options
 from closeknit.host.scene import Scene
 from closeknit.report.picture import Access
-from host.lab import START, Lab, Raw, Restless, condition
+from host.lab import START, Lab, Raw, condition
 
-MOST_TURNS = 100_000
 ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
 
 
 class Stage(Lab):
     """`said` has every sentence with the second at which it was said, `records` every decision."""
+
+    most_turns = 100_000
 
     def __init__(self, demo: str, seed: int = 1) -> None:
         self.clock, self.options = START, Options(seed=seed, pace=PACE)
@@ -48,12 +49,6 @@ class Stage(Lab):
     @property
     def second(self) -> float:
         return self.clock - START
-
-    def settle(self) -> float | None:
-        due = self.cluster.run(MOST_TURNS)
-        if due is not None and due <= self.clock:
-            raise Restless(f"more than {MOST_TURNS} turns at one moment")
-        return due
 
     def restart(self, after: float = 0.0) -> None:
         """Another process on the same objects, so many seconds later."""

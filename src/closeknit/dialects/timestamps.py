@@ -15,6 +15,7 @@ def parse(text: str) -> float:
     return moment.timestamp()
 
 
+@lru_cache(maxsize=1024)
 def show(seconds: float) -> str:
     """In UTC, with a fraction only if there is one: show(60.25) == "1970-01-01T00:01:00.25Z"."""
     moment = datetime.fromtimestamp(seconds, UTC)
@@ -22,7 +23,6 @@ def show(seconds: float) -> str:
     return text + (f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else "") + "Z"
 
 
-@lru_cache(maxsize=1024)
 def stamp(seconds: float) -> str:
     """As objects carry it, in whole seconds: stamp(60.25) == "1970-01-01T00:01:00Z"."""
     return show(int(seconds))

@@ -19,11 +19,12 @@ class Shelf(MutableMapping[Place, Raw]):
         self._objects: dict[Place, Raw | bytes] = {}
 
     def __getitem__(self, place: Place) -> Raw:
-        found = self._objects[place]
-        if isinstance(found, bytes):
-            raw: Raw = msgspec.json.decode(found)
-            return raw
-        return found
+        return _unfolded(self._objects[place])
+
+    def get(self, place: Place, default: Raw | None = None) -> Raw | None:  # type: ignore[override]
+        """Without the exception that a mapping of Python's makes its way through for whatever is not there."""
+        found = self._objects.get(place)
+        return default if found is None else _unfolded(found)
 
     def __setitem__(self, place: Place, raw: Raw) -> None:
         self._objects[place] = raw
@@ -45,3 +46,8 @@ class Shelf(MutableMapping[Place, Raw]):
         found = self._objects.get(place)
         if isinstance(found, dict):
             self._objects[place] = msgspec.json.encode(found)
+
+
+def _unfolded(found: Raw | bytes) -> Raw:
+    raw: Raw = msgspec.json.decode(found) if isinstance(found, bytes) else found
+    return raw

@@ -27,6 +27,7 @@ from .settings import Settings
 from .table import RULES
 
 _ODD = {("", "Node"): check_node}
+_APART = ("metadata", "status")
 """Judged here for its warnings alone; Kueue's own kinds warn where their rules are."""
 
 
@@ -114,7 +115,12 @@ class HostRules:
 
 def _says_the_same(old: Raw, new: Raw) -> bool:
     """Whether nothing but metadata and status differs."""
-    return all(new.get(part) == old.get(part) for part in new.keys() | old.keys() if part not in ("metadata", "status"))
+    return all(_same(new.get(part), old.get(part)) for part in new.keys() | old.keys() if part not in _APART)
+
+
+def _same(one: object, other: object) -> bool:
+    """Large trees are often one and the same."""
+    return one is other or one == other
 
 
 def _notes(raw: Raw) -> Raw:
