@@ -11,7 +11,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.errors import Conflict, Forbidden, InternalError, Refused
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.kube.unreachable import Unreachable
-from closeknit.cluster.port import Delete, Key, Patch, Update, Write, target_of
+from closeknit.cluster.port import Create, Delete, Key, Patch, Update, Write, target_of
 from closeknit.host.outbox import Outbox
 
 Raw = dict[str, Any]
@@ -77,6 +77,19 @@ async def test_writes_to_one_object_wait_for_each_other_and_others_do_not() -> N
     await server.answer(other, {})
     assert server.outbox.size == 0
     assert await server.outbox.drain(1.0)
+
+
+@on_a_loop
+async def test_news_goes_out_one_at_a_time_and_keeps_nothing_else_waiting() -> None:
+    server = Server()
+    event = Create(kinds.EVENT, {"metadata": {"name": "e", "namespace": "default"}})
+    queue, work = Patch(Key(kinds.CLUSTER_QUEUE, "", "cq"), {}), [patch("a"), patch("b")]
+    server.outbox.send([event, queue, *work])
+    await asyncio.sleep(0.001)
+    assert server.asked == [event, *work]
+    await server.answer(event, {"metadata": {"name": "e"}})
+    assert server.asked == [event, *work, queue]
+    await server.outbox.close()
 
 
 @on_a_loop

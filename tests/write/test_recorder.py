@@ -8,7 +8,7 @@ from closeknit.cluster.errors import Cause, Forbidden, NotFound
 from closeknit.cluster.port import Create, Patch, Write
 from closeknit.model.event import Event
 from closeknit.write.allowance import Pace
-from closeknit.write.events import LIFETIME, MOST, QUIET, Recorder, Tell
+from closeknit.write.events import AT_ONCE, LIFETIME, MOST, QUIET, Recorder, Tell
 
 
 def about(uid: str = "u") -> dict[str, Any]:
@@ -93,8 +93,23 @@ def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
     recorder = Recorder()
     for number in range(1000):
         recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
-    written = sum(len(recorder.step(7.0)) for _ in range(60))
-    assert (written, recorder.due()) == (1000, None)
+    written = 0
+    while recorder.due() is not None:
+        for write in recorder.step(7.0):
+            recorder.done(write, {}, 7.0)
+            written += 1
+    assert written == 1000
+
+
+def test_while_the_server_takes_its_time_the_others_wait_in_line() -> None:
+    recorder = Recorder()
+    for number in range(2 * AT_ONCE):
+        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+    first, *others = recorder.step(7.0)
+    assert (1 + len(others), recorder.due()) == (AT_ONCE, None)
+    recorder.done(first, {}, 8.0)
+    assert recorder.due() == 0.0
+    assert len(recorder.step(8.0)) == 1
 
 
 def test_where_a_namespace_ends_nobody_is_told_anything() -> None:

@@ -29,6 +29,12 @@ class Workloads(Desk[str]):
         """Those whose class has got another value, until they have it too."""
         self._active: dict[str, bool] = {}
         """Whether a ClusterQueue admitted anything when its workloads were last told."""
+        self._to_tell: set[str] = set()
+        """Those who were passed over, and whose turn it is to be told."""
+
+    def tell(self, key: str) -> None:
+        self._to_tell.add(key)
+        self.todo.mark(key)
 
     def concerns(self, change: Change) -> Iterable[str]:
         meta = change.object["metadata"]
@@ -84,6 +90,7 @@ class Workloads(Desk[str]):
         workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
         if workload is None or raw is None:
             self._to_rank.pop(key, None)
+            self._to_tell.discard(key)
             return
         if key in self._to_rank:
             ranked = self._ranked(key, workload, raw)
@@ -123,9 +130,16 @@ class Workloads(Desk[str]):
         local = known.local_queues.get(workload.local_queue)
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
-        line = known.scheduler.lines.lines.get(name)
-        bypassed = "" if line is None else line.bypassed(workload.key)
+        bypassed = self._why_passed_over(workload.key, name) if workload.key in self._to_tell else ""
         return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
+
+    def _why_passed_over(self, key: str, queue: str) -> str:
+        """Whoever was not, or not any more, need not be told."""
+        line = self.known.scheduler.lines.lines.get(queue)
+        why = "" if line is None else line.bypassed(key)
+        if not why:
+            self._to_tell.discard(key)
+        return why
 
 
 class Bypassed:
@@ -149,7 +163,7 @@ class Bypassed:
         lines, count = self.known.scheduler.lines, 0
         while lines.bypassed and count < BATCH and self.allowance.taken(now):
             for key in lines.untold(1):
-                self.workloads.todo.mark(key)
+                self.workloads.tell(key)
             count += 1
         self._next = now + PAUSE
         return ()

@@ -128,7 +128,7 @@ class KubernetesHost:
     def _turn(self) -> float | None:
         """Work for a short while; says when there is next something to do."""
         end = time.perf_counter() + TURN
-        while self.outbox.size < MOST_WRITES:
+        while self.outbox.pressing < MOST_WRITES:
             now, due = self.clock.now(), self.control_plane.due()
             if due is None or due > now:
                 return due

@@ -30,8 +30,10 @@ PATIENCE = Retries(attempts=2**62, seconds=inf)
 
 AT_ONCE = 6
 """Writes that are on their way at the same time. More are not answered sooner, and the requests of others later."""
-LANES = {POD: 32, EVENT: 2, CLUSTER_QUEUE: 2, LOCAL_QUEUE: 2, COHORT: 2}
-"""Kinds that have a number of their own: of pods a job waits for the last; what queues say of themselves can wait."""
+PODS = 32
+"""Of these a job waits for the last: they have a lane of their own."""
+NEWS = (EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT)
+"""What people are told, and what queues say of themselves: one at a time, so that a busy server hears less of it."""
 
 
 class Carrier(Protocol):
@@ -51,17 +53,19 @@ class Outbox:
         self.client, self.show, self.done = client, show, done
         self.size = 0
         """How many writes are not answered yet."""
+        self.pressing = 0
+        """How many of them are no mere news."""
         self.answered: Counter[tuple[str, str]] = Counter()
         """How many were, by what was to be done and what came of it: update, Conflict."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(AT_ONCE)
-        self._lanes = {kind: asyncio.Semaphore(size) for kind, size in LANES.items()}
+        self._lanes = {POD: asyncio.Semaphore(PODS), **dict.fromkeys(NEWS, asyncio.Semaphore(1))}
 
     def send(self, writes: Sequence[Write]) -> None:
         for write in writes:
-            self.size += 1
             target = target_of(write)
+            self._count(target, 1)
             if target in self._lines:
                 self._lines[target].append(write)
                 continue
@@ -69,6 +73,10 @@ class Outbox:
             task = asyncio.create_task(self._work_off(target))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def _count(self, target: Key, change: int) -> None:
+        self.size += change
+        self.pressing += 0 if target.kind in NEWS else change
 
     async def drain(self, seconds: float) -> bool:
         """Wait for all answers, but not longer than that; says whether they came."""
@@ -89,7 +97,7 @@ class Outbox:
             while line:
                 result = await self._carried_out(line[0])
                 write = line.popleft()
-                self.size -= 1
+                self._count(target, -1)
                 self.answered[type(write).__name__.lower(), _outcome(result)] += 1
                 if not line:
                     del self._lines[target]

@@ -114,6 +114,8 @@ class Lines:
             entry.parked_for = old.parked_for
         else:
             line.push(entry)
+            if entry.unexplained and line.bypassed(entry.key):
+                self.bypassed[line.name, entry.likeness] = None
 
     def drop(self, key: str) -> Waiting | None:
         """Out of every line: it was admitted, finished, deleted, or may not be admitted now."""

@@ -32,7 +32,7 @@ SOURCE = "closeknit"
 
 
 MOST, AT_ONCE = 10_000, 20
-"""So many may stand in line, and so many are written in one go."""
+"""So many may stand in line, and so many may be on their way to the server."""
 
 
 class Tell(NamedTuple):
@@ -75,11 +75,11 @@ class Recorder:
         """Nothing follows from what others do."""
 
     def due(self) -> float | None:
-        return self.allowance.next if self._line else None
+        return self.allowance.next if self._line and len(self._sent) < AT_ONCE else None
 
     def step(self, now: float) -> Sequence[Write]:
         writes: list[Write] = []
-        while self._line and len(writes) < AT_ONCE and self.allowance.taken(now):
+        while self._line and len(self._sent) < AT_ONCE and self.allowance.taken(now):
             write = self._written(self._line.popleft())
             if write is not None:
                 writes.append(write)
