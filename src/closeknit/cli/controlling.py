@@ -50,8 +50,8 @@ POD_NAME = "POD_NAME"
 """The variable in which a Deployment says what its pod is called."""
 QUIET = ("Waits", "Retries")
 """Outcomes that are many, and of which the Workload says the same."""
-RECHECK, RARELY = 15.0, 60.0
-"""Seconds between two looks at the policies: while pods cannot be gated, and afterwards."""
+RECHECK, RARELY = 10.0, 30.0
+"""Seconds between two looks at the policies: while they are not as they should be, and afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Controlling:
     async def _look_at_policies(self, policing: Policing, managed: Managed) -> None:
         """They may come after us: then everything begins anew, with all kinds of jobs. That they go is only said."""
         while True:
-            await asyncio.sleep(RECHECK if managed.ungated else RARELY)
+            await asyncio.sleep(RARELY if policing.is_well and not managed.ungated else RECHECK)
             try:
                 found = await policing.look()
             except (Refused, Unreachable) as error:

@@ -39,6 +39,11 @@ class Policing:
         self.client, self.home, self.wanted = client, home, policies_hash(settings)
         self._worked, self._said = False, ""
 
+    @property
+    def is_well(self) -> bool:
+        """Whether that is what was found last."""
+        return self._said == WELL
+
     async def look(self) -> InForce:
         """Ask the server, and say what is new. That they are not there at the start is said by whoever goes by it."""
         found = await policies_tried(self.client, self.home)
