@@ -14,17 +14,25 @@ LEFT_BEHIND = "a condition that stays behind"
 """Kueue decides again before it has seen its own write, and the second is refused: the event tells what it meant."""
 
 
+WALK = "another turn of the same walk"
+"""Every look at a workload goes on with the next flavor, and Kueue has looked at it more often or less."""
+
+
 SEVERAL = "several evictions at once"
 """Whose pods are gone first is chance, and so is who is back in line in time for the next cycle."""
 
 
-def explanation(theirs: Object | None, ours: Object | None, told: Collection[str]) -> str | None:
-    """Why a workload is not alike; `told` are the reasons in the last warnings that Kueue gave about it."""
+def explanation(theirs: Object | None, ours: Object | None, told: Collection[str], walks: bool = False) -> str | None:
+    """Why a workload is not alike.
+
+    `told` are the reasons in the last warnings that Kueue gave about it; `walks`: what it is told by us, word for word,
+    it was told by Kueue too at some time, and something else at others.
+    """
     if theirs is None or ours is None or reason(theirs) is None or reason(ours) is None:
         return None
-    if without_reason(theirs) == without_reason(ours) and reason(ours) in told:
-        return LEFT_BEHIND
-    return None
+    if without_reason(theirs) != without_reason(ours):
+        return None
+    return LEFT_BEHIND if reason(ours) in told else WALK if walks else None
 
 
 def explanation_of_order(theirs: Order, ours: Order) -> str | None:

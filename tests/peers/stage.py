@@ -23,7 +23,7 @@ from .known import explanation, explanation_of_order
 from .marks import EVICTED, RESERVES, order
 from .script import Create, Delete, Finish, Lose, Recover, Step, picked
 from .sides import Ground, Side
-from .views import is_moving, views, words
+from .views import is_moving, view, views, words
 from .worlds import Object, World
 
 APART = 1.1
@@ -151,7 +151,16 @@ class Stage:
         done = {"status": {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False"}]}}
         for pod in self._pods(side, name):
             side.api.merge(path("v1/pods", self.world.name, pod["metadata"]["name"], "status"), done)
-        eventually(lambda: is_true(side.diary.held[name], "Finished"), LIMIT)
+        try:
+            eventually(lambda: is_true(side.diary.held[name], "Finished"), LIMIT)
+        except AssertionError as error:
+            error.add_note(f"{name} does not finish on the side of {side.name}: {self._standing(side, name)}")
+            raise
+
+    def _standing(self, side: Side, name: str) -> Object:
+        listed = side.api.get(path("v1/pods", self.world.name)).body["items"]
+        pods = {one["metadata"]["name"]: one["status"] for one in listed if job_name(one) == name}
+        return {"workload": view(side.diary.held[name]), "pods": pods}
 
     def _all_run(self, side: Side, name: str) -> bool:
         """Where a rack was promised and not its hosts, they may not find room there."""
@@ -228,7 +237,8 @@ class Stage:
             return None
         told = [events(side, self.world.name) for side in self.sides]
         reasons = {job: [one.partition(":")[0] for one in lines[-LAST:]] for job, lines in told[0].items()}
-        causes = {job: explanation(*pair, reasons.get(job, [])) for job, pair in unlike.items()}
+        walking = {job for job, lines in told[1].items() if len(told[0].get(job, ())) > 1 and lines[-1] in told[0][job]}
+        causes = {job: explanation(*pair, reasons.get(job, []), job in walking) for job, pair in unlike.items()}
         if orders[0] != orders[1]:
             causes["the order"] = explanation_of_order(*orders)
         both = {

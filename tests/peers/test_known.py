@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.known import LEFT_BEHIND, SEVERAL, explanation, explanation_of_order
+from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order
 from peers.marks import Mark, marks, order
 from peers.views import steady, view
 
@@ -17,6 +17,14 @@ def test_a_reason_that_kueue_has_told_but_not_written_is_explained() -> None:
     theirs, ours = view(waiting("TopologyPlacementFailed")), view(waiting("NoMatchingFlavor"))
     assert explanation(theirs, ours, ["TopologyPlacementFailed", "NoMatchingFlavor"]) == LEFT_BEHIND
     assert explanation(theirs, ours, ["TopologyPlacementFailed"]) is None
+
+
+def test_what_kueue_has_told_word_for_word_at_another_time_is_explained() -> None:
+    theirs, ours = view(waiting("WaitingForQuota")), view(waiting("NoMatchingFlavor"))
+    assert explanation(theirs, ours, ["WaitingForQuota"], walks=True) == WALK
+    assert explanation(theirs, ours, ["WaitingForQuota"]) is None
+    elsewhere = view(waiting("NoMatchingFlavor", unhealthyNodes=[{"name": "a"}]))
+    assert explanation(theirs, elsewhere, [], walks=True) is None
 
 
 def test_nothing_but_the_reason_is_explained_so() -> None:
