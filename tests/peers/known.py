@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from .marks import EVICTED
+from .marks import EVICTED, RESERVES, Mark
 from .views import reason, without_reason
 from .worlds import Object
 
@@ -20,6 +20,27 @@ WALK = "another turn of the same walk"
 
 SEVERAL = "several evictions at once"
 """Whose pods are gone first is chance, and so is who is back in line in time for the next cycle."""
+
+
+TIE = "admitted in the same second"
+"""Of workloads of one priority the last one admitted goes first, by seconds; within one, random UIDs decide."""
+
+
+def is_tie(sides: Sequence[tuple[Sequence[Mark], int]]) -> bool:
+    """Whether each side has driven out somebody else, of two that were admitted in the same second on one of them.
+
+    A side is all its marks, and where those of this step begin.
+    """
+    gone = [{one.job for one in marks[since:] if one.what == EVICTED} for marks, since in sides]
+    held = [{one.job: one for one in marks[:since] if one.what == RESERVES} for marks, since in sides]
+    ours, theirs = gone[1] - gone[0], gone[0] - gone[1]
+    return bool(ours and theirs) and all(
+        any(_together(side.get(one), side.get(other)) for side in held for other in theirs) for one in ours
+    )
+
+
+def _together(one: Mark | None, other: Mark | None) -> bool:
+    return one is not None and other is not None and one.at != "" and (one.queue, one.at) == (other.queue, other.at)
 
 
 def explanation(theirs: Object | None, ours: Object | None, told: Collection[str], walks: bool = False) -> str | None:

@@ -15,21 +15,27 @@ EVENTS = {"QuotaReserved": RESERVES, "Evicted": EVICTED}
 
 
 class Mark(NamedTuple):
-    """Something that happened to a workload; `queue` is that which it had, or has."""
+    """Something that happened to a workload; `queue` is that which it had, or has. `at` is the second, as it has it."""
 
     queue: str
     job: str
     what: str
+    at: str = ""
 
 
 def marks(job: str, before: Object, after: Object) -> list[Mark]:
     """What the second has and the first has not."""
     queue = next((one for one in map(queue_of, (after, before)) if one), "")
     return [
-        Mark(queue, job, what)
+        Mark(queue, job, what, when(after, condition))
         for condition, what in EVENTS.items()
         if is_true(after, condition) and not is_true(before, condition)
     ]
+
+
+def when(workload: Object, condition: str) -> str:
+    conditions = (workload.get("status") or {}).get("conditions") or ()
+    return next((one.get("lastTransitionTime", "") for one in conditions if one["type"] == condition), "")
 
 
 def queue_of(workload: Object) -> str:

@@ -72,6 +72,7 @@ def play(stage: Stage, options: argparse.Namespace) -> Iterator[Difference]:
                 yield difference
             if difference and not difference.is_explained:
                 say(shown(difference))
+            if difference and not difference.goes_on:
                 stage.empty()
 
 

@@ -19,7 +19,7 @@ from contract.objects import path
 from servers.manifests import address, apply, is_true
 from servers.nodes import NODES, await_nodes, bring_back, silence, takes_pods
 
-from .known import explanation, explanation_of_order
+from .known import TIE, explanation, explanation_of_order, is_tie
 from .marks import EVICTED, RESERVES, order
 from .script import Create, Delete, Finish, Lose, Recover, Step, picked
 from .sides import Ground, Side
@@ -48,6 +48,11 @@ class Difference:
     @property
     def is_explained(self) -> bool:
         return None not in self.causes.values()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next steps can be compared all the same."""
+        return self.is_explained and TIE not in self.causes.values()
 
     @property
     def outline(self) -> str:
@@ -241,6 +246,8 @@ class Stage:
         causes = {job: explanation(*pair, reasons.get(job, []), job in walking) for job, pair in unlike.items()}
         if orders[0] != orders[1]:
             causes["the order"] = explanation_of_order(*orders)
+        if is_tie([(side.diary.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):
+            causes = {what: cause or TIE for what, cause in causes.items()}
         both = {
             side.name: {
                 "order": happened,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order
+from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_tie
 from peers.marks import Mark, marks, order
 from peers.views import steady, view
 
@@ -58,3 +58,14 @@ def test_after_several_evictions_the_same_may_happen_in_another_order() -> None:
     assert explanation_of_order(theirs, {**theirs, "q reserves": ["c", "a"]}) == SEVERAL
     assert explanation_of_order(theirs, {**theirs, "q reserves": ["c"]}) is None
     assert explanation_of_order({"q reserves": ["a", "c"]}, {"q reserves": ["c", "a"]}) is None
+
+
+def test_who_goes_of_two_that_were_admitted_in_one_second_is_chance() -> None:
+    before = [Mark("q", "a", "reserves", "12:00:01"), Mark("q", "b", "reserves", "12:00:01")]
+    later = [before[0], Mark("q", "b", "reserves", "12:00:02")]
+    a, b = Mark("q", "a", "is evicted"), Mark("q", "b", "is evicted")
+    assert is_tie([([*before, a], 2), ([*before, b], 2)])
+    assert is_tie([([*later, a], 2), ([*before, b], 2)])
+    assert not is_tie([([*later, a], 2), ([*later, b], 2)])
+    assert not is_tie([([*before, a], 2), ([*before, a], 2)])
+    assert not is_tie([([*before, a], 2), (before, 2)])
