@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Conflict, Forbidden, InternalError, Refused
 from closeknit.cluster.kinds import Kind
+from closeknit.cluster.kube.client import Lane
 from closeknit.cluster.kube.unreachable import Unreachable
 from closeknit.cluster.port import Create, Delete, Key, Patch, Update, Write, target_of
-from closeknit.host.outbox import Outbox
+from closeknit.host.outbox import AT_ONCE, WATCHFUL, Outbox
 
 Raw = dict[str, Any]
 
@@ -36,12 +38,17 @@ class Server:
         self.asked: list[Write] = []
         self.answers: dict[int, asyncio.Future[Raw]] = {}
         self.told: list[tuple[str, Any]] = []
-        self.outbox = Outbox(self, self.show, self.done)
+        self.may = True
+        self.outbox = Outbox(self, self.show, self.done, lambda: self.may)
 
-    async def carry_out(self, write: Write) -> Raw:
-        self.asked.append(write)
-        self.answers[id(write)] = asyncio.get_running_loop().create_future()
-        return await self.answers[id(write)]
+    async def carry_out(self, write: Write, lane: Lane) -> Raw:
+        while True:
+            async with lane:
+                self.asked.append(write)
+                self.answers[id(write)] = asyncio.get_running_loop().create_future()
+                with suppress(InternalError):
+                    return await self.answers[id(write)]
+            await asyncio.Event().wait()  # it is tried again much later
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw:
         if name == "forbidden":
@@ -89,6 +96,33 @@ async def test_news_goes_out_one_at_a_time_and_keeps_nothing_else_waiting() -> N
     assert server.asked == [event, *work]
     await server.answer(event, {"metadata": {"name": "e"}})
     assert server.asked == [event, *work, queue]
+    await server.outbox.close()
+
+
+@on_a_loop
+async def test_what_has_to_be_tried_again_keeps_nobody_waiting_until_then() -> None:
+    server, stuck = Server(), [patch(f"webhook-{number}") for number in range(AT_ONCE)]
+    server.outbox.send(stuck)
+    await asyncio.sleep(0.001)
+    server.outbox.send([other := patch("other")])
+    await asyncio.sleep(0.001)
+    assert server.asked == stuck
+    for write in stuck:
+        await server.answer(write, InternalError("failed calling webhook"))
+    assert server.asked == [*stuck, other]
+    await server.outbox.close()
+
+
+@on_a_loop
+async def test_nothing_is_sent_by_who_may_lead_no_more() -> None:
+    server, write = Server(), patch("a")
+    server.may = False
+    server.outbox.send([write])
+    await asyncio.sleep(3 * WATCHFUL)
+    assert server.asked == []
+    server.may = True
+    await asyncio.sleep(3 * WATCHFUL)
+    assert server.asked == [write]
     await server.outbox.close()
 
 

@@ -39,10 +39,22 @@ def test_the_same_again_is_only_counted_and_written_after_a_while() -> None:
     assert write.body["count"] == 3
 
 
-def test_something_else_of_the_same_object_is_an_event_of_its_own() -> None:
+def test_another_message_is_told_at_once_in_the_same_event() -> None:
+    recorder = Recorder()
+    (first,) = said(recorder, 0.0)
+    (write,) = said(recorder, 1.0, message="no quota")
+    assert isinstance(first, Create)
+    assert isinstance(write, Patch)
+    assert write.key.name == first.body["metadata"]["name"]
+    assert (write.body["count"], write.body["message"]) == (2, "no quota")
+    assert said(recorder, 2.0, message="no quota") == []
+
+
+def test_another_reason_is_an_event_of_its_own() -> None:
     recorder = Recorder()
     said(recorder, 0.0)
-    (write,) = said(recorder, 0.0, message="no quota")
+    recorder.tell(Tell(about(), Event("ns/w", "Normal", "Stopped", "the queue is stopped"), 0.0))
+    (write,) = recorder.step(0.0)
     assert isinstance(write, Create)
 
 

@@ -34,7 +34,7 @@ from ..write.allowance import Pace
 from .clock import Clock
 from .following import Following
 from .garbage import collect_rarely, keep_what_is_loaded
-from .outbox import Outbox
+from .outbox import WATCHFUL, Outbox
 from .trimming import Trimmer
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class KubernetesHost:
         )
         trim = Trimmer(options.managed.without_queue)
         self.following = Following(client, self.control_plane.watches, self._tell, self.control_plane.known.find, trim)
-        self.outbox = Outbox(client, self.following.answered, self._done)
+        self.outbox = Outbox(client, self.following.answered, self._done, self._may_write)
         self.elector = elector
         self.is_synced = self.is_working = False
         self._nudged = asyncio.Event()
@@ -127,6 +127,8 @@ class KubernetesHost:
 
     def _turn(self) -> float | None:
         """Work for a short while; says when there is next something to do."""
+        if not self._may_write():
+            return self.clock.now() + WATCHFUL
         end = time.perf_counter() + TURN
         while self.outbox.pressing < MOST_WRITES:
             now, due = self.clock.now(), self.control_plane.due()
@@ -146,6 +148,10 @@ class KubernetesHost:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._nudged.wait(), wait)
         self._nudged.clear()
+
+    def _may_write(self) -> bool:
+        """Whether nobody else can lead: this process may have been stopped for longer than its lease lasts."""
+        return self.elector is None or self.elector.is_leader
 
     # What is told
 

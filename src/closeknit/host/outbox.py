@@ -16,10 +16,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..cluster.errors import Conflict, InternalError, Refused
 from ..cluster.kinds import CLUSTER_QUEUE, COHORT, EVENT, LOCAL_QUEUE, POD, Kind
+from ..cluster.kube.client import Lane
 from ..cluster.kube.retries import Retries
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
@@ -36,19 +37,43 @@ NEWS = (EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT)
 """What people are told, and what queues say of themselves: one at a time, so that a busy server hears less of it."""
 
 
+WATCHFUL = 0.05
+"""Seconds between two looks at whether somebody may write again."""
+
+
 class Carrier(Protocol):
     """As much of a client as is needed here."""
 
-    async def carry_out(self, write: Write) -> Raw: ...
+    async def carry_out(self, write: Write, lane: Lane) -> Raw: ...
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw: ...
 
 
+class Guarded(asyncio.Semaphore):
+    """So many at a time, and nobody while it `may` not be: each attempt at a write goes through it anew."""
+
+    def __init__(self, size: int, may: Callable[[], bool]) -> None:
+        super().__init__(size)
+        self._may = may
+
+    async def acquire(self) -> Literal[True]:
+        while True:
+            await super().acquire()
+            if self._may():
+                return True
+            self.release()
+            await asyncio.sleep(WATCHFUL)
+
+
 class Outbox:
-    """`show` is called with what a write led to, `done` right after it."""
+    """`show` is called with what a write led to, `done` right after it. While it `may` not, nothing is sent."""
 
     def __init__(
-        self, client: Carrier, show: Callable[[Kind, Raw], None], done: Callable[[Write, Raw | Refused], None]
+        self,
+        client: Carrier,
+        show: Callable[[Kind, Raw], None],
+        done: Callable[[Write, Raw | Refused], None],
+        may: Callable[[], bool] = lambda: True,
     ) -> None:
         self.client, self.show, self.done = client, show, done
         self.size = 0
@@ -59,8 +84,8 @@ class Outbox:
         """How many were, by what was to be done and what came of it: update, Conflict."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._free = asyncio.Semaphore(AT_ONCE)
-        self._lanes = {POD: asyncio.Semaphore(PODS), **dict.fromkeys(NEWS, asyncio.Semaphore(1))}
+        self._free = Guarded(AT_ONCE, may)
+        self._lanes = {POD: Guarded(PODS, may), **dict.fromkeys(NEWS, Guarded(1, may))}
 
     def send(self, writes: Sequence[Write]) -> None:
         for write in writes:
@@ -110,8 +135,7 @@ class Outbox:
 
     async def _carried_out(self, write: Write) -> Raw | Refused:
         try:
-            async with self._lanes.get(target_of(write).kind, self._free):
-                return await self.client.carry_out(write)
+            return await self.client.carry_out(write, self._lanes.get(target_of(write).kind, self._free))
         except Refused as refused:
             if isinstance(refused, Conflict) and isinstance(write, Update):
                 await self._look(target_of(write))
@@ -122,8 +146,7 @@ class Outbox:
     async def _look(self, key: Key) -> None:
         """What is there now; if that cannot be had, the stream will tell."""
         with suppress(Refused, Unreachable):
-            async with self._free:
-                self.show(key.kind, await self.client.get(*key))
+            self.show(key.kind, await self.client.get(*key))
 
 
 def _outcome(result: Raw | Refused) -> str:

@@ -3,9 +3,9 @@
     tell() ──▶ waits for the write that it tells of ──▶ in line ──▶ made, or counted up
                     └── refused: it never happened
 
-Saying the same of the same object again only counts up, and not at every turn: a workload that waits in front of its
-queue is looked at many times a second. Events are for people: they come last, no faster than the server should have to
-take them, and what is too much is dropped, the oldest first.
+There is one event for an object and a reason: it counts up, and has the last message. The same message is not written
+at every turn: a workload that waits in front of its queue is looked at many times a second. Events are for people: they
+come last, no faster than the server should have to take them, and what is too much is dropped, the oldest first.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class _Told:
     count: int
     written: float
     made: float
+    message: str
 
 
 class Recorder:
@@ -94,29 +95,29 @@ class Recorder:
     def _written(self, tell: Tell) -> Write | None:
         about, event, now = tell
         message = event.message[:LONGEST]
-        same = (about["metadata"].get("uid", ""), event.reason, message)
+        same = (about["metadata"].get("uid", ""), event.type, event.reason)
         told = self._told.get(same)
         if told is not None and now - told.made > LIFETIME:
             told = None
         write: Write | None
         if told is None:
             key, body = self._object(about, event, message, now)
-            self._told[same], write = _Told(key, 1, now, now), Create(EVENT, body)
+            self._told[same], write = _Told(key, 1, now, now, message), Create(EVENT, body)
             if len(self._told) > REMEMBERED:
                 self._told.popitem(last=False)
         else:
-            write = self._counted(told, now)
+            write = self._counted(told, message, now)
         if write is not None:
             self._sent[id(write)] = write, same
         return write
 
     @staticmethod
-    def _counted(told: _Told, now: float) -> Write | None:
+    def _counted(told: _Told, message: str, now: float) -> Write | None:
         told.count += 1
-        if now - told.written < QUIET:
+        if message == told.message and now - told.written < QUIET:
             return None
-        told.written = now
-        return Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now)})
+        told.written, told.message = now, message
+        return Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now), "message": message})
 
     def _object(self, about: Raw, event: Event, message: str, now: float) -> tuple[Key, Raw]:
         meta = about["metadata"]

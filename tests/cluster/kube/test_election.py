@@ -214,6 +214,31 @@ def test_a_short_outage_is_survived() -> None:
     run(work)
 
 
+def test_one_connection_that_swallows_a_renewal_is_survived() -> None:
+    class OneHangs(Leases):
+        swallows = False
+
+        async def carry_out(self, write: Write) -> Raw:
+            if self.swallows:
+                self.swallows = False
+                await asyncio.Event().wait()
+            return await super().carry_out(write)
+
+    async def work() -> None:
+        leases = OneHangs()
+        a = Candidate(leases, "a")
+        for _ in range(5):
+            await asyncio.sleep(20)
+            leases.swallows = True
+        await asyncio.sleep(20)
+        assert a.ended is None
+        assert a.elector.is_leader
+        assert ["did not answer" in one for one in a.complaints] == [True] * 5
+        await a.leave()
+
+    run(work)
+
+
 def test_nobodys_timestamps_are_believed() -> None:
     """One whose clock is hours ahead neither loses its lease to others nor takes it from them."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import inf
 
 import pytest
 from aiohttp import web
@@ -76,6 +77,13 @@ def test_pauses_grow_and_end_with_the_attempts() -> None:
     again, slept = asyncio.run(tried(READ, AWAY, Retries(attempts=4), times=4))
     assert again is False
     assert slept == pytest.approx([0.15, 0.3, 0.6])
+
+
+def test_what_is_tried_for_long_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    asyncio.run(tried(SAFE, InternalError("failed calling webhook"), Retries(2**62, inf), times=3))
+    assert caplog.messages == []
+    asyncio.run(tried(SAFE, InternalError("failed calling webhook"), Retries(2**62, inf), times=20))
+    assert caplog.messages == ["PUT /x is tried again and again: failed calling webhook"]
 
 
 def test_a_server_that_says_when_is_not_asked_before() -> None:

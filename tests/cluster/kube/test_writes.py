@@ -15,7 +15,7 @@ from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rules import HostRules
 from closeknit.cluster.embedded.store import Options, Store
 from closeknit.cluster.errors import AlreadyExists, BadRequest, Conflict, NotFound, Refused
-from closeknit.cluster.kinds import BUDGET, COHORT, CONFIG_MAP, JOB, LEASE, NAMESPACE, NODE, POD, WORKLOAD
+from closeknit.cluster.kinds import BUDGET, COHORT, CONFIG_MAP, EVENT, JOB, LEASE, NAMESPACE, NODE, POD, WORKLOAD
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
 from closeknit.cluster.kube.request import Priority
@@ -236,6 +236,17 @@ def test_a_creation_whose_answer_was_lost_is_known_again(running: Running) -> No
 
     running.do(emptied)
     assert forgetting(running, work) == ["POST", "POST", "GET", "POST"]
+
+
+def test_an_event_whose_answer_was_lost_is_ours_without_a_look(running: Running) -> None:
+    """Who writes events need not be allowed to read them."""
+    about = {"involvedObject": {"kind": "Job", "name": "a", "namespace": "default"}, "reason": "Stopped"}
+
+    async def work(client: Client) -> None:
+        body = {"metadata": {"name": "a.1", "namespace": "default"}, **about}
+        assert (await client.carry_out(Create(EVENT, body)))["reason"] == "Stopped"
+
+    assert forgetting(running, work) == ["POST", "POST"]
 
 
 def test_what_somebody_else_made_is_not_taken_for_ours(running: Running) -> None:

@@ -11,14 +11,15 @@ pages is begun anew.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
 
 from ..errors import Conflict, Expired, Refused
-from ..kinds import Kind
-from ..port import Delete, Evict, Key, PatchForm, Propagation, Raw, Write
+from ..kinds import EVENT, Kind
+from ..port import Create, Delete, Evict, Key, PatchForm, Propagation, Raw, Write
 from .config import Config
 from .connection import Connection
 from .limits import Limits
@@ -33,6 +34,10 @@ PAGE = 500
 TRIES = 4
 """So often a list is begun before a server that keeps forgetting its pages is believed."""
 TIMEOUT = 60.0
+
+Lane = AbstractAsyncContextManager[object]
+OPEN: Lane = nullcontext()
+"""For whoever need not wait for others."""
 
 T = TypeVar("T")
 
@@ -99,16 +104,19 @@ class Client:
             _tree, await self.send(Request("GET", path(kind, namespace, name), priority=priority_of(kind)))
         )
 
-    async def carry_out(self, write: Write) -> Raw:
+    async def carry_out(self, write: Write, lane: Lane = OPEN) -> Raw:
         """What the server answers: the object, or a Status where it sends none (of a Bind, an Evict, most Deletes).
 
         What was carried out though its answer got lost, and is refused the second time, is answered with what is there.
+        Each attempt is made in the `lane`; between two of them it is left to others.
         """
         request = request_of(write, self.manager)
         attempts = Attempts(request, self.retries)
         try:
-            return self.read(_tree, await self._attempted(request, attempts))
+            return self.read(_tree, await self._attempted(request, attempts, lane))
         except Conflict as refused:
+            if attempts.in_doubt and isinstance(write, Create) and write.kind is EVENT:
+                return write.body  # nobody else makes one of this name, and nobody needs to read it
             found = await self._found(target(write)) if attempts.in_doubt else None
             if found is None or not is_done(write, found, self.manager):
                 raise refused
@@ -221,12 +229,13 @@ class Client:
     async def send(self, request: Request) -> bytes:
         return await self._attempted(request, Attempts(request, self.retries))
 
-    async def _attempted(self, request: Request, attempts: Attempts) -> bytes:
+    async def _attempted(self, request: Request, attempts: Attempts, lane: Lane = OPEN) -> bytes:
         while True:
             try:
-                await self._turn(request)
-                async with self._connection.answered(request) as response:
-                    return await response.read()
+                async with lane:
+                    await self._turn(request)
+                    async with self._connection.answered(request) as response:
+                        return await response.read()
             except (Refused, Unreachable) as error:
                 if not await attempts.again(error):
                     raise

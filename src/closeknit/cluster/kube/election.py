@@ -136,11 +136,14 @@ class Elector:
         raise LeadershipLost(f"the lease {self.namespace}/{self.name} is no longer ours")
 
     async def _renew(self) -> None:
-        """Returns when leadership is lost."""
+        """Returns when leadership is lost. One attempt that gets no answer leaves time for another."""
+        pause = retry = self.timing.retry
         while self.is_leader:
-            await asyncio.sleep(min(self.timing.retry, self._left()))
+            await asyncio.sleep(min(pause, self._left()))
             if self.is_leader:
-                await self._attempted(self._left())
+                left = self._left()
+                renewed = await self._attempted(max(left / 2, min(retry, left)))
+                pause = retry if renewed else retry / 4
         if self.leader == self.identity:
             self._see_leader("")
 

@@ -12,6 +12,7 @@ about our own work.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -21,7 +22,12 @@ from .pauses import FIRST_PAUSE, Pauses
 from .request import Request
 from .unreachable import Unreachable
 
+log = logging.getLogger(__name__)
+
 Failure = Refused | Unreachable
+
+LONG = 10.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class Attempts:
         self.in_doubt = False
         self._request, self._retries, self._left = request, retries, retries.attempts
         self._pauses, self._now, self._sleep = pauses or Pauses(first=retries.first), now, sleep
-        self._end = now() + retries.seconds
+        self._begin, self._was_told = now(), False
+        self._end = self._begin + retries.seconds
 
     async def again(self, error: Failure) -> bool:
         """Whether to try once more; returns when it is time to."""
@@ -67,8 +74,15 @@ class Attempts:
         pause = self._pauses.next(_asked_for(error))
         if self._now() + pause > self._end:
             return False
+        self._tell(error)
         await self._sleep(pause)
         return True
+
+    def _tell(self, error: Failure) -> None:
+        """Whoever reads the log should know of what is tried for long: once."""
+        if not self._was_told and self._now() - self._begin > LONG:
+            self._was_told = True
+            log.warning("%s %s is tried again and again: %s", self._request.method, self._request.where, error)
 
     def _may_pass(self, error: Failure) -> bool:
         if isinstance(error, TooManyRequests):
