@@ -84,7 +84,7 @@ CLUSTER := $(VENV)/test-cluster
 REAL := CLOSEKNIT_REAL=1 $(BIN)/python -m pytest
 TAKEOVER := tests/faults/real/test_takeover.py
 # Files whose tests take longest are begun first, so that nobody waits for them at the end.
-LONGEST := $(addprefix tests/real/test_, nodes.py install.py gate_matrix.py trial.py)
+LONGEST := $(addprefix tests/real/test_, nodes.py install.py gate_matrix.py kinds.py trial.py)
 test-cluster: setup
 	@echo "== servers (a while the first time) =="
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl \

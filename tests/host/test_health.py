@@ -138,6 +138,10 @@ def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
     [
         (None, "not connected to the API server yet"),
         ({"is_synced": False}, "not everything is listed yet"),
+        (
+            {"is_synced": False, "off": {kinds.POD: "cannot be listed"}},
+            "not everything is listed yet; pods: cannot be listed",
+        ),
         ({"off": {kinds.WORKLOAD: "not served"}}, "workloads.kueue.x-k8s.io: not served"),
     ],
 )

@@ -17,6 +17,7 @@ from contract.client import Api
 from contract.expect import eventually
 from contract.objects import path
 from servers.cluster import RealCluster
+from servers.components import API_SERVER
 from servers.process import HOST, Process, Recipe, free_ports
 
 Raw = dict[str, Any]
@@ -41,6 +42,18 @@ def ck(cluster: RealCluster, *words: str, kubeconfig: Path | None = None) -> Ran
 def done(ran: Ran) -> str:
     assert ran.code == 0, ran.out + ran.err
     return ran.out
+
+
+@contextmanager
+def installed(*flags: str, config: Path | None = None) -> Iterator[RealCluster]:
+    """An API server with `flags` and nobody else, and our installation on it."""
+    with RealCluster((), flags={API_SERVER: flags}, audit=ACCOUNT) as cluster:
+        done(ck(cluster, "install", *(() if config is None else ("--config", str(config)))))
+        yield cluster
+
+
+def said(process: Process) -> str:
+    return process.log.read_text()
 
 
 def findings(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple[str, str, str]]:

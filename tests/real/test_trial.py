@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,22 @@ from closeknit.cluster.kinds import JOB
 from contract.client import Api
 from contract.expect import accepted, eventually, invalid, make
 from contract.objects import path
-from servers.cluster import RealCluster
-from servers.components import API_SERVER
-from servers.process import Process
 from servers.real.objects import job, template
 
-from .installation import ACCOUNT, HOME, NAME, ailments, await_policies, ck, controller, done, findings, refusals
+from .installation import (
+    ACCOUNT,
+    HOME,
+    NAME,
+    ailments,
+    await_policies,
+    ck,
+    controller,
+    done,
+    findings,
+    installed,
+    refusals,
+    said,
+)
 
 Raw = dict[str, Any]
 QUEUED = {"kueue.x-k8s.io/queue-name": "team"}
@@ -37,17 +46,6 @@ kind: LocalQueue
 metadata: {name: team, namespace: default}
 spec: {clusterQueue: closed}
 """
-
-
-@contextmanager
-def installed(*flags: str, config: Path | None = None) -> Iterator[RealCluster]:
-    with RealCluster((), flags={API_SERVER: flags}, audit=ACCOUNT) as cluster:
-        done(ck(cluster, "install", *(() if config is None else ("--config", str(config)))))
-        yield cluster
-
-
-def said(process: Process) -> str:
-    return process.log.read_text()
 
 
 def queued(name: str, namespace: str = "default") -> Raw:

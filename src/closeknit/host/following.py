@@ -1,10 +1,12 @@
 """Every kind that the control plane is to know, kept in step with a server.
 
     discovery ──▶ kinds that are served ──▶ listed one after the other ──▶ followed, all at once
-        ▲                                        └── forbidden: named with the verb that is missing, the rest goes on
+        ▲                                        └── cannot be had: named with the reason, the rest goes on
         └── a CustomResourceDefinition came or went
 
-What others refer to is listed first, workloads and pods last: then nothing is looked at before what it names.
+What others refer to is listed first, workloads and pods last: then nothing is looked at before what it names. A kind
+that the server fails to list, as it does while a conversion webhook is dead, is tried again for ever. Only those
+without which nothing can be decided are waited for.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from contextlib import aclosing, asynccontextmanager
 import msgspec
 
 from ..cluster.errors import Forbidden, NotFound, Refused
-from ..cluster.kinds import NAMESPACE, POD, WORKLOAD, Kind
+from ..cluster.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, NAMESPACE, NODE, POD, RESOURCE_FLAVOR, WORKLOAD, Kind
 from ..cluster.kube.client import Client
 from ..cluster.kube.discovery import CRD, Served, served
 from ..cluster.kube.pauses import Pauses
+from ..cluster.kube.retries import Failure, Retries
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.kube.watch import Event, Follower, Listed
 from ..cluster.port import Change, Key, Raw
@@ -31,8 +34,15 @@ log = logging.getLogger(__name__)
 
 LAST = (WORKLOAD, POD)
 """Listed after everything that they refer to."""
+NEEDED = (WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, NODE, POD)
+"""Without these nothing can be decided."""
+LISTS = Retries(attempts=5, seconds=15.0)
+"""Then it is said that a kind cannot be listed, whatever patience the client has."""
 SOON = 0.5
 """Seconds until discovery is read again after a definition came or went: they come in bunches."""
+LATER = (5.0, 25.0)
+"""And until it is read once more, and again: it may learn of a definition late."""
+NOT_SERVED = "not served"
 TURN = 200
 """So many changes are told before others have their turn."""
 
@@ -92,15 +102,13 @@ class Following:
         """Begin with what is served now, and stop with what is not any more."""
         self.served = await served(self.client, self.wanted)
         for kind in self.wanted:
-            if self.served.can(kind):
-                self.off.pop(kind, None)
-                if kind not in self._tasks:
-                    await self._begin(kind)
-            else:
+            if not self.served.can(kind):
                 await self._end(kind)
-                if kind not in self.off:
+                if self.off.get(kind) != NOT_SERVED:
                     log.info("%s is not served: what needs it is off until it is", kind.resource)
-                self.off[kind] = "not served"
+                self.off[kind] = NOT_SERVED
+            elif kind not in self._tasks:
+                await self._begin(kind)
 
     async def _begin(self, kind: Kind) -> None:
         """Returns when all that is there was told, or cannot be had."""
@@ -120,28 +128,41 @@ class Following:
 
     async def _watch_definitions(self) -> None:
         """Of these only that they change is of interest."""
+        pauses, told = Pauses(), False
         while True:
             follower = Follower(self.client, CRD, project=_name_only, keeps_objects=False)
             try:
                 async with aclosing(follower.events()) as events:
                     async for _ in events:
                         self._changed.set()
-            except Forbidden:
-                log.warning("watch on %s is forbidden: kinds that come or go are not noticed", CRD.resource)
-                return
-            except (Refused, Unreachable):
-                await Pauses().wait()
+            except (Refused, Unreachable) as error:
+                if isinstance(error, Forbidden) and not told:
+                    log.warning("watch on %s is forbidden: kinds that come or go are not noticed", CRD.resource)
+                    told = True
+            await pauses.wait()
 
     async def _rediscover(self) -> None:
+        """Soon after something changed, and some more times."""
+        left: tuple[float, ...] = ()
         while True:
-            await self._changed.wait()
-            await asyncio.sleep(SOON)
-            self._changed.clear()
+            if await self._has_changed(left[0] if left else None):
+                await asyncio.sleep(SOON)
+                self._changed.clear()
+                left = LATER
+            else:
+                left = left[1:]
             try:
                 await self._discover()
             except (Refused, Unreachable) as error:
                 log.warning("discovery failed and is tried again: %s", error)
                 self._changed.set()
+
+    async def _has_changed(self, within: float | None) -> bool:
+        try:
+            await asyncio.wait_for(self._changed.wait(), within)
+            return True
+        except TimeoutError:
+            return False
 
     # One kind
 
@@ -154,18 +175,16 @@ class Following:
                     count = 0
                     async for event in events:
                         if isinstance(event, Listed):
-                            self.off.pop(kind, None)
                             listed.set()
                         else:
                             self._tell(kind, event)
                         count += 1
                         if count % TURN == 0:
                             await asyncio.sleep(0)
-            except (Forbidden, NotFound) as error:
-                self._note(kind, error)
-                listed.set()
             except (Refused, Unreachable) as error:
-                log.warning("%s cannot be listed and is tried again: %s", kind.resource, error)
+                self._note(kind, error)
+                if _can_be_left_out(kind, error):
+                    listed.set()
             await pauses.wait()
 
     def _follower(self, kind: Kind) -> Follower:
@@ -177,16 +196,25 @@ class Following:
                 project=lambda data: self.trim(kind, data),
                 keeps_objects=False,
                 complain=lambda error: self._begun_anew(kind, error),
+                retries=LISTS,
+                begun=lambda: self._begun(kind),
             )
         return follower
 
-    def _begun_anew(self, kind: Kind, error: Exception) -> None:
-        self.restarts[kind] += 1
-        log.info("watch on %s is begun anew: %s", kind.resource, error)
+    def _begun(self, kind: Kind) -> None:
+        """Only now is all well: who may list need not be allowed to watch."""
+        if self.off.pop(kind, None) is not None:
+            log.info("%s is followed: what needs it is on", kind.resource)
 
-    def _note(self, kind: Kind, error: Refused) -> None:
-        verb = "watch" if "watch" in error.message else "list"
-        why = f"{verb} is forbidden: grant it in the ClusterRole" if isinstance(error, Forbidden) else "not served"
+    def _begun_anew(self, kind: Kind, error: Failure) -> None:
+        self.restarts[kind] += 1
+        if self.followers[kind].version:
+            log.info("watch on %s is begun anew: %s", kind.resource, error)
+        else:
+            self._note(kind, error)
+
+    def _note(self, kind: Kind, error: Failure) -> None:
+        why = _why(error)
         if self.off.get(kind) != why:
             self.off[kind] = why
             log.warning("%s: %s; what needs it is off", kind.resource, why)
@@ -194,20 +222,37 @@ class Following:
     async def refresh(self, kind: Kind) -> None:
         """Returns when everything that the server has now was told.
 
-        Whoever wrote before us may have done so a moment ago, and a stream may lag behind.
+        Whoever wrote before us may have done so a moment ago, and a stream may lag behind. Until the new task is there
+        the old one keeps its place, or discovery would begin another.
         """
-        task, follower = self._tasks.pop(kind, None), self.followers.get(kind)
+        task, follower = self._tasks.get(kind), self.followers.get(kind)
         if task is None or follower is None:
             return
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        follower.version = ""
-        await self._begin(kind)
+        if self._tasks.get(kind) is task:
+            follower.version = ""
+            await self._begin(kind)
 
 
 def _turn(kind: Kind) -> int:
     """When it is listed: whose namespaces are ours is asked of every job."""
     return LAST.index(kind) + 2 if kind in LAST else int(kind is not NAMESPACE)
+
+
+def _why(error: Failure) -> str:
+    if isinstance(error, Forbidden):
+        return f"{'watch' if 'cannot watch' in error.message else 'list'} is forbidden: grant it in the ClusterRole"
+    return NOT_SERVED if isinstance(error, NotFound) else f"cannot be listed, and is tried again: {error}"
+
+
+def _can_be_left_out(kind: Kind, error: Failure) -> bool:
+    """Whether others go on without it: where it may not be had, or where the server fails with it.
+
+    That may be a 429 as well, by which a server says that its cache cannot be filled. One that is not there has failed
+    with nothing yet.
+    """
+    return isinstance(error, Forbidden | NotFound) or (kind not in NEEDED and isinstance(error, Refused))
 
 
 def _name_only(data: bytes) -> Raw:

@@ -17,18 +17,16 @@ from collections.abc import Mapping
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from ..cluster import kinds
 from ..model.address import Address
 from . import decisions, rules
 from .decisions import Decisions
+from .following import NEEDED
 from .kubernetes import KubernetesHost
 from .metrics import MEDIA, Metrics
 from .pulse import Pulse
 
 LONGEST_GAP = 30.0
 """Seconds without a turn of the event loop, from which on something is wrong."""
-NEEDED = (kinds.WORKLOAD, kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE, kinds.RESOURCE_FLAVOR, kinds.NODE, kinds.POD)
-"""Without these nothing can be decided."""
 BASE = "/closeknit"
 
 
@@ -95,9 +93,8 @@ class Health:
         """What it has to wait for before it is of use; empty if nothing."""
         if self.host is None:
             return "not connected to the API server yet"
-        if not self.host.is_synced:
-            return "not everything is listed yet"
-        return "; ".join(f"{kind.resource}: {self.host.off[kind]}" for kind in NEEDED if kind in self.host.off)
+        off = [f"{kind.resource}: {self.host.off[kind]}" for kind in NEEDED if kind in self.host.off]
+        return "; ".join(off if self.host.is_synced else ["not everything is listed yet", *off])
 
     async def _metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": MEDIA})

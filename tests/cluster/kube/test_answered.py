@@ -34,7 +34,7 @@ class Told:
     def forgets(self) -> None:
         self.sent.put_nowait(Expired("too old"))
 
-    async def pages(self, *_: Any) -> AsyncGenerator[Listing, None]:
+    async def pages(self, *_: Any, **__: Any) -> AsyncGenerator[Listing, None]:
         yield await self.listings.get()
 
     async def lines(self, *_: Any) -> AsyncGenerator[bytes, None]:

@@ -281,6 +281,33 @@ def test_a_refusal_at_the_very_beginning_is_raised() -> None:
         followed(forbidden, 1)
 
 
+def test_a_watch_that_is_forbidden_is_raised_and_everything_is_listed_anew() -> None:
+    may_watch, begun = False, list[str]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return listed(20, pod("b", 11)) if may_watch else listed(10, pod("a", 1))
+        if not may_watch:
+            return web.json_response(status(403, "Forbidden", "no watch"), status=403)
+        return await streamed(request, ("ADDED", pod("c", 21)))
+
+    async def run() -> list[str]:
+        nonlocal may_watch
+        async with scripted(answer) as client:
+            follower = Follower(client, POD, pauses=Slept().pauses, begun=lambda: begun.append("begun"))
+            events = follower.events()
+            assert [told(await anext(events)) for _ in range(2)] == ["ADDED a", "listed"]
+            with pytest.raises(Forbidden, match="no watch"):
+                await anext(events)
+            assert begun == []
+            may_watch = True
+            async with asyncio.timeout(20), aclosing(follower.events()) as events:
+                return [told(await anext(events)) for _ in range(4)]
+
+    assert asyncio.run(run()) == ["ADDED b", "DELETED a", "listed", "ADDED c"]
+    assert begun == ["begun"]
+
+
 def test_a_server_that_never_was_there_is_raised() -> None:
     async def run() -> None:
         async with Client(Config("http://127.0.0.1:1")) as client:

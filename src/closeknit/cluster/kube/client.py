@@ -188,13 +188,18 @@ class Client:
         raise AssertionError
 
     async def pages(
-        self, where: str, accept: str = JSON, query: Query | None = None, size: int = PAGE
+        self,
+        where: str,
+        accept: str = JSON,
+        query: Query | None = None,
+        size: int = PAGE,
+        retries: Retries | None = None,
     ) -> AsyncGenerator[Listing, None]:
         """A list page by page, all of the same version; raises Expired if the server has forgotten it meanwhile."""
         token = ""
         while True:
             asked = {**(query or {}), "limit": size, **({"continue": token} if token else {})}
-            page = self.read(_page, await self.request("GET", where, query=asked, accept=accept))
+            page = self.read(_page, await self.send(Request("GET", where, query=asked, accept=accept), retries))
             yield Listing(page.metadata.resource_version, page.items or page.rows or [], page.columns or [])
             token = page.metadata.go_on
             if not token:
@@ -226,8 +231,8 @@ class Client:
         """Send a request; the body of its answer."""
         return await self.send(Request(method, where, body, media, query or {}, accept))
 
-    async def send(self, request: Request) -> bytes:
-        return await self._attempted(request, Attempts(request, self.retries))
+    async def send(self, request: Request, retries: Retries | None = None) -> bytes:
+        return await self._attempted(request, Attempts(request, retries or self.retries))
 
     async def _attempted(self, request: Request, attempts: Attempts, lane: Lane = OPEN) -> bytes:
         while True:
@@ -245,12 +250,21 @@ class Client:
             await self.limits.take(request)
 
     async def lines(
-        self, where: str, query: Query | None = None, accept: str = JSON, idle: float | None = None
+        self,
+        where: str,
+        query: Query | None = None,
+        accept: str = JSON,
+        idle: float | None = None,
+        begun: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer as they come; nothing for `idle` seconds is as good as no connection."""
+        """The lines of an answer as they come; nothing for `idle` seconds is as good as no connection.
+
+        `begun` is called when the server has agreed to answer, which may be long before the first line.
+        """
         request = Request("GET", where, query=query or {}, accept=accept, idle=idle)
         await self._turn(request)
         async with self._connection.answered(request) as response:
+            begun()
             pieces: list[bytes] = []
             async for chunk in response.content.iter_any():
                 first, *others = chunk.split(b"\n")

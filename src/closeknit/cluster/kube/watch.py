@@ -20,13 +20,14 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ..errors import Expired, Refused
+from ..errors import Expired, Forbidden, Refused
 from ..kinds import Kind
 from ..port import ChangeType, Raw
 from .answers import refusal_of
 from .client import Client
 from .pauses import Pauses
 from .request import JSON, TABLE, path
+from .retries import Failure, Retries
 from .told import Bare, Event, Known, Meta, Place, Project, Told, number
 from .unreachable import Unreachable
 
@@ -72,7 +73,10 @@ class Follower:
     what is found to be gone is told as its metadata alone.
 
     A refusal or a missing connection is raised only as long as nothing was ever listed; afterwards `complain` is told,
-    and it is tried again.
+    and it is tried again. What is forbidden is raised whenever it is: nothing that was told is kept true any more, and
+    the next time everything is listed anew.
+
+    `retries` are those of lists, else the client's; `begun` is called whenever a watch stands.
     """
 
     def __init__(
@@ -87,9 +91,12 @@ class Follower:
         keeps_objects: bool = True,
         idle: float = IDLE,
         pauses: Pauses | None = None,
-        complain: Callable[[Exception], None] = lambda _: None,
+        complain: Callable[[Failure], None] = lambda _: None,
+        retries: Retries | None = None,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
         self.client, self.kind, self.rows, self.complain = client, kind, rows, complain
+        self.retries, self.begun = retries, begun
         self.version = ""
         """From here the next watch goes on; empty if everything has to be listed."""
         self._was_silent = False
@@ -125,6 +132,9 @@ class Follower:
                         yield event
             except Expired:
                 self.version = ""
+            except Forbidden:
+                self.version = ""
+                raise
             except (Refused, Unreachable) as error:
                 if not was_listed:
                     raise
@@ -149,7 +159,7 @@ class Follower:
         """All that is there, as far as it is news, and what is gone."""
         gone: dict[Place, None] | None = None
         version, columns = "", list[Raw]()
-        async with aclosing(self.client.pages(self._where, self._accept, self._query)) as pages:
+        async with aclosing(self.client.pages(self._where, self._accept, self._query, retries=self.retries)) as pages:
             async for page in pages:
                 if gone is None:
                     gone = self._told.begun(page.version)
@@ -170,7 +180,7 @@ class Follower:
 
     async def _has_begun_anew(self) -> bool:
         """Whether the server's versions have fallen behind ours: then it shows nothing until they have caught up."""
-        async with aclosing(self.client.pages(self._where, JSON, {}, 1)) as pages:
+        async with aclosing(self.client.pages(self._where, JSON, {}, 1, self.retries)) as pages:
             async for page in pages:
                 return number(page.version) < number(self.version)
         return False
@@ -179,7 +189,7 @@ class Follower:
         """What happens from the version on that was seen last, until the connection ends."""
         self._was_silent = True
         query = {**self._query, "watch": "true", "allowWatchBookmarks": "true", "resourceVersion": self.version}
-        async with aclosing(self.client.lines(self._where, query, self._accept, self._idle)) as lines:
+        async with aclosing(self.client.lines(self._where, query, self._accept, self._idle, self.begun)) as lines:
             async for data in lines:
                 line = self.client.read(_line, data)
                 if line.type == "ERROR":
