@@ -162,7 +162,7 @@ def measured(name: str, folder: Path, scheduler: str, count: int) -> Row:
 
 
 def writes(folder: Path) -> int:
-    """Requests of the scheduler that change something and were accepted; the runner's own are left out."""
+    """Requests of the scheduler that would change something, refused ones too; the runner's own are left out."""
     agent = re.compile(r"closeknit/|kueue-minimalkueue")
     with (folder / "audit.jsonl").open() as lines:
         events = (json.loads(line) for line in lines)

@@ -2,8 +2,8 @@
 
     python -m bench.ungating [--pods 1000]
 
-From the creation of the last pod with its gate to the last gate gone, as a watch shows it. The second for which changes
-are gathered is part of it. The aim is below 3 s for 1,000 pods.
+From the creation of the last pod with its gate to the last gate gone, as a watch shows it. The aim is below 3 s for
+1,000 pods.
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ def fields(status: dict[str, Any]) -> set[str]:
     return {plain(one) for one in (*named, *DENIED.findall(status["message"]))}
 
 
+def told(status: dict[str, Any]) -> list[str]:
+    """All that a refusal says."""
+    return [status["message"], *(one["message"] for one in status["details"].get("causes", ()))]
+
+
 def plain(field: Any) -> str:
     """Servers differ in how they write the key of a map: a.b, a[b]."""
     return str(field).replace("[", ".").replace("]", "")

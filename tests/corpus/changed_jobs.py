@@ -16,12 +16,33 @@ from closeknit.cluster.kinds import (
     Kind,
 )
 from corpus.case import Step
-from corpus.job_case import HELD_POD, HOST, IN, OWNER, SERVING, JobCase, label, nested, note, patch
+from corpus.job_case import HELD_POD, HOST, IN, OWNER, SERVING, JobCase, label, nested, note, patch, with_leader
 from corpus.job_objects import CLASS, KUEUE, PARENT, QUEUE, SUSPEND, TEMPLATES, Raw, made, noted
 
 
 def started(kind: Kind) -> Step:
-    return Step(nested(SUSPEND[kind], False))
+    """What makes it one that runs."""
+    if kind in SUSPEND:
+        return Step(nested(SUSPEND[kind], False))
+    if kind is POD:
+        return Step({"spec": {"schedulingGates": None}})
+    return Step({"status": {"replicas": 1, "readyReplicas": 1}}, "status")
+
+
+def standing() -> Iterator[JobCase]:
+    """What every kind says of its place in line."""
+    late = {QUEUE: "other", CLASS: "high", KUEUE + "prebuilt-workload-name": "w", KUEUE + "max-exec-time-seconds": "60"}
+    for kind in TEMPLATES:
+        for key, value in late.items():
+            steps = (started(kind), patch(labels={key: value}))
+            title = f"that runs gets another {key.partition('/')[2]}"
+            yield JobCase(title, kind, made(kind, IN), {}, steps, label(key))
+        poorer, elastic = patch(labels={CLASS: None}), patch(annotations={KUEUE + "elastic-job": "true"})
+        yield JobCase("loses its class", kind, made(kind, {**IN, CLASS: "low"}), {}, (poorer,), label(CLASS))
+        yield JobCase("becomes elastic", kind, made(kind, IN), {}, (elastic,), note("elastic-job"))
+    for kind in (JOB, POD):
+        gone, title = patch(labels={QUEUE: None}), "loses its queue where a default is"
+        yield JobCase(title, kind, made(kind, IN), {}, (gone,), label(QUEUE), space="queued")
 
 
 def changes() -> Iterator[JobCase]:
@@ -35,15 +56,12 @@ def changes() -> Iterator[JobCase]:
             {"suspend": True, "labels": {QUEUE: "other"}},
             (other,),
         )
-        yield JobCase("that runs changes its queue", kind, made(kind, IN), {}, (started(kind), other), label(QUEUE))
     keys = {"prebuilt-workload-name": "w", "max-exec-time-seconds": "60"}
     for key, value in keys.items():
         late = patch(labels={KUEUE + key: value})
-        yield JobCase(f"that runs gets a {key}", JOB, made(JOB, IN), {}, (started(JOB), late), label(KUEUE + key))
         waits = {"suspend": True, "labels": {KUEUE + key: value}}
         yield JobCase(f"that waits gets a {key}", JOB, made(JOB, IN), waits, (late,))
     classed = patch(labels={CLASS: "high"})
-    yield JobCase("that runs gets a class", JOB, made(JOB, IN), {}, (started(JOB), classed), label(CLASS))
     yield JobCase(
         "that waits gets a class", JOB, made(JOB, IN), {"suspend": True, "labels": {CLASS: "high"}}, (classed,)
     )
@@ -51,12 +69,8 @@ def changes() -> Iterator[JobCase]:
     yield JobCase(
         "changes its class", JOB, rich, {"suspend": False, "labels": {CLASS: "high"}}, (started(JOB), classed)
     )
-    yield JobCase("loses its class", JOB, rich, {}, (patch(labels={CLASS: None}),), label(CLASS))
     gone = patch(labels={QUEUE: None})
     yield JobCase("that waits loses its queue", JOB, made(JOB, IN), {"suspend": True, "labels": {QUEUE: None}}, (gone,))
-    yield JobCase("loses its queue where a default is", JOB, made(JOB, IN), {}, (gone,), label(QUEUE), space="queued")
-    elastic = patch(annotations={KUEUE + "elastic-job": "true"})
-    yield JobCase("becomes elastic", JOB, made(JOB, IN), {}, (elastic,), note("elastic-job"))
     bad = {"metadata": {"annotations": {KUEUE + "podset-required-topology": "a b"}}}
     yield JobCase(
         "gets a bad level",
@@ -72,9 +86,6 @@ def sets() -> Iterator[JobCase]:
     gone = patch(labels={QUEUE: None})
     for kind in SERVING:
         yield JobCase("loses its queue", kind, made(kind, IN), {}, (gone,), label(QUEUE))
-        ready = Step({"status": {"replicas": 1, "readyReplicas": 1}}, "status")
-        moved = (ready, patch(labels={QUEUE: "other"}))
-        yield JobCase("with pods that run changes its queue", kind, made(kind, IN), {}, moved, label(QUEUE))
     (template,) = TEMPLATES[STATEFUL_SET]
     marked = {template: {"annotations": {PARENT: "statefulset"}}}
 
@@ -121,15 +132,15 @@ def sets() -> Iterator[JobCase]:
         (size,),
         "spec.leaderWorkerTemplate.size",
     )
-    more = asks(LEADER_WORKER_SET, "1", *group, "workerTemplate")
-    yield JobCase(
-        "asks for more",
-        LEADER_WORKER_SET,
-        made(LEADER_WORKER_SET, IN),
-        {},
-        (more,),
-        "spec.leaderWorkerTemplate.workerTemplate.spec",
-    )
+    for part in ("leaderTemplate", "workerTemplate"):
+        yield JobCase(
+            f"asks for more in its {part}",
+            LEADER_WORKER_SET,
+            with_leader(made(LEADER_WORKER_SET, IN)),
+            {},
+            (asks(LEADER_WORKER_SET, "1", *group, part),),
+            f"spec.leaderWorkerTemplate.{part}.spec",
+        )
     (deployed,) = TEMPLATES[DEPLOYMENT]
     notes = {"annotations": {PARENT: "deployment"}, "labels": {KUEUE + "managed": "true", QUEUE: "team"}}
     yield JobCase("asks for more", DEPLOYMENT, made(DEPLOYMENT, IN), {deployed: notes}, (asks(DEPLOYMENT, "1", *path),))

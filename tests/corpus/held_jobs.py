@@ -172,8 +172,6 @@ def lone_pods() -> Iterator[JobCase]:
         field=note("pod-group-name"),
     )
     yield JobCase("managed, but not quite", POD, made(POD, {KUEUE + "managed": "no"}), field=label(KUEUE + "managed"))
-    both = made(POD, IN, {KUEUE + "podset-required-topology": RACK, KUEUE + "podset-unconstrained-topology": "true"})
-    yield JobCase("that wants two things", POD, both, field=note("podset-unconstrained-topology"))
     yield JobCase("leaves its group", POD, group, {}, (patch(labels={name: "h"}),), label(name))
     hopeless = made(
         POD, group["metadata"]["labels"], {**group["metadata"]["annotations"], KUEUE + "retriable-in-group": "false"}
@@ -190,9 +188,6 @@ def lone_pods() -> Iterator[JobCase]:
     yield JobCase("cannot be elastic", POD, elastic, field=note("elastic-job"))
     free = Step({"spec": {"schedulingGates": None}})
     yield JobCase("is let go", POD, made(POD, IN), {**HELD_POD, "gates": []}, (free,))
-    yield JobCase(
-        "that runs changes its queue", POD, made(POD, IN), {}, (free, patch(labels={QUEUE: "other"})), label(QUEUE)
-    )
     yield JobCase(
         "that waits changes its queue",
         POD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from corpus import changed_jobs, held_jobs, wrong_jobs
+from corpus import annotation_faults, changed_jobs, held_jobs, wrong_jobs
 from corpus.job_case import JobCase
 
 PARTS = (
@@ -17,6 +17,8 @@ PARTS = (
     wrong_jobs.groups,
     wrong_jobs.partial,
     wrong_jobs.ray,
+    annotation_faults.cases,
+    changed_jobs.standing,
     changed_jobs.changes,
     changed_jobs.sets,
     changed_jobs.children,

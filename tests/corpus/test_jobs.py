@@ -13,12 +13,13 @@ import pytest
 from closeknit.cluster.kinds import CLUSTER_TRAINING_RUNTIME, JOB, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
 from contract.client import Answer, Api
 from contract.expect import eventually, make, namespace
-from corpus.answers import fields, plain
+from corpus.answers import fields, plain, told
 from corpus.conftest import POLICIES
 from corpus.job_case import JobCase
 from corpus.job_cases import cases
 from corpus.job_objects import CLASS, KUEUE, QUEUE, SUSPEND, TEMPLATES, Raw, made, reach
 
+Said = dict[str, list[str]]
 CASES = [one for one in cases() if one.space != "classed"]
 CLASSED = [one for one in cases() if one.space == "classed"]
 COMPUTED = {KUEUE + "role-hash"}
@@ -70,25 +71,26 @@ def has_policies(is_real: bool) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_what_a_server_makes_of_a_job(
-    api: Api, space: str, queued: str, system: str, is_real: bool, case: JobCase
+    api: Api, space: str, queued: str, system: str, is_real: bool, said: Said, case: JobCase
 ) -> None:
-    judge(api, {"plain": space, "queued": queued, "system": system}[case.space], is_real, case)
+    judge(api, {"plain": space, "queued": queued, "system": system}[case.space], is_real, said, case)
 
 
 @pytest.mark.parametrize("case", CLASSED, ids=lambda case: case.title)
 def test_what_a_server_makes_of_a_job_where_there_is_a_default_class(
-    api: Api, classed: str, is_real: bool, case: JobCase
+    api: Api, classed: str, is_real: bool, said: Said, case: JobCase
 ) -> None:
-    judge(api, classed, is_real, case)
+    judge(api, classed, is_real, said, case)
 
 
-def judge(api: Api, space: str, is_real: bool, case: JobCase) -> None:
+def judge(api: Api, space: str, is_real: bool, said: Said, case: JobCase) -> None:
     if not is_real and case.by == "controller":
         pytest.skip("its own controller is believed without being asked")
     answer = outcome(api, space, case)
     if case.field:
         assert answer.status == 422, answer.body
         assert any(plain(case.field).startswith(one) for one in fields(answer.body)), answer.body
+        said.setdefault(case.kind.kind, []).extend(told(answer.body))
         return
     assert answer.status in (200, 201), answer.body
     assert marks(case.kind, answer.body) == expected(case)

@@ -9,7 +9,7 @@ import pytest
 
 from contract.client import Answer, Api
 from corpus import quota_kinds, small_kinds, workloads
-from corpus.answers import fields, plain
+from corpus.answers import fields, plain, told
 from corpus.case import Case, Raw, titled
 from corpus.conftest import POLICIES
 
@@ -31,7 +31,7 @@ def test_what_a_server_says_of_an_object(
         return
     assert answer.status == 422, answer.body
     assert plain(case.near if is_real and case.near else case.field) in fields(answer.body)
-    said.setdefault(case.kind.kind, []).extend(one["message"] for one in answer.body["details"]["causes"])
+    said.setdefault(case.kind.kind, []).extend(told(answer.body))
 
 
 def outcome(api: Api, space: str, case: Case) -> Answer:

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+from typing import Any
+
+import pytest
+
 from closeknit.deploy.crds.rules import RULES
+from closeknit.deploy.policies import Settings, policies
+from corpus.conftest import POLICIES
+
+LITERAL = r'"(?:[^"\\]|\\.)*"'
+LAST = re.compile(rf"(?:(?:^| \+ ){LITERAL})+$")
+UNBROKEN = {
+    ("leaderworkersets", "one of the two pod sets must have 1 pod"): "its leader is always one pod",
+    ("trial", "closeknit-controller may try what becomes of a Job, and make none"): "told to its account only",
+}
+"""What no case can break, by policy and the end of what is told, with the reason."""
 
 
 def test_every_rule_of_a_definition_is_broken_by_a_case(said: dict[str, list[str]]) -> None:
@@ -14,3 +31,33 @@ def test_every_rule_of_a_definition_is_broken_by_a_case(said: dict[str, list[str
         if not any(text.endswith(rule.message) for text in said.get(kind, ()))
     ]
     assert not unbroken, "\n".join(unbroken)
+
+
+@pytest.mark.skipif(not os.environ.get(POLICIES), reason="policies are not installed")
+def test_every_rule_of_a_policy_is_broken_by_a_case(said: dict[str, list[str]]) -> None:
+    denied = [text for some in said.values() for text in some]
+    unbroken = [
+        f"{name}: {told}"
+        for name, told in rules()
+        if not any(f"Policy '{name}'" in text and text.endswith(told) for text in denied) and not is_excused(name, told)
+    ]
+    assert not unbroken, "\n".join(unbroken)
+
+
+def rules() -> list[tuple[str, str]]:
+    """Of every validation its policy, and how the refusal ends."""
+    found = [one for one in policies(Settings()) if one["kind"] == "ValidatingAdmissionPolicy"]
+    return [(one["metadata"]["name"], ending(rule)) for one in found for rule in one["spec"]["validations"]]
+
+
+def ending(rule: dict[str, Any]) -> str:
+    """The message, or what an expression for it ends with: `… .at + "[kueue.x-k8s.io/…]" + ": is not …"`."""
+    if "messageExpression" not in rule:
+        return str(rule["message"])
+    last = LAST.search(rule["messageExpression"])
+    assert last, rule
+    return "".join(json.loads(one) for one in re.findall(LITERAL, last[0]))
+
+
+def is_excused(name: str, told: str) -> bool:
+    return any(name == f"closeknit-{policy}" and told.endswith(end) for policy, end in UNBROKEN)

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 from closeknit.cluster import kinds
+from closeknit.cluster.embedded.rules.settings import Settings
 from closeknit.deploy.bundle import stages
 from closeknit.deploy.kinds import CRD
 from closeknit.deploy.objects import Wishes
 from closeknit.deploy.uninstall import Held, Uninstalling
+from closeknit.model.settings import NAMESPACE_NAME
 from deploy.server import Server
 
 Raw = dict[str, Any]
@@ -21,8 +23,11 @@ def there(*more: Raw) -> Server:
     return Server(*(one for stage in stages(Wishes()) for one in stage.objects), *more)
 
 
-def uninstalled(server: Server, purge: bool = False, rehearse: bool = False) -> list[Held]:
-    return asyncio.run(Uninstalling(server, Wishes(), lambda _: None, rehearse).run(purge))
+def uninstalled(
+    server: Server, purge: bool = False, rehearse: bool = False, rules: Settings | None = None
+) -> list[Held]:
+    wishes = Wishes(rules=rules or Settings())
+    return asyncio.run(Uninstalling(server, wishes, lambda _: None, rehearse).run(purge))
 
 
 def thing(api: str, kind: str, name: str, namespace: str = "", finalizers: list[str] | None = None, **body: Any) -> Raw:
@@ -109,6 +114,29 @@ def test_what_nobody_will_start_any_more_is_named() -> None:
         {**gated, "status": {"phase": "Pending"}},
     )
     assert [one.what for one in uninstalled(server)] == ["job default/waits", "pod default/gated"]
+
+
+def test_where_all_jobs_are_managed_those_without_a_queue_are_named_too() -> None:
+    """Not in namespaces or of kinds that are left alone; and a job that belongs to another starts with that one."""
+    child = job("child", suspend=True, queue="")
+    child["metadata"]["ownerReferences"] = [
+        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "own", "uid": "1", "controller": True}
+    ]
+    away = job("away", suspend=True, queue="")
+    away["metadata"]["namespace"] = "kube-system"
+    server = there(
+        *(
+            {**thing("v1", "Namespace", name), "metadata": {"name": name, "labels": {NAMESPACE_NAME: name}}}
+            for name in ("default", "kube-system")
+        ),
+        job("own", suspend=True, queue=""),
+        job("runs", suspend=False, queue=""),
+        thing("ray.io/v1", "RayJob", "off", "default", spec={"suspend": True}),
+        child,
+        away,
+    )
+    rules = Settings(all_jobs=True, frameworks=frozenset({"batch/job", "jobset.x-k8s.io/jobset"}))
+    assert [one.what for one in uninstalled(server, rules=rules)] == ["job default/own"]
 
 
 def test_a_rehearsal_changes_nothing() -> None:

@@ -1,7 +1,7 @@
 """The two sides: a cluster of simulated machines with Kueue, and one of the same kind with Closeknit.
 
 Both get the same gates, written out: those of Kueue's that we know, as our profile `kueue` has them. On our side the
-definitions and the admission policies are ours too.
+definitions and the admission policies are ours too, and our controller has the permissions that are shipped.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import NamedTuple
 
 from closeknit.cluster.kinds import JOB_SET
 from closeknit.deploy.crds import definitions
+from closeknit.deploy.marks import NAME, NAMESPACE
+from closeknit.deploy.objects import Wishes, access, namespace
 from closeknit.model.gates import KUEUE_GATES
 from closeknit.model.settings import FAIR
 from contract.client import Api
+from real.plane import DAY
 from servers import manifests, policies
 from servers.cluster import USUAL, RealCluster
 from servers.process import HOST, Process, Recipe, free_ports
@@ -77,8 +80,10 @@ def kueue(fair: bool, folder: Path | None) -> Iterator[Ground]:
 def closeknit(fair: bool, folder: Path | None) -> Iterator[Ground]:
     with RealCluster([*USUAL, "jobset"], folder=folder) as cluster:
         manifests.define(cluster.api, definitions())
+        cluster.apply([namespace(Wishes()), *access(Wishes())])
+        account = cluster.kubeconfig_of(NAMESPACE, NAME, DAY)
         policies.install(cluster.api, kinds=[JOB_SET])
-        with running(cluster, settings(fair), "--profile", "kueue"):
+        with running(cluster, settings(fair), "--profile", "kueue", "--kubeconfig", str(account)):
             yield Ground("Closeknit", cluster.kubeconfig)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from closeknit.cluster.kinds import KINDS
 from closeknit.deploy.crds import KUEUE_KINDS
@@ -15,10 +17,13 @@ from closeknit.observe.pool_form import RACK
 from contract.client import Api
 from contract.expect import accepted, eventually, gone, make
 from contract.objects import path
+from corpus.job_objects import PARENT, QUEUE, SUSPEND, bodies, made, reach
 from servers.cluster import RealCluster
-from servers.manifests import address, is_true
+from servers.manifests import address, is_true, read
 from servers.nodes import make_nodes
+from servers.policies import await_heeded, is_known
 from servers.real.objects import job, of_job, template
+from servers.versions import DEFINITIONS
 
 from .installation import (
     ACCOUNT,
@@ -60,6 +65,39 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {{name: team, namespace: default}}
 spec: {{clusterQueue: all}}
+"""
+
+
+OTHER_KINDS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: shared}
+spec: {}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ProvisioningRequestConfig
+metadata: {name: machines}
+spec: {provisioningClassName: some}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: machines}
+spec:
+  controllerName: kueue.x-k8s.io/provisioning-request
+  parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: machines}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: high}
+value: 7
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: own, namespace: default}
+spec:
+  queueName: nowhere
+  podSets:
+  - {name: main, count: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}
 """
 
 
@@ -111,29 +149,58 @@ def test_one_of_two_replicas_leads_and_the_other_takes_over(cluster: RealCluster
 
 def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: RealCluster) -> None:
     make_nodes(cluster.api, racks=1, hosts=1)
+    cluster.define(*(name for name in DEFINITIONS if name not in ("kueue", "autoscaler")))
     done(ck(cluster, "install"))
     await_policies(cluster)
-    cluster.apply(QUEUES)
+    everything = [*read(QUEUES), *read(OTHER_KINDS), *held()]
+    assert {one["kind"] for one in everything} >= {kind.kind for kind in KUEUE_KINDS}
     with controller(cluster):
         eventually(lambda: bool(leader(cluster.api)))
+        for kind in bodies():
+            eventually(partial(is_known, cluster.api, kind))
+        cluster.apply(everything)
         make(cluster.api, jobs(), queued("waits", pods=100))
         eventually(lambda: finalizers(cluster.api, "clusterqueues", "all") == ["kueue.x-k8s.io/resource-in-use"])
         eventually(lambda: bool(cluster.api.get(path("kueue.x-k8s.io/v1beta2/workloads", "default")).body["items"]))
+        assert is_marked(cluster.api.get(path("v1/pods", "default", "held")).body)
         said = done(ck(cluster, "uninstall"))
     assert "job default/waits: unsuspend it, or delete it" in said
+    assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
+    assert "pod default/held: take off the scheduling gate" in said
     assert ours(cluster.api) == {"CustomResourceDefinition", "ConfigMap", "Namespace"}
-    eventually(lambda: not cluster.api.post(jobs(), queued("free"), dryRun="All").body["spec"]["suspend"])
-    for text in QUEUES.split("---"):
-        place = address(cluster.api, yaml.safe_load(text))
-        accepted(cluster.api.delete(place))
-        eventually(gone(cluster.api, place))
-    accepted(cluster.api.delete(jobs("waits"), {"propagationPolicy": "Background"}))
-    eventually(gone(cluster.api, jobs("waits")))
+    await_heeded(cluster.api)
+    delete(cluster.api, [*everything, queued("waits")])
     eventually(lambda: cluster.api.get(path("kueue.x-k8s.io/v1beta2/workloads", "default")).body["items"] == [])
+    assert [one["kind"] for one in cluster.apply(everything) if is_marked(one)] == []
+    delete(cluster.api, everything)
     cluster.apply(QUEUES)
     done(ck(cluster, "install"))
     done(ck(cluster, "uninstall", "--purge"))
     eventually(lambda: ours(cluster.api) == set())
+
+
+def held() -> Iterator[Raw]:
+    """One of every kind that can wait, in a queue that is not there."""
+    for kind in bodies():
+        body = made(kind, {QUEUE: "nowhere"})
+        body["metadata"].update(name="held", namespace="default")
+        yield {"apiVersion": kind.api_version, "kind": kind.kind, **body}
+
+
+def is_marked(raw: Raw) -> bool:
+    """Whether something of ours keeps it from running, or from going."""
+    tree = deepcopy(raw)
+    is_suspended = any(reach(tree, ".".join(one)) is True for one in SUSPEND.values())
+    gated = tree["spec"].get("schedulingGates") or PARENT in str(raw)
+    return is_suspended or bool(gated or raw["metadata"].get("finalizers"))
+
+
+def delete(api: Api, objects: Sequence[Raw]) -> None:
+    places = [address(api, one) for one in objects]
+    for place in places:
+        accepted(api.delete(place, {"propagationPolicy": "Background"}))
+    for place in places:
+        eventually(gone(api, place))
 
 
 def finalizers(api: Api, plural: str, name: str) -> list[str]:

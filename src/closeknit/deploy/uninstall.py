@@ -10,20 +10,20 @@ installation goes on where this one ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ..cluster import kinds
+from ..cluster.embedded.rules.queueing.managed import has_job_for_owner, job_kind, queue_of
 from ..cluster.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
 from ..cluster.kinds import POD, Kind
 from ..cluster.kube.client import METADATA, Client, path
 from ..cluster.kube.discovery import Served, served
 from ..dialects.kueue.jobs.live import LIVE
 from ..dialects.kueue.jobs.marks import ADMISSION_GATE, IN_USE, MANAGED, TOPOLOGY_GATE
-from ..dialects.kueue.keys import QUEUE
 from . import kinds as server
 from .crds import KUEUE_KINDS
 from .marks import SELECTOR, Raw, is_ours, label
@@ -66,8 +66,8 @@ class Uninstalling:
     """`say` is called with a line for everything that was done; in a rehearsal nothing is."""
 
     def __init__(self, client: Client, wishes: Wishes, say: Callable[[str], None], rehearse: bool = False) -> None:
-        self.client, self.namespace, self.lease = client, wishes.namespace, wishes.lease
-        self.say, self.rehearse = say, rehearse
+        self.client, self.say, self.rehearse = client, say, rehearse
+        self.namespace, self.lease, self.rules = wishes.namespace, wishes.lease, wishes.rules
 
     async def run(self, purge: bool) -> list[Held]:
         known = await served(self.client, ALL_KINDS)
@@ -148,15 +148,28 @@ class Uninstalling:
 
     async def _held(self, known: Served) -> AsyncIterator[Held]:
         """Jobs that wait for somebody to start them, and pods behind gates of ours."""
+        managed = await self._managed(known)
         for kind, integration in JOBS.items():
             for one in await self._list(known, kind):
-                is_queued = QUEUE in (one["metadata"].get("labels") or {})
-                if is_queued and integration.is_suspended(one) and integration.finished(one) is None:
+                if not integration.is_suspended(one) or integration.finished(one) is not None:
+                    continue
+                if queue_of(one) or self._is_held_unasked(kind, one, managed):
                     yield Held(_name(one), "unsuspend it, or delete it")
         for one in await self._list(known, POD, fieldSelector="status.phase=Pending"):
             gates = [gate["name"] for gate in one["spec"].get("schedulingGates") or () if gate["name"] in GATES]
             if gates:
                 yield Held(_name(one), f"take off the scheduling gate {', '.join(gates)}, or delete it")
+
+    async def _managed(self, known: Served) -> set[str]:
+        """Namespaces in which jobs are held that name no queue."""
+        spaces = await self._list(known, kinds.NAMESPACE) if self.rules.all_jobs else ()
+        metas = [one["metadata"] for one in spaces]
+        return {meta["name"] for meta in metas if self.rules.namespaces.matches(meta.get("labels") or {})}
+
+    def _is_held_unasked(self, kind: Kind, raw: Raw, managed: Container[str]) -> bool:
+        """What belongs to another job goes on with that one."""
+        is_managed = raw["metadata"].get("namespace", "") in managed and job_kind(self.rules, kind) is not None
+        return is_managed and not has_job_for_owner(self.rules, raw)
 
     async def _list(self, known: Served, kind: Kind, **query: str) -> Iterable[Raw]:
         if not known.can(kind, "list"):

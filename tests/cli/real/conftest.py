@@ -1,4 +1,4 @@
-"""The controller as a process on a real control plane. That needs servers built with Go.
+"""The controller as a process on a real control plane, under its own account. That needs servers built with Go.
 
 CLOSEKNIT_REAL=1 python -m pytest tests/cli/real
 """
@@ -12,6 +12,8 @@ import pytest
 
 from cli.real.controller_process import ControllerProcess
 from closeknit.deploy.crds import definitions
+from closeknit.deploy.marks import NAME, NAMESPACE
+from closeknit.deploy.objects import Wishes, access
 from servers import manifests
 from servers.cluster import RealCluster
 from servers.failure_logs import pytest_runtest_makereport as pytest_runtest_makereport
@@ -57,18 +59,25 @@ def cluster() -> Iterator[RealCluster]:
         manifests.define(cluster.api, definitions())
         make_nodes(cluster.api, racks=1, hosts=2)
         cluster.apply(QUEUES)
+        cluster.apply(access(Wishes()))
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def account(cluster: RealCluster) -> Path:
+    """With the permissions that are shipped. The token is had while the server is there."""
+    return cluster.kubeconfig_of(NAMESPACE, NAME)
+
+
 @pytest.fixture
-def start(cluster: RealCluster, tmp_path: Path) -> Iterator[Start]:
+def start(account: Path, tmp_path: Path) -> Iterator[Start]:
     """Start a controller with these options; all are gone when the test is."""
     started: list[ControllerProcess] = []
 
     def begin(*options: str, **environ: str) -> ControllerProcess:
         log, config = tmp_path / f"controller-{len(started)}.log", tmp_path / "config.yaml"
         config.write_text(QUICK)
-        started.append(ControllerProcess(cluster.kubeconfig, log, "--config", str(config), *options, **environ))
+        started.append(ControllerProcess(account, log, "--config", str(config), *options, **environ))
         return started[-1]
 
     yield begin

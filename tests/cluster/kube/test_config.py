@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from closeknit.cluster.embedded.certificate import credentials
 from closeknit.cluster.kube.config import read_config
+from closeknit.cluster.kube.connection import credentials_of
 from closeknit.model.mistake import InputError
 
 PEM = "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n"
@@ -60,6 +62,13 @@ def test_certificates_are_read_from_data_and_from_files_beside_the_kubeconfig(tm
     tree["clusters"][0]["cluster"]["certificate-authority-data"] = base64.b64encode(PEM.encode()).decode()
     config = read_config([written(tmp_path, tree)])
     assert (config.authority, config.certificate, config.key) == (PEM, PEM, "key")
+
+
+def test_the_file_of_a_token_counts_before_a_token_that_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "fresh").write_text("of-the-file")
+    users = [{"name": "me", "user": {"token": "stale", "tokenFile": "fresh"}}]
+    shown = credentials_of(read_config([written(tmp_path, kubeconfig(users=users))]))
+    assert asyncio.run(shown.current()).token == "of-the-file"
 
 
 def test_of_several_files_the_first_that_names_something_counts(tmp_path: Path) -> None:

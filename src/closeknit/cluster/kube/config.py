@@ -27,8 +27,8 @@ REFUSED_OF_USER = ("auth-provider", "username", "password")
 class Config:
     """Certificates and keys are PEM texts. `source` is the file, or files, that this is from.
 
-    Of `token`, `token_file` and `plugin` the first that is there counts. `acting_as` are the headers by which a user
-    who may do so acts as another. `proxy` goes before what the environment says.
+    Of `token_file`, `token` and `plugin` the first that is there counts, as with kubectl. `acting_as` are the headers
+    by which a user who may do so acts as another. `proxy` goes before what the environment says.
     """
 
     server: str
@@ -82,8 +82,8 @@ def read_config(files: Sequence[Path], context: str = "") -> Config:
     has_token = bool(user.text("token") or user.text("tokenFile"))
     return Config(
         server=cluster.address("server"),
-        token=user.text("token"),
-        token_file="" if user.text("token") else user.path("tokenFile"),
+        token="" if user.text("tokenFile") else user.text("token"),
+        token_file=user.path("tokenFile"),
         plugin=None if has_token or not user.fields.get("exec") else plugin_of(user, cluster),
         authority=cluster.pem("certificate-authority"),
         certificate=user.pem("client-certificate"),

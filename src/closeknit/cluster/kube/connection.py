@@ -32,7 +32,7 @@ KEPT = 60.0
 
 
 def credentials_of(config: Config) -> Credentials:
-    if config.token_file and not config.token:
+    if config.token_file:
         return TokenFile(config.token_file, config.server)
     if config.plugin is not None and not config.token:
         return ExecCredentials(config.plugin, config.server)
