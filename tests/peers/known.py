@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from .marks import EVICTED, RESERVES, Mark
-from .views import reason, without_reason
+from .views import reason, without_eviction, without_reason
 from .worlds import Object
 
 Order = dict[str, list[str]]
@@ -19,7 +19,8 @@ WALK = "another turn of the same walk"
 
 
 SEVERAL = "several evictions at once"
-"""Whose pods are gone first is chance, and so is who is back in line in time for the next cycle."""
+"""Whose pods are gone first is chance, and so is who is back in line in time for the next cycle. A preemptor that is
+looked at while one victim is gone and another is not may drive out one more, who comes back to its place."""
 
 
 TIE = "admitted in the same second"
@@ -56,7 +57,23 @@ def explanation(theirs: Object | None, ours: Object | None, told: Collection[str
     return LEFT_BEHIND if reason(ours) in told else WALK if walks else None
 
 
-def explanation_of_order(theirs: Order, ours: Order) -> str | None:
-    """Why the same happened in another order."""
-    is_same = {key: sorted(jobs) for key, jobs in theirs.items()} == {key: sorted(jobs) for key, jobs in ours.items()}
-    return SEVERAL if is_same and sum(len(jobs) for key, jobs in ours.items() if key.endswith(EVICTED)) > 1 else None
+def explanation_of_order(theirs: Order, ours: Order, back: Collection[str] = ()) -> str | None:
+    """Why the same happened in another order, but for those who are `back` in their place on both sides."""
+    is_same = _without(theirs, back) == _without(ours, back)
+    return SEVERAL if is_same and min(evicted(theirs), evicted(ours)) > 1 else None
+
+
+def _without(order: Order, back: Collection[str]) -> Order:
+    left = {key: sorted(job for job in jobs if job not in back) for key, jobs in order.items()}
+    return {key: jobs for key, jobs in left.items() if jobs}
+
+
+def evicted(order: Order) -> int:
+    return sum(len(jobs) for key, jobs in order.items() if key.endswith(EVICTED))
+
+
+def is_back(theirs: Object | None, ours: Object | None) -> bool:
+    """Whether it holds the same on both sides, and was driven out for a while on one of them."""
+    if theirs is None or ours is None or not (theirs.get("admission") and ours.get("admission")):
+        return False
+    return theirs != ours and without_eviction(theirs) == without_eviction(ours)

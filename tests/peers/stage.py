@@ -19,7 +19,7 @@ from contract.objects import path
 from servers.manifests import address, apply, is_true
 from servers.nodes import NODES, await_nodes, bring_back, silence, takes_pods
 
-from .known import TIE, explanation, explanation_of_order, is_tie
+from .known import SEVERAL, TIE, explanation, explanation_of_order, is_back, is_tie
 from .marks import EVICTED, RESERVES, order
 from .script import Create, Delete, Finish, Lose, Recover, Step, picked
 from .sides import Ground, Side
@@ -244,8 +244,11 @@ class Stage:
         reasons = {job: [one.partition(":")[0] for one in lines[-LAST:]] for job, lines in told[0].items()}
         walking = {job for job, lines in told[1].items() if len(told[0].get(job, ())) > 1 and lines[-1] in told[0][job]}
         causes = {job: explanation(*pair, reasons.get(job, []), job in walking) for job, pair in unlike.items()}
+        back = {job for job, pair in unlike.items() if is_back(*pair)}
         if orders[0] != orders[1]:
-            causes["the order"] = explanation_of_order(*orders)
+            causes["the order"] = explanation_of_order(orders[0], orders[1], back)
+        if causes.get("the order") == SEVERAL:
+            causes.update(dict.fromkeys(back, SEVERAL))
         if is_tie([(side.diary.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):
             causes = {what: cause or TIE for what, cause in causes.items()}
         both = {

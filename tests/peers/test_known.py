@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_tie
+from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_back, is_tie
 from peers.marks import Mark, marks, order
 from peers.views import steady, view
 
@@ -69,3 +69,19 @@ def test_who_goes_of_two_that_were_admitted_in_one_second_is_chance() -> None:
     assert not is_tie([([*later, a], 2), ([*later, b], 2)])
     assert not is_tie([([*before, a], 2), ([*before, a], 2)])
     assert not is_tie([([*before, a], 2), (before, 2)])
+
+
+def test_one_more_that_was_driven_out_and_is_back_in_its_place_is_chance_too() -> None:
+    def holds(**conditions: str) -> dict[str, Any]:
+        said = [{"type": kind, "status": status, "reason": "r"} for kind, status in conditions.items()]
+        return view({**waiting("-"), "status": {"admission": {"clusterQueue": "q"}, "conditions": said}})
+
+    theirs, ours = holds(QuotaReserved="True", Evicted="False", Requeued="True"), holds(QuotaReserved="True")
+    assert is_back(theirs, ours)
+    assert not is_back(ours, ours)
+    assert not is_back(holds(QuotaReserved="True", Admitted="False"), ours)
+    order_of_ours = {"q is evicted": ["a", "b"], "q reserves": ["a"]}
+    more = {"p is evicted": ["c"], "p reserves": ["c"], **order_of_ours}
+    assert explanation_of_order(more, order_of_ours, {"c"}) == SEVERAL
+    assert explanation_of_order(more, order_of_ours) is None
+    assert explanation_of_order({"p is evicted": ["c"], "q is evicted": ["a"]}, {"q is evicted": ["a"]}, {"c"}) is None

@@ -61,6 +61,12 @@ def without_reason(view: Object) -> Object:
     return {**view, "conditions": {**view["conditions"], "QuotaReserved": ["False"]}}
 
 
+def without_eviction(view: Object) -> Object:
+    """The view without what is left of an eviction once it is over."""
+    left = {kind: said for kind, said in view["conditions"].items() if kind not in ("Evicted", "Preempted", "Requeued")}
+    return {**view, "conditions": left}
+
+
 def is_moving(workload: Object) -> bool:
     """Whether it is on its way out, or waits for those who are."""
     conditions = view(workload)["conditions"]
