@@ -27,16 +27,12 @@ from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
 
 PATIENCE = Retries(attempts=2**62, seconds=inf)
 """What a client that carries out writes for a control plane has to have."""
-
-
 AT_ONCE = 6
 """Writes that are on their way at the same time. More are not answered sooner, and the requests of others later."""
 PODS = 32
 """Of these a job waits for the last: they have a lane of their own."""
 NEWS = (EVENT, CLUSTER_QUEUE, LOCAL_QUEUE, COHORT)
 """What people are told, and what queues say of themselves: one at a time, so that a busy server hears less of it."""
-
-
 WATCHFUL = 0.05
 """Seconds between two looks at whether somebody may write again."""
 

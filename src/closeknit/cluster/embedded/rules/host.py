@@ -27,8 +27,8 @@ from .settings import Settings
 from .table import RULES
 
 _ODD = {("", "Node"): check_node}
-_APART = ("metadata", "status")
 """Judged here for its warnings alone; Kueue's own kinds warn where their rules are."""
+_APART = ("metadata", "status")
 
 
 class HostRules:
