@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from uuid import uuid4
@@ -20,12 +21,12 @@ from uuid import uuid4
 import msgspec
 
 from .. import __version__
-from ..cluster.errors import Forbidden, InternalError, Refused
+from ..cluster.errors import Forbidden, Refused
+from ..cluster.kube.arrival import arrival
 from ..cluster.kube.client import Client
 from ..cluster.kube.config import Config
 from ..cluster.kube.election import Elector, LeadershipLost, Timing
 from ..cluster.kube.limits import Bucket, Limits
-from ..cluster.kube.pauses import Pauses
 from ..cluster.kube.unreachable import Unreachable
 from ..controller.records import Record
 from ..deploy.policies import Settings as Rules
@@ -162,22 +163,14 @@ class Controlling:
     # Before it begins
 
     async def _reach(self) -> None:
-        """Wait until the server answers anything at all, and say so once."""
-        pauses, told = Pauses(), False
         async with Client(self.config) as client:
-            while True:
-                try:
-                    if await is_embedded(client):
-                        text = "is an embedded host, which has a control plane of its own"
-                        raise refuse(text, "name a cluster of Kubernetes", what=self.config.server)
-                    return
-                except Forbidden:
-                    return
-                except (Unreachable, InternalError) as error:
-                    if not told:
-                        log.warning("the API server is not there yet, and is waited for: %s", error)
-                    told = True
-                await pauses.wait()
+            await arrival(
+                client, lambda why: log.warning("the API server is not there yet, and is waited for: %s", why)
+            )
+            with suppress(Forbidden):
+                if await is_embedded(client):
+                    text = "is an embedded host, which has a control plane of its own"
+                    raise refuse(text, "name a cluster of Kubernetes", what=self.config.server)
 
     async def _check(self, client: Client) -> None:
         found = await rival(client, dict.fromkeys((HOME, self.wishes.home)))
