@@ -1,10 +1,11 @@
 """Kueue's scale test through a real API server: its scheduler and ours, under its own runner. `make bench-peers`.
 
-    python -m bench.runner [--share 0.2] [--full] [--only kueue ours "ours at 50/100"]
+    python -m bench.runner [--share 0.2] [--full] [--only kueue ours "ours at 50/100" "ours, own kinds"]
 
 The runner makes nodes, queues and workloads, finishes what was admitted after its time, and measures the CPU, memory
 and wall time of the scheduler that it started: Kueue's, then `closeknit controller` without and with a limit of its
-requests. Writes are counted from the server's audit log. Ratios are ours over Kueue's: less is better.
+requests, and on our own definitions of the same kinds, as `closeknit install` brings them. Writes are counted from the
+server's audit log; "all CPU" is that of the servers and the runner too. Ratios are ours over Kueue's: less is better.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import csv
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -28,6 +30,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from closeknit.deploy.crds.definition import definitions as own_definitions
 from servers import build
 from servers.versions import DEFINITIONS, KUEUE
 
@@ -37,7 +40,8 @@ ADMITTED, FINISHED = "ms to admitted", "ms to finish"
 MOST_LEFT = 0.02
 """Some early ones stay with Kueue's scheduler; more, and the run was none."""
 KUEUES = "kueue"
-LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100)}
+OWN = "ours, own kinds"
+LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100), OWN: (0, 0)}
 """Requests a second, and how many at once; 0 is without a limit. Kueue's minimal scheduler has 50 and 100."""
 AUDIT = """
 apiVersion: audit.k8s.io/v1
@@ -61,6 +65,8 @@ class Row(NamedTuple):
     """Workloads that the runner did not see finish before nothing happened for ten seconds."""
     writes: float
     """For each workload, by the scheduler."""
+    everything: float
+    """CPU seconds of all processes: runner, API server, etcd and scheduler."""
 
 
 def main() -> None:
@@ -86,19 +92,24 @@ def run(name: str, folder: Path, share: float) -> Row:
     (folder / "generator.yaml").write_text(yaml.safe_dump(generator))
     scheduler = build.binary("kueue-minimalkueue") if name == KUEUES else ours(folder, *LIMITS[name])
     command = [
-        str(build.binary("kueue-runner")), "--o", str(folder), "--crds", str(definitions()), "--enableTAS",
+        str(build.binary("kueue-runner")), "--o", str(folder), "--crds", str(definitions(name, folder)), "--enableTAS",
         "--generatorConfig", str(folder / "generator.yaml"), "--minimalKueue", str(scheduler), *RUNNER_LIMITS,
         "--timeout", "30m",
     ]  # fmt: skip
     print(f"  {name}: {count} workloads …", end=" ", file=sys.stderr, flush=True)
-    begin = monotonic()
+    begin, spent = monotonic(), spent_by_children()
     with (folder / "log").open("wb") as log:
         environment = {**os.environ, "KUBEBUILDER_ASSETS": str(assets(folder)), "PROJECT_DIR": str(folder)}
         code = subprocess.run(command, env=environment, stdout=log, stderr=log, cwd=folder).returncode
     print(f"{monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     if code:
         sys.exit(f"error: the runner failed:\n{(folder / 'log').read_text()[-3000:]}")
-    return measured(name, folder, scheduler.name, count)
+    return measured(name, folder, scheduler.name, count, spent_by_children() - spent)
+
+
+def spent_by_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def scaled(share: float) -> tuple[dict[str, Any], int]:
@@ -129,7 +140,12 @@ def ours(folder: Path, qps: float, burst: int) -> Path:
     return program
 
 
-def definitions() -> Path:
+def definitions(name: str, folder: Path) -> Path:
+    if name == OWN:
+        own = folder / "kinds"
+        own.mkdir()
+        (own / "definitions.yaml").write_text(yaml.safe_dump_all(own_definitions()))
+        return own
     kueue = DEFINITIONS["kueue"]
     return (build.module_folder(kueue.module) / kueue.files).parent
 
@@ -149,7 +165,7 @@ def assets(folder: Path) -> Path:
     return there
 
 
-def measured(name: str, folder: Path, scheduler: str, count: int) -> Row:
+def measured(name: str, folder: Path, scheduler: str, count: int, everything: float) -> Row:
     stats = yaml.safe_load((folder / f"{scheduler}.stats.yaml").read_text())
     with (folder / "wlStates.csv").open() as lines:
         workloads = list(csv.DictReader(lines))
@@ -158,7 +174,8 @@ def measured(name: str, folder: Path, scheduler: str, count: int) -> Row:
         sys.exit(f"error: {left} of {len(workloads)} workloads did not finish; give --keep FOLDER and see its log")
     admitted = sum(int(one[ADMITTED]) for one in workloads) / count / 1000
     cpu = (stats["userMs"] + stats["sysMs"]) / 1000
-    return Row(name, stats["wallMs"] / 1000, cpu, stats["maxrss"] / 1000, admitted, left, writes(folder) / count)
+    wall, megabytes = stats["wallMs"] / 1000, stats["maxrss"] / 1000
+    return Row(name, wall, cpu, megabytes, admitted, left, writes(folder) / count, everything)
 
 
 def writes(folder: Path) -> int:
@@ -170,10 +187,16 @@ def writes(folder: Path) -> int:
 
 
 def show(rows: Sequence[Row]) -> None:
-    print(f"\n{'':<16}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'admitted after s':>18}{'left':>7}{'writes each':>13}")
+    print(
+        f"\n{'':<16}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'admitted after s':>18}{'left':>7}{'writes each':>13}"
+        f"{'all CPU s':>11}"
+    )
     for row in rows:
-        name, wall, cpu, megabytes, admitted, left, writes_each = row
-        print(f"{name:<16}{wall:>9.1f}{cpu:>9.1f}{megabytes:>9.0f}{admitted:>18.1f}{left:>7}{writes_each:>13.2f}")
+        name, wall, cpu, megabytes, admitted, left, writes_each, everything = row
+        print(
+            f"{name:<16}{wall:>9.1f}{cpu:>9.1f}{megabytes:>9.0f}{admitted:>18.1f}{left:>7}{writes_each:>13.2f}"
+            f"{everything:>11.0f}"
+        )
     theirs = next((row for row in rows if row.name == KUEUES), None)
     for row in rows:
         if theirs is not None and row is not theirs:

@@ -184,6 +184,7 @@ def test_many_jobs_at_once_are_all_finished_and_nothing_is_left_in_use(seed: int
             await one.until(lambda: all(has(one, f"j{number}", "Finished") for number in range(20)), 60)
             known = host.control_plane.known
             await one.until(lambda: not known.world.ledger.holdings)
+            await one.until(lambda: host.outbox.size == 0)
             admitted = [event for event in one.all(kinds.EVENT) if event["reason"] == "Admitted"]
             assert len({event["involvedObject"]["uid"] for event in admitted}) == len(admitted) == 20
 

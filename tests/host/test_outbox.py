@@ -14,7 +14,8 @@ from closeknit.cluster.kinds import Kind
 from closeknit.cluster.kube.client import Lane
 from closeknit.cluster.kube.unreachable import Unreachable
 from closeknit.cluster.port import Create, Delete, Key, Patch, Update, Write, target_of
-from closeknit.host.outbox import AT_ONCE, WATCHFUL, Outbox
+from closeknit.host.lanes import WATCHFUL
+from closeknit.host.outbox import AT_ONCE, Outbox
 
 Raw = dict[str, Any]
 
@@ -87,15 +88,15 @@ async def test_writes_to_one_object_wait_for_each_other_and_others_do_not() -> N
 
 
 @on_a_loop
-async def test_news_goes_out_one_at_a_time_and_keeps_nothing_else_waiting() -> None:
+async def test_events_go_out_one_at_a_time_and_nothing_waits_for_news() -> None:
     server = Server()
-    event = Create(kinds.EVENT, {"metadata": {"name": "e", "namespace": "default"}})
+    first, second = [Create(kinds.EVENT, {"metadata": {"name": name, "namespace": "default"}}) for name in "ab"]
     queue, work = Patch(Key(kinds.CLUSTER_QUEUE, "", "cq"), {}), [patch("a"), patch("b")]
-    server.outbox.send([event, queue, *work])
+    server.outbox.send([first, second, queue, *work])
     await asyncio.sleep(0.001)
-    assert server.asked == [event, *work]
-    await server.answer(event, {"metadata": {"name": "e"}})
-    assert server.asked == [event, *work, queue]
+    assert server.asked == [queue, *work, first]
+    await server.answer(first, {"metadata": {"name": "a"}})
+    assert server.asked == [queue, *work, first, second]
     await server.outbox.close()
 
 
@@ -110,6 +111,33 @@ async def test_what_has_to_be_tried_again_keeps_nobody_waiting_until_then() -> N
     for write in stuck:
         await server.answer(write, InternalError("failed calling webhook"))
     assert server.asked == [*stuck, other]
+    await server.outbox.close()
+
+
+@on_a_loop
+async def test_it_is_full_with_as_many_behind_as_are_on_their_way() -> None:
+    server, writes = Server(), [patch(f"n-{number}") for number in range(2 * AT_ONCE)]
+    server.outbox.send(writes[:-1])
+    assert server.outbox.is_full, "none of them is on its way yet"
+    await asyncio.sleep(0.001)
+    assert not server.outbox.is_full
+    server.outbox.send(writes[-1:])
+    assert server.outbox.is_full
+    await server.answer(writes[0], {})
+    assert not server.outbox.is_full
+    await server.outbox.close()
+
+
+@on_a_loop
+async def test_what_is_tried_again_and_again_fills_nothing() -> None:
+    server, writes = Server(), [patch(f"n-{number}") for number in range(3 * AT_ONCE)]
+    server.outbox.send(writes)
+    await asyncio.sleep(0.001)
+    assert server.outbox.is_full
+    while len(server.answers) < len(writes):
+        for write in [one for one in writes if id(one) in server.answers and not server.answers[id(one)].done()]:
+            await server.answer(write, InternalError("failed calling webhook"))
+    assert (server.outbox.size, server.outbox.is_full) == (len(writes), False)
     await server.outbox.close()
 
 

@@ -98,7 +98,11 @@ class Desk(ABC, Generic[K]):
         else:
             self.todo.went_well(key)
         if self.sent.was_put_off(key):
-            self.todo.mark(key)
+            self.look_again(key, now)
+
+    def look_again(self, key: K, now: float) -> None:
+        """Something came while writes for a key were under way, and they are answered."""
+        self.todo.mark(key)
 
     def status(self, before: Workload, after: Workload, events: Iterable[Event], now: float) -> Iterator[Step]:
         """A Workload's new status, and what users are told; nothing if it is gone."""
@@ -141,6 +145,9 @@ class Sent(Generic[K]):
         if writes:
             self._count[key] = self._count.get(key, 0) + len(writes)
         return writes
+
+    def is_of(self, write: Write) -> bool:
+        return id(write) in self._writes
 
     def over(self, write: Write, result: Raw | Refused) -> K | None:
         """A write is answered; says for which key it was."""

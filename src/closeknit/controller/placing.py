@@ -35,7 +35,11 @@ class Batches:
         self._last: dict[str, float] = {}
 
     def next(self, key: str, now: float) -> float:
-        return max(now, self._last.get(key, -inf) + self.seconds)
+        return max(now, self.last(key) + self.seconds)
+
+    def last(self, key: str) -> float:
+        """When it was."""
+        return self._last.get(key, -inf)
 
     def done(self, key: str, now: float) -> None:
         self._last[key] = now

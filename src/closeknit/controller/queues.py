@@ -1,6 +1,7 @@
 """The desk for what administrators make: how queues stand, and what may not go while it is in use.
 
-Counts change with every workload, so the status of a queue is written at most once a second.
+Counts change with every workload, so the status of a queue is written at most once a second, and less often where the
+server is slow to answer.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..cluster import kinds
+from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
-from ..cluster.port import Change, Key, Raw
+from ..cluster.port import Change, Key, Raw, Write, target_of
 from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
 from ..observe.known import Known
 from ..quota.share import share_of
@@ -18,7 +20,10 @@ from ..write.events import Recorder
 from .desk import Desk, Step, is_news
 from .placing import Batches
 
-BATCH = 1.0
+BATCH, LONGEST_BATCH = 1.0, 5.0
+"""Seconds between two statuses of a queue."""
+SPARING = 50
+"""A status is not written before so many times as long as the last one took, within these limits."""
 
 QUEUES = (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
 HELD = (kinds.CLUSTER_QUEUE, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY)
@@ -35,6 +40,15 @@ class Queues(Desk[Key]):
         now = self.known.now()
         for key in self.concerns(change):
             self.todo.later(key, self.batches.next(str(key), now))
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        if self.sent.is_of(write):
+            took = self.known.now() - self.batches.last(str(target_of(write)))
+            self.batches.seconds = min(LONGEST_BATCH, max(BATCH, SPARING * took))
+        super().done(write, result, now)
+
+    def look_again(self, key: Key, now: float) -> None:
+        self.todo.later(key, self.batches.next(str(key), self.known.now()))
 
     def concerns(self, change: Change) -> Iterable[Key]:
         kind, meta = change.kind, change.object["metadata"]

@@ -34,7 +34,8 @@ from ..write.allowance import Pace
 from .clock import Clock
 from .following import Following
 from .garbage import collect_rarely, keep_what_is_loaded
-from .outbox import WATCHFUL, Outbox
+from .lanes import WATCHFUL
+from .outbox import Outbox
 from .trimming import Trimmer
 
 log = logging.getLogger(__name__)
@@ -43,8 +44,6 @@ TURN = 0.02
 """Seconds for which the control plane may work before others have their turn."""
 ROUNDS = 6
 """So many rounds of the event loop are theirs: what comes in takes some of them from the socket to whom it is for."""
-MOST_WRITES = 256
-"""With so many writes not answered yet nothing more is decided: it would be decided on what is out of date."""
 LONGEST_SLEEP = 60.0
 LAST_WRITES = 5.0
 """Seconds for which a stop waits for answers."""
@@ -130,14 +129,14 @@ class KubernetesHost:
         if not self._may_write():
             return self.clock.now() + WATCHFUL
         end = time.perf_counter() + TURN
-        while self.outbox.pressing < MOST_WRITES:
+        while not self.outbox.is_full:
             now, due = self.clock.now(), self.control_plane.due()
             if due is None or due > now:
                 return due
             self.outbox.send(self.control_plane.step(now))
             if time.perf_counter() > end:
                 return now
-        return None
+        return self.clock.now() + WATCHFUL
 
     async def _sleep(self, due: float | None) -> None:
         wait = LONGEST_SLEEP if due is None else min(LONGEST_SLEEP, due - self.clock.now())
