@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .marks import EVICTED, RESERVES, Mark
 from .views import reason, without_eviction, without_reason
@@ -27,6 +27,10 @@ TIE = "admitted in the same second"
 """Of workloads of one priority the last one admitted goes first, by seconds; within one, random UIDs decide."""
 
 
+AT_ONCE = "written at the same time"
+"""Two admissions of one queue that follow each other are on their way at the same time: which is first is chance."""
+
+
 def is_tie(sides: Sequence[tuple[Sequence[Mark], int]]) -> bool:
     """Whether each side has driven out somebody else, of two that were admitted in the same second on one of them.
 
@@ -42,6 +46,21 @@ def is_tie(sides: Sequence[tuple[Sequence[Mark], int]]) -> bool:
 
 def _together(one: Mark | None, other: Mark | None) -> bool:
     return one is not None and other is not None and one.at != "" and (one.queue, one.at) == (other.queue, other.at)
+
+
+def is_at_once(sides: Sequence[Sequence[Mark]]) -> bool:
+    """Whether the same happened, and who was earlier on one side and later on the other was so within one second."""
+    if len({tuple(sorted((one.queue, one.job, one.what) for one in side)) for side in sides}) > 1:
+        return False
+    first, second = ([one for one in side if one.what == RESERVES] for side in sides)
+    at = {one.job: number for number, one in enumerate(second)}
+    turned = [(a, b) for number, a in enumerate(first) for b in first[number + 1 :] if _is_turned(a, b, at)]
+    there = {one.job: one for one in second}
+    return bool(turned) and all(_together(a, b) or _together(there[a.job], there[b.job]) for a, b in turned)
+
+
+def _is_turned(earlier: Mark, later: Mark, there: Mapping[str, int]) -> bool:
+    return earlier.queue == later.queue and there[earlier.job] > there[later.job]
 
 
 def explanation(theirs: Object | None, ours: Object | None, told: Collection[str], walks: bool = False) -> str | None:

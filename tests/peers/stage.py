@@ -19,7 +19,7 @@ from contract.objects import path
 from servers.manifests import address, apply, is_true
 from servers.nodes import NODES, await_nodes, bring_back, silence, takes_pods
 
-from .known import SEVERAL, TIE, explanation, explanation_of_order, is_back, is_tie
+from .known import AT_ONCE, SEVERAL, TIE, explanation, explanation_of_order, is_at_once, is_back, is_tie
 from .marks import EVICTED, RESERVES, order
 from .script import Create, Delete, Finish, Lose, Recover, Step, picked
 from .sides import Ground, Side
@@ -153,11 +153,19 @@ class Stage:
         return f"finish {name}"
 
     def _succeed(self, side: Side, name: str) -> None:
+        """All its pods do, and those that come after them: a job that was admitted with fewer makes the rest now."""
         done = {"status": {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False"}]}}
-        for pod in self._pods(side, name):
-            side.api.merge(path("v1/pods", self.world.name, pod["metadata"]["name"], "status"), done)
+        over = set[str]()
+
+        def is_finished() -> bool:
+            for pod in self._pods(side, name):
+                if pod["metadata"]["name"] not in over and pod["spec"].get("nodeName"):
+                    side.api.merge(path("v1/pods", self.world.name, pod["metadata"]["name"], "status"), done)
+                    over.add(pod["metadata"]["name"])
+            return is_true(side.diary.held[name], "Finished")
+
         try:
-            eventually(lambda: is_true(side.diary.held[name], "Finished"), LIMIT)
+            eventually(is_finished, LIMIT)
         except AssertionError as error:
             error.add_note(f"{name} does not finish on the side of {side.name}: {self._standing(side, name)}")
             raise
@@ -235,7 +243,8 @@ class Stage:
 
     def _difference(self) -> Difference | None:
         first, second = (views(side.diary.all()) for side in self.sides)
-        orders = [order(side.diary.marks[since:]) for side, since in zip(self.sides, self._since, strict=True)]
+        happened = [side.diary.marks[since:] for side, since in zip(self.sides, self._since, strict=True)]
+        orders = [order(marks) for marks in happened]
         pairs = {job: (first.get(job), second.get(job)) for job in sorted(first.keys() | second.keys())}
         unlike = {job: pair for job, pair in pairs.items() if pair[0] != pair[1] and self._accepted.get(job) != pair}
         if not unlike and orders[0] == orders[1]:
@@ -246,18 +255,19 @@ class Stage:
         causes = {job: explanation(*pair, reasons.get(job, []), job in walking) for job, pair in unlike.items()}
         back = {job for job, pair in unlike.items() if is_back(*pair)}
         if orders[0] != orders[1]:
-            causes["the order"] = explanation_of_order(orders[0], orders[1], back)
+            at_once = AT_ONCE if is_at_once(happened) else None
+            causes["the order"] = explanation_of_order(orders[0], orders[1], back) or at_once
         if causes.get("the order") == SEVERAL:
             causes.update(dict.fromkeys(back, SEVERAL))
         if is_tie([(side.diary.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):
             causes = {what: cause or TIE for what, cause in causes.items()}
         both = {
             side.name: {
-                "order": happened,
+                "order": in_order,
                 "workloads": {job: one.get(job) for job in unlike},
                 "events": {job: lines[-2 * LAST :] for job, lines in heard.items() if job in unlike},
             }
-            for side, happened, one, heard in zip(self.sides, orders, (first, second), told, strict=True)
+            for side, in_order, one, heard in zip(self.sides, orders, (first, second), told, strict=True)
         }
         return Difference(both, causes)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_back, is_tie
+from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_at_once, is_back, is_tie
 from peers.marks import Mark, marks, order
 from peers.views import steady, view
 
@@ -69,6 +69,19 @@ def test_who_goes_of_two_that_were_admitted_in_one_second_is_chance() -> None:
     assert not is_tie([([*later, a], 2), ([*later, b], 2)])
     assert not is_tie([([*before, a], 2), ([*before, a], 2)])
     assert not is_tie([([*before, a], 2), (before, 2)])
+
+
+def test_which_of_two_admissions_in_one_second_is_written_first_is_chance() -> None:
+    def side(*jobs: str, at: str = "12:00:01") -> list[Mark]:
+        return [Mark("q", "z", "is evicted"), *(Mark("q", job, "reserves", at) for job in jobs)]
+
+    apart = [Mark("q", "z", "is evicted"), Mark("q", "a", "reserves", "1"), Mark("q", "b", "reserves", "2")]
+    assert is_at_once([apart, side("b", "a")])
+    assert is_at_once([side("b", "a"), apart])
+    assert not is_at_once([side("a", "b"), side("a", "b")]), "nothing to explain"
+    assert not is_at_once([apart, [apart[0], apart[2], apart[1]]]), "each in a second of its own"
+    assert not is_at_once([side("a", "b"), side("b")])
+    assert not is_at_once([side("a", "b"), side("b", "a", at="")[1:]])
 
 
 def test_one_more_that_was_driven_out_and_is_back_in_its_place_is_chance_too() -> None:

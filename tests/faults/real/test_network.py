@@ -34,6 +34,19 @@ def test_a_bad_network_is_survived(ground: Ground) -> None:
         assert min(bad.met[fate] for fate in FATES) > 0
 
 
+def test_two_who_see_the_lease_only_now_and_then_never_decide_both(ground: Ground) -> None:
+    with Scene(ground, 70) as scene, proxy() as bad:
+        scene.begin(2, through(bad, ground.account))
+        sleep(BAD)
+        scene.judge.now()
+        bad.mend()
+        begun = monotonic()
+        scene.rest()
+        starts = [one.starts for one in scene.replicas]
+        print(f"\n{dict(bad.met)}; begun {starts} times; at rest {monotonic() - begun:.0f} s after it was mended")
+        assert min(bad.met[fate] for fate in FATES) > 0
+
+
 @contextmanager
 def proxy() -> Iterator[BadProxy]:
     """In a thread of its own."""
