@@ -20,7 +20,8 @@ WALK = "another turn of the same walk"
 
 SEVERAL = "several evictions at once"
 """Whose pods are gone first is chance, and so is who is back in line in time for the next cycle. A preemptor that is
-looked at while one victim is gone and another is not may drive out one more, who comes back to its place."""
+looked at while one victim is gone and another is not may drive out one more, who comes back to its place; and a victim
+that is back before another is may be driven out once more, by that one."""
 
 
 TIE = "admitted in the same second"
@@ -92,7 +93,7 @@ def evicted(order: Order) -> int:
 
 
 def is_back(theirs: Object | None, ours: Object | None) -> bool:
-    """Whether it holds the same on both sides, and was driven out for a while on one of them."""
-    if theirs is None or ours is None or not (theirs.get("admission") and ours.get("admission")):
+    """Whether it holds the same on both sides, or nothing, and was driven out by others, or for a while, on one."""
+    if theirs is None or ours is None or bool(theirs.get("admission")) != bool(ours.get("admission")):
         return False
     return theirs != ours and without_eviction(theirs) == without_eviction(ours)

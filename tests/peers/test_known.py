@@ -98,3 +98,19 @@ def test_one_more_that_was_driven_out_and_is_back_in_its_place_is_chance_too() -
     assert explanation_of_order(more, order_of_ours, {"c"}) == SEVERAL
     assert explanation_of_order(more, order_of_ours) is None
     assert explanation_of_order({"p is evicted": ["c"], "q is evicted": ["a"]}, {"q is evicted": ["a"]}, {"c"}) is None
+
+
+def test_who_was_driven_out_twice_on_one_side_and_waits_on_both_is_chance_too() -> None:
+    def out(by: str) -> dict[str, Any]:
+        evicted = {"type": "Evicted", "status": "True", "reason": "Preempted", "message": f"to accommodate {by}"}
+        waits = waiting("WaitingForQuota")
+        waits["status"]["conditions"].append(evicted)
+        return view(waits)
+
+    assert is_back(out("one"), out("another"))
+    assert not is_back(out("one"), out("one"))
+    assert not is_back(out("one"), view({**waiting("-"), "status": {"admission": {"clusterQueue": "q"}}}))
+    once = {"q is evicted": ["a", "b"], "q reserves": ["a"]}
+    twice = {"q is evicted": ["a", "b", "b"], "q reserves": ["b", "a"]}
+    assert explanation_of_order(once, twice, {"b"}) == SEVERAL
+    assert explanation_of_order(once, twice) is None
