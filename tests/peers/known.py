@@ -97,3 +97,11 @@ def is_back(theirs: Object | None, ours: Object | None) -> bool:
     if theirs is None or ours is None or bool(theirs.get("admission")) != bool(ours.get("admission")):
         return False
     return theirs != ours and without_eviction(theirs) == without_eviction(ours)
+
+
+Pair = tuple[Object | None, Object | None]
+
+
+def is_old(accepted: Pair | None, pair: Pair) -> bool:
+    """Whether this was explained before: nothing has changed since, or an eviction of then is what still shows."""
+    return accepted == pair or (accepted is not None and is_back(*accepted) and is_back(*pair))

@@ -19,7 +19,18 @@ from contract.objects import path
 from servers.manifests import address, apply, is_true
 from servers.nodes import NODES, await_nodes, bring_back, silence, takes_pods
 
-from .known import AT_ONCE, SEVERAL, TIE, explanation, explanation_of_order, is_at_once, is_back, is_tie
+from .known import (
+    AT_ONCE,
+    SEVERAL,
+    TIE,
+    Pair,
+    explanation,
+    explanation_of_order,
+    is_at_once,
+    is_back,
+    is_old,
+    is_tie,
+)
 from .marks import EVICTED, RESERVES, order
 from .script import Create, Delete, Finish, Lose, Recover, Step, picked
 from .sides import Ground, Side
@@ -69,7 +80,7 @@ class Stage:
         self._open = ExitStack()
         self._lost: dict[str, str] = {}
         self._bodies: dict[str, Object] = {}
-        self._accepted: dict[str, tuple[Object | None, Object | None]] = {}
+        self._accepted: dict[str, Pair] = {}
         self._worded = set[tuple[str, str | None, str | None]]()
         self._since = (0, 0)
         self._created = 0.0
@@ -246,7 +257,8 @@ class Stage:
         happened = [side.diary.marks[since:] for side, since in zip(self.sides, self._since, strict=True)]
         orders = [order(marks) for marks in happened]
         pairs = {job: (first.get(job), second.get(job)) for job in sorted(first.keys() | second.keys())}
-        unlike = {job: pair for job, pair in pairs.items() if pair[0] != pair[1] and self._accepted.get(job) != pair}
+        differ = {job: pair for job, pair in pairs.items() if pair[0] != pair[1]}
+        unlike = {job: pair for job, pair in differ.items() if not is_old(self._accepted.get(job), pair)}
         if not unlike and orders[0] == orders[1]:
             return None
         told = [events(side, self.world.name) for side in self.sides]

@@ -2,7 +2,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.known import LEFT_BEHIND, SEVERAL, WALK, explanation, explanation_of_order, is_at_once, is_back, is_tie
+from peers.known import (
+    LEFT_BEHIND,
+    SEVERAL,
+    WALK,
+    explanation,
+    explanation_of_order,
+    is_at_once,
+    is_back,
+    is_old,
+    is_tie,
+)
 from peers.marks import Mark, marks, order
 from peers.views import steady, view
 
@@ -114,3 +124,16 @@ def test_who_was_driven_out_twice_on_one_side_and_waits_on_both_is_chance_too() 
     twice = {"q is evicted": ["a", "b", "b"], "q reserves": ["b", "a"]}
     assert explanation_of_order(once, twice, {"b"}) == SEVERAL
     assert explanation_of_order(once, twice) is None
+
+
+def test_an_eviction_that_was_explained_is_not_told_anew_when_the_workload_goes_on() -> None:
+    def holds(**conditions: str) -> dict[str, Any]:
+        said = [{"type": kind, "status": status, "reason": "r"} for kind, status in conditions.items()]
+        return view({**waiting("-"), "status": {"admission": {"clusterQueue": "q"}, "conditions": said}})
+
+    accepted = holds(QuotaReserved="True", Evicted="False"), holds(QuotaReserved="True")
+    over = holds(QuotaReserved="True", Evicted="False", Finished="True"), holds(QuotaReserved="True", Finished="True")
+    assert is_old(accepted, accepted)
+    assert is_old(accepted, over)
+    assert not is_old(None, over)
+    assert not is_old(accepted, (over[0], accepted[1]))
