@@ -34,6 +34,8 @@ class Scene:
         self.ground, self.seed = ground, seed
         self.config, self.accounts = ground.config(election), Accounts()
         self.replicas: list[Replica] = []
+        self.holder = ""
+        """Who held the lease when somebody was last seen to lead."""
         self._users: Users | None = None
 
     def __enter__(self) -> Scene:
@@ -84,12 +86,12 @@ class Scene:
         if ALONE in self.replicas[0].command:
             return self.replicas[0]
         while monotonic() < end:
-            holder = self.ground.leader
+            self.holder = self.ground.leader
             for one in self.replicas:
-                if holder != other_than and holder.startswith(f"{one.name}_"):
+                if self.holder != other_than and self.holder.startswith(f"{one.name}_"):
                     return one
             sleep(0.05)
-        raise AssertionError(f"nobody leads but {holder}")
+        raise AssertionError(f"nobody leads but {self.holder}")
 
     def rest(self) -> Document:
         """Users stop and mend what they broke; when all is still, everything is judged. What the leader believes."""

@@ -21,16 +21,15 @@ def test_nothing_is_lost_or_doubled_however_often_the_controller_is_killed(groun
     chance, begun = Random(f"kills {SEED}"), monotonic()
     with Scene(ground, SEED * 1000) as scene:
         scene.begin()
-        leader = scene.leader()
+        scene.leader()
         for number in range(1, KILLS + 1):
             sleep(chance.uniform(0, 1.5))
-            holder = ground.leader
-            leader.kill()
+            scene.leader().kill()
             if number % COLD == 0:
                 for one in scene.replicas:
                     one.kill()
             scene.judge.now()
-            leader = scene.leader(other_than=holder)
+            scene.leader(other_than=scene.holder)
             if number % REST == 0 and number < KILLS:
                 scene.rest()
                 scene.act()
