@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from closeknit.cli.controller_pod import proxied, unasked
+from closeknit.cli.controller_pod import outsider, proxied, unasked
 from closeknit.cli.target import NoCluster
 from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable
 from closeknit.cluster.kinds import LEASE, Kind
@@ -75,6 +75,15 @@ def test_where_nobody_leads_that_is_said(holder: str | None) -> None:
 def test_a_controller_that_runs_elsewhere_cannot_be_asked() -> None:
     with pytest.raises(NoCluster, match="the controller that leads, laptop_6a1b, is in no pod of ours"):
         Cluster("laptop_6a1b", pod()).proxied()
+
+
+def test_who_leads_from_outside_is_named() -> None:
+    def named(cluster: Cluster) -> str:
+        return asyncio.run(outsider(cast(Client, cluster)))
+
+    assert named(Cluster("laptop_6a1b", pod())) == "laptop_6a1b"
+    assert named(Cluster("leader-1_6a1b", pod())) == ""
+    assert named(Cluster("")) == ""
 
 
 def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:

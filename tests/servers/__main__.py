@@ -20,8 +20,14 @@ from .process import StartError
 from .versions import DEFINITIONS, SERVERS
 
 GUIDE = """
-  export KUBECONFIG={kubeconfig}
+  export KUBECONFIG={kubeconfig} CLOSEKNIT_KUBECONFIG={kubeconfig}
   alias kubectl={kubectl}
+
+Closeknit on it; pods of its Deployment are simulated like all others, so the one that decides runs beside it:
+  closeknit install
+  closeknit controller --kubeconfig $KUBECONFIG &      # stop it before `closeknit uninstall`
+  closeknit doctor
+  kubectl get nodes -o yaml | closeknit topology suggest --nodes -     # a Topology and a ResourceFlavor for these nodes
 
 Try:
   kubectl get nodes -L {block},{rack}

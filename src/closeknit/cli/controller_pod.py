@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 PORT_NAME, PORT = "health", 8081
 
 
+class InNoPod(NoCluster):
+    """Somebody leads who cannot be reached through the API server."""
+
+    def __init__(self, holder: str, namespace: str) -> None:
+        super().__init__(f"the controller that leads, {holder}, is in no pod of {namespace}")
+        self.holder = holder
+
+
 async def proxied(client: Client, path: str) -> str:
     """Where the API server passes a path on to the controller that leads; raises NoCluster where there is none."""
     lease = await _lease(client)
@@ -31,10 +39,21 @@ async def proxied(client: Client, path: str) -> str:
     try:
         pod = await client.get(POD, namespace, name)
     except NotFound:
-        raise NoCluster(f"the controller that leads, {holder}, is in no pod of {namespace}") from None
+        raise InNoPod(holder, namespace) from None
     except Forbidden:
         raise NoCluster(f"you may not get the controller's pod {namespace}/{name}") from None
     return POD.path(namespace, f"{name}:{_port(pod)}", "proxy") + path
+
+
+async def outsider(client: Client) -> str:
+    """Who leads from outside of the cluster, or did when it was last heard of; empty if a pod does, or nobody."""
+    try:
+        await proxied(client, "")
+    except InNoPod as error:
+        return error.holder
+    except NoCluster:
+        pass
+    return ""
 
 
 def unasked(error: Refused) -> NoCluster:

@@ -104,7 +104,7 @@ def _waiting(ask: Ask, story: Story, obstacles: Obstacles, key: str) -> Standing
     queue = ask.state.scheduler.lines.queue_of(one)
     standing = Standing(name, one, queue, past=_past(ask, ask.state.workloads[key]))
     if one.admitted:
-        return replace(standing, obstacle=_about_to_start(ask, story, one))
+        return replace(standing, workload=ask.state.workloads[key], obstacle=_about_to_start(ask, story, one))
     found, obstacle = obstacles.prospects(one), obstacles.of(one)
     if found is None:
         return replace(standing, obstacle=obstacle)
@@ -132,5 +132,8 @@ def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
     victims = [str(ask.state.name_of(step.workload.key)) for step in story.steps if step.by and step.by.key == one.key]
     cost = f" once {', '.join(victims)} gave way" if victims else ""
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
-    play_it = hint("what-if")
-    return Obstacle("NotDecidedYet", message, f"nothing: it is about to start; `{play_it}` plays it through")
+    play_it, doctor = hint("what-if"), hint("doctor")
+    remedy = (
+        f"nothing: it is about to start; `{play_it}` plays it through. If it stays so, `{doctor}` tells who decides"
+    )
+    return Obstacle("NotDecidedYet", message, remedy)

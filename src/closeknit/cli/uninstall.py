@@ -10,6 +10,7 @@ import click
 
 from ..deploy.objects import Wishes
 from ..model.mistake import InputError, refuse
+from .controller_pod import outsider
 from .exit_codes import YES
 from .install import HOME, configured, installed_configuration
 from .target import announce, is_embedded, run, target_of, target_options
@@ -54,6 +55,10 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
     if await is_embedded(client):
         text = "the embedded host has its control plane in itself: there is nothing to uninstall"
         raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+    leader = await outsider(client)
+    if leader:
+        words = "if it runs, stop it, or it puts back what is taken off"
+        click.echo(f"warning: {leader} leads, or did, and is in no pod of this cluster: {words}", err=True)
     note = " (dry run)" if dry_run else ""
     wishes = Wishes(namespace=namespace)
     with suppress(InputError):
