@@ -163,7 +163,9 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
         eventually(lambda: finalizers(cluster.api, "clusterqueues", "all") == ["kueue.x-k8s.io/resource-in-use"])
         eventually(lambda: bool(cluster.api.get(path("kueue.x-k8s.io/v1beta2/workloads", "default")).body["items"]))
         assert is_marked(cluster.api.get(path("v1/pods", "default", "held")).body)
-        said = done(ck(cluster, "uninstall"))
+        ran = ck(cluster, "uninstall")
+        said = done(ran)
+    assert "is in no pod of this cluster: if it runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
     assert "pod default/held: take off the scheduling gate" in said
