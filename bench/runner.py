@@ -38,7 +38,7 @@ GENERATOR = "test/performance/scheduler/configs/tas/generator.yaml"
 RUNNER_LIMITS = ("--qps", "1000", "--burst", "2000")
 ADMITTED, FINISHED = "ms to admitted", "ms to finish"
 MOST_LEFT = 0.02
-"""Some early ones stay with Kueue's scheduler; more, and the run was none."""
+"""Some are left where queues were late or early to say so; more, and the run was none."""
 KUEUES = "kueue"
 OWN = "ours, own kinds"
 LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100), OWN: (0, 0)}
@@ -62,7 +62,7 @@ class Row(NamedTuple):
     admitted: float
     """Seconds from a workload's creation to its admission, on average."""
     left: int
-    """Workloads that the runner did not see finish before nothing happened for ten seconds."""
+    """Workloads that the runner did not see finish: it ends when no queue says that anything waits or runs."""
     writes: float
     """For each workload, by the scheduler."""
     everything: float

@@ -2,7 +2,8 @@
 
 decisions    a few at once; whoever decides waits while as many stand behind
 pods         more, for a job waits for its last
-news         one at a time, and seldom while others are busy
+statuses     of queues: two at once, whatever else is to be written
+events       one at a time, and seldom while the server has much to do
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ NO = {FORBIDDEN: "Forbidden", FAILS: "InternalError", 401: "Unauthorized"}
 
 
 class Waited:
-    """How often it paused, on a clock that only pauses move; a server may be started meanwhile."""
+    """How long it paused, on a clock that only pauses move, and what it said."""
 
     def __init__(self) -> None:
         self.time, self.said = 0.0, list[str]()
@@ -59,7 +59,7 @@ def test_a_server_that_is_ready_is_not_waited_for() -> None:
 
 
 def test_one_that_refuses_everybody_at_first_is_asked_again_and_that_is_said_once() -> None:
-    paths, waited = asyncio.run(asked([FORBIDDEN, FORBIDDEN, FORBIDDEN, READY]))
+    paths, waited = asyncio.run(asked([FORBIDDEN, FAILS, FORBIDDEN, READY]))
     assert len(paths) == 4
     assert [one for one in waited.said if "not yet" in one] == waited.said
     assert len(waited.said) == 1
