@@ -1,8 +1,12 @@
-"""The ends of the servers' logs, shown with a test that failed. A conftest imports the hook to have it."""
+"""The ends of the servers' logs, shown with a test that failed. A conftest imports the hook to have it.
+
+Who starts a process of another kind puts its log into `ALSO` while it runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +14,14 @@ from .cluster import RealCluster
 from .process import tail
 
 SHOWN = 1500
+ALSO: set[Path] = set()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        for cluster in RealCluster.running:
-            for log in cluster.logs().values():
-                report.sections.append((f"end of {log}", tail(log, SHOWN)))
+        servers = [log for cluster in RealCluster.running for log in cluster.logs().values()]
+        for log in (*servers, *sorted(ALSO)):
+            report.sections.append((f"end of {log}", tail(log, SHOWN)))
     return report

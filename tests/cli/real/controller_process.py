@@ -9,14 +9,17 @@ import sys
 from pathlib import Path
 from time import monotonic, sleep
 
+from servers.failure_logs import ALSO
+
 PATIENCE = 30.0
 
 
 class ControllerProcess:
-    """What it says goes to `log`."""
+    """What it says goes to `log`, whose end is shown with a test that fails."""
 
     def __init__(self, kubeconfig: Path, log: Path, *options: str, **environ: str) -> None:
         self.log = log
+        ALSO.add(log)
         command = [sys.executable, "-m", "closeknit", "controller", "--kubeconfig", str(kubeconfig), *options]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
@@ -46,3 +49,4 @@ class ControllerProcess:
         """As a machine that loses its head would."""
         self.process.kill()
         self.process.wait()
+        ALSO.discard(self.log)
