@@ -17,7 +17,7 @@ import termios
 from collections.abc import Callable
 from time import monotonic
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 ESCAPE = re.compile(r"\x1b\[([?0-9;]*)([a-zA-Z])")
 Rows = list[list[str]]
 

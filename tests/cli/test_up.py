@@ -26,7 +26,7 @@ from contract.client import Api
 
 Raw = dict[str, Any]
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 NODES, JOBS = "/api/v1/nodes", "/apis/batch/v1/namespaces/default/jobs"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
 POOL = "racks: 2\nnodesPerRack: 3\nnode: {cpu: 8, memory: 32Gi}\n"

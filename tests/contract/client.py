@@ -149,7 +149,7 @@ class Watch:
         if self.status == 200:
             threading.Thread(target=self._read, daemon=True).start()
 
-    def next(self, within: float = 10.0) -> dict[str, Any]:
+    def next(self, within: float = 30.0) -> dict[str, Any]:
         """The next event; a failure if none comes in time or the stream ends."""
         try:
             event = self._events.get(timeout=within)
@@ -158,7 +158,7 @@ class Watch:
         assert event is not None, "the server ended the watch"
         return event
 
-    def take(self, count: int, within: float = 10.0) -> list[dict[str, Any]]:
+    def take(self, count: int, within: float = 30.0) -> list[dict[str, Any]]:
         end = monotonic() + within
         return [self.next(max(0.01, end - monotonic())) for _ in range(count)]
 
@@ -170,7 +170,7 @@ class Watch:
             return True
         return event is None
 
-    def rest(self, within: float = 10.0) -> list[dict[str, Any]]:
+    def rest(self, within: float = 30.0) -> list[dict[str, Any]]:
         """Everything up to the end of the stream, which has to come in time."""
         events: list[dict[str, Any]] = []
         end = monotonic() + within

@@ -54,7 +54,7 @@ def invalid(answer: Answer, *fields: str) -> Any:
     return refused(answer, 422, "Invalid", *fields)
 
 
-def eventually(check: Callable[[], bool], within: float = 20.0) -> None:
+def eventually(check: Callable[[], bool], within: float = 90.0) -> None:
     """Wait for what controllers do in their own time."""
     end = monotonic() + within
     while not check():

@@ -24,7 +24,7 @@ Raw = dict[str, Any]
 
 LEFT_OUT = (kinds.EVENT, kinds.SECRET, kinds.LEASE)
 WATCHED = (kinds.CLUSTER_QUEUE, kinds.WORKLOAD)
-UNSURE, PATIENCE = (429, 500, 503), 30.0
+UNSURE, PATIENCE = (429, 500, 503), 90.0
 WAIT = 1.0
 """Seconds without a change after which a watch is begun anew."""
 RESTLESS = (kinds.WORKLOAD, kinds.JOB, kinds.POD, kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)

@@ -27,7 +27,7 @@ from .users import NODES, machine
 Raw = dict[str, Any]
 STILL = 1.0
 """Seconds without a change that are rest."""
-PATIENCE = 120.0
+PATIENCE = 240.0
 LAG = 5.0
 """Seconds by which a decision may go by a quota that has been lowered since."""
 

@@ -23,7 +23,7 @@ from .judge import Judge
 from .replica import Replica
 from .users import Users
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 ALONE = "--no-leader-election"
 
 

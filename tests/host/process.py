@@ -12,7 +12,7 @@ from types import TracebackType
 
 from contract.client import Api
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class HostProcess:

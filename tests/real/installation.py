@@ -70,10 +70,10 @@ def ailments(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple
 
 def await_policies(cluster: RealCluster) -> None:
     """They take a moment to be in force."""
-    eventually(lambda: not [one for one in ailments(cluster) if one[0] == "policies"], 20.0)
+    eventually(lambda: not [one for one in ailments(cluster) if one[0] == "policies"])
 
 
-def await_well(cluster: RealCluster, within: float = 30.0) -> None:
+def await_well(cluster: RealCluster, within: float = 90.0) -> None:
     """Until `doctor` has nothing to say; what it says in the end is the failure."""
     end = monotonic() + within
     while (found := ailments(cluster)) and monotonic() < end:

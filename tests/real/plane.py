@@ -40,7 +40,7 @@ STRICT = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 """Whoever makes an object that blocks the deletion of its owner has to be allowed to."""
 READY = "this process leads"
 DAY = 24 * 3600
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2

@@ -129,7 +129,7 @@ def test_a_job_runs_under_the_permissions_that_are_shipped(cluster: RealCluster)
         eventually(lambda: leader(cluster.api).startswith("controller-0_"))
         made = make(cluster.api, jobs(), queued("train"))
         assert made["spec"]["suspend"] is True
-        eventually(lambda: is_true(cluster.api.get(jobs("train")).body, "Complete"), 60.0)
+        eventually(lambda: is_true(cluster.api.get(jobs("train")).body, "Complete"))
         racks = {pod["spec"]["nodeName"].rpartition("-")[0] for pod in of_job(cluster.api, "default", "train")}
         assert len(racks) == 1
         await_well(cluster)
@@ -143,7 +143,7 @@ def test_one_of_two_replicas_leads_and_the_other_takes_over(cluster: RealCluster
         eventually(lambda: leader(cluster.api).startswith("controller-0_"))
         with controller(cluster, "controller-1"):
             first.kill()
-            eventually(lambda: leader(cluster.api).startswith("controller-1_"), 30.0)
+            eventually(lambda: leader(cluster.api).startswith("controller-1_"))
     assert refusals(cluster) == []
 
 

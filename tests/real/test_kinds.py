@@ -47,7 +47,7 @@ spec: {clusterQueue: open}
 ROLE = path("rbac.authorization.k8s.io/v1/clusterroles", None, NAME)
 OTHER_VERSION = "v1alpha3"
 BEGUN, OFF, ON = " on https://", "is not served: what needs it is off until it is", "is followed: what needs it is on"
-PATIENCE = 90.0
+PATIENCE = 120.0
 
 
 def submit(api: Api, kind: Kind, name: str) -> None:

@@ -31,7 +31,7 @@ def evictions(scene: Scene) -> dict[str, int]:
     return {one["reason"]: one["count"] for one in stats.get("evictions") or ()}
 
 
-def await_swap(scene: Scene, lost: str, plan: list[str], first: list[str], within: float = 60.0) -> None:
+def await_swap(scene: Scene, lost: str, plan: list[str], first: list[str], within: float = 120.0) -> None:
     """Pods of the lost node run elsewhere, where the plan is now; all others are the same pods as before."""
 
     def swapped() -> bool:

@@ -186,7 +186,7 @@ def test_a_namespace_with_held_jobs_goes(api: Api) -> None:
     with namespace(api) as space:
         for kind in (JOB, DEPLOYMENT, JOB_SET, LEADER_WORKER_SET):
             create(api, kind, space, "x", TEAM)
-    eventually(gone(api, f"/api/v1/namespaces/{space}"), within=60.0)
+    eventually(gone(api, f"/api/v1/namespaces/{space}"))
 
 
 def test_a_server_finds_nothing_odd_about_the_expressions(api: Api) -> None:

@@ -85,9 +85,9 @@ def test_policies_of_another_configuration_and_those_that_go_are_said(tmp_path: 
             eventually(lambda: "are not those of this configuration" in said(process))
             assert any("not as this version makes them" in text for _, text in ailments(cluster))
             done(ck(cluster, "install"))
-            eventually(lambda: WELL in said(process), 90.0)
+            eventually(lambda: WELL in said(process))
             cluster.kubectl("delete", "mutatingadmissionpolicy", "-l", "app.kubernetes.io/part-of=closeknit")
-            eventually(lambda: "are not in force any more" in said(process), 90.0)
+            eventually(lambda: "are not in force any more" in said(process))
 
 
 def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told() -> None:
@@ -97,7 +97,7 @@ def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told
             eventually(lambda: "no admission policies of ours are in force: deployment, " in said(process))
             made = make(cluster.api, JOB.path("default"), queued("unheld"))
             assert not made["spec"].get("suspend")
-            eventually(lambda: cluster.api.get(JOB.path("default", "unheld")).body["spec"]["suspend"] is True, 30.0)
+            eventually(lambda: cluster.api.get(JOB.path("default", "unheld")).body["spec"]["suspend"] is True)
             pod = {"metadata": {"name": "free", "labels": QUEUED}, "spec": template()["spec"]}
             make(cluster.api, path("v1/pods", "default"), pod)
             eventually(lambda: "NotQueued" in told(cluster.api, "free"))

@@ -14,7 +14,7 @@ from contract.expect import make
 from contract.objects import path
 
 MANAGER = "test"
-PATIENCE = 60.0
+PATIENCE = 120.0
 CRD = "apiextensions.k8s.io/v1/customresourcedefinitions"
 
 Object = dict[str, Any]

@@ -48,7 +48,7 @@ def node(name: str, labels: Mapping[str, str], size: Mapping[str, str] = SIZE) -
     }
 
 
-def await_nodes(api: Api, names: Iterable[str], within: float = 30.0) -> None:
+def await_nodes(api: Api, names: Iterable[str], within: float = 90.0) -> None:
     """Until each is ready and has no taint."""
     wanted = set(names)
 

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import NamedTuple
 
 HOST = "127.0.0.1"
-PATIENCE = 60.0
+PATIENCE = 120.0
 STOP_PATIENCE = 15.0
 PR_SET_PDEATHSIG = 1
 PORTS = range(15000, 32000)

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 from servers.failure_logs import ALSO
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class ControllerProcess:

@@ -55,7 +55,7 @@ def is_complete(cluster: RealCluster, name: str) -> bool:
 
 def run_one(cluster: RealCluster, name: str, **spec: Any) -> None:
     cluster.apply([job(name, **spec)])
-    eventually(lambda: is_complete(cluster, name), 30)
+    eventually(lambda: is_complete(cluster, name))
 
 
 def bring_back(cluster: RealCluster) -> None:
@@ -91,7 +91,7 @@ def test_another_takes_over_from_one_that_was_killed(cluster: RealCluster, start
     leader.kill()
     cluster.apply([job("orphan")])
     other.until_said(LEADS)
-    eventually(lambda: is_complete(cluster, "orphan"), 30)
+    eventually(lambda: is_complete(cluster, "orphan"))
 
 
 def test_one_whose_lease_is_taken_ends_with_a_code_of_its_own(cluster: RealCluster, start: Start) -> None:
@@ -220,7 +220,7 @@ def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_th
     meta = {"name": "lonely", "namespace": "default", "labels": labels}
     cluster.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}])
     events = path("v1/events", "default")
-    eventually(lambda: any(one["reason"] == "NotQueued" for one in cluster.api.get(events).body["items"]), 10)
+    eventually(lambda: any(one["reason"] == "NotQueued" for one in cluster.api.get(events).body["items"]))
     told = [one["reason"] for one in cluster.api.get(events).body["items"] if one["involvedObject"]["name"] == "unheld"]
     assert "Stopped" in told
     try:

@@ -44,7 +44,7 @@ def test_what_happened_while_nobody_looked_is_known_after_history_is_lost(ground
     workloads = kinds.WORKLOAD.path()
     with Scene(ground, 30) as scene:
         controller = scene.begin_alone()
-        eventually(lambda: len(holding_jobs(scene)) > 3, 30)
+        eventually(lambda: len(holding_jobs(scene)) > 3)
         scene.pause()
         held = holding_jobs(scene)
         controller.freeze()
@@ -62,7 +62,7 @@ def test_what_happened_while_nobody_looked_is_known_after_history_is_lost(ground
         eventually(lambda: expired(ground.api, workloads, version))
         controller.thaw()
         scene.act()
-        eventually(lambda: not held & holding_jobs(scene), 90)
+        eventually(lambda: not held & holding_jobs(scene))
         believed = {key.partition("/")[2] for key in scene.rest()["holdings"]}
         assert controller.starts == 1, "it lives on"
         assert held & believed == set(), "it has noticed who is gone"

@@ -99,7 +99,7 @@ def test_closeknit_takes_over_from_kueue_and_gives_back_without_touching_what_ru
             sleep(PATIENCE)
             assert since(before, api) == before
             cluster.start(CONTROLLER_MANAGER)
-            eventually(lambda: holds(api, "next"), 60)
+            eventually(lambda: holds(api, "next"))
             assert not holds(api, "going")
             runs(api, "next")
             kept = ("kept", "urgent", "early", "vast")
@@ -256,7 +256,7 @@ def runs(api: Api, name: str) -> None:
         alive = [one for one in pods_of(api, name) if one["status"]["phase"] == "Running"]
         return len(alive) == wanted and not any(one["metadata"].get("deletionTimestamp") for one in alive)
 
-    eventually(all_run, 60)
+    eventually(all_run)
     eventually(lambda: is_true(workloads(api)[name], "PodsReady"))
 
 

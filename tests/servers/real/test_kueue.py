@@ -52,6 +52,6 @@ def test_kueue_holds_a_job_and_runs_it_within_one_rack() -> None:
         body["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
         (made,) = cluster.apply([body])
         assert made["spec"]["suspend"] is True
-        eventually(lambda: is_true(cluster.api.get(jobs(space, "train")).body, "Complete"), within=30.0)
+        eventually(lambda: is_true(cluster.api.get(jobs(space, "train")).body, "Complete"))
         nodes = sorted(one["spec"]["nodeName"] for one in of_job(cluster.api, space, "train"))
     assert nodes == ["b1-r1-h1", "b1-r1-h2", "b1-r1-h3", "b1-r1-h4"]

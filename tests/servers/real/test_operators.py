@@ -22,7 +22,7 @@ def test_a_job_set_runs_to_completion(cluster: RealCluster, api: Api, space: str
         "spec": {"replicatedJobs": [{"name": "workers", "replicas": 2, "template": part}]},
     }
     cluster.apply([body])
-    eventually(lambda: is_true(api.get(path(JOB_SETS, space, "train")).body, "Completed"), within=30.0)
+    eventually(lambda: is_true(api.get(path(JOB_SETS, space, "train")).body, "Completed"))
     found = api.get(path("batch/v1/jobs", space)).body["items"]
     assert sorted(one["metadata"]["name"] for one in found) == ["train-workers-0", "train-workers-1"]
 
@@ -51,7 +51,7 @@ def test_a_leader_worker_set_gets_ready(cluster: RealCluster, api: Api, space: s
         "spec": {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template("Always")}},
     }
     cluster.apply([body])
-    eventually(lambda: is_true(api.get(path(LEADER_WORKER_SETS, space, "serve")).body, "Available"), within=30.0)
+    eventually(lambda: is_true(api.get(path(LEADER_WORKER_SETS, space, "serve")).body, "Available"))
     names = {one["metadata"]["name"] for one in api.get(path("v1/pods", space)).body["items"]}
     assert names == {"serve-0", "serve-0-1", "serve-1", "serve-1-1"}
 

@@ -45,7 +45,7 @@ def is_held(api: Api, space: str) -> bool:
 
 def test_a_job_with_a_queue_is_suspended_as_it_is_made(cluster: RealCluster, api: Api, space: str) -> None:
     cluster.apply(POLICY)
-    eventually(lambda: is_held(api, space), within=10.0)
+    eventually(lambda: is_held(api, space))
     other = make(api, jobs(space), job("other", space, template()))
     assert other["spec"]["suspend"] is False
     cluster.kubectl("delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "hold")

@@ -49,7 +49,7 @@ def test_servers_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert len(servers) == 2
     parent.kill()
     parent.wait()
-    eventually(lambda: not any(map(is_running, servers)), within=5.0)
+    eventually(lambda: not any(map(is_running, servers)))
 
 
 def test_a_cluster_for_a_person_says_how_to_get_in_and_ends_well_on_ctrl_c() -> None:

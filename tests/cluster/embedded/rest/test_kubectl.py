@@ -314,7 +314,7 @@ def rollout_status(kubectl: Kubectl) -> None:
         store.update(DEPLOYMENT, {**web, "status": status}, "status")
 
     later(0.5, lambda: kubectl.running.do(finish))
-    assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=90s")
 
 
 def explain(kubectl: Kubectl) -> None:
@@ -329,8 +329,8 @@ def explain(kubectl: Kubectl) -> None:
 
 
 def wait(kubectl: Kubectl) -> None:
-    assert kubectl("wait", "--for=condition=Ready", "node/n1", "--timeout=10s") == "node/n1 condition met\n"
-    kubectl("wait", "--for=jsonpath={.spec.replicas}=2", "deploy/web", "--timeout=10s")
+    assert kubectl("wait", "--for=condition=Ready", "node/n1", "--timeout=90s") == "node/n1 condition met\n"
+    kubectl("wait", "--for=jsonpath={.spec.replicas}=2", "deploy/web", "--timeout=90s")
 
     def finish(store: Store) -> None:
         job = store.get(JOB, "default", "train")
@@ -338,7 +338,7 @@ def wait(kubectl: Kubectl) -> None:
         store.update(JOB, {**job, "status": {"conditions": [complete], "succeeded": 1}}, "status")
 
     later(0.5, lambda: kubectl.running.do(finish))
-    out = kubectl("wait", "--for=condition=complete", "job/train", "--timeout=20s")
+    out = kubectl("wait", "--for=condition=complete", "job/train", "--timeout=90s")
     assert out == "job.batch/train condition met\n"
     late = kubectl.fails("wait", "--for=condition=Ready", "pod/p", "--timeout=1s")
     assert "timed out waiting for the condition" in late
@@ -347,7 +347,7 @@ def wait(kubectl: Kubectl) -> None:
 def wait_for_deletion(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", given='{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"brief"}}')
     later(0.5, lambda: kubectl.running.api.delete("/api/v1/namespaces/default/configmaps/brief"))
-    assert kubectl("wait", "--for=delete", "cm/brief", "--timeout=20s") == "configmap/brief condition met\n"
+    assert kubectl("wait", "--for=delete", "cm/brief", "--timeout=90s") == "configmap/brief condition met\n"
 
 
 def watch(kubectl: Kubectl) -> None:
@@ -385,7 +385,7 @@ def cordon_taint_drain(kubectl: Kubectl) -> None:
 
     stopping = threading.Thread(target=kubelet)
     stopping.start()
-    drained = kubectl.run("drain", "n1", "--force", "--ignore-daemonsets", "--timeout=30s")
+    drained = kubectl.run("drain", "n1", "--force", "--ignore-daemonsets", "--timeout=90s")
     stopping.join(40)
     assert drained.stdout.splitlines()[-3:] == ["evicting pod default/p", "pod/p evicted", "node/n1 drained"]
     assert kubectl.running.do(lambda store: store.get(NODE, "", "n1"))["spec"]["unschedulable"] is True
