@@ -7,11 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from closeknit.cli.controller_pod import outsider, proxied, unasked
+from closeknit.cli.controller_pod import VARIABLE, outsider, proxied, unasked, way_to_controller
 from closeknit.cli.target import NoCluster
 from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable
 from closeknit.cluster.kinds import LEASE, Kind
 from closeknit.cluster.kube.client import Client
+from closeknit.host.decisions import Decisions, Memory
+from closeknit.host.health import Health
+from closeknit.model.address import Address
 
 Raw = dict[str, Any]
 
@@ -90,3 +93,37 @@ def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:
     assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
     said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
     assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")
+
+
+async def heard(url: str = "") -> list[bytes]:
+    async with way_to_controller(cast(Client, Cluster("laptop_6a1b")), "/closeknit/decisions", url) as (asked, path):
+        return [line async for line in asked.lines(path)]
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_one_in_no_pod_is_asked_where_it_listens(by_variable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> list[bytes]:
+        book = Memory()
+        book.decide(b'{"at":1.0,"workload":"default/train","outcome":"Admitted"}')
+        health = Health(Decisions(book))
+        (port,) = await health.start(Address("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{port}/"
+        monkeypatch.setenv(VARIABLE, url if by_variable else "http://127.0.0.1:1")
+        try:
+            return await heard("" if by_variable else url)
+        finally:
+            await health.stop()
+
+    assert asyncio.run(ask())[0] == b'{"at":1.0,"workload":"default/train","outcome":"Admitted"}'
+
+
+def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_given() -> None:
+    with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
+        asyncio.run(heard("http://127.0.0.1:1"))
+    with pytest.raises(NoCluster, match='"localhost:8081" is no address of a controller; give it as in http://'):
+        asyncio.run(heard("localhost:8081"))
+
+
+def test_whoever_does_not_say_where_it_listens_is_told_how() -> None:
+    with pytest.raises(NoCluster, match=r"--controller or .CLOSEKNIT_CONTROLLER names it, as in http://127.0.0.1:8081"):
+        asyncio.run(heard())

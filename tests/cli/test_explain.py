@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,3 +77,15 @@ def test_a_queue_that_was_left_out_is_told_whoever_asks(explain: Explain) -> Non
     broken = cluster_queue("bad", fairSharing={"weight": "-1"})
     _, err = explain("train", *small_cluster(), broken, job("train"))
     assert "warning: left out for their mistakes: ClusterQueue bad" in err
+
+
+def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster = folder(tmp_path / "cluster", *small_cluster(8), job("there"))
+    for name, is_new in (("new", True), ("there", False)):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(job(name)))
+        with pytest.raises(SystemExit):
+            main(["explain", str(tmp_path / f"{name}.yaml"), "--cluster", cluster])
+        told = capsys.readouterr().err
+        assert (f"note: Job default/{name} is not in the cluster; this is what would become" in told) is is_new

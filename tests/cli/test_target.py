@@ -66,15 +66,20 @@ def test_the_kubeconfig_of_kubectl_is_used_only_when_a_context_is_named(
     assert found.words == f"context ctx of {tmp_path}/home/.kube/config"
 
 
+@pytest.mark.parametrize("is_set", [False, True])
 def test_where_nothing_runs_the_remedy_is_said_with_exit_code_4(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_set: bool
 ) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if is_set:
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    unread = "; $KUBECONFIG is kubectl's, and is looked at with --context alone" if is_set else ""
     with pytest.raises(SystemExit) as ended:
         main(["get", "jobs", "--data", str(tmp_path / "none")])
     assert ended.value.code == 4
     assert capsys.readouterr().err == (
         f"error: no cluster runs in {tmp_path}/none; start it: closeknit up --data {tmp_path}/none, "
-        "or name another by --kubeconfig or --context\n"
+        f"or name another by --kubeconfig or --context{unread}\n"
     )
 
 

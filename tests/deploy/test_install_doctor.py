@@ -73,7 +73,17 @@ def ailments(server: Server, wishes: Wishes | None = None) -> list[tuple[str, st
 def test_a_healthy_installation_has_no_ailment_and_every_check_says_so() -> None:
     found = findings(healthy())
     assert {one.state for one in found} == {State.OK}
-    checks = ["versions", "definitions", "policies", "permissions", "topology", "controller", "kueue", "kinds"]
+    checks = [
+        "versions",
+        "definitions",
+        "policies",
+        "permissions",
+        "topology",
+        "queues",
+        "controller",
+        "kueue",
+        "kinds",
+    ]
     assert list(dict.fromkeys(one.check for one in found)) == checks
 
 
@@ -208,6 +218,28 @@ def test_a_flavor_without_nodes_and_one_without_its_topology_are_told() -> None:
     assert ailments(server) == [
         ("topology", "warning", "resourceflavor empty matches no node: none has type=tpu"),
         ("topology", "problem", "resourceflavor lost names the topology t, which is not there"),
+    ]
+
+
+def inactive(raw: Raw, reason: str, message: str = "") -> Raw:
+    condition = {"type": "Active", "status": "False", "reason": reason, "message": message}
+    return {**raw, "status": {"conditions": [condition]}}
+
+
+def test_queues_that_name_what_is_not_there_are_told_and_stopped_ones_are_not() -> None:
+    lost, shut = (kueue("LocalQueue", name, clusterQueue="gone") for name in ("lost", "shut"))
+    for one in (lost, shut):
+        one["metadata"]["namespace"] = "team"
+    missing = "Can't admit new workloads: references missing ResourceFlavor(s): gpu."
+    server = healthy(
+        inactive(kueue("ClusterQueue", "bare"), "FlavorNotFound", missing),
+        inactive(kueue("ClusterQueue", "rests"), "Stopped", "Can't admit new workloads: is stopped."),
+        inactive(lost, "ClusterQueueDoesNotExist"),
+        inactive(shut, "ClusterQueueIsInactive"),
+    )
+    assert ailments(server) == [
+        ("queues", "problem", f"clusterqueue bare: {missing}"),
+        ("queues", "problem", "localqueue team/lost: there is no ClusterQueue gone"),
     ]
 
 

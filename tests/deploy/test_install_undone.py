@@ -10,7 +10,7 @@ from closeknit.cluster.embedded.rules.settings import Settings
 from closeknit.deploy.bundle import stages
 from closeknit.deploy.kinds import CRD
 from closeknit.deploy.objects import Wishes
-from closeknit.deploy.uninstall import Held, Uninstalling
+from closeknit.deploy.uninstall import Left, Uninstalling
 from closeknit.model.settings import NAMESPACE_NAME
 from deploy.server import Server
 
@@ -23,9 +23,7 @@ def there(*more: Raw) -> Server:
     return Server(*(one for stage in stages(Wishes()) for one in stage.objects), *more)
 
 
-def uninstalled(
-    server: Server, purge: bool = False, rehearse: bool = False, rules: Settings | None = None
-) -> list[Held]:
+def uninstalled(server: Server, purge: bool = False, rehearse: bool = False, rules: Settings | None = None) -> Left:
     wishes = Wishes(rules=rules or Settings())
     return asyncio.run(Uninstalling(server, wishes, lambda _: None, rehearse).run(purge))
 
@@ -113,7 +111,37 @@ def test_what_nobody_will_start_any_more_is_named() -> None:
         job("done", suspend=True, conditions=[{"type": "Complete", "status": "True"}]),
         {**gated, "status": {"phase": "Pending"}},
     )
-    assert [one.what for one in uninstalled(server)] == ["job default/waits", "pod default/gated"]
+    left = uninstalled(server)
+    assert [one.what for one in left.held] == ["job default/waits", "pod default/gated"]
+    assert left.gated == []
+
+
+def test_a_gated_pod_of_a_job_is_not_to_be_deleted_for_it_would_come_back_with_its_gate() -> None:
+    gate = {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
+    alone, owned = (
+        {**thing("v1", "Pod", name, "default", spec=gate), "status": {"phase": "Pending"}}
+        for name in ("alone", "owned")
+    )
+    owned["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train", "uid": "1", "controller": True}]
+    remedy = "take off the scheduling gate kueue.x-k8s.io/topology"
+    assert {one.remedy for one in uninstalled(there(alone)).held} == {f"{remedy}, or delete it"}
+    assert {one.remedy for one in uninstalled(there(owned)).held} == {remedy}
+
+
+def test_running_jobs_whose_next_pods_would_wait_are_named_and_their_children_are_not() -> None:
+    template = {"spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}], "containers": []}}
+    placed, plain, done, child = (job(name, suspend=False) for name in ("placed", "plain", "done", "child"))
+    for one in (placed, done, child):
+        one["spec"]["template"] = template
+    done["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
+    api = "jobset.x-k8s.io/v1alpha2"
+    replicated = [{"name": "w", "template": {"spec": {"template": template}}}]
+    parent = thing(api, "JobSet", "set", "default", spec={"suspend": False, "replicatedJobs": replicated})
+    child["metadata"]["ownerReferences"] = [
+        {"apiVersion": api, "kind": "JobSet", "name": "set", "uid": "1", "controller": True}
+    ]
+    left = uninstalled(there(placed, plain, done, child, parent))
+    assert (left.held, sorted(left.gated)) == ([], ["job default/placed", "jobset default/set"])
 
 
 def test_where_all_jobs_are_managed_those_without_a_queue_are_named_too() -> None:
@@ -136,10 +164,10 @@ def test_where_all_jobs_are_managed_those_without_a_queue_are_named_too() -> Non
         away,
     )
     rules = Settings(all_jobs=True, frameworks=frozenset({"batch/job", "jobset.x-k8s.io/jobset"}))
-    assert [one.what for one in uninstalled(server, rules=rules)] == ["job default/own"]
+    assert [one.what for one in uninstalled(server, rules=rules).held] == ["job default/own"]
 
 
 def test_a_rehearsal_changes_nothing() -> None:
     server = there(job("waits", suspend=True), thing(KUEUE, "Topology", "t", finalizers=[IN_USE]))
-    assert [one.what for one in uninstalled(server, purge=True, rehearse=True)] == ["job default/waits"]
+    assert [one.what for one in uninstalled(server, purge=True, rehearse=True).held] == ["job default/waits"]
     assert server.done == []

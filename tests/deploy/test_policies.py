@@ -17,6 +17,7 @@ from closeknit.model.shape import Requirement
 
 Raw = dict[str, Any]
 USUAL = Settings()
+NO_TOPOLOGY = Gates.profile().changed({"TopologyAwareScheduling": False})
 JOBS_ONLY = Settings(frameworks=frozenset({"batch/job"}))
 MUTATING, VALIDATING = "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"
 QUEUE, PARENT = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/pod-suspending-parent"
@@ -48,6 +49,13 @@ def test_every_policy_is_bound_once_and_refuses_what_it_cannot_judge(kind: str) 
         assert name.startswith("closeknit-")
         assert spec["failurePolicy"] == ("Ignore" if "paramKind" in spec else "Fail")
         assert len(spec["matchConstraints"]["resourceRules"]) >= 1
+
+
+def test_what_is_only_misspelt_is_warned_of_and_all_else_is_refused() -> None:
+    for name, spec in of(f"{VALIDATING}Binding").items():
+        assert spec["validationActions"] == (["Warn"] if name.endswith("-spelling") else ["Deny"]), name
+    assert "closeknit-jobs-spelling" in of(VALIDATING)
+    assert not [name for name in of(VALIDATING, Settings(NO_TOPOLOGY)) if "spelling" in name]
 
 
 def test_a_mutating_policy_changes_once_and_is_asked_again() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.lifecycle.action import Action, Deactivate, Later, Remove
+from closeknit.lifecycle.action import Action, Change, Deactivate, Later, Remove
 from closeknit.lifecycle.workload import WorkloadView, workload_life
 from closeknit.model.cluster_queue import CheckRule
 from closeknit.model.gates import Gates
@@ -331,6 +331,17 @@ def test_a_workload_in_no_line_is_told_why(around: dict[str, Any], reason: str, 
     assert said(after, "QuotaReserved") == (False, reason, message)
     assert life(after, **around) == []
     assert said(changed(life(pending(), COARSE, **around)), "QuotaReserved")[1] == "Inadmissible"
+
+
+def test_a_queue_that_is_not_there_is_an_event_and_one_that_is_stopped_is_not() -> None:
+    def told(**around: Any) -> list[tuple[str, str, str]]:
+        (change,) = life(pending(), **around)
+        assert isinstance(change, Change)
+        return [(one.type, one.reason, one.message) for one in change.events]
+
+    assert told(local_queue=None, cluster_queue=None) == [("Warning", "Misconfigured", "LocalQueue lq doesn't exist")]
+    assert told(cluster_queue=None) == [("Warning", "Misconfigured", "ClusterQueue cq doesn't exist")]
+    assert told(local_queue=replace(LOCAL, stop="Hold")) == []
 
 
 @pytest.mark.parametrize(

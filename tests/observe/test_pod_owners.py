@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from closeknit.observe.cluster_state import ClusterState
+import msgspec
+
+from closeknit.model.gates import Gates
+from closeknit.model.settings import Settings
+from closeknit.observe.cluster_state import ClusterState, cluster_state
+from closeknit.observe.manifests import listed_manifests
 
 from .test_cluster_state import NOW, said, state_of
 from .written import GPU, RACK, job, placing_cluster, pod, workload
@@ -73,3 +78,16 @@ def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_work
 def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None:
     state = state_of(tmp_path, *placing_cluster(), pod("lost", "n9"))
     assert said(state) == ["pods run on nodes that were not given: n9; give all nodes"]
+
+
+def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
+    """Pods that are left over there are ending, or lie on a node that was taken away."""
+    lists: dict[tuple[str, str], list[bytes]] = {}
+    for raw in (*placing_cluster(), placed_pod("stray", "n1"), pod("lost", "n9")):
+        lists.setdefault((raw["apiVersion"], raw["kind"]), []).append(msgspec.json.encode(raw))
+    found = listed_manifests((*key, objects) for key, objects in lists.items())
+    assert [one for one in said(cluster_state(found, Gates.profile(), Settings())) if "pods" in one] == [
+        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
+        "they are not counted on their nodes; delete those that do not end by themselves",
+        "pods are bound to nodes that are gone: n9; Kubernetes deletes them in a while",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from .marks import EVICTED, RESERVES, Mark
@@ -21,7 +22,7 @@ WALK = "another turn of the same walk"
 SEVERAL = "several evictions at once"
 """Whose pods are gone first is chance, and so is who is back in line in time for the next cycle. A preemptor that is
 looked at while one victim is gone and another is not may drive out one more, who comes back to its place; and a victim
-that is back before another is may be driven out once more, by that one."""
+that is back before another is may be driven out once more, by that one or by the preemptor, which spares another."""
 
 
 TIE = "admitted in the same second"
@@ -81,6 +82,14 @@ def explanation_of_order(theirs: Order, ours: Order, back: Collection[str] = ())
     """Why the same happened in another order, but for those who are `back` in their place on both sides."""
     is_same = _without(theirs, back) == _without(ours, back)
     return SEVERAL if is_same and min(evicted(theirs), evicted(ours)) > 1 else None
+
+
+def driven_out_again(theirs: Order, ours: Order) -> set[str]:
+    """Who was driven out on both sides, and on one of them more often."""
+    first, second = (
+        Counter(job for key, jobs in one.items() if key.endswith(EVICTED) for job in jobs) for one in (theirs, ours)
+    )
+    return {job for job in first.keys() & second.keys() if first[job] != second[job]}
 
 
 def _without(order: Order, back: Collection[str]) -> Order:

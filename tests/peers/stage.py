@@ -24,6 +24,7 @@ from .known import (
     SEVERAL,
     TIE,
     Pair,
+    driven_out_again,
     explanation,
     explanation_of_order,
     is_at_once,
@@ -268,7 +269,8 @@ class Stage:
         back = {job for job, pair in unlike.items() if is_back(*pair)}
         if orders[0] != orders[1]:
             at_once = AT_ONCE if is_at_once(happened) else None
-            causes["the order"] = explanation_of_order(orders[0], orders[1], back) or at_once
+            again = driven_out_again(orders[0], orders[1]) - unlike.keys()
+            causes["the order"] = explanation_of_order(orders[0], orders[1], back | again) or at_once
         if causes.get("the order") == SEVERAL:
             causes.update(dict.fromkeys(back, SEVERAL))
         if is_tie([(side.diary.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):

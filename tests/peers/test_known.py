@@ -6,6 +6,7 @@ from peers.known import (
     LEFT_BEHIND,
     SEVERAL,
     WALK,
+    driven_out_again,
     explanation,
     explanation_of_order,
     is_at_once,
@@ -124,6 +125,17 @@ def test_who_was_driven_out_twice_on_one_side_and_waits_on_both_is_chance_too() 
     twice = {"q is evicted": ["a", "b", "b"], "q reserves": ["b", "a"]}
     assert explanation_of_order(once, twice, {"b"}) == SEVERAL
     assert explanation_of_order(once, twice) is None
+
+
+def test_one_side_may_drive_out_again_who_is_back_where_the_other_drives_out_somebody_else() -> None:
+    """Both are in their places in the end; the one that was driven out on both sides looks alike."""
+    theirs = {"p is evicted": ["c"], "p reserves": ["c"], "q is evicted": ["a", "b"], "q reserves": ["new", "b"]}
+    ours = {"q is evicted": ["a", "b", "b"], "q reserves": ["b", "new", "b"]}
+    assert driven_out_again(theirs, ours) == {"b"}
+    assert explanation_of_order(theirs, ours, {"c"} | driven_out_again(theirs, ours)) == SEVERAL
+    assert explanation_of_order(theirs, ours, {"c"}) is None
+    lost = {**ours, "q reserves": ["b", "b"]}
+    assert explanation_of_order(theirs, lost, {"c"} | driven_out_again(theirs, lost)) is None
 
 
 def test_an_eviction_that_was_explained_is_not_told_anew_when_the_workload_goes_on() -> None:

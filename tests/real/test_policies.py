@@ -31,7 +31,7 @@ from closeknit.model.gates import ALL_GATES, Gates
 from closeknit.model.shape import Toleration
 from contract.client import Api
 from contract.expect import accepted, eventually, gone, invalid, make, namespace
-from corpus.job_objects import SUSPEND, TEMPLATES, reach
+from corpus.job_objects import RULED, SUSPEND, TEMPLATES, reach
 from servers.cluster import RealCluster
 from servers.manifests import address, define
 from servers.policies import install, remove
@@ -253,6 +253,27 @@ def test_without_policies_everything_can_be_made_changed_and_deleted(api: Api, s
                 eventually(gone(api, kind.path(space, name)))
     finally:
         install(api)
+
+
+@pytest.mark.parametrize("kind", [*RULED, POD], ids=lambda kind: kind.kind)
+def test_a_key_that_nobody_reads_is_told_to_whoever_makes_the_job(api: Api, space: str, kind: Kind) -> None:
+    """Where it is misspelt, and where it is not on the pod template; nothing is refused for it."""
+    wrong, right = "kueue.x-k8s.io/podset-requird-topology", "kueue.x-k8s.io/podset-unconstrained-topology"
+
+    def told(at: str, key: str) -> list[str]:
+        raw = body_of(kind, "told", TEAM)
+        reach(raw, at).setdefault("metadata", {})["annotations"] = {key: "true"}
+        answer = api.post(kind.path(space), raw, dryRun="All")
+        assert answer.status == 201, answer.body
+        return [one for one in answer.warnings if "spelling" in one]
+
+    template = TEMPLATES[kind][-1]
+    (misspelt,) = told(template, wrong)
+    assert f"annotations[{wrong}]: is not a known key; the keys are kueue.x-k8s.io/podset-" in misspelt
+    assert told(template, right) == []
+    if kind is not POD:
+        (misplaced,) = told("", right)
+        assert f"metadata.annotations[{right}]: is not read there; put it on the pod template" in misplaced
 
 
 def test_a_spec_that_is_no_mapping_is_told_by_its_schema(api: Api, space: str) -> None:

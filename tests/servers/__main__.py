@@ -43,6 +43,7 @@ Ctrl-C stops everything, and nothing is kept."""
 def main() -> None:
     options = parser().parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is put behind `&` without it
     try:
         with suppress(KeyboardInterrupt):
             stand(options)

@@ -3,14 +3,20 @@
     Lease ──▶ who leads ──▶ its pod ──▶ the port called `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
 
 Whoever asks needs to be allowed `get` on pods/proxy in the controller's namespace, and nothing else has to be open.
+A controller that runs in no pod is asked itself, where $CLOSEKNIT_CONTROLLER says that it listens.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ..cluster.errors import Forbidden, NotFound, Refused
 from ..cluster.kinds import LEASE, POD
+from ..cluster.kube.unreachable import Unreachable
 from ..dialects.kueue.configuration import LEASE as NAME
 from ..model.settings import OWN_NAMESPACE
 from .target import NoCluster
@@ -19,14 +25,35 @@ if TYPE_CHECKING:
     from ..cluster.kube.client import Client
 
 PORT_NAME, PORT = "health", 8081
+VARIABLE = "CLOSEKNIT_CONTROLLER"
 
 
 class InNoPod(NoCluster):
     """Somebody leads who cannot be reached through the API server."""
 
     def __init__(self, holder: str, namespace: str) -> None:
-        super().__init__(f"the controller that leads, {holder}, is in no pod of {namespace}")
+        remedy = f"where it has a --health-address, --controller or ${VARIABLE} names it, as in http://127.0.0.1:{PORT}"
+        super().__init__(f"the controller that leads, {holder}, is in no pod of {namespace}; {remedy}")
         self.holder = holder
+
+
+@asynccontextmanager
+async def way_to_controller(client: Client, path: str, url: str = "") -> AsyncIterator[tuple[Client, str]]:
+    """Whom to ask for a path of the controller, and by which path; raises NoCluster where there is no way."""
+    from ..cluster.kube.client import Client
+    from ..cluster.kube.config import Config
+
+    url = (url or os.environ.get(VARIABLE, "")).rstrip("/")
+    if not url:
+        yield client, await proxied(client, path)
+        return
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise NoCluster(f'"{url}" is no address of a controller; give it as in http://127.0.0.1:{PORT}')
+    try:
+        async with Client(Config(server=url)) as direct:
+            yield direct, path
+    except Unreachable as error:
+        raise NoCluster(f"the controller at {url} does not answer: {error}") from error
 
 
 async def proxied(client: Client, path: str) -> str:

@@ -18,7 +18,7 @@ from ..model.mistake import not_there
 from ..model.nearest import did_you_mean
 from .columns import listed, owner_named
 from .completion import complete_names
-from .controller_pod import proxied, unasked
+from .controller_pod import VARIABLE, unasked, way_to_controller
 from .durations import seconds
 from .hints import hint
 from .naming import Meant, meant
@@ -60,11 +60,23 @@ _decision = msgspec.json.Decoder(Decision)
     "--since", callback=seconds, metavar="10m", help="Only what was decided in this time; default: all that is kept."
 )
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show every decision as it is taken; Ctrl-C ends it.")
+@click.option(
+    "--controller",
+    default="",
+    metavar="URL",
+    help=f"Where a controller in no pod listens, its --health-address; default: ${VARIABLE}.",
+)
 @NAMESPACE
 @OUTPUT
 @target_options
 def command(
-    workload: str | None, since: float | None, watch: bool, namespace: str | None, output: str | None, **target: Any
+    workload: str | None,
+    since: float | None,
+    watch: bool,
+    controller: str,
+    namespace: str | None,
+    output: str | None,
+    **target: Any,
 ) -> None:
     """What was decided, when, why, and at what cost; the newest last.
 
@@ -74,7 +86,8 @@ def command(
     lines, -o wide and a pipe do not.
 
     The embedded host keeps its latest decisions, and so does the controller on a cluster of Kubernetes, for as long as
-    it lives: it is asked through the API server, which needs `get` on pods/proxy in its namespace.
+    it lives: it is asked through the API server, which needs `get` on pods/proxy in its namespace. One
+    that runs in no pod is asked itself, at --controller.
 
     \b
       closeknit decisions --since 10m
@@ -89,10 +102,10 @@ def command(
         asked = None if workload is None else meant(workload, place)
         if asked is not None:
             query["workload"] = f"{asked.namespace}/{asked.name}"
-            await _check(client, asked)
+            await _check(client, controller, asked)
         if watch:
             query["watch"] = "true"
-        await _Printer(client, output, watch, asked).run(query)
+        await _Printer(output, watch, asked).run(_records(client, controller, query))
 
     if watch:
         follow(chosen, show)
@@ -100,17 +113,19 @@ def command(
         run(chosen, show)
 
 
-async def _records(client: Client, query: dict[str, str | int]) -> AsyncIterator[Decision]:
+async def _records(client: Client, controller: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
     """Of the host itself, or of the controller on a cluster of Kubernetes."""
+    if not controller:
+        try:
+            async for one in _read(client, PATH, query):
+                yield one
+            return
+        except (NotFound, Forbidden):
+            pass
     try:
-        async for one in _read(client, PATH, query):
-            yield one
-        return
-    except (NotFound, Forbidden):
-        pass
-    try:
-        async for one in _read(client, await proxied(client, PATH), query):
-            yield one
+        async with way_to_controller(client, PATH, controller) as (asked, path):
+            async for one in _read(asked, path, query):
+                yield one
     except Refused as error:
         raise _without(unasked(error)) from None
     except NoCluster as error:
@@ -127,10 +142,10 @@ async def _read(client: Client, path: str, query: dict[str, str | int]) -> Async
             yield client.read(_decision, line)
 
 
-async def _check(client: Client, asked: Meant) -> None:
+async def _check(client: Client, controller: str, asked: Meant) -> None:
     """Whether anybody is, or was, called so."""
     known: dict[str, None] = {}
-    async for one in _records(client, {}):
+    async for one in _records(client, controller, {}):
         if _is_meant(one, asked):
             return
         if one.workload.startswith(f"{asked.namespace}/"):
@@ -157,13 +172,13 @@ def _is_meant(one: Decision, asked: Meant) -> bool:
 
 
 class _Printer:
-    def __init__(self, client: Client, output: str | None, watches: bool, asked: Meant | None) -> None:
-        self.client, self.output, self.watches, self.asked = client, output, watches, asked
+    def __init__(self, output: str | None, watches: bool, asked: Meant | None) -> None:
+        self.output, self.watches, self.asked = output, watches, asked
         self._kept: list[Decision] = []
         self._columns: Columns | None = None
 
-    async def run(self, query: dict[str, str | int]) -> None:
-        async for one in _records(self.client, query):
+    async def run(self, decisions: AsyncIterator[Decision]) -> None:
+        async for one in decisions:
             if self.asked is None or _is_meant(one, self.asked):
                 self._take(one)
         self._end()

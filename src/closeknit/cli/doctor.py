@@ -28,8 +28,9 @@ def command(namespace: str, output: str | None, **target: Any) -> int:
     """See whether closeknit on a cluster of Kubernetes is well.
 
     Looked at are: versions, the definitions of Kueue's kinds and who converts them, admission policies (there, as the
-    configuration has them, in force), the controller's permissions, the labels of nodes, the controller and its
-    leader, Kueue beside us or what it left behind, and kinds that the server lacks. Nothing is changed.
+    configuration has them, in force), the controller's permissions, the labels of nodes, queues that name what is
+    not there, the controller and its leader, Kueue beside us or what it left behind, and kinds that the server lacks.
+    Nothing is changed.
 
     Every finding is ok, a warning or a problem, with what to do. The exit code is 3 if anything is not ok.
 

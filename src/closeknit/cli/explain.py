@@ -112,7 +112,10 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
     home = namespace or home_of(options)
     asked = [_meant(ask, word, home, options) for word in words if not is_manifest(word)]
     try:
-        asked += [([one.key], None) for one in add_jobs(state, given, now)]
+        for one in add_jobs(state, given, now):
+            asked.append(([one.key], None))
+            if one.is_new:
+                state.notes.append(f"{one.name} is not in the cluster; this is what would become of it there")
     finally:
         tell(state, ask.around([key for keys, _ in asked for key in keys]))
     found = iter(standings(ask, [key for keys, _ in asked for key in keys]))

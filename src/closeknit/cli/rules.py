@@ -87,12 +87,13 @@ async def _told_by(client: Client) -> Rules | None:
 
 async def _told(client: Client) -> dict[str, Any]:
     """By a host of ours, or by the controller that leads."""
-    from .controller_pod import proxied
+    from .controller_pod import way_to_controller
 
     try:
         return await client.tree("GET", SERVED)
     except (NotFound, Forbidden):
-        return await client.tree("GET", await proxied(client, SERVED))
+        async with way_to_controller(client, SERVED) as (asked, path):
+            return await asked.tree("GET", path)
 
 
 def _differences(theirs: Rules, ours: Rules) -> Iterator[str]:

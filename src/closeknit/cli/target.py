@@ -104,7 +104,10 @@ def target_of(kubeconfig: str | None, context: str | None, data: str | None) -> 
     file = folder / KUBECONFIG
     start = f"start it: {hint('up')}"
     if not file.exists():
-        raise NoCluster(f"no cluster runs in {folder}; {start}, or name another by --kubeconfig or --context")
+        unread = (
+            "; $KUBECONFIG is kubectl's, and is looked at with --context alone" if "KUBECONFIG" in os.environ else ""
+        )
+        raise NoCluster(f"no cluster runs in {folder}; {start}, or name another by --kubeconfig or --context{unread}")
     return Target(read_config([file]), f"the embedded host of {folder}", start)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,10 @@ from .target import announce, is_embedded, run, target_of, target_options
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
-    from ..deploy.uninstall import Held
+    from ..deploy.uninstall import Left
 
 MOST = 20
+MENDED = "suspend each, take the gate kueue.x-k8s.io/topology off its templates and unsuspend it, or install again"
 
 
 @click.command()
@@ -32,8 +32,9 @@ def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
 
     Policies go first, so that the server holds nothing back any more; then permissions and the controller; then our
     finalizers come off, so that every object can be deleted. What stays suspended, because nobody will start it, is
-    listed. Definitions, queues, workloads and the configuration stay for the next installation; --purge deletes them,
-    but not definitions that are Kueue's. Pods that run go on.
+    listed, and so are jobs whose pods were given places: their next pods would wait for one. Definitions, queues,
+    workloads and the configuration stay for the next installation; --purge deletes them, but not definitions that are
+    Kueue's. Pods that run go on.
 
     \b
       closeknit uninstall --context lab --dry-run
@@ -42,14 +43,13 @@ def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
     """
     chosen = target_of(**target)
     announce(chosen)
-    held = run(chosen, lambda client: _uninstall(client, namespace, purge, dry_run))
-    _tell(held)
+    _tell(run(chosen, lambda client: _uninstall(client, namespace, purge, dry_run)))
     if not purge:
         click.echo("definitions, queues, workloads and the configuration are kept; --purge deletes them", err=True)
     return YES
 
 
-async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool) -> list[Held]:
+async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool) -> Left:
     from ..deploy.uninstall import Uninstalling
 
     if await is_embedded(client):
@@ -66,12 +66,19 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
     return await Uninstalling(client, wishes, lambda line: click.echo(f"{line}{note}"), dry_run).run(purge)
 
 
-def _tell(held: Sequence[Held]) -> None:
-    if not held:
+def _tell(left: Left) -> None:
+    if not left.held:
         click.echo("nothing stays suspended")
-        return
-    click.echo(f"{len(held)} stay suspended, and nobody will start them:")
-    for one in held[:MOST]:
-        click.echo(f"  {one.what}: {one.remedy}")
-    if len(held) > MOST:
-        click.echo(f"  and {len(held) - MOST} more")
+    else:
+        click.echo(f"{len(left.held)} stay suspended, and nobody will start them:")
+        _list([f"{one.what}: {one.remedy}" for one in left.held])
+    if left.gated:
+        click.echo(f"{len(left.gated)} run, and a pod of theirs that is replaced will wait for ever; {MENDED}:")
+        _list(left.gated)
+
+
+def _list(lines: list[str]) -> None:
+    for one in lines[:MOST]:
+        click.echo(f"  {one}")
+    if len(lines) > MOST:
+        click.echo(f"  and {len(lines) - MOST} more")

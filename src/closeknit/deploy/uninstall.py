@@ -62,6 +62,13 @@ class Held(NamedTuple):
     remedy: str
 
 
+class Left(NamedTuple):
+    """What a cluster keeps of us: what waits for ever, and running jobs whose next pods would."""
+
+    held: list[Held]
+    gated: list[str]
+
+
 class Uninstalling:
     """`say` is called with a line for everything that was done; in a rehearsal nothing is."""
 
@@ -69,7 +76,7 @@ class Uninstalling:
         self.client, self.say, self.rehearse = client, say, rehearse
         self.namespace, self.lease, self.rules = wishes.namespace, wishes.lease, wishes.rules
 
-    async def run(self, purge: bool) -> list[Held]:
+    async def run(self, purge: bool) -> Left:
         known = await served(self.client, ALL_KINDS)
         for some in (server.POLICIES, (*ACCESS, *RUNNING)):
             for kind in some:
@@ -80,7 +87,7 @@ class Uninstalling:
                 await self._take_off(kind, finalizer)
         if purge:
             await self._purge()
-        return [one async for one in self._held(known)]
+        return await self._left(known)
 
     async def _delete_ours(self, known: Served, kind: Kind) -> None:
         if not known.can(kind, "delete"):
@@ -146,19 +153,29 @@ class Uninstalling:
 
     # What stays behind
 
-    async def _held(self, known: Served) -> AsyncIterator[Held]:
-        """Jobs that wait for somebody to start them, and pods behind gates of ours."""
-        managed = await self._managed(known)
+    async def _left(self, known: Served) -> Left:
+        """Jobs that wait for somebody to start them, and those that run and keep the gate in their templates."""
+        left, managed = Left([], []), await self._managed(known)
         for kind, integration in JOBS.items():
             for one in await self._list(known, kind):
-                if not integration.is_suspended(one) or integration.finished(one) is not None:
+                if integration.finished(one) is not None:
                     continue
-                if queue_of(one) or self._is_held_unasked(kind, one, managed):
-                    yield Held(_name(one), "unsuspend it, or delete it")
+                if not integration.is_suspended(one):
+                    if _is_gated(one.get("spec")) and not has_job_for_owner(self.rules, one):
+                        left.gated.append(_name(one))
+                elif queue_of(one) or self._is_held_unasked(kind, one, managed):
+                    left.held.append(Held(_name(one), "unsuspend it, or delete it"))
+        left.held.extend([one async for one in self._gated_pods(known)])
+        return left
+
+    async def _gated_pods(self, known: Served) -> AsyncIterator[Held]:
+        """One that belongs to something is made anew, with its gate, when it is deleted."""
         for one in await self._list(known, POD, fieldSelector="status.phase=Pending"):
             gates = [gate["name"] for gate in one["spec"].get("schedulingGates") or () if gate["name"] in GATES]
             if gates:
-                yield Held(_name(one), f"take off the scheduling gate {', '.join(gates)}, or delete it")
+                is_owned = any(owner.get("controller") for owner in one["metadata"].get("ownerReferences") or ())
+                remedy = f"take off the scheduling gate {', '.join(gates)}"
+                yield Held(_name(one), remedy if is_owned else f"{remedy}, or delete it")
 
     async def _managed(self, known: Served) -> set[str]:
         """Namespaces in which jobs are held that name no queue."""
@@ -179,6 +196,17 @@ class Uninstalling:
         except (Forbidden, MethodNotAllowed):
             self.say(f"{kind.plural} cannot be listed, so those that stay suspended are not named")
             return ()
+
+
+def _is_gated(tree: Any) -> bool:
+    """Whether a pod template anywhere in it has the gate that was put there when the job was started."""
+    if isinstance(tree, list):
+        return any(map(_is_gated, tree))
+    if not isinstance(tree, dict):
+        return False
+    gates = tree.get("schedulingGates")
+    has_gate = isinstance(gates, list) and {"name": TOPOLOGY_GATE} in gates
+    return has_gate or any(map(_is_gated, tree.values()))
 
 
 def _name(raw: dict[str, Any]) -> str:

@@ -313,9 +313,11 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
         reason, text = pending_reason(view.gates), view.status.conditions[LACKS].message
     else:
         return
+    is_lost = reason == "Misconfigured"
     reason = reason if GRANULAR in view.gates or reason == "Pending" else "Inadmissible"
     if before is None or (before.holds, before.reason, before.message) != (False, reason, text):
-        yield view.conditions({"QuotaReserved": (False, reason, text), "Admitted": NO_RESERVATION}, now)
+        events = (view.tell("Warning", reason, text),) if is_lost else ()
+        yield view.conditions({"QuotaReserved": (False, reason, text), "Admitted": NO_RESERVATION}, now, *events)
 
 
 RULES: tuple[Rule, ...] = (

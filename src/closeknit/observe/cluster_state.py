@@ -272,7 +272,8 @@ class _Filler:
                 )
             )
         if not self.found.nodes and any(flavor.topology for flavor in self.world.flavors.values()):
-            self._warn(Mistake("there are no Nodes, so no flavor with a topology has room", "give them too"))
+            remedy = "join machines to the cluster" if self.found.is_live else "give them too"
+            self._warn(Mistake("there are no Nodes, so no flavor with a topology has room", remedy))
         for kind, count in self.found.old_versions.items():
             plural = kind if count == 1 else f"{kind}s"
             self.state.notes.append(f"{count} {plural} of v1beta1 {'is' if count == 1 else 'are'} read as v1beta2")

@@ -21,11 +21,12 @@ STEP = 1e-6
 
 
 class Asked(NamedTuple):
-    """A job that was given: the key of its Workload, what it is called, and the file."""
+    """A job that was given: the key of its Workload, what it is called, the file, and whether the cluster lacks it."""
 
     key: str
     name: Name
     where: str
+    is_new: bool = True
 
 
 def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked]:
@@ -43,7 +44,7 @@ def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked
                 f"{name} is in the cluster already, and its Workload {present} is shown; "
                 "to ask about a second job like it, give it another name"
             )
-            asked.append(Asked(present, name, job.where))
+            asked.append(Asked(present, name, job.where, is_new=False))
             continue
         state.ensure_namespace(job.namespace)
         made = workload_of(job, state.around, state.gates, behind + (number + 1) * STEP)

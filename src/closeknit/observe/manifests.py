@@ -111,12 +111,16 @@ class BoundPod(NamedTuple):
 
 @dataclass(slots=True)
 class Manifests:
-    """`objects` by API group and kind, jobs among them; `newest` is the latest time that any object mentions."""
+    """`objects` by API group and kind, jobs among them; `newest` is the latest time that any object mentions.
+
+    Of a running cluster (`is_live`) there is no more to be given than was found.
+    """
 
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: list[BoundPod] = field(default_factory=list)
     objects: dict[Key, list[Found]] = field(default_factory=dict)
     newest: float | None = None
+    is_live: bool = False
     old_versions: Counter[str] = field(default_factory=Counter)
     warnings: list[Mistake] = field(default_factory=list)
 
@@ -175,7 +179,9 @@ def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]]) -> Mani
     for api_version, kind, objects in lists:
         for data in objects:
             reader.take(api_version, kind, data)
-    return reader.finished()
+    found = reader.finished()
+    found.is_live = True
+    return found
 
 
 class _Reader:

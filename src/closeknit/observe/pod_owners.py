@@ -41,12 +41,17 @@ class PodOwners:
                 strays.append(f"Pod {bound.key}")
         if strays:
             text = f"pods placed by topology whose Workload holds no quota here: {len(strays)} ({name_some(strays)})"
-            remedy = "they are not counted on their nodes; give all Workloads to have them counted"
+            more = "delete those that do not end by themselves" if found.is_live else "give all Workloads to count them"
+            remedy = f"they are not counted on their nodes; {more}"
             self.warnings.append(Mistake(text, remedy))
         missing = {one.pod.node for one in found.pods} - found.nodes.keys()
         if missing and found.nodes:
-            text = f"pods run on nodes that were not given: {name_some(sorted(missing))}"
-            self.warnings.append(Mistake(text, "give all nodes"))
+            names = name_some(sorted(missing))
+            if found.is_live:
+                gone = Mistake(f"pods are bound to nodes that are gone: {names}", "Kubernetes deletes them in a while")
+            else:
+                gone = Mistake(f"pods run on nodes that were not given: {names}", "give all nodes")
+            self.warnings.append(gone)
 
     def workload_of(self, bound: BoundPod) -> str | None:
         """By what the pod says itself, else by its owner, or the owner of that."""

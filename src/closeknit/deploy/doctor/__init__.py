@@ -1,6 +1,6 @@
 """Whether an installation is well: one check after the other, each of which says what it found and what to do.
 
-    versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ controller ▶ kueue ▶ kinds
+    versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ queues ▶ controller ▶ kueue ▶ kinds
 
 Nothing is changed. A check that may not look says so, and the others go on.
 """
@@ -16,12 +16,12 @@ from ...cluster.kube.discovery import served
 from .. import kinds as server
 from ..objects import Wishes
 from ..rbac import CLUSTER_WIDE
-from . import controller, definitions, kueue, permissions, policies, served_kinds, topology, versions
+from . import controller, definitions, kueue, permissions, policies, queues, served_kinds, topology, versions
 from .finding import Finding, Patient, State, warning
 
 __all__ = ["Finding", "State", "examine"]
 
-CHECKS = (versions, definitions, policies, permissions, topology, controller, kueue, served_kinds)
+CHECKS = (versions, definitions, policies, permissions, topology, queues, controller, kueue, served_kinds)
 ASKED = frozenset({*server.POLICIES, *server.OLDER.values(), *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
 
 

@@ -11,12 +11,15 @@ from .finding import Finding, Patient, ok, problem, warning
 from .lease import is_renewed
 
 CHECK = "controller"
-LOGS = "its logs say why"
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
     yield await _deployment(patient)
     yield await _leader(patient)
+
+
+def _see_logs(patient: Patient) -> str:
+    return f"`kubectl -n {patient.namespace} logs deployment/{NAME}` says why; one that runs elsewhere has its own logs"
 
 
 async def _deployment(patient: Patient) -> Finding:
@@ -35,10 +38,11 @@ async def _deployment(patient: Patient) -> Finding:
 
 
 async def _leader(patient: Patient) -> Finding:
+    see = _see_logs(patient)
     try:
         lease = await patient.client.get(LEASE, patient.namespace, patient.lease)
     except NotFound:
-        return problem(CHECK, f"nobody leads: there is no Lease {patient.namespace}/{patient.lease}", LOGS)
+        return problem(CHECK, f"nobody leads: there is no Lease {patient.namespace}/{patient.lease}", see)
     if await is_renewed(patient, lease):
         return ok(CHECK, f"{lease['spec']['holderIdentity']} leads")
-    return problem(CHECK, f"nobody leads: the Lease {patient.namespace}/{patient.lease} is not renewed", LOGS)
+    return problem(CHECK, f"nobody leads: the Lease {patient.namespace}/{patient.lease} is not renewed", see)

@@ -28,6 +28,7 @@ Raw = dict[str, Any]
 API = "admissionregistration.k8s.io/v1"
 PREFIX = "closeknit-"
 CREATE, UPDATE = "CREATE", "UPDATE"
+DENY, WARN = "Deny", "Warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,11 @@ class Mutating(Policy):
 
 @dataclass(frozen=True, slots=True)
 class Validating(Policy):
+    """`action` is what the server does about something that is not good."""
+
     checks: Sequence[Check] = ()
     subresource: str = ""
+    action: str = DENY
 
     def objects(self, settings: Settings) -> Iterable[Raw]:
         spec = {**self.spec(settings), "validations": [one.raw() for one in self.checks]}
@@ -125,7 +129,7 @@ class Validating(Policy):
             for rule in spec["matchConstraints"]["resourceRules"]:
                 rule["resources"] = [f"{one}/{self.subresource}" for one in rule["resources"]]
         yield _object("ValidatingAdmissionPolicy", self.name, spec)
-        yield self.binding("ValidatingAdmissionPolicy", validationActions=["Deny"])
+        yield self.binding("ValidatingAdmissionPolicy", validationActions=[self.action])
 
 
 def _object(kind: str, name: str, spec: Raw) -> Raw:
