@@ -221,25 +221,45 @@ def test_a_flavor_without_nodes_and_one_without_its_topology_are_told() -> None:
     ]
 
 
-def inactive(raw: Raw, reason: str, message: str = "") -> Raw:
+def inactive(name: str, reason: str, message: str) -> Raw:
     condition = {"type": "Active", "status": "False", "reason": reason, "message": message}
-    return {**raw, "status": {"conditions": [condition]}}
+    return {**kueue("ClusterQueue", name), "status": {"conditions": [condition]}}
 
 
-def test_queues_that_name_what_is_not_there_are_told_and_stopped_ones_are_not() -> None:
-    lost, shut = (kueue("LocalQueue", name, clusterQueue="gone") for name in ("lost", "shut"))
-    for one in (lost, shut):
-        one["metadata"]["namespace"] = "team"
-    missing = "Can't admit new workloads: references missing ResourceFlavor(s): gpu."
+def local(name: str, **spec: Any) -> Raw:
+    queue = kueue("LocalQueue", name, **spec)
+    return {**queue, "metadata": {"name": name, "namespace": "team"}}
+
+
+def test_queues_that_name_what_is_not_there_are_told_whether_a_controller_runs_or_not() -> None:
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "gpu", "resources": []}]}]
     server = healthy(
-        inactive(kueue("ClusterQueue", "bare"), "FlavorNotFound", missing),
-        inactive(kueue("ClusterQueue", "rests"), "Stopped", "Can't admit new workloads: is stopped."),
-        inactive(lost, "ClusterQueueDoesNotExist"),
-        inactive(shut, "ClusterQueueIsInactive"),
+        kueue("ClusterQueue", "bare", resourceGroups=groups),
+        local("good", clusterQueue="bare"),
+        local("lost", clusterQueue="gone"),
+        local("empty"),
+    )
+    assert [one for one in ailments(server) if one[0] == "queues"] == [
+        ("queues", "problem", "clusterqueue bare: there is no ResourceFlavor gpu"),
+        ("queues", "problem", "localqueue team/empty: names no ClusterQueue"),
+        ("queues", "problem", "localqueue team/lost: there is no ClusterQueue gone"),
+    ]
+
+
+def test_a_queue_that_admits_nothing_is_told_unless_somebody_wants_it_so() -> None:
+    server = healthy(
+        inactive(
+            "wrong", "AdmissionCheckInactive", "Can't admit new workloads: references inactive AdmissionCheck(s): a."
+        ),
+        inactive("rests", "Stopped", "Can't admit new workloads: is stopped."),
+        inactive("ends", "Terminating", "Can't admit new workloads; clusterQueue is terminating"),
     )
     assert ailments(server) == [
-        ("queues", "problem", f"clusterqueue bare: {missing}"),
-        ("queues", "problem", "localqueue team/lost: there is no ClusterQueue gone"),
+        (
+            "queues",
+            "problem",
+            "clusterqueue wrong: Can't admit new workloads: references inactive AdmissionCheck(s): a.",
+        )
     ]
 
 

@@ -88,6 +88,6 @@ def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
     found = listed_manifests((*key, objects) for key, objects in lists.items())
     assert [one for one in said(cluster_state(found, Gates.profile(), Settings())) if "pods" in one] == [
         "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
-        "they are not counted on their nodes; delete those that do not end by themselves",
+        "they are not counted on their nodes; a workload that has gone takes its own along",
         "pods are bound to nodes that are gone: n9; Kubernetes deletes them in a while",
     ]

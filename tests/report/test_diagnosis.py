@@ -33,7 +33,7 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
         "    example.com/rack        0 of 2 hold 8; r1 holds most: 6 "
         "(fragmented: its free room in one piece would hold 7)",
         "    kubernetes.io/hostname  1 of 4 holds 8; r1/h1 holds most: 3",
-        "  what stands in the way (4 nodes are ready):",
+        "  what stands in the way (4 nodes are ready and not cordoned):",
         "    cordoned        1 node, which would hold 1 pod",
         '    resource "gpu"  2 nodes: no node has it',
         "  any one of these would help (each was tried):",
@@ -57,7 +57,7 @@ def test_one_pod_is_one_pod() -> None:
     alone = Explanation(PodSet("main", 1, Shape.of({"cpu": 1000})), None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),))
     assert list(diagnosis("Job train", alone))[1:4] == [
         "  asked: 1 pod of main, anywhere",
-        "  what stands in the way (1 node is ready):",
+        "  what stands in the way (1 node is ready and not cordoned):",
         "    cordoned  1 node, which would hold 1 pod",
     ]
 

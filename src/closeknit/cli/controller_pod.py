@@ -3,7 +3,7 @@
     Lease ──▶ who leads ──▶ its pod ──▶ the port called `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
 
 Whoever asks needs to be allowed `get` on pods/proxy in the controller's namespace, and nothing else has to be open.
-A controller that runs in no pod is asked itself, where $CLOSEKNIT_CONTROLLER says that it listens.
+A controller that leads and is in no pod is asked itself, where $CLOSEKNIT_CONTROLLER says that it listens.
 """
 
 from __future__ import annotations
@@ -39,21 +39,40 @@ class InNoPod(NoCluster):
 
 @asynccontextmanager
 async def way_to_controller(client: Client, path: str, url: str = "") -> AsyncIterator[tuple[Client, str]]:
-    """Whom to ask for a path of the controller, and by which path; raises NoCluster where there is no way."""
+    """Whom to ask for a path of the controller, and by which path; raises NoCluster where there is no way.
+
+    It is asked at `url` if one is given. Where one leads that is in no pod, the variable says where.
+    """
+    try:
+        found = "" if url else await proxied(client, path)
+    except InNoPod:
+        url = os.environ.get(VARIABLE, "")
+        if not url:
+            raise
+    if not url:
+        yield client, found
+        return
+    async with _direct(url.rstrip("/")) as asked:
+        yield asked, path
+
+
+@asynccontextmanager
+async def _direct(url: str) -> AsyncIterator[Client]:
     from ..cluster.kube.client import Client
     from ..cluster.kube.config import Config
 
-    url = (url or os.environ.get(VARIABLE, "")).rstrip("/")
-    if not url:
-        yield client, await proxied(client, path)
-        return
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+    try:
+        given = urlsplit(url)
+        is_address = given.scheme in ("http", "https") and bool(given.hostname) and given.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
         raise NoCluster(f'"{url}" is no address of a controller; give it as in http://127.0.0.1:{PORT}')
     try:
-        async with Client(Config(server=url)) as direct:
-            yield direct, path
+        async with Client(Config(server=url)) as asked:
+            yield asked
     except Unreachable as error:
-        raise NoCluster(f"the controller at {url} does not answer: {error}") from error
+        raise NoCluster(f"the controller at {url} does not answer: {error.why}") from error
 
 
 async def proxied(client: Client, path: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..deploy.uninstall import Left
 
 MOST = 20
-MENDED = "suspend each, take the gate kueue.x-k8s.io/topology off its templates and unsuspend it, or install again"
+MENDED = "install again, or start each anew: suspend it, take the gate kueue.x-k8s.io/topology off, unsuspend it"
 
 
 @click.command()

@@ -41,7 +41,9 @@ class PodOwners:
                 strays.append(f"Pod {bound.key}")
         if strays:
             text = f"pods placed by topology whose Workload holds no quota here: {len(strays)} ({name_some(strays)})"
-            more = "delete those that do not end by themselves" if found.is_live else "give all Workloads to count them"
+            more = (
+                "a workload that has gone takes its own along" if found.is_live else "give all Workloads to count them"
+            )
             remedy = f"they are not counted on their nodes; {more}"
             self.warnings.append(Mistake(text, remedy))
         missing = {one.pod.node for one in found.pods} - found.nodes.keys()

@@ -34,7 +34,7 @@ def details(found: Explanation) -> Iterator[str]:
         yield from (f"    {line}" for line in level_lines(found.levels, asked.count))
     if found.causes:
         are = "is" if found.leaves == 1 else "are"
-        yield f"  what stands in the way ({number_of(found.leaves, 'node')} {are} ready):"
+        yield f"  what stands in the way ({number_of(found.leaves, 'node')} {are} ready and not cordoned):"
         width = max(len(cause.cause) for cause in found.causes)
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
 

@@ -1,44 +1,60 @@
-"""Queues that admit nothing, though nobody has stopped them: something that they name is not there, or is wrong."""
+"""Queues that admit nothing, though nobody has stopped them: what they name is not there, or something else is wrong.
+
+Names are looked up, for a controller that does not run tells nothing; all else is in the condition that it writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterator
 
-from ...cluster.kinds import CLUSTER_QUEUE, LOCAL_QUEUE
+from ...cluster.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR
 from ..marks import Raw
 from .finding import Finding, Patient, few, ok, problem
 
 CHECK = "queues"
-NO_QUEUE = "ClusterQueueDoesNotExist"
-NOT_TOLD = ("Stopped", "ClusterQueueIsInactive")
-"""Somebody's choice, or told of the ClusterQueue itself."""
+NEEDED = (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR)
+NOT_TOLD = ("Stopped", "Terminating", "FlavorNotFound")
+"""Somebody's choice, or told by name."""
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
-    if not patient.served.can(CLUSTER_QUEUE, "list") or not patient.served.can(LOCAL_QUEUE, "list"):
+    if not all(patient.served.can(kind, "list") for kind in NEEDED):
         return
-    queues, locals = await patient.client.list(CLUSTER_QUEUE), await patient.client.list(LOCAL_QUEUE)
-    wrong = [
-        problem(CHECK, f"clusterqueue {one['metadata']['name']}: {told['message']}", "make what is missing, or mend it")
-        for one in queues
-        for told in _inactive(one)
-    ]
-    lost: dict[str, list[str]] = {}
-    for one in locals:
-        if any(told["reason"] == NO_QUEUE for told in _inactive(one)):
-            meta = one["metadata"]
-            lost.setdefault(one["spec"]["clusterQueue"], []).append(f"{meta['namespace']}/{meta['name']}")
-    wrong += [
-        problem(CHECK, f"localqueue {few(names)}: there is no ClusterQueue {queue}", "make it, or name another")
-        for queue, names in sorted(lost.items())
-    ]
+    queues, locals, flavors = [await patient.client.list(kind) for kind in NEEDED]
+    wrong = [*_of_flavors(queues, _names(flavors)), *_inactive(queues), *_lost(locals, _names(queues))]
     for finding in wrong:
         yield finding
     if not wrong:
         yield ok(CHECK, f"{len(queues)} ClusterQueues and {len(locals)} LocalQueues have all that they name")
 
 
-def _inactive(queue: Raw) -> Iterable[Raw]:
-    for one in (queue.get("status") or {}).get("conditions") or ():
-        if one["type"] == "Active" and one["status"] != "True" and one["reason"] not in NOT_TOLD:
-            yield one
+def _names(objects: list[Raw]) -> set[str]:
+    return {one["metadata"]["name"] for one in objects}
+
+
+def _of_flavors(queues: list[Raw], known: set[str]) -> Iterator[Finding]:
+    for one in queues:
+        groups = (one.get("spec") or {}).get("resourceGroups") or ()
+        named = {flavor["name"] for group in groups for flavor in group.get("flavors") or ()}
+        if named - known:
+            text = f"clusterqueue {one['metadata']['name']}: there is no ResourceFlavor {few(sorted(named - known))}"
+            yield problem(CHECK, text, "make it, or name another in spec.resourceGroups")
+
+
+def _inactive(queues: list[Raw]) -> Iterator[Finding]:
+    for one in queues:
+        for told in (one.get("status") or {}).get("conditions") or ():
+            if told["type"] == "Active" and told["status"] != "True" and told.get("reason") not in NOT_TOLD:
+                text = f"clusterqueue {one['metadata']['name']}: {told.get('message') or told.get('reason')}"
+                yield problem(CHECK, text, "see to what it names")
+
+
+def _lost(locals: list[Raw], known: set[str]) -> Iterator[Finding]:
+    lost: dict[str, list[str]] = {}
+    for one in locals:
+        queue, meta = (one.get("spec") or {}).get("clusterQueue") or "", one["metadata"]
+        if queue not in known:
+            lost.setdefault(queue, []).append(f"{meta['namespace']}/{meta['name']}")
+    for queue, names in sorted(lost.items()):
+        what = f"there is no ClusterQueue {queue}" if queue else "names no ClusterQueue"
+        yield problem(CHECK, f"localqueue {few(names)}: {what}", "make it, or name another in spec.clusterQueue")
