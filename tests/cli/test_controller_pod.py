@@ -120,8 +120,9 @@ def test_one_in_no_pod_is_asked_where_it_listens(by_variable: bool, monkeypatch:
 def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_given() -> None:
     with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
         asyncio.run(heard("http://127.0.0.1:1"))
-    with pytest.raises(NoCluster, match='"localhost:8081" is no address of a controller; give it as in http://'):
-        asyncio.run(heard("localhost:8081"))
+    for wrong in ("localhost:8081", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
+        with pytest.raises(NoCluster, match="is no address of a controller; give it as in http://"):
+            asyncio.run(heard(wrong))
 
 
 def test_whoever_does_not_say_where_it_listens_is_told_how() -> None:

@@ -51,6 +51,16 @@ def test_manifests_are_printed_without_a_cluster(capsys: pytest.CaptureFixture[s
     assert "ServiceMonitor" in {one["kind"] for one in made}
 
 
+def test_what_is_odd_about_a_configuration_is_told_once_by_its_file(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(CONFIGURATION + "webhook: {port: 9443}\n")
+    _, _, err = ran(capsys, "install", "-o", "json", "--config", str(config))
+    assert [line for line in err.splitlines() if "webhook" in line] == [
+        f"warning: {config}:6:1: Configuration: webhook: is not heeded; it has no effect here"
+    ]
+
+
 def test_manifests_in_json_are_one_list(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = ran(capsys, "install", "-o", "json")
     assert json.loads(out)["kind"] == "List"

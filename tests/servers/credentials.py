@@ -25,11 +25,11 @@ def write_keys(folder: Path, token: str) -> None:
     (folder / "tokens.csv").write_text(f'{token},admin,admin,"system:masters"\n')
 
 
-def write_certificate(folder: Path) -> bytes:
-    """tls.key and tls.crt for a server on loopback; the certificate is its own authority, and is returned."""
+def write_certificate(folder: Path, called: str = HOST) -> bytes:
+    """tls.key and tls.crt for somebody on loopback; the certificate is its own authority, and is returned."""
     folder.mkdir(parents=True, exist_ok=True)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, called)])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()

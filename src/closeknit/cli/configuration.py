@@ -67,28 +67,27 @@ class Configured:
         )
 
 
-def read_configuration(path: str) -> Configured:
-    """Both configurations of a file, as far as they are there."""
+def read_configuration(path: str, called: str = "") -> Configured:
+    """Both configurations of a file, as far as they are there.
+
+    One that people know by another name than its path is `called` so; what is odd about it was told when it was given.
+    """
     if path == STDIN:
         with stdin_kept():
-            return _read(path)
-    return _read(path)
+            return _read(path, shown(path))
+    return _read(path, called or shown(path), warns=not called)
 
 
-def _read(path: str) -> Configured:
-    roots = [_root(path, raw) for _, raw in documents(path)]
-    _check_versions(path, roots)
+def _read(path: str, where: str, warns: bool = True) -> Configured:
+    roots = [Field.root(_opened(where, raw), where, KIND) for _, raw in documents(path)]
+    _check_versions(where, roots)
     kueue = [configuration(root) for root in roots if _group(root) == GROUP]
     own = [own_configuration(root) for root in roots if _group(root) == own_form.GROUP]
     for name, found in ((GROUP, kueue), (own_form.GROUP, own)):
         if len(found) > 1:
-            raise refuse(f"has {len(found)} Configurations of {name}", "leave one", where=shown(path))
-    _tell(path, roots)
+            raise refuse(f"has {len(found)} Configurations of {name}", "leave one", where=where)
+    _tell(path, roots, warns)
     return Configured(next(iter(kueue), Configuration()), next(iter(own), OwnConfiguration()))
-
-
-def _root(path: str, raw: dict[str, Any]) -> Field:
-    return Field.root(_opened(shown(path), raw), shown(path), KIND)
 
 
 def _group(root: Field) -> str:
@@ -98,18 +97,18 @@ def _group(root: Field) -> str:
     return root.at("apiVersion").text(f"{GROUP}/").partition("/")[0]
 
 
-def _check_versions(path: str, roots: list[Field]) -> None:
+def _check_versions(where: str, roots: list[Field]) -> None:
     """Something has to be there that can be used; other kinds are passed over, other Configurations are not."""
     groups = [_group(root) for root in roots]
     strange = [one for one in groups if one and one not in (GROUP, own_form.GROUP)]
     if strange:
-        raise refuse(f"has a Configuration of {strange[0]}", f"give apiVersion: {ACCEPTED}", where=shown(path))
+        raise refuse(f"has a Configuration of {strange[0]}", f"give apiVersion: {ACCEPTED}", where=where)
     if not any(groups):
         remedy = f"give one of apiVersion: {ACCEPTED}, or the ConfigMap kueue-manager-config with {FILE} in its data"
-        raise refuse(f"there is no {KIND} in it", remedy, where=shown(path))
+        raise refuse(f"there is no {KIND} in it", remedy, where=where)
 
 
-def _tell(path: str, roots: list[Field]) -> None:
+def _tell(path: str, roots: list[Field], warns: bool) -> None:
     """Warn of what is odd, and refuse what is wrong."""
     if not any(root.report.mistakes or root.report.warnings for root in roots):
         return
@@ -117,7 +116,7 @@ def _tell(path: str, roots: list[Field]) -> None:
     by_root = known if len(known) == len(roots) else [{} for _ in roots]
     wrong: list[Mistake] = []
     for root, places in zip(roots, by_root, strict=True):
-        for warning in _placed(root.report.warnings, places):
+        for warning in _placed(root.report.warnings, places) if warns else ():
             click.echo(f"warning: {warning}", err=True)
         wrong += _placed(root.report.mistakes, places)
     if wrong:

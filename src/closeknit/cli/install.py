@@ -116,7 +116,7 @@ def configured(wishes: Wishes, text: str) -> Wishes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         file.write_text(text)
-        read = read_configuration(str(file))
+        read = read_configuration(str(file), called="the configuration")
     managed, election = read.managed(namespace=wishes.namespace), read.kueue.election
     if election.namespace not in ("", wishes.namespace):
         said = f"is {election.namespace}, and the controller may use a Lease in its own namespace only"

@@ -113,7 +113,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     Grant((kinds.PROVISIONING_REQUEST,), READ, "whether machines are on their way"),
     Grant((kinds.PROVISIONING_REQUEST,), ("create", "delete"), "machines that have to be brought first"),
     Grant((kinds.PROVISIONING_REQUEST,), ("update",), "its templates block the deletion of the request", "finalizers"),
-    Grant((kinds.LEASE,), ("get", "list"), "whether Kueue runs: it does not begin beside it", names=(KUEUE_LEASE,)),
+    Grant((kinds.LEASE,), ("list",), "whether Kueue runs: it does not begin beside it", names=(KUEUE_LEASE,)),
 )
 """The ClusterRole."""
 

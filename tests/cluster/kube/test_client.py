@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from email.utils import formatdate
+from time import time
 from typing import TypeVar
 
 import pytest
@@ -245,6 +247,13 @@ def test_refusals_are_told_by_reason_else_by_code(code: int, body: bytes, kind: 
     found = refusal(code, body, "3")
     assert type(found) is kind
     assert (found.message, found.retry_after) == (message, 3)
+
+
+def test_when_to_ask_again_may_be_a_date_as_proxies_write_it() -> None:
+    later = formatdate(time() + 30, usegmt=True)
+    assert (refusal(503, b"", later).retry_after or 0) in range(28, 32)
+    assert refusal(503, b"", formatdate(time() - 30, usegmt=True)).retry_after == 0
+    assert refusal(503, b"", "soon").retry_after is None
 
 
 def test_causes_name_the_fields() -> None:

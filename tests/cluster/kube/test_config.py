@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 from closeknit.cluster.embedded.certificate import credentials
-from closeknit.cluster.kube.config import read_config
+from closeknit.cluster.kube.config import Config, read_config
 from closeknit.cluster.kube.connection import credentials_of
 from closeknit.model.mistake import InputError
 
@@ -168,3 +169,16 @@ def test_a_client_certificate_is_loaded_and_leaves_no_file_behind(
     config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": user}]))])
     assert config.tls() is not None
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_whose_name_a_server_has_to_show_and_whether_it_is_looked_at_are_read(tmp_path: Path) -> None:
+    def read(**fields: Any) -> Config:
+        cluster = {"server": "https://127.0.0.1:6443", **fields}
+        return read_config([written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}]))])
+
+    assert (read().server_name, read().verify) == ("", True)
+    found = read(**{"tls-server-name": "kube", "insecure-skip-tls-verify": True})
+    assert (found.server_name, found.verify) == ("kube", False)
+    tls = found.tls()
+    assert tls is not None
+    assert tls.verify_mode == ssl.CERT_NONE

@@ -5,6 +5,9 @@ Each is one of `cluster.errors`: by the reason of the Status that was sent, else
 
 from __future__ import annotations
 
+from email.utils import parsedate_to_datetime
+from math import ceil
+from time import time
 from typing import Any
 
 import msgspec
@@ -32,12 +35,22 @@ def refusal(code: int, body: bytes, retry_after: str = "", where: str = "") -> R
     return refusal_of(status, code, retry_after)
 
 
+def _seconds(retry_after: str) -> int | None:
+    """The header gives seconds or, from servers in between, a date."""
+    if retry_after.isdigit():
+        return int(retry_after)
+    try:
+        return max(0, ceil(parsedate_to_datetime(retry_after).timestamp() - time()))
+    except ValueError:
+        return None
+
+
 def refusal_of(status: dict[str, Any], code: int = 0, retry_after: str = "") -> Refused:
     """A Status object as an exception."""
     details = status.get("details") or {}
     code = status.get("code") or code
     kind = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code, InternalError if code >= 500 else Refused)
-    seconds = details.get("retryAfterSeconds") or (int(retry_after) if retry_after.isdigit() else None)
+    seconds = details.get("retryAfterSeconds") or _seconds(retry_after)
     return kind(
         status.get("message") or f"the server answered {code}",
         group=details.get("group", ""),
