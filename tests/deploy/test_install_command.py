@@ -97,7 +97,7 @@ def test_a_lease_in_another_namespace_is_refused(config: Path, capsys: pytest.Ca
     config.write_text(CONFIGURATION + "leaderElection: {resourceNamespace: other}\n")
     code, _, err = ran(capsys, "install", "-o", "yaml", "--config", str(config))
     assert code == 2
-    assert "leaderElection.resourceNamespace: is other" in err
+    assert "the configuration:6:18: Configuration: leaderElection.resourceNamespace: is other" in err
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall", "doctor"])

@@ -83,9 +83,9 @@ def _read(path: str, where: str, warns: bool = True) -> Configured:
     _check_versions(where, roots)
     kueue = [configuration(root) for root in roots if _group(root) == GROUP]
     own = [own_configuration(root) for root in roots if _group(root) == own_form.GROUP]
-    for name, found in ((GROUP, kueue), (own_form.GROUP, own)):
-        if len(found) > 1:
-            raise refuse(f"has {len(found)} Configurations of {name}", "leave one", where=where)
+    for name in (GROUP, own_form.GROUP):
+        for root in [root for root in roots if _group(root) == name][1:]:
+            root.at("apiVersion").wrong(f"is of another Configuration of {name}", "leave one")
     _tell(path, roots, warns)
     return Configured(next(iter(kueue), Configuration()), next(iter(own), OwnConfiguration()))
 
@@ -100,9 +100,9 @@ def _group(root: Field) -> str:
 def _check_versions(where: str, roots: list[Field]) -> None:
     """Something has to be there that can be used; other kinds are passed over, other Configurations are not."""
     groups = [_group(root) for root in roots]
-    strange = [one for one in groups if one and one not in (GROUP, own_form.GROUP)]
-    if strange:
-        raise refuse(f"has a Configuration of {strange[0]}", f"give apiVersion: {ACCEPTED}", where=where)
+    for root, group in zip(roots, groups, strict=True):
+        if group not in ("", GROUP, own_form.GROUP):
+            root.at("apiVersion").wrong(f"is {group}, which is not known", f"give {ACCEPTED}")
     if not any(groups):
         remedy = f"give one of apiVersion: {ACCEPTED}, or the ConfigMap kueue-manager-config with {FILE} in its data"
         raise refuse(f"there is no {KIND} in it", remedy, where=where)
@@ -142,5 +142,7 @@ def _opened(where: str, raw: dict[str, Any]) -> dict[str, Any]:
         inside = yaml.safe_load(text)
     except yaml.YAMLError as error:
         said = str(error).replace("\n", " ")
+        if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+            said = f"{error.problem}, in its line {error.problem_mark.line + 1}"
         raise InputError([Mistake(f"is not YAML: {said}", "mend it", where, "ConfigMap", f"data[{FILE}]")]) from error
     return inside if isinstance(inside, dict) else raw

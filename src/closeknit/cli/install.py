@@ -16,6 +16,7 @@ import click
 from ..cluster.embedded.rules.settings import Settings
 from ..cluster.errors import Conflict, NotFound
 from ..cluster.files import STDIN, documents, read_text, stdin_kept
+from ..cluster.positions import place_of, positions
 from ..deploy import rbac
 from ..deploy.bundle import stages
 from ..deploy.marks import NAME, NAMESPACE, label
@@ -38,6 +39,7 @@ WORDS = {
     "left as it is": "left as they are, and used: they are not ours",
     "skipped": "skipped: the server does not serve the kind",
 }
+CALLED = "the configuration"
 HOME = click.option(
     "-n", "--namespace", default=NAMESPACE, show_default=True, metavar="NAME", help="Where the controller lives."
 )
@@ -116,11 +118,14 @@ def configured(wishes: Wishes, text: str) -> Wishes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         file.write_text(text)
-        read = read_configuration(str(file), called="the configuration")
+        read = read_configuration(str(file), called=CALLED)
     managed, election = read.managed(namespace=wishes.namespace), read.kueue.election
     if election.namespace not in ("", wishes.namespace):
         said = f"is {election.namespace}, and the controller may use a Lease in its own namespace only"
-        raise refuse(said, "leave it out", what="Configuration", field="leaderElection.resourceNamespace")
+        field = "leaderElection.resourceNamespace"
+        at = place_of(next(iter(positions(text)), {}), field)
+        where = CALLED if at is None else f"{CALLED}:{at[0]}:{at[1]}"
+        raise refuse(said, "leave it out", where, "Configuration", field)
     rules = Settings(read.gates(), managed.frameworks, managed.namespaces, managed.without_queue)
     return replace(wishes, configuration=text, rules=rules, lease=election.name)
 
