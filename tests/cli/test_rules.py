@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import pytest
 
 from cli.conftest import Run
 from cli.live import NODES, PACE, QUEUES, Live, admitted, job
+from closeknit.cli.controller_pod import VARIABLE
+from closeknit.cli.rules import Given, Rules
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
+from closeknit.cluster.errors import NotFound
+from closeknit.cluster.kinds import Kind
+from closeknit.cluster.kube.client import Client
+from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.embedded import Options
+from closeknit.host.health import Health
 from closeknit.host.rules import heard, told
+from closeknit.model.address import Address
 from closeknit.model.gates import Gates
 from closeknit.model.settings import FAIR, PodsReady, Settings, Transformation
 
@@ -75,3 +85,53 @@ def test_what_becomes_of_a_failed_node_follows_from_the_gates_of_the_host(live: 
     )
     assert " s): " in lines[2]
     ck("node", "recover", "n11")
+
+
+class Outside:
+    """As much of a client as is asked: a cluster of Kubernetes whose controller runs elsewhere."""
+
+    async def tree(self, _verb: str, path: str) -> dict[str, Any]:
+        raise NotFound(path)
+
+    async def get(self, _kind: Kind, _namespace: str, name: str) -> dict[str, Any]:
+        raise NotFound(name)
+
+    async def list(self, _kind: Kind, **_query: str) -> list[dict[str, Any]]:
+        meta = {"namespace": "closeknit-system", "name": "closeknit-controller"}
+        return [{"metadata": meta, "spec": {"holderIdentity": "laptop_1"}}]
+
+
+def judged_by(capsys: pytest.CaptureFixture[str]) -> tuple[Rules, str]:
+    found = asyncio.run(Given("", {}, None, False).on(cast(Client, Outside())))
+    return found, capsys.readouterr().err
+
+
+def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    usual = Rules(Gates.profile(), Settings())
+    found, said = judged_by(capsys)
+    assert found == usual
+    assert said.startswith("note: the controller that leads, laptop_1, is in no pod of closeknit-system; where it has")
+    assert said.endswith("judged by the usual gates and settings\n")
+    monkeypatch.setenv(VARIABLE, "http://127.0.0.1:1")
+    found, said = judged_by(capsys)
+    assert found == usual
+    assert said.startswith(
+        "note: the controller at http://127.0.0.1:1 does not answer: nobody listens there; judged by"
+    )
+
+
+def test_what_a_controller_outside_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked() -> Rules:
+        health = Health(Decisions(Memory()))
+        health.options = Options(GATES, Settings(FAIR))
+        (port,) = await health.start(Address("127.0.0.1", 0))
+        monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{port}")
+        try:
+            return await Given("", {}, None, False).on(cast(Client, Outside()))
+        finally:
+            await health.stop()
+
+    assert asyncio.run(asked()) == Rules(GATES, Settings(FAIR))

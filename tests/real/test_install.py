@@ -163,8 +163,12 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
         eventually(lambda: finalizers(cluster.api, "clusterqueues", "all") == ["kueue.x-k8s.io/resource-in-use"])
         eventually(lambda: bool(cluster.api.get(path("kueue.x-k8s.io/v1beta2/workloads", "default")).body["items"]))
         assert is_marked(cluster.api.get(path("v1/pods", "default", "held")).body)
+        make(cluster.api, jobs(), placed("placed"))
         ran = ck(cluster, "uninstall")
         said = done(ran)
+    assert "1 run, and a pod of theirs that is replaced will wait for ever; install again, or start each anew" in said
+    assert said.rstrip().splitlines()[-1] == "  job default/placed"
+    start_anew(cluster.api, "placed")
     assert "is in no pod of this cluster: if it runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
@@ -179,6 +183,26 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
     done(ck(cluster, "install"))
     done(ck(cluster, "uninstall", "--purge"))
     eventually(lambda: ours(cluster.api) == set())
+
+
+def placed(name: str) -> Raw:
+    """As a job looks that was given places: its pods wait for theirs."""
+    body = queued(name)
+    del body["metadata"]["labels"]
+    body["spec"]["suspend"] = False
+    body["spec"]["template"]["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/topology"}]
+    return body
+
+
+def start_anew(api: Api, name: str) -> None:
+    """As `uninstall` says that it can be done."""
+    assert api.merge(jobs(name), {"spec": {"suspend": True}}).status == 200
+    eventually(lambda: not api.get(jobs(name)).body["status"].get("active"))
+    taken_off = {"spec": {"template": {"spec": {"schedulingGates": None}}}}
+    eventually(lambda: api.merge(jobs(name), taken_off).status == 200)
+    assert api.merge(jobs(name), {"spec": {"suspend": False}}).status == 200
+    eventually(lambda: is_true(api.get(jobs(name)).body, "Complete"))
+    api.delete(jobs(name))
 
 
 def held() -> Iterator[Raw]:
