@@ -12,10 +12,12 @@ import pytest
 from closeknit.cluster.kinds import (
     DEPLOYMENT,
     JOB,
+    JOB_SET,
     LEADER_WORKER_SET,
     MPI_JOB,
     POD,
     STATEFUL_SET,
+    TRAIN_JOB,
     WORKLOAD_PRIORITY_CLASS,
     Kind,
 )
@@ -255,25 +257,38 @@ def test_without_policies_everything_can_be_made_changed_and_deleted(api: Api, s
         install(api)
 
 
-@pytest.mark.parametrize("kind", [*RULED, POD], ids=lambda kind: kind.kind)
-def test_a_key_that_nobody_reads_is_told_to_whoever_makes_the_job(api: Api, space: str, kind: Kind) -> None:
-    """Where it is misspelt, and where it is not on the pod template; nothing is refused for it."""
-    wrong, right = "kueue.x-k8s.io/podset-requird-topology", "kueue.x-k8s.io/podset-unconstrained-topology"
+def told_of(api: Api, space: str, kind: Kind, at: str, key: str) -> list[str]:
+    """What is said when an object is made with this annotation there."""
+    raw = body_of(kind, "told", TEAM)
+    reach(raw, at).setdefault("metadata", {})["annotations"] = {key: "true"}
+    answer = api.post(kind.path(space), raw, dryRun="All")
+    assert answer.status == 201, answer.body
+    return [one for one in answer.warnings if "spelling" in one]
 
-    def told(at: str, key: str) -> list[str]:
-        raw = body_of(kind, "told", TEAM)
-        reach(raw, at).setdefault("metadata", {})["annotations"] = {key: "true"}
-        answer = api.post(kind.path(space), raw, dryRun="All")
-        assert answer.status == 201, answer.body
-        return [one for one in answer.warnings if "spelling" in one]
 
+WRONG, RIGHT = "kueue.x-k8s.io/podset-requird-topology", "kueue.x-k8s.io/podset-unconstrained-topology"
+
+
+@pytest.mark.parametrize("kind", [*RULED, POD, DEPLOYMENT, STATEFUL_SET], ids=lambda kind: kind.kind)
+def test_a_key_that_is_misspelt_is_told_and_nothing_is_refused_for_it(api: Api, space: str, kind: Kind) -> None:
     template = TEMPLATES[kind][-1]
-    (misspelt,) = told(template, wrong)
-    assert f"annotations[{wrong}]: is not a known key; the keys are kueue.x-k8s.io/podset-" in misspelt
-    assert told(template, right) == []
-    if kind is not POD:
-        (misplaced,) = told("", right)
-        assert f"metadata.annotations[{right}]: is not read there; put it on the pod template" in misplaced
+    (said,) = told_of(api, space, kind, template, WRONG)
+    assert f"annotations[{WRONG}]: is not a known key; the keys are kueue.x-k8s.io/podset-" in said
+    assert told_of(api, space, kind, template, RIGHT) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        (JOB_SET, "spec.replicatedJobs.1.template"),
+        *((kind, "") for kind in (*RULED, DEPLOYMENT, STATEFUL_SET, TRAIN_JOB)),
+    ],
+    ids=lambda one: one.kind if isinstance(one, Kind) else one,
+)
+def test_a_key_that_is_not_on_the_pod_template_is_told(api: Api, space: str, kind: Kind, at: str) -> None:
+    (said,) = told_of(api, space, kind, at, RIGHT)
+    where = "spec.replicatedJobs[1].template.metadata" if at else " metadata"
+    assert f"{where}.annotations[{RIGHT}]: is not read there; put it on the pod template" in said
 
 
 def test_a_spec_that_is_no_mapping_is_told_by_its_schema(api: Api, space: str) -> None:

@@ -70,6 +70,6 @@ def _hash(objects: list[Raw]) -> str:
 def _rendered(settings: Settings) -> list[Raw]:
     kinds = [kind for kind in KINDS if job_kind(settings, kind) is not None or (kind is POD and by_pods(settings))]
     made = [make(settings) for kind in kinds for make in KINDS[kind]]
-    made += [one for policy in made for one in spelling.warning(policy)]
+    made += [one for policy in made for one in spelling.warning(policy, settings)]
     made += [*defaults.policies(settings, kinds), *workloads.policies(settings)]
     return [raw for one in made if isinstance(one, Mutating | Validating) for raw in one.objects(settings)]

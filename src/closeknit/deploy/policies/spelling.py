@@ -9,34 +9,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...cluster.kinds import POD
+from ...cluster.embedded.rules.settings import Settings
+from ...cluster.kinds import DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.spelling import KEYS
-from .cel import all_of, at, negated, text, texts
+from .cel import all_of, at, negated, record, text, texts
 from .policy import CREATE, WARN, Check, Policy, Validating
-from .topology import SETS
+from .topology import ANNOTATIONS, SETS, one_set
 
 STEM = f"{keys.PREFIX}podset-"
 SUFFIX = "-spelling"
+BY_PODS = (DEPLOYMENT, STATEFUL_SET)
+"""Kinds whose topology is judged when their pods are made: whoever made the template is not there any more."""
 
 
-def warning(policy: Policy) -> Iterator[Validating]:
-    """Beside a policy that knows the pod sets of its kind."""
-    if not isinstance(policy, Validating) or "sets" not in policy.variables:
+def warning(policy: Policy, settings: Settings) -> Iterator[Validating]:
+    """Beside the policy of a kind."""
+    if not isinstance(policy, Validating) or "TopologyAwareScheduling" not in settings.gates:
         return
-    checks = [_misspelt(), *(() if POD in policy.kinds else (_misplaced(),))]
-    yield replace(policy, name=policy.name + SUFFIX, operations=(CREATE,), checks=checks, action=WARN)
+    (kind,) = policy.kinds
+    variables = dict(policy.variables)
+    if kind in BY_PODS:
+        variables["sets"] = f"[{one_set('object.?spec.?template', text(f'spec.template{ANNOTATIONS}'))}]"
+    checks = [_misspelt()] if "sets" in variables else []
+    if kind is not POD:
+        checks.append(_misplaced(f"[{_notes(text('metadata.annotations'), 'object.?metadata')}]"))
+    if kind is JOB_SET:
+        where = '"spec.replicatedJobs[" + string(i) + "].template.metadata.annotations"'
+        found = f"{at('spec.replicatedJobs', '[]')}.transformList(i, j, {_notes(where, 'j.?template.?metadata')})"
+        checks.append(_misplaced(found))
+    named = policy.name + SUFFIX
+    yield replace(policy, name=named, operations=(CREATE,), variables=variables, checks=checks, action=WARN)
+
+
+def _notes(where: str, metadata: str) -> str:
+    return record(at=where, notes=f"{metadata}.?annotations.orValue({{}})")
 
 
 def _misspelt() -> Check:
     wrong = all_of(f"k.startsWith({text(STEM)})", negated(f"k in {texts(KEYS)}"))
-    found = f"{SETS}.filter(s, s.notes.exists(k, {wrong}))"
+    return _check(SETS, wrong, f"is not a known key; the keys are {', '.join(KEYS)}")
+
+
+def _misplaced(places: str) -> Check:
+    return _check(places, f"k.startsWith({text(STEM)})", "is not read there; put it on the pod template")
+
+
+def _check(places: str, wrong: str, told: str) -> Check:
+    """That no annotation `k` of the records `places` is wrong; the first that is, is named."""
+    found = f"{places}.filter(s, s.notes.exists(k, {wrong}))"
     named = f'{found}[0].at + "[" + {found}[0].notes.filter(k, {wrong})[0] + "]"'
-    told = f"is not a known key; the keys are {', '.join(KEYS)}"
-    return Check(f"!{SETS}.exists(s, s.notes.exists(k, {wrong}))", named, told, computed=True)
-
-
-def _misplaced() -> Check:
-    notes, wrong = at("metadata.annotations", "{}"), f"k.startsWith({text(STEM)})"
-    named = f'"metadata.annotations[" + {notes}.filter(k, {wrong})[0] + "]"'
-    return Check(f"!{notes}.exists(k, {wrong})", named, "is not read there; put it on the pod template", computed=True)
+    return Check(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, told, computed=True)
