@@ -57,7 +57,9 @@ def test_a_cluster_for_a_person_says_how_to_get_in_and_ends_well_on_ctrl_c() -> 
     assert parent.stdout is not None
     said = [parent.stdout.readline() for _ in range(4)]
     assert said[0].startswith("A cluster stands after")
-    kubeconfig = Path(said[2].partition("KUBECONFIG=")[2].strip())
+    _, kubectls, ours = said[2].split()
+    kubeconfig = Path(kubectls.removeprefix("KUBECONFIG="))
+    assert ours == f"CLOSEKNIT_{kubectls}"
     assert len(Api.from_kubeconfig(kubeconfig).get("/api/v1/nodes").body["items"]) == 2
     servers = children(parent.pid)
     assert len(servers) == 5
