@@ -28,7 +28,7 @@ up: setup
 
 # A real control plane with simulated machines, until Ctrl-C. OPTIONS='--with jobset lws --define kueue' adds to it.
 cluster: setup
-	@PYTHONPATH=tests $(BIN)/python -m servers $(OPTIONS)
+	@PYTHONPATH=tests exec $(BIN)/python -m servers $(OPTIONS)
 
 picture: setup
 	@$(BIN)/python docs/images/make.py

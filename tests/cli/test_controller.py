@@ -120,7 +120,7 @@ def test_an_address_that_is_none_is_refused(run: Run, given: str) -> None:
 def test_a_port_that_is_taken_is_said(run: Run, live: Live) -> None:
     port = urlsplit(read_config([Path(live.kubeconfig)]).server).port
     ran = run("--kubeconfig", live.kubeconfig, "--health-address", f"127.0.0.1:{port}")
-    assert ran.code == 2
+    assert ran.code == 4
     assert "cannot be listened on: " in ran.err
     assert "choose another by --health-address" in ran.err
 

@@ -15,6 +15,7 @@ from closeknit.cluster.kube.client import Client
 from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.health import Health
 from closeknit.model.address import Address
+from closeknit.model.mistake import InputError
 
 Raw = dict[str, Any]
 
@@ -91,6 +92,7 @@ def test_who_leads_from_outside_is_named() -> None:
 
 def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:
     assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
+    assert str(unasked(NotFound("no"))) == "what answers there is not the --health-address of a controller"
     said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
     assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")
 
@@ -121,7 +123,7 @@ def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_g
     with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
         asyncio.run(heard("http://127.0.0.1:1"))
     for wrong in ("localhost:8081", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
-        with pytest.raises(NoCluster, match="is no address of a controller; give it as in http://"):
+        with pytest.raises(InputError, match="is no address of a controller; give one such as http://"):
             asyncio.run(heard(wrong))
 
 

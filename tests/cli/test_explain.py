@@ -87,5 +87,6 @@ def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
         (tmp_path / f"{name}.yaml").write_text(json.dumps(job(name)))
         with pytest.raises(SystemExit):
             main(["explain", str(tmp_path / f"{name}.yaml"), "--cluster", cluster])
-        told = capsys.readouterr().err
+        out, told = capsys.readouterr()
+        assert ("of ClusterQueue cq: NotSubmitted" in out) is is_new
         assert (f"note: Job default/{name} is not in the cluster; this is what would become" in told) is is_new

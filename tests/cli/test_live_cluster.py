@@ -482,7 +482,11 @@ def test_decisions_of_one_job_and_of_a_time(ck: Run) -> None:
     assert found[0]["cost"] > 0
     assert abs(found[0]["at"] - time.time()) < 600
     ran = ck("decisions", "train", "--since", "0s")
-    assert (ran.code, ran.out, ran.err) == (0, "", "nothing was decided in that time\n")
+    assert (ran.code, ran.out, ran.err) == (
+        0,
+        "",
+        "nothing was decided that is still known; `closeknit explain NAME` tells why a job waits\n",
+    )
 
 
 def test_decisions_are_followed(live: Live, following: Callable[..., Following]) -> None:

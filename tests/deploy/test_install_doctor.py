@@ -247,19 +247,22 @@ def test_queues_that_name_what_is_not_there_are_told_whether_a_controller_runs_o
 
 
 def test_a_queue_that_admits_nothing_is_told_unless_somebody_wants_it_so() -> None:
+    ending = inactive("ends", "Terminating", "Can't admit new workloads; clusterQueue is terminating")
+    ending["metadata"]["deletionTimestamp"] = "2026-11-16T00:00:00Z"
     server = healthy(
         inactive(
             "wrong", "AdmissionCheckInactive", "Can't admit new workloads: references inactive AdmissionCheck(s): a."
         ),
         inactive("rests", "Stopped", "Can't admit new workloads: is stopped."),
-        inactive("ends", "Terminating", "Can't admit new workloads; clusterQueue is terminating"),
+        ending,
     )
     assert ailments(server) == [
         (
             "queues",
             "problem",
             "clusterqueue wrong: Can't admit new workloads: references inactive AdmissionCheck(s): a.",
-        )
+        ),
+        ("queues", "warning", "clusterqueue ends is being deleted: it admits nothing, and its workloads keep it"),
     ]
 
 

@@ -333,6 +333,17 @@ def test_a_workload_in_no_line_is_told_why(around: dict[str, Any], reason: str, 
     assert said(changed(life(pending(), COARSE, **around)), "QuotaReserved")[1] == "Inadmissible"
 
 
+def test_one_whose_queue_was_made_late_and_that_waits_with_its_like_is_told_so() -> None:
+    lost = changed(life(pending(), local_queue=None, cluster_queue=None))
+    after = changed(life(lost, bypassed="WaitingForQuota"))
+    assert said(after, "QuotaReserved") == (
+        False,
+        "WaitingForQuota",
+        "Bypassed scheduling evaluation because an equivalent workload recently failed",
+    )
+    assert life(after, bypassed="WaitingForQuota") == []
+
+
 def test_a_queue_that_is_not_there_is_an_event_and_one_that_is_stopped_is_not() -> None:
     def told(**around: Any) -> list[tuple[str, str, str]]:
         (change,) = life(pending(), **around)

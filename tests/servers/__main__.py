@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 
 from closeknit.observe.pool_form import BLOCK, RACK
@@ -21,11 +22,11 @@ from .versions import DEFINITIONS, SERVERS
 
 GUIDE = """
   export KUBECONFIG={kubeconfig} CLOSEKNIT_KUBECONFIG={kubeconfig}
-  alias kubectl={kubectl}
+  alias kubectl={kubectl} closeknit={closeknit}
 
 Closeknit on it; pods of its Deployment are simulated like all others, so the one that decides runs beside it:
   closeknit install
-  closeknit controller --kubeconfig $KUBECONFIG &      # stop it before `closeknit uninstall`
+  closeknit controller --kubeconfig $KUBECONFIG &      # with the --config of the install; stop it before `uninstall`
   closeknit doctor
   kubectl get nodes -o yaml | closeknit topology suggest --nodes -     # a Topology and a ResourceFlavor for these nodes
 
@@ -86,8 +87,9 @@ def stand(options: argparse.Namespace) -> None:
         names = make_nodes(cluster.api, blocks=options.blocks, racks=options.racks, hosts=options.hosts)
         print(headline(cluster, len(names), monotonic() - begin))
         words = {"block": BLOCK, "rack": RACK, "node": names[0], "key": MANAGED[0], "value": MANAGED[1]}
-        where = {"kubeconfig": cluster.kubeconfig, "kubectl": kubectl, "logs": cluster.folder / "logs"}
-        print(GUIDE.format(**words, **where), flush=True)
+        programs = {"kubectl": kubectl, "closeknit": Path(sys.executable).with_name("closeknit")}
+        where = {"kubeconfig": cluster.kubeconfig, "logs": cluster.folder / "logs"}
+        print(GUIDE.format(**words, **programs, **where), flush=True)
         try:
             signal.pause()
         finally:

@@ -18,6 +18,7 @@ from ..cluster.errors import Forbidden, NotFound, Refused
 from ..cluster.kinds import LEASE, POD
 from ..cluster.kube.unreachable import Unreachable
 from ..dialects.kueue.configuration import LEASE as NAME
+from ..model.mistake import refuse
 from ..model.settings import OWN_NAMESPACE
 from .target import NoCluster
 
@@ -67,7 +68,7 @@ async def _direct(url: str) -> AsyncIterator[Client]:
     except ValueError:
         is_address = False
     if not is_address:
-        raise NoCluster(f'"{url}" is no address of a controller; give it as in http://127.0.0.1:{PORT}')
+        raise refuse("is no address of a controller", f"give one such as http://127.0.0.1:{PORT}", what=url)
     try:
         async with Client(Config(server=url)) as asked:
             yield asked
@@ -104,6 +105,8 @@ async def outsider(client: Client) -> str:
 
 def unasked(error: Refused) -> NoCluster:
     """The controller is there, and did not answer what it was asked."""
+    if isinstance(error, NotFound):
+        return NoCluster("what answers there is not the --health-address of a controller")
     if isinstance(error, Forbidden):
         return NoCluster("you may not ask the controller: that needs `get` on pods/proxy in its namespace")
     return NoCluster(f"the controller does not answer: {error.message.strip()}; it needs --health-address :{PORT}")

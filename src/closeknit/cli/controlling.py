@@ -129,9 +129,8 @@ class Controlling:
             ports = await self.health.start(self.wishes.health, self.wishes.configured.kueue.metrics)
         except OSError as error:
             remedy = "choose another by --health-address, or metrics.bindAddress of the configuration"
-            raise refuse(
-                f"cannot be listened on: {error.strerror or error}", remedy, what=str(self.wishes.health)
-            ) from None
+            text = f"{self.wishes.health} cannot be listened on: {error.strerror or error}"
+            raise NoCluster(f"{text}; {remedy}") from None
         if ports:
             log.info("health and metrics are served on port %s", " and ".join(map(str, ports)))
 

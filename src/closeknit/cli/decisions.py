@@ -200,7 +200,8 @@ class _Printer:
         elif self._kept:
             self._tell(self._kept)
         elif not self.watches:
-            click.echo("nothing was decided in that time", err=True)
+            told = f"`{hint('explain', 'NAME')}` tells why a job waits"
+            click.echo(f"nothing was decided that is still known; {told}", err=True)
 
     def _tell(self, decisions: list[Decision]) -> None:
         from ..report.table import Columns

@@ -115,6 +115,7 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
         for one in add_jobs(state, given, now):
             asked.append(([one.key], None))
             if one.is_new:
+                ask.given.add(one.key)
                 state.notes.append(f"{one.name} is not in the cluster; this is what would become of it there")
     finally:
         tell(state, ask.around([key for keys, _ in asked for key in keys]))

@@ -29,10 +29,11 @@ PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
 
 
 class Ask:
-    """A cluster at a time, and what its workloads are called."""
+    """A cluster at a time, and what its workloads are called; `given` are those that nobody has submitted."""
 
     def __init__(self, state: ClusterState, now: float) -> None:
         self.state, self.now = state, now
+        self.given: set[str] = set()
 
     def find(self, asked: Meant) -> str | None:
         """The key of the workload that is meant, by its own name or its job's; one that has ended comes last."""
@@ -133,6 +134,8 @@ def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
     cost = f" once {', '.join(victims)} gave way" if victims else ""
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
     play_it, doctor = hint("what-if"), hint("doctor")
+    if one.key in ask.given:
+        return Obstacle("NotSubmitted", message, f"submit it: `{hint('apply', '-f', 'FILE')}`")
     remedy = (
         f"nothing: it is about to start; `{play_it}` plays it through. If it stays so, `{doctor}` tells who decides"
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..deploy.uninstall import Left
 
 MOST = 20
+ENDED = "their places are forgotten, and the next installation stops them and queues them again"
 MENDED = "install again, or start each anew: suspend it, take the gate kueue.x-k8s.io/topology off, unsuspend it"
 
 
@@ -43,7 +44,7 @@ def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
     """
     chosen = target_of(**target)
     announce(chosen)
-    _tell(run(chosen, lambda client: _uninstall(client, namespace, purge, dry_run)))
+    _tell(run(chosen, lambda client: _uninstall(client, namespace, purge, dry_run)), purge)
     if not purge:
         click.echo("definitions, queues, workloads and the configuration are kept; --purge deletes them", err=True)
     return YES
@@ -66,14 +67,15 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
     return await Uninstalling(client, wishes, lambda line: click.echo(f"{line}{note}"), dry_run).run(purge)
 
 
-def _tell(left: Left) -> None:
+def _tell(left: Left, purge: bool) -> None:
     if not left.held:
         click.echo("nothing stays suspended")
     else:
         click.echo(f"{len(left.held)} stay suspended, and nobody will start them:")
         _list([f"{one.what}: {one.remedy}" for one in left.held])
     if left.gated:
-        click.echo(f"{len(left.gated)} run, and a pod of theirs that is replaced will wait for ever; {MENDED}:")
+        what = f"{len(left.gated)} run, and a pod of theirs that is replaced will wait for ever"
+        click.echo(f"{what}; {ENDED if purge else MENDED}:")
         _list(left.gated)
 
 

@@ -21,7 +21,7 @@ from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Check, CheckState, Conditions, Status, Workload
 from ..queue.line import BYPASSED
-from ..queue.waiting import is_unexplained
+from ..queue.waiting import NOT_THERE, is_unexplained
 from .action import Action, Change, Deactivate, Later, Remove
 from .job import finished
 from .pod_group import LACKS
@@ -300,11 +300,11 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
     if before is not None and before.reason == "OnHold":
         return
     if local is None:
-        reason, text = "Misconfigured", f"LocalQueue {workload.queue} doesn't exist"
+        reason, text = "Misconfigured", f"LocalQueue {workload.queue} {NOT_THERE}"
     elif local.stop != "None":
         reason, text = "Suspended", f"LocalQueue {workload.queue} is inactive"
     elif queue is None:
-        reason, text = "Misconfigured", f"ClusterQueue {local.cluster_queue} doesn't exist"
+        reason, text = "Misconfigured", f"ClusterQueue {local.cluster_queue} {NOT_THERE}"
     elif not view.is_active:
         reason, text = "Suspended", f"ClusterQueue {queue.name} is inactive"
     elif view.bypassed and is_unexplained(workload, view.gates):

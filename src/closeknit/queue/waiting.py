@@ -23,6 +23,10 @@ RETURNING = ("PendingEvaluation", "Pending", "Deactivated", "Suspended")
 """What a condition says of a workload that nobody has looked at since it came back into line."""
 
 
+NOT_THERE = "doesn't exist"
+"""How a condition ends that tells of a missing queue."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Which flavors were tried in which cycle, and how the queue stood then; `earlier` is where the walk was before."""
@@ -99,7 +103,9 @@ def is_unexplained(workload: Workload, gates: Gates) -> bool:
     if "UnadmittedWorkloadsObservability" not in gates:
         return False
     reserved = workload.status.conditions.get("QuotaReserved")
-    return "TellBypassed" in gates if reserved is None else reserved.reason in RETURNING
+    if reserved is None:
+        return "TellBypassed" in gates
+    return reserved.reason in RETURNING or reserved.message.endswith(NOT_THERE)
 
 
 def effective_priority(workload: Workload, gates: Gates) -> int:

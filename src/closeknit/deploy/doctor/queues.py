@@ -9,19 +9,25 @@ from collections.abc import AsyncIterator, Iterator
 
 from ...cluster.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR
 from ..marks import Raw
-from .finding import Finding, Patient, few, ok, problem
+from .finding import Finding, Patient, few, ok, problem, warning
 
 CHECK = "queues"
+ENDS = "Terminating"
 NEEDED = (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR)
-NOT_TOLD = ("Stopped", "Terminating", "FlavorNotFound")
-"""Somebody's choice, or told by name."""
+NOT_TOLD = ("Stopped", ENDS, "FlavorNotFound")
+"""Somebody's choice, or told in other words."""
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
     if not all(patient.served.can(kind, "list") for kind in NEEDED):
         return
     queues, locals, flavors = [await patient.client.list(kind) for kind in NEEDED]
-    wrong = [*_of_flavors(queues, _names(flavors)), *_inactive(queues), *_lost(locals, _names(queues))]
+    wrong = [
+        *_of_flavors(queues, _names(flavors)),
+        *_inactive(queues),
+        *_ending(queues),
+        *_lost(locals, _names(queues)),
+    ]
     for finding in wrong:
         yield finding
     if not wrong:
@@ -47,6 +53,15 @@ def _inactive(queues: list[Raw]) -> Iterator[Finding]:
             if told["type"] == "Active" and told["status"] != "True" and told.get("reason") not in NOT_TOLD:
                 text = f"clusterqueue {one['metadata']['name']}: {told.get('message') or told.get('reason')}"
                 yield problem(CHECK, text, "see to what it names")
+
+
+def _ending(queues: list[Raw]) -> Iterator[Finding]:
+    for one in queues:
+        if "deletionTimestamp" in one["metadata"]:
+            text = (
+                f"clusterqueue {one['metadata']['name']} is being deleted: it admits nothing, and its workloads keep it"
+            )
+            yield warning(CHECK, text, "it goes when they have ended; until then none can be made by its name")
 
 
 def _lost(locals: list[Raw], known: set[str]) -> Iterator[Finding]:
