@@ -90,3 +90,10 @@ def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
         out, told = capsys.readouterr()
         assert ("of ClusterQueue cq: NotSubmitted" in out) is is_new
         assert (f"note: Job default/{name} is not in the cluster; this is what would become" in told) is is_new
+
+
+def test_what_is_misspelt_in_a_job_is_told_though_its_workload_speaks_for_it(explain: Explain) -> None:
+    wrong = job("train", uid="uid-of-train")
+    wrong["spec"]["template"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-requird-topology": "rack"}}
+    _, err = explain("train", *small_cluster(8), workload("job-train-abcde", 8, owner="train"), wrong, job("other"))
+    assert err.count("podset-requird-topology]: is not a known key; did you mean kueue.x-k8s.io/podset-required") == 1

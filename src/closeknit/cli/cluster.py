@@ -62,6 +62,7 @@ class Loaded:
 
     state: ClusterState
     newest: float | None
+    found: Manifests
 
 
 def cluster_options(command: F) -> F:
@@ -107,7 +108,7 @@ def load(
         where, remedy = chosen.words, f"apply one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
         raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
-    return Loaded(cluster_state(found, rules.gates, rules.settings), found.newest), rules.gates
+    return Loaded(cluster_state(found, rules.gates, rules.settings), found.newest, found), rules.gates
 
 
 def home_of(options: Mapping[str, Any]) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from ..cluster import kinds
-from ..dialects.kueue.jobs import Job
+from ..dialects.kueue.jobs import Job, read
 from ..engine.explain import Explanation, explain
 from ..engine.place import Result
 from ..engine.policy import Policy
+from ..model.gates import Gates
 from ..model.mistake import InputError, refuse
+from ..model.name import Name
 from ..model.number import number_of
 from ..report.diagnosis import diagnosis, diagnosis_json
 from ..report.plan import take_all
-from .cluster import WHOLE, check_stdin, check_target, home_of, load, tell
+from .cluster import WHOLE, Loaded, check_stdin, check_target, home_of, load, tell
 from .completion import complete_names
 from .hints import hint
 from .inputs import file_options
@@ -117,10 +120,26 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
             if one.is_new:
                 ask.given.add(one.key)
                 state.notes.append(f"{one.name} is not in the cluster; this is what would become of it there")
+        _look_at_jobs(loaded, gates, [key for keys, _ in asked for key in keys])
     finally:
         tell(state, ask.around([key for keys, _ in asked for key in keys]))
     found = iter(standings(ask, [key for keys, _ in asked for key in keys]))
     return [Answer([next(found) for _ in keys], subject) for keys, subject in asked]
+
+
+def _look_at_jobs(loaded: Loaded, gates: Gates, keys: Sequence[str]) -> None:
+    """What is odd about a job whose Workload speaks for it: a misspelt key did not get there."""
+    state = loaded.state
+    names = {state.name_of(key) for key in keys}
+    for found in loaded.found.jobs:
+        name = _name(found.raw)
+        if name in names:
+            odd = [replace(one, what=str(name)) for each in read([found], gates) for one in each.warnings]
+            state.warnings += [one for one in odd if one not in state.warnings]
+
+
+def _name(raw: dict[str, Any]) -> Name:
+    return Name(raw["kind"], str(raw["metadata"].get("namespace") or "default"), str(raw["metadata"].get("name") or ""))
 
 
 def _meant(ask: Ask, word: str, home: str, options: dict[str, Any]) -> tuple[Sequence[str], Subject | None]:
