@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, TooManyRequests, Unauthorized
+from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, TooManyRequests, Unauthorized, is_of_an_end
 from .exit_codes import NOT_HAD
 from .hints import hint
 from .naming import kinds_by_name
@@ -36,6 +36,8 @@ def remedy_of(refused: Refused) -> str:
             return "the cluster does not serve this kind: is its definition installed?"
         case Unauthorized():
             return "the cluster does not know this user: see to the token or the certificate of the kubeconfig"
+        case Forbidden() if is_of_an_end(refused):
+            return "wait until the namespace is gone, and try again"
         case Forbidden():
             return ""
         case Conflict() if any(cause.reason == "FieldManagerConflict" for cause in refused.causes):

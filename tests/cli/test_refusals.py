@@ -1,0 +1,32 @@
+"""What a server refused, with what to do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from closeknit.cli.refusals import sentences
+from closeknit.cluster.errors import Cause, Conflict, Forbidden, NotFound, Refused, TooManyRequests
+
+ENDING = Cause("metadata.namespace", "namespace x is being terminated", "NamespaceTerminating")
+MANAGED = Cause("spec.replicas", "is somebody's", "FieldManagerConflict")
+
+
+@pytest.mark.parametrize(
+    ("refused", "first"),
+    [
+        (Forbidden("it ends", causes=[ENDING]), "it ends; wait until the namespace is gone, and try again"),
+        (Forbidden("you may not"), "you may not"),
+        (NotFound("gone", kind="jobs", name="train"), "gone; `closeknit get jobs -A` lists what there is"),
+        (NotFound("no page"), "no page; the cluster does not serve this kind: is its definition installed?"),
+        (Conflict("theirs", causes=[MANAGED]), "theirs; leave these fields to their managers, or take them over with "),
+        (TooManyRequests("busy"), "busy; try again later"),
+    ],
+)
+def test_the_servers_words_come_first_and_what_helps_after_them(refused: Refused, first: str) -> None:
+    assert next(iter(sentences(refused))).startswith(first)
+
+
+def test_a_field_that_the_words_do_not_mention_is_said_too() -> None:
+    assert list(sentences(Forbidden("it ends", causes=[ENDING])))[1:] == [
+        "metadata.namespace: namespace x is being terminated"
+    ]
