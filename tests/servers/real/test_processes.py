@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,23 @@ with RealCluster((), folder=pathlib.Path(sys.argv[1])) as cluster:
 """
 
 
-def started(*words: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-    return subprocess.Popen([sys.executable, *words], env=environment, stdout=subprocess.PIPE, text=True)
+Started = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    """Starts a Python; none outlives the test, and what it has started dies with it."""
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(*words: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        running.append(subprocess.Popen([sys.executable, *words], env=environment, stdout=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        one.kill()
+        one.wait()
 
 
 def is_running(pid: int) -> bool:
@@ -41,7 +56,7 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_servers_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+def test_servers_die_with_a_parent_that_is_killed(started: Started, tmp_path: Path) -> None:
     parent = started("-c", STANDING, str(tmp_path))
     assert parent.stdout is not None
     assert parent.stdout.readline() == "up\n"
@@ -52,7 +67,7 @@ def test_servers_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     eventually(lambda: not any(map(is_running, servers)))
 
 
-def test_a_cluster_for_a_person_says_how_to_get_in_and_ends_well_on_ctrl_c() -> None:
+def test_a_cluster_for_a_person_says_how_to_get_in_and_ends_well_on_ctrl_c(started: Started) -> None:
     parent = started("-m", "servers", "--blocks", "1", "--racks", "1", "--hosts", "2")
     assert parent.stdout is not None
     said = [parent.stdout.readline() for _ in range(4)]
