@@ -128,5 +128,7 @@ def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_g
 
 
 def test_whoever_does_not_say_where_it_listens_is_told_how() -> None:
-    with pytest.raises(NoCluster, match=r"--controller or .CLOSEKNIT_CONTROLLER names it, as in http://127.0.0.1:8081"):
+    with pytest.raises(
+        NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER names it, as in http://127.0.0.1:8081"
+    ):
         asyncio.run(heard())

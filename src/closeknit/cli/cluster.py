@@ -61,8 +61,11 @@ class Loaded:
     """`newest` is the latest time that any object mentions, if any does; of a running cluster it is now."""
 
     state: ClusterState
-    newest: float | None
     found: Manifests
+
+    @property
+    def newest(self) -> float | None:
+        return self.found.newest
 
 
 def cluster_options(command: F) -> F:
@@ -108,7 +111,7 @@ def load(
         where, remedy = chosen.words, f"apply one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
         raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
-    return Loaded(cluster_state(found, rules.gates, rules.settings), found.newest, found), rules.gates
+    return Loaded(cluster_state(found, rules.gates, rules.settings), found), rules.gates
 
 
 def home_of(options: Mapping[str, Any]) -> str:

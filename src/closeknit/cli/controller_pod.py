@@ -33,7 +33,8 @@ class InNoPod(NoCluster):
     """Somebody leads who cannot be reached through the API server."""
 
     def __init__(self, holder: str, namespace: str) -> None:
-        remedy = f"where it has a --health-address, --controller or ${VARIABLE} names it, as in http://127.0.0.1:{PORT}"
+        named = f"`decisions --controller` or ${VARIABLE} names it, as in http://127.0.0.1:{PORT}"
+        remedy = f"where it has a --health-address, {named}"
         super().__init__(f"the controller that leads, {holder}, is in no pod of {namespace}; {remedy}")
         self.holder = holder
 

@@ -198,7 +198,9 @@ def test_decisions_are_had_through_the_pod_that_leads(cluster: RealCluster, star
     cluster.kubectl("-n", space, "delete", "pod", "leader-1", "--force")
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 4
-    assert "is in no pod of closeknit-system; where it has a --health-address, --controller or " in ran.stderr
+    assert (
+        "is in no pod of closeknit-system; where it has a --health-address, `decisions --controller` or " in ran.stderr
+    )
     assert "; `closeknit describe workload NAME" in ran.stderr
     ran = subprocess.run([*command, "--controller", f"http://{address}:{port}"], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -12,9 +12,8 @@ from ..marks import Raw
 from .finding import Finding, Patient, few, ok, problem, warning
 
 CHECK = "queues"
-ENDS = "Terminating"
 NEEDED = (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR)
-NOT_TOLD = ("Stopped", ENDS, "FlavorNotFound")
+NOT_TOLD = ("Stopped", "Terminating", "FlavorNotFound")
 """Somebody's choice, or told in other words."""
 
 
