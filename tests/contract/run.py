@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from host.process import HostProcess
 from servers.cluster import RealCluster
+from servers.suites import main
 
 from .conftest import VARIABLE
 
@@ -30,45 +28,23 @@ status: {allocatable: {cpu: "1", pods: "1"}, conditions: [{type: Ready, status: 
 
 
 @contextmanager
-def real() -> Iterator[Path]:
+def real() -> Iterator[dict[str, str]]:
     with RealCluster(["kube-controller-manager"]) as cluster:
-        yield cluster.kubeconfig
+        yield {VARIABLE: str(cluster.kubeconfig)}
 
 
 @contextmanager
-def embedded() -> Iterator[Path]:
+def embedded() -> Iterator[dict[str, str]]:
     """With one node that takes nothing: those that tests make belong to them alone."""
     with tempfile.TemporaryDirectory() as folder:
         data, nodes = Path(folder) / "host", Path(folder) / "nodes.yaml"
         nodes.write_text(NODE)
         with HostProcess(data, "--port", "0", "--nodes", str(nodes)):
-            yield data / "kubeconfig"
+            yield {VARIABLE: str(data / "kubeconfig")}
 
 
 SERVERS = {"real": real, "embedded": embedded}
 
 
-def main() -> int:
-    names = sys.argv[1:] or list(SERVERS)
-    unknown = [name for name in names if name not in SERVERS]
-    if unknown:
-        print(f"no server {', '.join(unknown)}; use: {', '.join(SERVERS)}", file=sys.stderr)
-        return 2
-    code = 0
-    with ThreadPoolExecutor(len(names)) as side_by_side:
-        for name, ended in zip(names, side_by_side.map(told, names), strict=True):
-            print(f"== contract: {name} ==\n{ended.stdout}", end="", flush=True)
-            code |= ended.returncode
-    return code
-
-
-def told(name: str) -> subprocess.CompletedProcess[str]:
-    """The suite's end on a server of its own, and what it said."""
-    with SERVERS[name]() as kubeconfig:
-        command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", str(SUITE)]
-        environment = {**os.environ, VARIABLE: str(kubeconfig)}
-        return subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(SUITE, SERVERS, "-n", "2", at_once=len(SERVERS)))

@@ -6,8 +6,6 @@ the rules of the embedded host.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from contract.client import Api
 from contract.expect import eventually, make
 from servers.cluster import RealCluster
 from servers.policies import install as install_policies
+from servers.suites import main
 from servers.versions import DEFINITIONS as DEFINED
 
 from .conftest import POLICIES, VARIABLE
@@ -71,20 +70,5 @@ def embedded() -> Iterator[dict[str, str]]:
 SERVERS = {"real": real, "policies": policies, "embedded": embedded}
 
 
-def main() -> int:
-    names = sys.argv[1:] or list(SERVERS)
-    unknown = [name for name in names if name not in SERVERS]
-    if unknown:
-        print(f"no server {', '.join(unknown)}; use: {', '.join(SERVERS)}", file=sys.stderr)
-        return 2
-    code = 0
-    for name in names:
-        print(f"== corpus: {name} ==", flush=True)
-        with SERVERS[name]() as settings:
-            command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", str(SUITE)]
-            code |= subprocess.run(command, env={**os.environ, **settings}).returncode
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(SUITE, SERVERS, "-rs"))

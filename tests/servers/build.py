@@ -41,7 +41,11 @@ def cache() -> Path:
 
 def binary(name: str) -> Path:
     """The program of this name, built if it is not there yet."""
-    server, folder = SERVERS[name], cache()
+    return built(SERVERS[name])
+
+
+def built(server: Server) -> Path:
+    folder = cache()
     done = folder / server.file
     if done.exists():
         return done
@@ -78,8 +82,9 @@ def compile_server(server: Server, done: Path) -> None:
     requirements(module, folder)
     half = done.with_name(f".{done.name}.{os.getpid()}")
     link = " ".join(("-s", "-w", *module.link))
+    verb = ("test", "-c") if server.is_test else ("build",)
     try:
-        command = [tool, "build", "-mod=mod", "-trimpath", "-ldflags", link, "-o", str(half), server.package]
+        command = [tool, *verb, "-mod=mod", "-trimpath", "-ldflags", link, "-o", str(half), server.package]
         step(f"compile {server.name}", command, folder)
         half.rename(done)
     finally:

@@ -24,11 +24,12 @@ class Module(NamedTuple):
 
 
 class Server(NamedTuple):
-    """A program: the module that it is in and its main package."""
+    """A program: the module that it is in and its main package; or the tests of a package, as a program."""
 
     name: str
     module: Module
     package: str
+    is_test: bool = False
 
     @property
     def file(self) -> str:
