@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from ...dialects import timestamps
 from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound
-from ..kinds import DEPLOYMENT, EVENT, KINDS, NAMESPACE, POD, PRIORITY_CLASS, Kind
+from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
 from ..port import (
     Bind,
     Change,
@@ -36,19 +36,14 @@ from ..port import (
     key_of,
 )
 from . import eviction, ownership, patching
+from .deletion import is_held, marked
+from .strategy import is_next_generation, prepared, same_but_times
 
 HISTORY = 20_000
 """How many changes can be watched again; who comes back from before that has to list anew."""
 
 NAME_TAIL, NAME_LENGTH = 5, 63
 """A generated name is no longer than this, and ends with as many random characters."""
-LONGEST_GRACE = 1 << 31
-"""In seconds: what is longer would end after the last year that a time can be written for."""
-FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
-KEEPING = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
-ENDED = ("Succeeded", "Failed")
-
-Verb = Literal["create", "update", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,17 +243,17 @@ class Store:
         """The one way of changing an object that is there: it becomes `body`, as far as that may be."""
         key = key_of(kind, old)
         self._check_version(key, old, body.get("metadata") or {})
-        new = self._prepared(kind, old, body, subresource)
+        new = prepared(kind, old, body, subresource)
         if tracked and not new["metadata"].get("managedFields"):
             new["metadata"].pop("managedFields", None)
         new = self.rules.admit(self, kind, old, new, subresource, options)
-        if kind.counted and _is_next_generation(kind, old, new, subresource):
+        if kind.counted and is_next_generation(kind, old, new, subresource):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
         if options.manager and not tracked:
             new = ownership.updated(kind, old, new, options.manager, self.now(), subresource)
-        if new == old or _same_but_times(old, new):
+        if new == old or same_but_times(old, new):
             return old
-        if "deletionTimestamp" in new["metadata"] and not _is_held(kind, new):
+        if "deletionTimestamp" in new["metadata"] and not is_held(kind, new):
             return self._remove(kind, new, options)
         return self._put(kind, old, new, options)
 
@@ -266,30 +261,6 @@ class Store:
         version, uid = meta.get("resourceVersion"), meta.get("uid")
         if (version and version != old["metadata"]["resourceVersion"]) or (uid and uid != old["metadata"]["uid"]):
             raise _changed(key)
-
-    def _prepared(self, kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
-        """`body` with what its writer may not change as it was."""
-        before = old["metadata"]
-        meta = dict(body.get("metadata") or {})
-        for system in _SYSTEM:
-            if system in before:
-                meta[system] = before[system]
-            else:
-                meta.pop(system, None)
-        meta.setdefault("managedFields", before.get("managedFields"))
-        if meta["managedFields"] is None:
-            del meta["managedFields"]
-        new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
-        if subresource == "status":
-            kept = {part: value for part, value in old.items() if part not in ("metadata", "status")}
-            new = {**kept, "metadata": _metadata_by_status(kind, before, meta)}
-            if "status" in body:
-                new["status"] = body["status"]
-        elif kind.status:
-            new.pop("status", None)
-            if "status" in old:
-                new["status"] = old["status"]
-        return new
 
     def delete(
         self,
@@ -306,27 +277,13 @@ class Store:
         before = old["metadata"]
         if (uid and uid != before["uid"]) or (version and version != before["resourceVersion"]):
             raise _changed(key, "the preconditions of the deletion do not hold")
-        meta = dict(before)
-        finalizers = [one for one in before.get("finalizers", ()) if one not in (FOREGROUND, ORPHAN)]
-        if propagation in KEEPING:
-            finalizers.append(KEEPING[propagation])
-        if finalizers or "finalizers" in meta:
-            meta["finalizers"] = finalizers
-        if not finalizers:
-            meta.pop("finalizers", None)
-        period = _grace(kind, old, grace)
-        if "deletionTimestamp" not in meta or period < meta.get("deletionGracePeriodSeconds", 0):
-            meta["deletionTimestamp"] = timestamps.stamp(self.now() + period)
-            meta["deletionGracePeriodSeconds"] = period
-        new = {**old, "metadata": meta}
-        if kind is NAMESPACE:
-            new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
-        if not _is_held(kind, new):
+        new = marked(kind, old, propagation, grace, self.now())
+        if not is_held(kind, new):
             return self._remove(kind, new, options)
         if new == old:
             return old
         if kind.counted and "deletionTimestamp" not in before:
-            meta["generation"] = before.get("generation", 0) + 1
+            new["metadata"]["generation"] = before.get("generation", 0) + 1
         return self._put(kind, old, new, options)
 
     def bind(self, namespace: str, pod: str, node: str, uid: str = "", options: Options = PLAIN) -> Raw:
@@ -421,19 +378,6 @@ class Store:
         self.forgotten = self.version + 1
 
 
-_ASIDE = ("metadata", "status")
-_SYSTEM = (
-    "name",
-    "namespace",
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generateName",
-    "resourceVersion",
-    "selfLink",
-)
 _NOTHING: Raw = {"metadata": {}}
 
 
@@ -451,66 +395,8 @@ def _taken(kind: Kind, there: Raw) -> AlreadyExists:
     return AlreadyExists(text, group=kind.group, kind=kind.plural, name=name)
 
 
-def _is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool:
-    """Whether a change counts: what is wanted is another thing now. A PriorityClass only ever has its first one."""
-    if kind is PRIORITY_CLASS:
-        return False
-    if kind is DEPLOYMENT and subresource != "status":
-        before, after = (one["metadata"].get("annotations") or {} for one in (old, new))
-        if before != after:
-            return True
-    return any(new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in _ASIDE)
-
-
-def _metadata_by_status(kind: Kind, before: Raw, meta: Raw) -> Raw:
-    """What a write of a status may change of the metadata: of custom kinds nothing, of a Deployment not its labels."""
-    if not kind.is_built_in:
-        return _with_fields(before, meta)
-    if kind is not DEPLOYMENT:
-        return meta
-    rest = {key: value for key, value in meta.items() if key != "labels"}
-    return {**rest, "labels": before["labels"]} if "labels" in before else rest
-
-
-def _with_fields(before: Raw, meta: Raw) -> Raw:
-    fields = meta.get("managedFields")
-    return {**before, **({"managedFields": fields} if fields is not None else {})}
-
-
 def _changed(key: Key, why: str = "") -> Conflict:
     resource = key.kind.resource
     text = why or "the object has been modified; please apply your changes to the latest version and try again"
     message = f'Operation cannot be fulfilled on {resource} "{key.name}": {text}'
     return Conflict(message, group=key.kind.group, kind=key.kind.plural, name=key.name)
-
-
-def _is_held(kind: Kind, raw: Raw) -> bool:
-    """Whether something keeps an object that is to go."""
-    meta = raw["metadata"]
-    if meta.get("finalizers"):
-        return True
-    if kind is NAMESPACE:
-        return bool((raw.get("spec") or {}).get("finalizers"))
-    return kind is POD and meta.get("deletionGracePeriodSeconds", 0) > 0
-
-
-def _grace(kind: Kind, raw: Raw, asked: int | None) -> int:
-    """How long a pod may take to stop: nothing if it never ran, or has ended."""
-    if kind is not POD or not raw["spec"].get("nodeName"):
-        return 0
-    if (raw.get("status") or {}).get("phase") in ENDED:
-        return 0
-    period = asked if asked is not None else raw["spec"].get("terminationGracePeriodSeconds", 30)
-    return max(0, min(period, LONGEST_GRACE))
-
-
-def _same_but_times(old: Raw, new: Raw) -> bool:
-    """Whether only the times in managedFields differ: then nothing has changed."""
-    before, after = old["metadata"], new["metadata"]
-    if "managedFields" not in before or before.get("managedFields") == after.get("managedFields"):
-        return False
-    if any(old.get(part) != new.get(part) for part in old.keys() | new.keys() if part != "metadata"):
-        return False
-    if any(before.get(part) != after.get(part) for part in before.keys() | after.keys() if part != "managedFields"):
-        return False
-    return ownership.alike(before["managedFields"], after.get("managedFields") or [])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...port import Raw
-from ..store import ENDED
+from ..deletion import ENDED
 from .ages import seconds, shown
 
 NONE = "<none>"

@@ -6,7 +6,7 @@ from ....dialects.field import Field
 from ....model.label_names import is_label_value, is_qualified_name
 from ...kinds import Kind
 from ...port import Raw
-from ..store import FOREGROUND, ORPHAN
+from ..deletion import FOREGROUND, ORPHAN
 from .causes import Causes
 from .names import TOO_LONG, NameForm
 

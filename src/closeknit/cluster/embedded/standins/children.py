@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from ....dialects.timestamps import parse, stamp
 from ...kinds import EVENT, POD, Kind
 from ...port import Change, Create, Delete, Key, Raw, Update, key_of
+from ..deletion import ENDED
 from ..ids import ALPHABET
-from ..store import ENDED, Store
+from ..store import Store
 
 _NONE: Mapping[str, Any] = {}
 

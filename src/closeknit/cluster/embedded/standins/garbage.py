@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from ...kinds import EVENT, Kind, kind_of
 from ...port import Change, Delete, Key, Patch, Propagation, Raw, key_of
+from ..deletion import FOREGROUND, ORPHAN
 from ..loop import Step
-from ..store import FOREGROUND, ORPHAN, Store
+from ..store import Store
 from .children import is_deleting
 
 

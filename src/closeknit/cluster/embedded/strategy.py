@@ -1,0 +1,89 @@
+"""What a write makes of an object that is there: which parts its writer may change, and whether it is a change at all.
+
+The API server calls this the strategy of a resource. A write of a status changes the status alone, a write of the
+object leaves its status as it was, and fields of the system are never taken from a writer. Pure functions over raw
+objects; versions, rules and history are the store's.
+"""
+
+from __future__ import annotations
+
+from ..kinds import DEPLOYMENT, PRIORITY_CLASS, Kind
+from ..port import Raw
+from . import ownership
+
+ASIDE = ("metadata", "status")
+SYSTEM = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generateName",
+    "resourceVersion",
+    "selfLink",
+)
+
+
+def prepared(kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
+    """`body` with what its writer may not change as it was."""
+    before = old["metadata"]
+    meta = dict(body.get("metadata") or {})
+    for system in SYSTEM:
+        if system in before:
+            meta[system] = before[system]
+        else:
+            meta.pop(system, None)
+    meta.setdefault("managedFields", before.get("managedFields"))
+    if meta["managedFields"] is None:
+        del meta["managedFields"]
+    new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
+    if subresource == "status":
+        kept = {part: value for part, value in old.items() if part not in ASIDE}
+        new = {**kept, "metadata": _metadata_by_status(kind, before, meta)}
+        if "status" in body:
+            new["status"] = body["status"]
+    elif kind.status:
+        new.pop("status", None)
+        if "status" in old:
+            new["status"] = old["status"]
+    return new
+
+
+def _metadata_by_status(kind: Kind, before: Raw, meta: Raw) -> Raw:
+    """What a write of a status may change of the metadata: of custom kinds nothing, of a Deployment not its labels."""
+    if not kind.is_built_in:
+        return _with_fields(before, meta)
+    if kind is not DEPLOYMENT:
+        return meta
+    rest = {key: value for key, value in meta.items() if key != "labels"}
+    return {**rest, "labels": before["labels"]} if "labels" in before else rest
+
+
+def _with_fields(before: Raw, meta: Raw) -> Raw:
+    fields = meta.get("managedFields")
+    return {**before, **({"managedFields": fields} if fields is not None else {})}
+
+
+def is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool:
+    """Whether a change counts: what is wanted is another thing now. A PriorityClass only ever has its first one."""
+    if kind is PRIORITY_CLASS:
+        return False
+    if kind is DEPLOYMENT and subresource != "status":
+        before, after = (one["metadata"].get("annotations") or {} for one in (old, new))
+        if before != after:
+            return True
+    return any(new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in ASIDE)
+
+
+def same_but_times(old: Raw, new: Raw) -> bool:
+    """Whether only the times in managedFields differ: then nothing has changed."""
+    before, after = old["metadata"], new["metadata"]
+    if "managedFields" not in before or before.get("managedFields") == after.get("managedFields"):
+        return False
+    if any(old.get(part) != new.get(part) for part in old.keys() | new.keys() if part != "metadata"):
+        return False
+    if any(before.get(part) != after.get(part) for part in before.keys() | after.keys() if part != "managedFields"):
+        return False
+    return ownership.alike(before["managedFields"], after.get("managedFields") or [])
