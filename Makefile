@@ -12,7 +12,7 @@ export PYTHONPATH :=
 # Many tests start processes: what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance clean
+.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance dist clean
 
 setup: $(STAMP)
 
@@ -56,6 +56,11 @@ test: lint
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/host/test_tour.py --ignore tests/cluster/embedded/rest/test_kubectl.py
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
 	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
+
+# The wheel and the sdist, in dist/; the wheel is tried in a clean environment.
+dist: setup
+	@echo "== distribution =="
+	@$(BIN)/python tests/dist.py
 
 # What needs servers built with Go, or patience. The servers are built once and kept outside of the work tree.
 test-host: setup

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -13,14 +14,15 @@ from types import TracebackType
 from contract.client import Api
 
 PATIENCE = 120.0
+THIS = (sys.executable, "-m", "closeknit")
 
 
 class HostProcess:
     """`closeknit up` on a folder; gone when the test is, however that ends."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, program: Sequence[str] = THIS) -> None:
         self.folder = folder
-        command = [sys.executable, "-m", "closeknit", "up", "--data", str(folder), *options]
+        command = [*program, "up", "--data", str(folder), *options]
         self.output = (folder.parent / f"{folder.name}.log").open("ab")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
         self.api = self._reached()
