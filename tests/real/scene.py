@@ -207,6 +207,10 @@ class Scene:
         pods = sorted(self.pods(selector), key=lambda one: int(one["metadata"]["labels"][rank]))
         return [one["spec"].get("nodeName", "") for one in pods if not _has_failed(one)]
 
+    def finalizers(self) -> list[str]:
+        """Everything that still holds a pod."""
+        return [one for pod in self.pods() for one in pod["metadata"].get("finalizers") or ()]
+
     def racks(self, hosts: list[str]) -> list[str]:
         """Without the scene's name: ["b1-r2"]"""
         return sorted({host.removeprefix(f"{self.name}-").rpartition("-")[0] for host in hosts})

@@ -315,9 +315,9 @@ def test_a_permission_that_was_taken_away_is_named_whoever_asks(cluster: RealClu
     kept = [one for one in rules if "jobs" not in one["resources"] or "update" not in one["verbs"]]
     accepted(cluster.api.merge(place, {"rules": kept}))
     missing = ("permissions", f"{ACCOUNT} may not: update on jobs.batch")
-    assert missing in ailments(cluster)
+    eventually(lambda: missing in ailments(cluster))
     cluster.apply(WATCHER)
-    found = ailments(cluster, cluster.kubeconfig_of("default", "watcher"))
-    assert missing in found
-    unseen = {check for check, text in found if "cannot be looked at" in text}
+    watcher = cluster.kubeconfig_of("default", "watcher")
+    eventually(lambda: missing in ailments(cluster, watcher))
+    unseen = {check for check, text in ailments(cluster, watcher) if "cannot be looked at" in text}
     assert {"definitions", "controller", "kueue"} <= unseen

@@ -58,7 +58,7 @@ def test_a_webhook_without_a_backend_is_found_and_adoption_mends_it(cluster: Rea
     spec = definition(cluster)["spec"]
     assert spec["conversion"] == {"strategy": "None"}
     assert {one["name"]: one["served"] for one in spec["versions"]} == {"v1beta1": False, "v1beta2": True}
-    assert [text for check, text in ailments(cluster) if check == "definitions"] == []
+    eventually(lambda: not [text for check, text in ailments(cluster) if check == "definitions"])
     eventually(lambda: cluster.api.get("/apis/kueue.x-k8s.io/v1beta1/workloads").status == 404)
     flavor = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "f"}}
     make(cluster.api, path("kueue.x-k8s.io/v1beta2/resourceflavors"), flavor)

@@ -82,9 +82,8 @@ def test_finishing_frees_everything(scene: Scene) -> None:
     scene.until(lambda: scene.used() == "16", "all of the quota is in use")
     scene.finish(*running)
     scene.await_true("first", "Finished")
-    assert is_true(scene.until(lambda: scene.get(JOBS, "first"), "the job is there"), "Complete")
+    scene.until(lambda: is_true(scene.get(JOBS, "first"), "Complete"), "the job says so, too")
     scene.await_true("second", "Finished")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
     assert {one["status"]["phase"] for one in scene.pods()} == {"Succeeded"}
-    finalizers = [one for pod in scene.pods() for one in pod["metadata"].get("finalizers") or ()]
-    assert finalizers == []
+    scene.until(lambda: scene.finalizers() == [], "its pods are let go")

@@ -142,7 +142,9 @@ def test_job_sets_that_nobody_converts_keep_nothing_else_from_running() -> None:
         accepted(cluster.api.merge(place, {"spec": {"conversion": NO_CONVERSION}}))
         eventually(lambda: cluster.api.get(JOB_SET.path(), limit=500).status == 500)
         with controller(cluster) as process:
-            assert lines(process, JOB_SET, ": cannot be listed, and is tried again: conversion webhook") == 1
+            eventually(
+                lambda: lines(process, JOB_SET, ": cannot be listed, and is tried again: conversion webhook") == 1
+            )
             submit(cluster.api, JOB, "train")
             await_admitted(cluster.api, JOB, "train")
             accepted(cluster.api.merge(place, {"spec": {"conversion": {"strategy": "None", "webhook": None}}}))

@@ -54,7 +54,8 @@ def test_a_job_is_placed_on_the_machines_that_were_brought_for_it(asked: Scene) 
     assert made["spec"]["parameters"]["size"] == "large"
     [part] = made["spec"]["podSets"]
     assert part["count"] == 4
-    pods = asked.get(TEMPLATES, part["podTemplateRef"]["name"])["template"]["spec"]
+    made_of = asked.until(lambda: asked.find(TEMPLATES, part["podTemplateRef"]["name"]), "its pods are described")
+    pods = made_of["template"]["spec"]
     assert pods["containers"][0]["resources"]["requests"] == {"cpu": "4"}
     workload = asked.await_true("train", "QuotaReserved")
     [given] = workload["status"]["admission"]["podSetAssignments"]
@@ -75,7 +76,8 @@ def test_a_job_is_placed_on_the_machines_that_were_brought_for_it(asked: Scene) 
 def test_machines_that_cannot_be_had_are_asked_for_once_more_and_then_the_job_gives_up(asked: Scene) -> None:
     answer(asked, request(asked), "Failed", "no machines today")
     again = request(asked, 2)
-    assert [one["metadata"]["name"] for one in asked.all(REQUESTS)] == [again["metadata"]["name"]]
+    names = [again["metadata"]["name"]]
+    asked.until(lambda: [one["metadata"]["name"] for one in asked.all(REQUESTS)] == names, "the first is withdrawn")
     answer(asked, again, "Failed", "nor tomorrow")
     asked.until(lambda: asked.workload("train")["spec"]["active"] is False, "it is given up")
     asked.await_false("train", "QuotaReserved")

@@ -93,7 +93,7 @@ def test_a_job_runs_to_its_end(stand: Stand, setup: str, manifest: str) -> None:
     made = stand.run(manifest)
     name = made["metadata"]["name"]
     if made["kind"] in OPERATORS:
-        stand.await_running(len(stand.pods()))
+        stand.until(lambda: all(one["status"].get("phase") == "Running" for one in stand.pods()), "all pods run")
         OPERATORS[made["kind"]].end(stand, made)
 
     def is_over() -> bool:
@@ -120,8 +120,8 @@ def test_a_service_becomes_ready_and_goes_when_it_is_deleted(stand: Stand, setup
     stand.use(setup)
     made = stand.run(manifest)
     counts = {"Deployment": 3, "StatefulSet": 3, "LeaderWorkerSet": 6, "RayCluster": 2}
-    running = stand.await_running(counts[made["kind"]])
-    assert all(is_true(one, "Ready") for one in running)
+    stand.await_running(counts[made["kind"]])
+    stand.until(lambda: all(is_true(one, "Ready") for one in stand.pods()), "all pods are ready")
     if made["kind"] != "RayCluster":
         stand.until(lambda: all(is_true(one, "PodsReady") for one in stand.all(WORKLOADS)), "workloads say so")
 

@@ -105,9 +105,8 @@ def test_who_is_sent_away_leaves_as_it_came_and_comes_back_when_it_may(scene: Sc
     assert reason(evicted, EVICTED) == "Deactivated"
     scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
-    stopped = scene.get(JOBS, "train")["spec"]
-    assert stopped["suspend"] is True
-    assert stopped["template"] == made["spec"]["template"]
+    assert scene.get(JOBS, "train")["spec"]["suspend"] is True
+    scene.until(lambda: scene.get(JOBS, "train")["spec"]["template"] == made["spec"]["template"], "it is put back")
     scene.stays(lambda: not scene.pods(), "it does not come back by itself", 2)
     scene.patch(WORKLOADS, name, {"spec": {"active": True}})
     scene.await_running(4)

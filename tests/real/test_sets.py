@@ -57,7 +57,7 @@ def test_the_parts_of_a_job_set_are_placed_by_rank_and_end_together(scene: Scene
         assert nodes_of(scene, name, per_job) == plan
     scene.finish(*running)
     scene.await_true("train", "Finished")
-    assert is_true(scene.get(JOB_SETS, "train"), "Completed")
+    scene.until(lambda: is_true(scene.get(JOB_SETS, "train"), "Completed"), "the JobSet says so, too")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
 
 
@@ -168,7 +168,7 @@ def test_every_pod_of_a_deployment_waits_for_itself(scene: Scene) -> None:
     running = scene.await_running(3)
     for one in running:
         assert [one["spec"]["nodeName"]] == scene.plan(one["metadata"]["name"])
-    waiting = [one for one in scene.pods() if not one["spec"].get("nodeName")]
+    waiting = scene.until(lambda: [one for one in scene.pods() if not one["spec"].get("nodeName")], "one waits")
     assert len(waiting) == 1
     assert waiting[0]["spec"]["schedulingGates"]
     scene.patch(DEPLOYMENTS, "serve", {"spec": {"replicas": 0}})

@@ -207,6 +207,12 @@ def test_decisions_are_had_through_the_pod_that_leads(cluster: RealCluster, star
     assert "Admitted" in ran.stdout
 
 
+def told(cluster: RealCluster) -> set[tuple[str, str]]:
+    """Objects, and reasons of events about them."""
+    found = cluster.api.get(path("v1/events", "default")).body["items"]
+    return {(one["involvedObject"]["name"], one["reason"]) for one in found}
+
+
 def policy_kinds(cluster: RealCluster, verb: str) -> None:
     for one in policies(Settings()):
         if verb == "apply":
@@ -225,10 +231,8 @@ def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_th
     labels, spec = {"kueue.x-k8s.io/queue-name": "main"}, {"containers": [{"name": "c", "image": "x"}]}
     meta = {"name": "lonely", "namespace": "default", "labels": labels}
     cluster.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}])
-    events = path("v1/events", "default")
-    eventually(lambda: any(one["reason"] == "NotQueued" for one in cluster.api.get(events).body["items"]))
-    told = [one["reason"] for one in cluster.api.get(events).body["items"] if one["involvedObject"]["name"] == "unheld"]
-    assert "Stopped" in told
+    eventually(lambda: ("lonely", "NotQueued") in told(cluster))
+    eventually(lambda: ("unheld", "Stopped") in told(cluster))
     try:
         policy_kinds(cluster, "apply")
         assert controller.ended() == 5

@@ -175,13 +175,13 @@ def bare(hook: Object) -> Object:
 def clear_the_way(cluster: RealCluster, hooks: list[Object]) -> None:
     """Nothing can be made while they are there; the doctor says so, and what helps."""
     body = job("blocked", "low", 1, 1)
-    assert cluster.api.post(jobs(SPACE), body, dryRun="All").status == 500
+    eventually(lambda: cluster.api.post(jobs(SPACE), body, dryRun="All").status == 500)
     findings = closeknit(cluster, "doctor", "-o", "json", code=3)
     for one in hooks:
         command = f"kubectl delete {one['kind'].lower()} {one['metadata']['name']}"
         assert command in findings
         cluster.kubectl(*command.split()[1:])
-    assert cluster.api.post(jobs(SPACE), body, dryRun="All").status == 201
+    eventually(lambda: cluster.api.post(jobs(SPACE), body, dryRun="All").status == 201)
 
 
 # Who decides
