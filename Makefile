@@ -12,7 +12,7 @@ export PYTHONPATH :=
 # Many tests start processes: what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up cluster picture deploy test test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance dist clean
+.PHONY: setup up cluster picture deploy test tests test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance conformance-if-any dist clean
 
 setup: $(STAMP)
 
@@ -51,9 +51,17 @@ conformance: setup
 	@test -e "$(CONFORMANCE)" || { echo "no conformance data at $(CONFORMANCE): give its folder, CONFORMANCE=PATH"; exit 2; }
 	@$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
 
-test: lint
+# Lint, tests and conformance at the same time, all to their end: two cores are busy throughout. What is checked beside
+# the tests is shown as a whole when it is done, where make can do that.
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+test: setup
+	@$(SIDE_BY_SIDE) lint tests conformance-if-any
+
+tests: setup
 	@echo "== tests =="
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/host/test_tour.py --ignore tests/cluster/embedded/rest/test_kubectl.py
+	+@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/host/test_tour.py --ignore tests/cluster/embedded/rest/test_kubectl.py
+
+conformance-if-any: setup
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
 	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
 

@@ -189,13 +189,13 @@ def total_failed(scores: dict[str, Score]) -> int:
     return sum(len(score.failed) for score in scores.values())
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     parser.add_argument("--suite", help="treat every path as belonging to this suite")
     parser.add_argument("--time", action="store_true", help="time decisions: mean microseconds, warm and cold")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names may hold what no encoding has
     missing = [str(path) for path in options.paths if not path.exists()]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from conformance.run import main
 
 RUN = Path(__file__).with_name("run.py")
 PREFIX, BUILDER = "assignment_encoding_prefix", "topology_request_builder"
@@ -41,6 +45,22 @@ def write(folder: Path, suite: str, name: str, content: Any) -> Path:
 
 
 def run(*args: str | Path) -> tuple[int, list[str], str]:
+    """Code, lines and errors. It is called in this process, on streams like those that a program has."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main([*map(str, args)])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return code, written(out).splitlines(), written(err)
+
+
+def written(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def run_program(*args: str | Path) -> tuple[int, list[str], str]:
     done = subprocess.run([sys.executable, RUN, *map(str, args)], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.splitlines(), done.stderr
 
@@ -84,14 +104,18 @@ def test_a_folder_is_searched_to_its_depth_and_other_files_are_left_alone(tmp_pa
 
 def test_a_failure_is_named_below_its_suite_and_the_code_is_1(tmp_path: Path) -> None:
     path = write(tmp_path, BUILDER, "a.ndjson", [built("right"), built("wrong", "rack")])
-    assert run(path) == (
-        1,
-        [
-            f"{BUILDER}: 1 passed, 1 failed, 0 not run",
-            "  wrong: .required: want 'rack', got 'block'",
-            "1 passed, 1 failed",
-        ],
-        "",
+    assert (
+        run(path)
+        == run_program(path)
+        == (
+            1,
+            [
+                f"{BUILDER}: 1 passed, 1 failed, 0 not run",
+                "  wrong: .required: want 'rack', got 'block'",
+                "1 passed, 1 failed",
+            ],
+            "",
+        )
     )
 
 
