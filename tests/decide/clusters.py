@@ -8,7 +8,7 @@ chance. What is drawn comes from lists of whole values, simple ones first.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from closeknit.model.request import Constraint, Layer
 from closeknit.model.settings import FAIR, Settings
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Part, Workload
-from engine.clusters import BLOCK, RACK
+from engine.clusters import BLOCK, BOOLEANS, RACK, numbers, pick
 from quota.reference import Reference
 
 from .objects import ANYWHERE, DEFAULT, GPU, part
@@ -225,81 +225,81 @@ def clusters(
     one_tree: bool = False,
 ) -> Cluster:
     """`single`: no workload has two pod sets by themselves; `one_tree`: every queue is under one root."""
-    used = draw(st.sampled_from(OVERLAPPING if overlap else USED))
-    resources = draw(st.sampled_from([(GPU,), (GPU,), (GPU, MEM)]))
-    tree = draw(st.sampled_from(TREES[:-1] if one_tree else TREES))
-    cohorts = tuple(draw(_cohorts(name, parent, used, resources)) for name, parent in tree)
+    used = pick(draw, OVERLAPPING if overlap else USED)
+    resources = pick(draw, [(GPU,), (GPU,), (GPU, MEM)])
+    tree = pick(draw, TREES[:-1] if one_tree else TREES)
+    cohorts = tuple(_cohorts(draw, name, parent, used, resources) for name, parent in tree)
     names = [*(name for name, _ in tree)] * 3 + ([] if one_tree else [""])
-    size = draw(st.sampled_from([2, 3, 4, 3, 1]))
-    queues = tuple(draw(_queues(f"q{number}", names, used, resources)) for number in range(size))
+    size = pick(draw, [2, 3, 4, 3, 1])
+    queues = tuple(_queues(draw, f"q{number}", names, used, resources) for number in range(size))
     arriving: list[tuple[int, tuple[Workload, ...]]] = []
     number = 0
     for wave in range(waves):
         new = []
-        busiest = draw(st.sampled_from(queues))
-        for _ in range(draw(st.sampled_from([3, 4, 5, 6]))):
-            new.append(draw(_workloads(number, wave, [busiest, *queues], single)))
+        busiest = pick(draw, queues)
+        for _ in range(pick(draw, [3, 4, 5, 6])):
+            new.append(_workloads(draw, number, wave, [busiest, *queues], single))
             number += 1
-        arriving.append((draw(st.integers(0, 2)) if wave else 0, tuple(new)))
-    is_fair = draw(st.booleans()) if fair is None else fair
+        arriving.append((draw(numbers(0, 2)) if wave else 0, tuple(new)))
+    is_fair = draw(BOOLEANS) if fair is None else fair
     pools = [one.labels["pool"] for one in used if one.labels] or ["none"]
-    return Cluster(draw(_nodes(pools)), used, cohorts, queues, tuple(arriving), is_fair)
+    return Cluster(_nodes(draw, pools), used, cohorts, queues, tuple(arriving), is_fair)
 
 
 def _groups(
     draw: st.DrawFn, flavors: tuple[Flavor, ...], resources: tuple[str, ...], choices: list[Quota]
 ) -> tuple[ResourceGroup, ...]:
-    quotas = (FlavorQuotas(one.name, {name: draw(st.sampled_from(choices)) for name in resources}) for one in flavors)
+    quotas = (FlavorQuotas(one.name, {name: pick(draw, choices) for name in resources}) for one in flavors)
     return (ResourceGroup(resources, tuple(quotas)),)
 
 
-@st.composite
 def _cohorts(
     draw: st.DrawFn, name: str, parent: str, flavors: tuple[Flavor, ...], resources: tuple[str, ...]
 ) -> Cohort:
     choices = OF_COHORT if parent else ALONE
-    given = _groups(draw, flavors, resources, choices) if draw(st.booleans()) else ()
-    return Cohort(name, parent, given, draw(st.sampled_from([1.0, 3.0])))
+    given = _groups(draw, flavors, resources, choices) if draw(BOOLEANS) else ()
+    return Cohort(name, parent, given, pick(draw, [1.0, 3.0]))
 
 
-@st.composite
 def _queues(
     draw: st.DrawFn, name: str, cohorts: list[str], used: tuple[Flavor, ...], resources: tuple[str, ...]
 ) -> ClusterQueue:
-    cohort = draw(st.sampled_from(cohorts))
-    flavors = draw(st.sampled_from([used, used[::-1], used[:1]]))
+    cohort = pick(draw, cohorts)
+    flavors = pick(draw, [used, used[::-1], used[:1]])
     return ClusterQueue(
         name,
         _groups(draw, flavors, resources, MEMBER if cohort else ALONE),
         cohort,
-        draw(st.sampled_from(["BestEffortFIFO"] * 4 + ["StrictFIFO"])),
+        pick(draw, ["BestEffortFIFO"] * 4 + ["StrictFIFO"]),
         ANYWHERE,
-        draw(st.sampled_from(FUNGIBILITIES)),
-        draw(st.sampled_from(PREEMPTIONS)),
-        weight=draw(st.sampled_from([1.0, 2.0, 0.0])),
+        pick(draw, FUNGIBILITIES),
+        pick(draw, PREEMPTIONS),
+        weight=pick(draw, [1.0, 2.0, 0.0]),
     )
 
 
-@st.composite
+@cache
+def _choices(placed: bool, covered: tuple[str, ...], few: int, single: bool) -> list[tuple[Part, ...]]:
+    """Parts of at most so many pods."""
+    choices = [one for one in PARTS[placed, covered] if sum(each.pod_set.count for each in one) <= few]
+    return [one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]
+
+
 def _workloads(draw: st.DrawFn, number: int, wave: int, queues: list[ClusterQueue], single: bool) -> Workload:
-    queue = draw(st.sampled_from(queues))
-    placed = queue.flavors != [PLAIN.name] and (PLAIN.name not in queue.flavors or draw(st.booleans()))
-    choices = PARTS[placed, queue.groups[0].covered]
-    few = 2 if wave == 0 else 9
-    choices = [one for one in choices if sum(each.pod_set.count for each in one) <= few]
-    chosen = draw(st.sampled_from([one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]))
-    priority = draw(st.sampled_from([wave, wave, 0, 2]))
+    queue = pick(draw, queues)
+    placed = queue.flavors != [PLAIN.name] and (PLAIN.name not in queue.flavors or draw(BOOLEANS))
+    chosen = pick(draw, _choices(placed, queue.groups[0].covered, 2 if wave == 0 else 9, single))
+    priority = pick(draw, [wave, wave, 0, 2])
     uid, created = f"{number * 7 % 19:02d}", float(number * 5 % 19)
     return Workload(DEFAULT, f"w{number:02d}", chosen, queue.name, uid, priority, created)
 
 
-@st.composite
 def _nodes(draw: st.DrawFn, pools: list[str]) -> tuple[Node, ...]:
     made = []
-    for number in range(draw(st.sampled_from([2, 4, 6]))):
+    for number in range(pick(draw, [2, 4, 6])):
         name = f"n{number}"
-        block, rack = draw(st.sampled_from([("x", "1"), ("x", "2"), ("y", "1")]))
+        block, rack = pick(draw, [("x", "1"), ("x", "2"), ("y", "1")])
         labels = {BLOCK: block, RACK: f"{block}{rack}", HOSTNAME: name, "pool": pools[number % len(pools)]}
-        gpus, places = draw(st.sampled_from([(2, 9), (4, 9), (3, 9), (4, 2)]))
+        gpus, places = pick(draw, [(2, 9), (4, 9), (3, 9), (4, 2)])
         made.append(Node(name, labels, {GPU: gpus, MEM: 5, "pods": places}))
     return tuple(made)

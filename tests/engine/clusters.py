@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,6 +23,8 @@ TOPOLOGY = Topology("default", (BLOCK, RACK, HOSTNAME))
 BY_RACK = Topology("default", (BLOCK, RACK))
 KINDS = ("required", "preferred", "unconstrained", "slices")
 TAINT = Taint("dedicated", "x", "NoSchedule")
+BOOLEANS = st.booleans()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -43,36 +48,52 @@ def host(
     return Node(name, labels, {"cpu": cpu * 1000, "pods": pods}, taints, ready)
 
 
-@st.composite
-def hosts(draw: st.DrawFn, name: str) -> Node:
+@cache
+def numbers(least: int, most: int) -> st.SearchStrategy[int]:
+    return st.integers(least, most)
+
+
+def pick(draw: st.DrawFn, values: Sequence[T]) -> T:
+    """One of them, the first in the simplest case.
+
+    `st.sampled_from` in the body of a strategy is a new strategy for every draw, and hypothesis looks at each anew.
+    """
+    return values[draw(numbers(0, len(values) - 1))]
+
+
+def random_host(draw: st.DrawFn, name: str) -> Node:
     return host(
         name,
-        draw(st.sampled_from(["a", "b", "c"])),
-        draw(st.sampled_from(["1", "2", "3"])),
-        draw(st.integers(0, 9)),
-        draw(st.sampled_from([110, 110, 3])),
-        draw(st.sampled_from([(), (), (), (TAINT,)])),
-        draw(st.sampled_from([True, True, True, False])),
+        pick(draw, "abc"),
+        pick(draw, "123"),
+        draw(numbers(0, 9)),
+        pick(draw, (110, 110, 3)),
+        pick(draw, ((), (), (), (TAINT,))),
+        pick(draw, (True, True, True, False)),
     )
 
 
 @st.composite
-def clusters(draw: st.DrawFn, most: int = 14) -> Cluster:
-    size = draw(st.integers(1, most))
-    nodes = tuple(draw(hosts(f"h{number:02d}")) for number in range(size))
-    used = tuple(draw(st.integers(0, 3)) for _ in range(size))
-    return Cluster(nodes, used)
+def hosts(draw: st.DrawFn, name: str) -> Node:
+    return random_host(draw, name)
 
 
 @st.composite
-def constraints(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Constraint:
+def clusters(draw: st.DrawFn, most: int = 14) -> Cluster:
+    size = draw(numbers(1, most))
+    nodes = tuple(random_host(draw, f"h{number:02d}") for number in range(size))
+    used = tuple(draw(numbers(0, 3)) for _ in range(size))
+    return Cluster(nodes, used)
+
+
+def random_constraint(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Constraint:
     levels = [BLOCK, RACK, HOSTNAME]
-    kind = draw(st.sampled_from(kinds))
-    level = draw(st.integers(0, 2))
+    kind = pick(draw, kinds)
+    level = draw(numbers(0, 2))
     slices: tuple[Layer, ...] = ()
-    if kind == "slices" or draw(st.booleans()):
-        at = draw(st.integers(level, 2))
-        slices = (Layer(levels[at], draw(st.integers(1, 4))),)
+    if kind == "slices" or draw(BOOLEANS):
+        at = draw(numbers(level, 2))
+        slices = (Layer(levels[at], draw(numbers(1, 4))),)
     match kind:
         case "required":
             return Constraint(required=levels[level], slices=slices)
@@ -83,20 +104,21 @@ def constraints(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Constraint:
     return Constraint(unconstrained=True, slices=slices)
 
 
-def shapes() -> st.SearchStrategy[Shape]:
-    tolerations = st.sampled_from([(), (Toleration("dedicated", "Exists"),)])
-    return st.builds(lambda cpu, t: Shape.of({"cpu": cpu}, None, t), st.sampled_from([500, 1000, 2000]), tolerations)
+def random_shape(draw: st.DrawFn) -> Shape:
+    return Shape.of(
+        {"cpu": pick(draw, (500, 1000, 2000))}, None, pick(draw, ((), (Toleration("dedicated", "Exists"),)))
+    )
 
 
 @st.composite
 def requests(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS, most: int = 24) -> Request:
     """One pod set, or a leader with its workers."""
-    constraint = draw(constraints(kinds))
-    count = draw(st.integers(1, most))
-    if draw(st.booleans()) and not constraint.spreads:
-        leader = PodSet("leader", 1, draw(shapes()), constraint, "group")
-        return Request.of([leader, PodSet("workers", max(2, count), draw(shapes()), constraint, "group")])
-    return Request.of([PodSet("main", count, draw(shapes()), constraint)])
+    constraint = random_constraint(draw, kinds)
+    count = draw(numbers(1, most))
+    if draw(BOOLEANS) and not constraint.spreads:
+        leader = PodSet("leader", 1, random_shape(draw), constraint, "group")
+        return Request.of([leader, PodSet("workers", max(2, count), random_shape(draw), constraint, "group")])
+    return Request.of([PodSet("main", count, random_shape(draw), constraint)])
 
 
 def shown(result: Result) -> list[tuple[str, object]]:
