@@ -77,7 +77,7 @@ test-host: setup
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 $(BIN)/python -m pytest -n auto --dist worksteal \
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 $(BIN)/python -m pytest -n auto --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 

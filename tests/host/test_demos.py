@@ -11,6 +11,7 @@ from closeknit.host.demos import DEMOS
 from closeknit.host.demos.player import KEY
 from host.lab import condition
 from host.stage import Stage
+from host.test_demo_claims import Witness
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -150,7 +151,7 @@ def test_a_replacement_pod_gets_the_place_that_is_really_free() -> None:
 
 
 def test_gpu_block_keeps_640_hosts_busy_lends_quota_and_gives_it_back() -> None:
-    stage = Stage("gpu-block")
+    stage = Witness("gpu-block")
     stage.advance(55)
     picture = stage.scene.picture()
     queues = {one.name: one for one in picture.queues}
@@ -169,6 +170,9 @@ def test_gpu_block_keeps_640_hosts_busy_lends_quota_and_gives_it_back() -> None:
     assert queues["product"].used > 0
     assert any(one.outcome == "Preempted" for one in stage.records)
     assert sum(one.used for one in queues.values()) <= 5120
+
+    stage.advance(15)
+    assert len(stage.said) > 7
 
 
 # provisioning

@@ -10,7 +10,7 @@ from stories.steps import Step
 from stories.tale import read, shortened, story_of, tell, written
 
 PARTS = 25
-STEPS = int(os.environ.get("CLOSEKNIT_STEPS", "5000"))
+STEPS = int(os.environ.get("CLOSEKNIT_STEPS", "3000"))
 
 
 @pytest.mark.parametrize("part", range(PARTS))

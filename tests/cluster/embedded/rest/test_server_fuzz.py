@@ -16,7 +16,7 @@ from closeknit.cluster.embedded.rules import HostRules
 from cluster.embedded.rest.fuzzing import Fuzz, Request
 from cluster.embedded.rest.running import Running
 
-COUNT = int(os.environ.get("CLOSEKNIT_FUZZ", "10000"))
+COUNT = int(os.environ.get("CLOSEKNIT_FUZZ", "3000"))
 SEED = int(os.environ.get("CLOSEKNIT_FUZZ_SEED", "1"))
 LONGEST = 2.0
 
