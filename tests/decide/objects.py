@@ -13,6 +13,7 @@ from typing import Any
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.assignment import Assignment
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Selector
+from closeknit.model.container import Container
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.quota import Cohort, FlavorQuotas, FlavorResource, Quota, ResourceGroup
@@ -72,8 +73,9 @@ def part(
     selector: Mapping[str, str] | None = None,
     tolerations: tuple[Toleration, ...] = (),
     required: tuple[Term, ...] | None = None,
+    containers: tuple[Container, ...] | None = None,
 ) -> Part:
-    made = shape(requests, selector=selector, tolerations=tolerations, required=required)
+    made = shape(requests, selector=selector, tolerations=tolerations, required=required, containers=containers)
     return Part(PodSet(name, count, made, constraint, group), dict(made.requests), min_count)
 
 

@@ -10,9 +10,10 @@ import pytest
 from closeknit.decide.decision import Wait
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import LocalQueue, Selector
+from closeknit.model.container import Container
 from closeknit.model.limit_range import LimitRange
 from closeknit.model.shape import Requirement
-from closeknit.model.workload import Check, Container, Workload
+from closeknit.model.workload import Check, Workload
 from closeknit.queue.wake import Why
 
 from .objects import DEFAULT, part, queue, scheduler, workload
@@ -63,8 +64,7 @@ def test_a_namespace_that_it_selects() -> None:
 
 
 def test_limits_that_requests_exceed() -> None:
-    container = Container({"gpu": 2}, {"gpu": 1}, "containers[0]")
-    one = workload("w", "a", 1, 1, replace(part(), containers=(container,)))
+    one = workload("w", "a", 1, 1, part(containers=(Container.of({"gpu": 2}, {"gpu": 1}),)))
     found = waits(scheduler([queue("a")]), one)
     assert (found.why, found.reason) == (Why.OTHER, "Misconfigured")
     assert found.message == (
@@ -76,8 +76,7 @@ def test_limits_that_requests_exceed() -> None:
 def test_a_limit_range_of_its_namespace() -> None:
     built = scheduler([queue("a")])
     built.world.limit_ranges[DEFAULT] = (LimitRange("Container", max={"gpu": 1}),)
-    container = Container({"gpu": 2}, {}, "containers[0]")
-    found = waits(built, workload("w", "a", 1, 1, replace(part(), containers=(container,))))
+    found = waits(built, workload("w", "a", 1, 1, part(containers=(Container.of({"gpu": 2}),))))
     assert found.message == (
         "resources didn't satisfy LimitRange constraints: spec.podSets[0].template.spec.containers[0]: "
         'Invalid value: ["gpu"]: requests must not be above the limitRange max'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint
 from closeknit.model.shape import Requirement, Taint
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Condition, Container, Status, Workload
+from closeknit.model.workload import Condition, Status, Workload
 from closeknit.queue.line import BYPASSED
 
 from .objects import DEFAULT, GPU, part, queue, scheduler, workload
@@ -158,8 +157,7 @@ def test_its_namespace_does_not_exist() -> None:
 def test_its_pods_ask_for_more_than_a_limit_range_allows() -> None:
     built = scheduler([queue("a")])
     built.world.limit_ranges[DEFAULT] = (LimitRange("Container", max={GPU: 1}),)
-    one = replace(part(requests=2), containers=(Container({GPU: 2}, path="containers[0]"),))
-    found = stands(built, workload("one", "a", 1, 2, one))
+    found = stands(built, workload("one", "a", 1, 2, part(requests=2)))
     assert found.message.endswith('["gpu"]: requests must not be above the limitRange max')
     assert found.remedy == "change what the pods ask for, or the LimitRanges of namespace default"
 

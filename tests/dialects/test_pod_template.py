@@ -6,6 +6,7 @@ import pytest
 
 from closeknit.dialects.field import Field
 from closeknit.dialects.pod_template import read_shape
+from closeknit.model.container import Container, Needs
 from closeknit.model.shape import Requirement, Shape, Term, Toleration
 
 
@@ -21,7 +22,8 @@ def read(spec: Any) -> tuple[Shape | None, list[str]]:
 def test_requests_and_missing_requests_from_limits_make_the_shape() -> None:
     shape, mistakes = read({"containers": [container(requests={"cpu": "1"}, limits={"cpu": 2, "memory": "1Gi"})]})
     assert mistakes == []
-    assert shape == Shape.of({"cpu": 1000, "memory": 2**30})
+    asked, bound = {"cpu": 1000, "memory": 2**30}, {"cpu": 2000, "memory": 2**30}
+    assert shape == Shape.of(asked, containers=(Container.of(asked, bound),))
 
 
 def test_containers_sidecars_and_overhead_add_up() -> None:
@@ -32,7 +34,18 @@ def test_containers_sidecars_and_overhead_add_up() -> None:
             "overhead": {"cpu": "50m"},
         }
     )
-    assert shape == Shape.of({"cpu": 1650})
+    containers = (
+        Container.of({"cpu": 100}, kind="sidecar"),
+        Container.of({"cpu": 1000}),
+        Container.of({"cpu": 500}),
+    )
+    assert shape == Shape.of({"cpu": 1650}, containers=containers, overhead={"cpu": 50})
+
+
+def test_what_a_pod_states_for_itself_is_part_of_the_shape() -> None:
+    shape, _ = read({"containers": [container(requests={"cpu": 1})], "resources": {"limits": {"cpu": 2}}})
+    stated = Needs((("cpu", 2000),), (("cpu", 2000),))
+    assert shape == Shape.of({"cpu": 2000}, containers=(Container.of({"cpu": 1000}),), pod_level=stated)
 
 
 def test_selectors_tolerations_and_affinity_are_part_of_the_shape() -> None:
@@ -49,7 +62,7 @@ def test_selectors_tolerations_and_affinity_are_part_of_the_shape() -> None:
     )
     assert mistakes == []
     required = (Term((Requirement("gpu", "In", ("h100",)),)),)
-    assert shape == Shape.of({}, {"pool": "a"}, (Toleration("", "Exists"),), required)
+    assert shape == Shape.of({}, {"pool": "a"}, (Toleration("", "Exists"),), required, containers=(Container(),))
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"containers": []}, {"containers": None}])

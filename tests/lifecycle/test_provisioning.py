@@ -9,18 +9,18 @@ import pytest
 
 from closeknit.lifecycle.action import Action, Ask, Withdraw
 from closeknit.lifecycle.provisioning import Asked, ProvisioningView, provisioning, request_name
+from closeknit.model.container import Container
 from closeknit.model.gates import Gates
 from closeknit.model.provisioning import ProvisioningConfig, Retry
 from closeknit.model.request import PodSet
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Check, Condition, Container, Part, PodSetUpdate, Workload
+from closeknit.model.workload import Check, Condition, Part, PodSetUpdate, Workload
 from lifecycle.shapes import NOW, admitted, changed, events, evicted, pending, reserved, with_conditions, with_status
 
 KUEUE = Gates.profile("kueue")
 CONFIG = ProvisioningConfig("cfg", "class", {"a": "1"}, retry=Retry(2, 60, 100))
-GPU = Part(
-    PodSet("main", 3, Shape.of({"cpu": 1000})), {"cpu": 1000}, containers=(Container({"cpu": 1000}, {"gpu": 1}),)
-)
+ASKS = {"cpu": 1000}
+GPU = Part(PodSet("main", 3, Shape.of(ASKS, containers=(Container.of(ASKS, {"gpu": 1}),))), ASKS)
 
 
 def waiting(state: Any = "Pending", retries: int = 0, of: Workload | None = None) -> Workload:

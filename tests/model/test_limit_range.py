@@ -1,19 +1,19 @@
 from __future__ import annotations
 
+from closeknit.model.container import Container
 from closeknit.model.limit_range import LimitRange, combined, violation
 from closeknit.model.request import PodSet
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Container, Part
+from closeknit.model.workload import Part
 
 FIRST = "spec.podSets[0].template.spec"
 
 
 def part(*containers: Container, **requests: int) -> Part:
-    return Part(PodSet("main", 1, Shape.of(requests)), requests, containers=containers)
+    return Part(PodSet("main", 1, Shape.of(requests, containers=containers)), requests)
 
 
-def main(requests: dict[str, int], limits: dict[str, int] | None = None, path: str = "containers[0]") -> Container:
-    return Container(requests, limits or {}, path)
+main = Container.of
 
 
 def test_several_ranges_hold_together() -> None:
@@ -66,7 +66,7 @@ def test_a_resource_that_a_container_does_not_name_breaks_no_range() -> None:
 
 
 def test_pods_are_held_to_ranges_of_pods_by_all_they_ask_for() -> None:
-    both = (main({"cpu": 400}), main({"cpu": 400}, path="containers[1]"))
+    both = (main({"cpu": 400}), main({"cpu": 400}))
     assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 800})]) is None
     assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 700})]) == (
         f"resources didn't satisfy LimitRange constraints: {FIRST}: "
@@ -87,10 +87,10 @@ def test_a_request_above_its_limit_is_said_before_any_range() -> None:
 
 
 def test_several_mistakes_stand_in_brackets_init_containers_first() -> None:
-    containers = (main({"cpu": 500}), main({"cpu": 600}, path="initContainers[0]"))
+    containers = (main({"cpu": 600}, kind="init"), main({"cpu": 700}, kind="sidecar"), main({"cpu": 500}))
     text = violation([part(*containers)], [LimitRange("Container", max={"cpu": 300})])
     above = 'Invalid value: ["cpu"]: requests must not be above the limitRange max'
     assert text == (
         "resources didn't satisfy LimitRange constraints: "
-        f"[{FIRST}.initContainers[0]: {above}, {FIRST}.containers[0]: {above}]"
+        f"[{FIRST}.initContainers[0]: {above}, {FIRST}.initContainers[1]: {above}, {FIRST}.containers[0]: {above}]"
     )

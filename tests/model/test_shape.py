@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from closeknit.model.container import Container, Needs
 from closeknit.model.shape import Requirement, Shape, Taint, Toleration, whole_number
 
 GPU = Taint("gpu", "yes", "NoSchedule")
@@ -93,3 +96,37 @@ def test_a_pod_always_takes_a_place_among_the_pods() -> None:
 
 def test_a_taint_reads_as_kubectl_writes_it() -> None:
     assert (str(GPU), str(Taint("k", "", "NoExecute"))) == ("gpu=yes:NoSchedule", "k:NoExecute")
+
+
+class TestContainers:
+    WHOLE = Container.of({"cpu": 3000})
+    SPLIT = (Container.of({"cpu": 1000}), Container.of({"cpu": 2000}))
+
+    def test_a_pod_of_which_only_the_sum_is_known_is_one_app_container_without_limits(self) -> None:
+        shape = Shape.of({"cpu": 3000})
+        assert shape.containers == (self.WHOLE,)
+        assert shape.qos == "Burstable"
+        assert Shape.of({}).containers == ()
+        assert Shape.of({}).qos == "BestEffort"
+
+    def test_pods_of_the_same_sum_in_other_containers_are_other_shapes(self) -> None:
+        whole, split = Shape.of({"cpu": 3000}), Shape.of({"cpu": 3000}, containers=self.SPLIT)
+        assert whole != split
+        assert len({whole, split, Shape.of({"cpu": 3000}, containers=self.SPLIT[::-1])}) == 3
+
+    def test_limits_and_kinds_tell_shapes_apart(self) -> None:
+        limited = Container.of({"cpu": 3000}, {"cpu": 3000})
+        sidecar = Container.of({"cpu": 3000}, kind="sidecar")
+        shapes = {Shape.of({"cpu": 3000}, containers=(one,)) for one in (self.WHOLE, limited, sidecar)}
+        assert len(shapes) == 3
+
+    @pytest.mark.parametrize(
+        "more",
+        [{"containers": SPLIT}, {"containers": ()}, {"overhead": {"cpu": 1}}, {"pod_level": Needs((("cpu", 3000),))}],
+        ids=str,
+    )
+    def test_a_plain_shape_knows_only_the_sum(self, more: dict[str, Any]) -> None:
+        shape = Shape.of({"cpu": 3000}, {"pool": "a"}, (Toleration("x", "Exists"),), **more)
+        assert shape.plain == Shape.of({"cpu": 3000}, {"pool": "a"}, (Toleration("x", "Exists"),))
+        assert shape.plain != shape
+        assert shape.plain.plain is shape.plain

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from closeknit.model.container import Container
 from closeknit.model.gates import Gates
 from closeknit.model.request import Constraint
 from closeknit.model.settings import Settings, Transformation
 from closeknit.model.shape import Toleration
 from closeknit.model.workload import Workload
 from closeknit.queue.waiting import Progress, Waiting, effective_priority, queue_time, waiting
-from decide.objects import part, workload
+from decide.objects import GPU, part, workload
 
 GATES = Gates.profile()
 BOOSTS = Gates.profile("closeknit", {"PriorityBoost": True})
@@ -74,6 +75,11 @@ class TestLikeness:
     def test_workloads_that_differ_only_by_name_time_and_queue_are_alike(self) -> None:
         one, other = workload("a", uid="1", created=1.0), workload("b", uid="2", created=2.0)
         assert entry(one).likeness == entry(other).likeness
+
+    def test_limits_alone_do_not_tell_them_apart(self) -> None:
+        one, limited = part("main"), part("main", containers=(Container.of({GPU: 1}, {GPU: 1}),))
+        assert one.pod_set.shape != limited.pod_set.shape
+        assert entry(workload("w", "a", 1, 1, one)).likeness == entry(workload("w", "a", 1, 1, limited)).likeness
 
     @pytest.mark.parametrize(
         "other",

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ..model.container import Container, Kind, Needs, sorted_amounts
 from ..model.daemon_set import DaemonSet
 from ..model.node import Node
 from ..model.resources import amounts, pod_requests
@@ -83,7 +84,7 @@ class ResourceNeeds(Struct):
     limits: Quantities | None = None
 
 
-class Container(Struct):
+class WireContainer(Struct):
     name: str | None = None
     resources: ResourceNeeds | None = None
     restart_policy: str | None = None
@@ -130,8 +131,8 @@ class Affinity(Struct):
 
 class PodSpec(Struct):
     node_name: str | None = None
-    containers: list[Container] | None = None
-    init_containers: list[Container] | None = None
+    containers: list[WireContainer] | None = None
+    init_containers: list[WireContainer] | None = None
     overhead: Quantities | None = None
     resources: ResourceNeeds | None = None
     node_selector: Labels | None = None
@@ -191,7 +192,7 @@ def requests(spec: PodSpec) -> dict[str, int]:
     """What one pod of this spec asks for; a limit without a request is a request."""
     return pod_requests(
         [_needs(container.resources) for container in spec.containers or ()],
-        [(_needs(c.resources), c.restart_policy == "Always") for c in spec.init_containers or ()],
+        [(_needs(one.resources), _stays(one)) for one in spec.init_containers or ()],
         amounts(spec.overhead or {}),
         _needs(spec.resources),
     )
@@ -201,14 +202,37 @@ def _needs(needs: ResourceNeeds | None) -> dict[str, int]:
     return {} if needs is None else amounts({**(needs.limits or {}), **(needs.requests or {})})
 
 
+def containers(spec: PodSpec) -> tuple[Container, ...]:
+    """In the order in which the kubelet starts them."""
+    first = tuple(_container(one, "sidecar" if _stays(one) else "init") for one in spec.init_containers or ())
+    return first + tuple(_container(one, "app") for one in spec.containers or ())
+
+
+def _container(wire: WireContainer, kind: Kind) -> Container:
+    limits = wire.resources.limits if wire.resources is not None else None
+    return Container.of(_needs(wire.resources), amounts(limits or {}), kind)
+
+
+def _stays(init: WireContainer) -> bool:
+    """Whether it is a sidecar."""
+    return init.restart_policy == "Always"
+
+
+def _pod_level(given: ResourceNeeds | None) -> Needs | None:
+    if given is None or not (given.requests or given.limits):
+        return None
+    return Needs(sorted_amounts(_needs(given)), sorted_amounts(amounts(given.limits or {})))
+
+
 def shape(spec: PodSpec) -> Shape:
     """The shape of pods of this spec."""
-    return shape_of(
-        requests(spec),
-        spec.node_selector,
-        spec.tolerations,
-        None if spec.affinity is None else spec.affinity.node_affinity,
-    )
+    overhead = amounts(spec.overhead or {})
+    return Shape.of(requests(spec), *_choice_of(spec), containers(spec), overhead, _pod_level(spec.resources))
+
+
+def plain_shape(spec: PodSpec) -> Shape:
+    """The same by the sum of its requests, for whatever does not look at containers."""
+    return Shape.of(requests(spec), *_choice_of(spec))
 
 
 def shape_of(
@@ -217,10 +241,25 @@ def shape_of(
     wire_tolerations: Sequence[WireToleration] | None,
     affinity: NodeAffinity | None,
 ) -> Shape:
+    """The shape of pods of which only the sum of their requests is known."""
+    return Shape.of(asks, *_choice(selector, wire_tolerations, affinity))
+
+
+Choice = tuple[Labels | None, tuple[Toleration, ...], tuple[Term, ...] | None, tuple[WeightedTerm, ...]]
+"""Where pods may go, as a shape takes it."""
+
+
+def _choice_of(spec: PodSpec) -> Choice:
+    affinity = None if spec.affinity is None else spec.affinity.node_affinity
+    return _choice(spec.node_selector, spec.tolerations, affinity)
+
+
+def _choice(
+    selector: Labels | None, wire_tolerations: Sequence[WireToleration] | None, affinity: NodeAffinity | None
+) -> Choice:
     required = None if affinity is None or affinity.required is None else affinity.required.node_selector_terms or []
     preferred = (affinity.preferred if affinity is not None else None) or ()
-    return Shape.of(
-        asks,
+    return (
         selector,
         tolerations(wire_tolerations or ()),
         None if required is None else tuple(_term(term) for term in required),

@@ -128,7 +128,8 @@ def needed(workload: Workload, config: ProvisioningConfig) -> list[Part]:
 
 
 def _mentions(part: Part, managed: Sequence[str]) -> bool:
-    return not managed or any(name in one.requests or name in one.limits for one in part.containers for name in managed)
+    named = {name for one in part.pod_set.shape.containers for name, _ in (*one.requests, *one.limits)}
+    return not managed or not named.isdisjoint(managed)
 
 
 def request_name(workload: str, check: str, attempt: int) -> str:

@@ -6,12 +6,14 @@ Kueue, word for word, for they end up in conditions and events that people searc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .container import Container
 from .resources import Resources
-from .workload import Container, Part
+from .workload import Part
 
 Kind = Literal["Container", "Pod"]
 
@@ -57,17 +59,17 @@ def violation(parts: Sequence[Part], ranges: Iterable[LimitRange]) -> str | None
 
 
 def _beyond_limits(part: Part, path: str) -> Iterator[str]:
-    for container in _in_order(part):
-        yield from _invalid(f"{path}.{container.path}", container.requests, container.limits, ABOVE_LIMITS)
+    for where, one in _containers(part):
+        yield from _invalid(f"{path}.{where}", dict(one.requests), dict(one.limits), ABOVE_LIMITS)
 
 
 def _outside_ranges(part: Part, container: LimitRange | None, pod: LimitRange | None, path: str) -> Iterator[str]:
     """A container is held to the larger of request and limit above, and to the smaller below."""
     if container is not None:
-        for one in _in_order(part):
-            given = (one.requests, one.limits)
-            yield from _invalid(f"{path}.{one.path}", _each(max, given), container.max, ABOVE_MAX)
-            yield from _invalid(f"{path}.{one.path}", container.min, _each(min, given), BELOW_MIN)
+        for where, one in _containers(part):
+            given = (dict(one.requests), dict(one.limits))
+            yield from _invalid(f"{path}.{where}", _each(max, given), container.max, ABOVE_MAX)
+            yield from _invalid(f"{path}.{where}", container.min, _each(min, given), BELOW_MIN)
     if pod is not None:
         yield from _invalid(path, part.requests, pod.max, ABOVE_MAX)
         yield from _invalid(path, pod.min, part.requests, BELOW_MIN)
@@ -81,9 +83,13 @@ def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Ite
         yield f"{path}: Invalid value: [{quoted}]: {text}"
 
 
-def _in_order(part: Part) -> list[Container]:
-    """Init containers first, as they run."""
-    return sorted(part.containers, key=lambda one: not one.path.startswith("init"))
+def _containers(part: Part) -> Iterator[tuple[str, Container]]:
+    """Each container behind its path in the pod template, init containers first, as they run."""
+    counts: Counter[str] = Counter()
+    for one in part.pod_set.shape.containers:
+        listed = "containers" if one.kind == "app" else "initContainers"
+        yield f"{listed}[{counts[listed]}]", one
+        counts[listed] += 1
 
 
 def _path(index: int) -> str:

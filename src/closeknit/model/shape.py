@@ -1,7 +1,8 @@
 """A shape is everything about a pod that decides which nodes can hold it, and how many a node holds.
 
 Two pods of equal shape are interchangeable for placement, so whatever is computed for a shape is computed once
-and kept. A shape is immutable and its hash is taken once: it is the key of every cache in the engine.
+and kept. A shape is immutable and its hash is taken once: it is the key of every cache in the engine. Names, images and
+ports of containers are left out: no count of pods depends on them.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from .container import Amounts, Container, Needs, QoS, qos_class, sorted_amounts
 from .quantity import INT64_MAX
 from .resources import PODS, Resources
 
@@ -112,24 +114,50 @@ class WeightedTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=True)
 class Shape:
-    """`required` is None without required affinity; an empty tuple of terms matches no node."""
+    """`required` is None without required affinity; an empty tuple of terms matches no node.
 
-    requests: tuple[tuple[str, int], ...]
+    `requests` is what one pod asks for in all. `containers` is what it consists of, in the order in which they start:
+    init containers and sidecars as listed, then the others. `overhead` and `pod_level` are what the pod adds to that.
+    """
+
+    requests: Amounts
     selector: tuple[tuple[str, str], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     required: tuple[Term, ...] | None = None
     preferred: tuple[WeightedTerm, ...] = ()
+    containers: tuple[Container, ...] = ()
+    overhead: Amounts = ()
+    pod_level: Needs | None = None
     _hash: int = field(init=False, repr=False, compare=False)
-    charge: tuple[tuple[str, int], ...] = field(init=False, repr=False, compare=False)
+    _plain: Shape | None = field(init=False, repr=False, compare=False)
+    charge: Amounts = field(init=False, repr=False, compare=False)
     """What one pod takes from a node: its requests and one place among the node's pods, by name."""
 
     def __post_init__(self) -> None:
-        key = (self.requests, self.selector, self.tolerations, self.required, self.preferred)
+        key = (*self._sums, self.containers, self.overhead, self.pod_level)
         object.__setattr__(self, "_hash", hash(key))
-        object.__setattr__(self, "charge", tuple(sorted({**dict(self.requests), PODS: 1}.items())))
+        object.__setattr__(self, "_plain", None)
+        object.__setattr__(self, "charge", sorted_amounts({**dict(self.requests), PODS: 1}))
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def qos(self) -> QoS:
+        return qos_class(self.containers, self.pod_level)
+
+    @property
+    def _sums(self) -> tuple[Any, ...]:
+        return self.requests, self.selector, self.tolerations, self.required, self.preferred
+
+    @property
+    def plain(self) -> Shape:
+        """The same pod as far as the sum of its requests tells: the key where nothing looks at containers."""
+        if self._plain is None:
+            bare = self.containers == _as_one(self.requests) and not self.overhead and self.pod_level is None
+            object.__setattr__(self, "_plain", self if bare else Shape(*self._sums, _as_one(self.requests)))
+        assert self._plain is not None
+        return self._plain
 
     @classmethod
     def of(
@@ -139,12 +167,27 @@ class Shape:
         tolerations: tuple[Toleration, ...] = (),
         required: tuple[Term, ...] | None = None,
         preferred: tuple[WeightedTerm, ...] = (),
+        containers: tuple[Container, ...] | None = None,
+        overhead: Resources | None = None,
+        pod_level: Needs | None = None,
     ) -> Shape:
-        """A shape from plain mappings, in one canonical order."""
+        """A shape from plain mappings, in one canonical order.
+
+        A pod of which only the sum is known counts as one app container that asks for it without limits, so it is
+        never Guaranteed: nothing is pinned for it that it may not have asked for.
+        """
+        asks = sorted_amounts(requests)
         return cls(
-            tuple(sorted(requests.items())),
+            asks,
             tuple(sorted((selector or {}).items())),
             tolerations,
             required,
             preferred,
+            _as_one(asks) if containers is None else containers,
+            sorted_amounts(overhead or {}),
+            pod_level,
         )
+
+
+def _as_one(requests: Amounts) -> tuple[Container, ...]:
+    return (Container(requests),) if requests else ()

@@ -37,15 +37,6 @@ class Condition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
-    """What one container asks for and is bounded by; init containers too."""
-
-    requests: Resources
-    limits: Resources = field(default_factory=dict)
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """One pod set of a workload. `requests` is what quota counts for a pod; placement goes by the pod's shape.
 
@@ -55,7 +46,6 @@ class Part:
     pod_set: PodSet
     requests: Resources
     min_count: int | None = None
-    containers: tuple[Container, ...] = ()
     likeness: str = ""
 
     @property

@@ -132,12 +132,13 @@ def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
 
 
 def _likeness(priority: int, asked: tuple[Demand, ...]) -> Hashable:
+    """By Kueue's rules: requests of containers tell pods apart and are in the part's likeness, limits do not."""
     return priority, tuple(
         (
             one.name,
             one.count,
             one.part.min_count,
-            one.part.pod_set.shape,
+            one.part.pod_set.shape.plain,
             one.part.pod_set.constraint,
             one.part.pod_set.group,
             one.part.likeness,

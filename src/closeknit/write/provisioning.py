@@ -123,7 +123,7 @@ def _merged(sets: list[_Set], policy: str | None) -> list[_Set]:
 def _alike(one: _Set, other: _Set, policy: str | None) -> bool:
     if policy == IDENTICAL_TEMPLATES:
         return _plain(one.template) == _plain(other.template)
-    return policy == IDENTICAL_REQUIREMENTS and one.part.pod_set.shape == other.part.pod_set.shape
+    return policy == IDENTICAL_REQUIREMENTS and one.part.pod_set.shape.plain == other.part.pod_set.shape.plain
 
 
 def _plain(template: Raw) -> Raw:

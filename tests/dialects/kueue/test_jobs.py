@@ -498,7 +498,7 @@ def test_a_ray_cluster_is_a_head_and_groups_of_workers() -> None:
 
 def test_a_ray_job_has_a_submitter_of_its_own_or_beside_the_head() -> None:
     own = sets(an_object("ray.io/v1", "RayJob", {"rayClusterSpec": a_ray_cluster()}))
-    assert (own[2].name, own[2].shape) == ("submitter", Shape.of({"cpu": 500, "memory": 200 * 2**20}))
+    assert (own[2].name, own[2].shape.plain) == ("submitter", Shape.of({"cpu": 500, "memory": 200 * 2**20}))
     described = {"rayClusterSpec": a_ray_cluster(), "submitterPodTemplate": template(cpu=3)}
     assert sets(an_object("ray.io/v1", "RayJob", described))[2].shape == Shape.of({"cpu": 3000})
     beside = {"rayClusterSpec": a_ray_cluster(), "submissionMode": "SidecarMode"}

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from closeknit.dialects.kueue.jobs.injection import Conflict, Info
 from closeknit.dialects.kueue.jobs.live import LIVE, Finished
 from closeknit.dialects.kueue.jobs.live.pod import doomed, let_go, prepared, role
+from closeknit.dialects.kueue.jobs.pods import role_hash
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.dialects.kueue.jobs.workload_object import workload_for
+from closeknit.model.container import Container
 from closeknit.model.gates import Gates
+from closeknit.model.shape import Requirement, Shape, Term, Toleration, WeightedTerm
 
 Raw = dict[str, Any]
 POD = LIVE["", "Pod"]
@@ -134,3 +138,12 @@ def test_a_lone_pod_is_never_active_and_ends_by_its_phase() -> None:
     ready["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     assert POD.pods_ready(ready)
     assert not POD.pods_ready(a_pod("Running"))
+
+
+def test_the_hash_of_a_shape_never_changes_for_pod_sets_of_running_groups_are_named_by_it() -> None:
+    required, preferred = (Term((Requirement("gpu", "In", ("h100",)),)),), (WeightedTerm(3, Term()),)
+    tolerations = (Toleration("x", "Exists", seconds=5),)
+    shape = Shape.of({"cpu": 1000, "memory": 4096}, {"pool": "a"}, tolerations, required, preferred)
+    limited = replace(shape, containers=(Container.of({"cpu": 1000, "memory": 4096}, {"cpu": 2000}),))
+    assert role_hash(shape) == role_hash(limited) == "f36683b9"
+    assert role_hash(Shape.of({"cpu": 1})) == "87d1ddfd"

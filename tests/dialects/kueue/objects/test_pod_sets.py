@@ -6,9 +6,10 @@ import pytest
 
 from closeknit.dialects.kueue.objects import workload
 from closeknit.dialects.kueue.objects.pod_sets import likeness
+from closeknit.model.container import Container
 from closeknit.model.request import Constraint, Layer, Ranks
 from closeknit.model.shape import Shape, Toleration
-from closeknit.model.workload import Container, Part
+from closeknit.model.workload import Part
 
 
 def part(version: str = "v1beta2", **pod_set: Any) -> Part:
@@ -26,7 +27,7 @@ def asks(**requests: Any) -> dict[str, Any]:
 def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
     for one in (part(), part(name=None, count=None, template=None)):
         assert (one.name, one.pod_set.count, one.min_count) == ("main", 1, None)
-        assert (one.requests, one.containers, one.likeness) == ({}, (), "")
+        assert (one.requests, one.pod_set.shape.containers, one.likeness) == ({}, (), "")
     assert part(count=0).pod_set.count == 0
     assert part(name="workers", count=4, minCount=2).min_count == 2
 
@@ -41,12 +42,15 @@ def test_a_pod_asks_for_what_its_containers_ask_for() -> None:
     assert dict(one.pod_set.shape.requests) == one.requests
 
 
-def test_containers_are_listed_by_path_each_with_its_own_words() -> None:
+def test_the_shape_lists_containers_as_they_start_and_a_limit_without_a_request_is_one() -> None:
     limited = {"resources": {"limits": {"cpu": "2"}, "requests": None}}
-    assert pod(containers=[asks(cpu=1), limited], initContainers=[asks(memory="1Ki")]).containers == (
-        Container({"cpu": 1000}, {}, "containers[0]"),
-        Container({}, {"cpu": 2000}, "containers[1]"),
-        Container({"memory": 1024}, {}, "initContainers[0]"),
+    first = [asks(memory="1Ki"), {**asks(cpu=3), "restartPolicy": "Always"}]
+    shape = pod(containers=[asks(cpu=1), limited], initContainers=first).pod_set.shape
+    assert shape.containers == (
+        Container.of({"memory": 1024}, kind="init"),
+        Container.of({"cpu": 3000}, kind="sidecar"),
+        Container.of({"cpu": 1000}),
+        Container.of({"cpu": 2000}, {"cpu": 2000}),
     )
 
 

@@ -281,7 +281,7 @@ def _asked(store: Store, request: Raw) -> list[tuple[Shape, int]]:
         if found is None:
             raise NoCapacityError(f'PodTemplate "{name}" is not found')
         spec = (found.get("template") or {}).get("spec") or {}
-        result.append((core.shape(msgspec.convert(spec, core.PodSpec)), int(one.get("count") or 1)))
+        result.append((core.plain_shape(msgspec.convert(spec, core.PodSpec)), int(one.get("count") or 1)))
     return result
 
 

@@ -197,7 +197,7 @@ def wants_a_node(pod: Raw) -> bool:
 
 
 def shape_of(pod: Raw) -> Shape:
-    return core.shape(msgspec.convert(pod["spec"], core.PodSpec))
+    return core.plain_shape(msgspec.convert(pod["spec"], core.PodSpec))
 
 
 def _unschedulable(pod: Raw, words: str, now: float) -> Iterator[Step]:

@@ -53,7 +53,7 @@ def tolerations(spec: Raw) -> list[Raw]:
 def shape_of(template: Raw) -> Shape:
     """What the pods ask of a node before they are tied to one."""
     inner = template.get("spec") or {}
-    return core.shape(msgspec.convert({**inner, "tolerations": tolerations(inner)}, core.PodSpec))
+    return core.plain_shape(msgspec.convert({**inner, "tolerations": tolerations(inner)}, core.PodSpec))
 
 
 def target(pod: Raw) -> str:

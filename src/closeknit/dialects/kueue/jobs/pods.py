@@ -81,8 +81,14 @@ def _role(pod: Field) -> str:
 
 
 def role_hash(shape: Shape | None) -> str:
-    """A name for all pods of this shape."""
-    return hashlib.sha256(repr(shape).encode()).hexdigest()[:8]
+    """A name for all pods of this shape. Pod sets of running groups have it, so its text must never change."""
+    text = "None"
+    if shape is not None:
+        text = (
+            f"Shape(requests={shape.requests!r}, selector={shape.selector!r}, tolerations={shape.tolerations!r}, "
+            f"required={shape.required!r}, preferred={shape.preferred!r})"
+        )
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _total(pods: Sequence[Identity]) -> int:

@@ -18,7 +18,7 @@ import msgspec
 from ....model.request import PodSet
 from ....model.resources import amounts
 from ....model.shape import Shape
-from ....model.workload import Container, Part
+from ....model.workload import Part
 from ... import core
 from ..jobs.roles import MAIN
 from ..topology_request import TopologyRequest
@@ -49,7 +49,6 @@ class Pod:
 
     shape: Shape
     requests: dict[str, int]
-    containers: tuple[Container, ...]
     likeness: str
 
 
@@ -71,7 +70,7 @@ def _part(wire: WirePodSet, is_old: bool) -> Part:
         request.pod_set_group_name,
         request.ranks(),
     )
-    return Part(pod_set, dict(pod.requests), wire.min_count, pod.containers, pod.likeness)
+    return Part(pod_set, dict(pod.requests), wire.min_count, pod.likeness)
 
 
 @lru_cache(maxsize=KEPT)
@@ -79,19 +78,7 @@ def _pod(text: bytes) -> Pod:
     raw = msgspec.json.decode(text)
     spec = convert(raw, core.PodSpec)
     shape = core.shape(spec)
-    return Pod(shape, dict(shape.requests), _containers(spec), likeness(raw))
-
-
-def _containers(spec: core.PodSpec) -> tuple[Container, ...]:
-    listed = (("containers", spec.containers), ("initContainers", spec.init_containers))
-    return tuple(
-        _container(one, f"{where}[{index}]") for where, several in listed for index, one in enumerate(several or ())
-    )
-
-
-def _container(wire: core.Container, path: str) -> Container:
-    needs = wire.resources or core.ResourceNeeds()
-    return Container(amounts(needs.requests or {}), amounts(needs.limits or {}), path)
+    return Pod(shape, dict(shape.requests), likeness(raw))
 
 
 def likeness(spec: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....dialects.core import PodSpec, shape
+from .....dialects.core import PodSpec, plain_shape
 from .....dialects.field import Field
 from .....dialects.kueue.jobs.live import SERVING
 from .....dialects.kueue.objects.wire import Unreadable, convert
@@ -40,6 +40,6 @@ def _check_shape(old: Field, new: Field, causes: Causes) -> None:
 def _shape(spec: Any) -> Any:
     """What pods of this spec are placed by; what cannot be read is like nothing else."""
     try:
-        return shape(convert(spec or {}, PodSpec))
+        return plain_shape(convert(spec or {}, PodSpec))
     except (Unreadable, ValueError):
         return object()

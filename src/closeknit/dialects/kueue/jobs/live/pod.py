@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from .....model.gates import Gates
-from ....core import PodSpec, shape
+from ....core import PodSpec, plain_shape
 from ... import keys
 from ...objects.wire import convert
 from .. import marks
@@ -35,7 +35,7 @@ def is_gated(raw: Raw) -> bool:
 def role(raw: Raw) -> str:
     """What makes pods of a group one pod set: a hash that was written down, or one of their shape."""
     written = at(raw, "metadata", "annotations", keys.ROLE_HASH)
-    return written or role_hash(shape(convert(mapping(raw, "spec"), PodSpec)))
+    return written or role_hash(plain_shape(convert(mapping(raw, "spec"), PodSpec)))
 
 
 def prepared(raw: Raw, gates: Gates) -> Raw:
