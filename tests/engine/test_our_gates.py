@@ -17,7 +17,7 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint, Layer, PodSet, Request
 from closeknit.model.shape import Requirement, Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.state.snapshot import Charge, Snapshot
+from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import IntArray, NodeTable
 
 from .clusters import BLOCK, BY_RACK, RACK, TAINT, TOPOLOGY, host, pods_by_node
@@ -227,8 +227,8 @@ def test_a_pod_set_without_pods_gets_an_empty_assignment_and_leads_nobody() -> N
 def test_how_a_node_counts_can_be_replaced() -> None:
     """As if a node admitted no more than two pods, whatever is free."""
 
-    def two_at_most(snapshot: Snapshot, rows: IntArray, capacity: IntArray, charge: Charge) -> IntArray:
-        return np.minimum(by_resources(snapshot, rows, capacity, charge), 2)
+    def two_at_most(snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray) -> IntArray:
+        return np.minimum(by_resources(snapshot, shape, rows, free), 2)
 
     nodes = (host("a", "x", "1", 9), host("b", "x", "1", 9))
     policy = Policy(Gates.profile(), fit=two_at_most)

@@ -222,7 +222,7 @@ def _answer_data(one: Answer) -> dict[str, Any]:
 
 def _of_nodes(jobs: tuple[str, ...], output: str | None, cluster: dict[str, Any]) -> None:
     loaded, read = load_with_jobs(jobs, cluster)
-    policy = Policy(loaded.gates)
+    policy = Policy.of(loaded.gates)
     answers = []
     for job in read:
         found = explain(loaded.snapshot, job.request, policy)

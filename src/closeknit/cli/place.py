@@ -44,7 +44,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
       kubectl get nodes -o json | closeknit place train.yaml --nodes - -o hostfile
     """
     loaded, read = load_with_jobs(jobs, cluster)
-    policy = Policy(loaded.gates)
+    policy = Policy.of(loaded.gates)
     snapshot = loaded.snapshot
     if output in FORMATS and not snapshot.topology.ends_at_host:
         raise refuse(

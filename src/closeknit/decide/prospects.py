@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..engine.explain import Explanation, explain
-from ..engine.policy import Policy
 from ..engine.remedy import Remedy, largest
 from ..model.cluster_queue import Preemption
 from ..model.request import PodSet, Request
@@ -94,7 +93,7 @@ def _rooms(trial: Trial, asked: dict[str, list[PodSet]]) -> Iterator[Explanation
     for flavor, sets in asked.items():
         snapshot = trial.world.snapshot(flavor)
         assert snapshot is not None
-        found = explain(snapshot, Request.of(sets), Policy(trial.world.gates), trial.admits)
+        found = explain(snapshot, Request.of(sets), trial.world.policy, trial.admits)
         if isinstance(found, Explanation):
             yield found
 

@@ -12,6 +12,7 @@ from enum import Enum, auto
 
 import numpy as np
 
+from ..engine.count import still_hold
 from ..state.ledger import Holding
 from ..state.mirror import Usage
 from .entry import Entry
@@ -59,7 +60,7 @@ def _room(world: World, entry: Entry) -> Verdict:
 
 
 def _has_room(world: World, place: Usage) -> bool:
-    """Whether each domain has room for the pods that this place adds to it, places among pods not counted."""
+    """Whether each domain has room for the pods that this place adds to it."""
     snapshot, paths = world.snapshot(place.flavor), place.assignment.values
     if not paths:
         return True
@@ -69,11 +70,7 @@ def _has_room(world: World, place: Usage) -> bool:
     counts = np.array(place.assignment.counts, dtype=np.int64)
     if (leaves < 0).any():
         return False
-    for resource, amount in place.shape.requests:
-        at = snapshot.index.get(resource)
-        if amount > 0 and (at is None or (snapshot.remaining[at, leaves] // amount < counts).any()):
-            return False
-    return True
+    return still_hold(snapshot, world.policy, place.shape, leaves, counts)
 
 
 def _together(world: World, wanted: list[Usage]) -> bool:

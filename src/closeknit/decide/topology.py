@@ -169,7 +169,7 @@ def place_all(world: World, wanted: list[Ask], empty: bool = False) -> Placed:
     """Places for all of these; the world is left as it was."""
     if not wanted:
         return NOWHERE
-    policy = Policy(world.gates, empty=empty)
+    policy = replace(world.policy, empty=True) if empty else world.policy
     by_flavor: dict[str, list[PodSet]] = {}
     for one in wanted:
         by_flavor.setdefault(one.flavor, []).append(one.pod_set)
@@ -211,7 +211,7 @@ class Room:
         self.world, self.wanted = world, wanted
         flavors = {one.flavor for one in wanted}
         self.flavor = flavors.pop() if len(flavors) == 1 else ""
-        self.request, self.policy = Request.of(one.pod_set for one in wanted), Policy(world.gates)
+        self.request, self.policy = Request.of(one.pod_set for one in wanted), world.policy
         self._passing: BoolArray | None = None
         self._concerns: dict[Holding, bool] = {}
 
@@ -302,7 +302,7 @@ def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, l
 
 def _replaced(world: World, snapshot: Snapshot, workload: Workload, broken: list[Broken]) -> Result:
     """All failed nodes at once, or in Kueue's way the first of them."""
-    policy, nodes = Policy(world.gates), workload.status.unhealthy
+    policy, nodes = world.policy, workload.status.unhealthy
     if "ReplaceSeveralNodes" in world.gates and not workload.owned_by_pod:
         return replace_several(snapshot, broken, nodes, policy)
     return replace_node(snapshot, broken, nodes[0], policy, workload.owned_by_pod)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.match import PASSES, Match
+from ..engine.policy import Policy
 from ..model.cluster_queue import AdmissionCheck, ClusterQueue
 from ..model.daemon_set import DaemonSet
 from ..model.flavor import Flavor
@@ -68,6 +69,11 @@ class World:
         self._footprints = Footprints(self.mirrors)
         self._tree: QuotaTree | None = None
         self._inactive: dict[str, Inactive | None] = {}
+
+    @property
+    def policy(self) -> Policy:
+        """How the engine is asked about this world, whatever the question."""
+        return Policy.of(self.gates)
 
     # Objects
 

@@ -1,9 +1,13 @@
-"""How many pods free resources hold: the scarcest resource decides."""
+"""How many pods free resources hold: the scarcest resource decides.
+
+Only the engine's fit counts this way. Everything else asks the policy, or the columns and counts of `fit` and `count`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import IntArray
 
@@ -13,13 +17,18 @@ MOST = 2**31 - 1
 FEW = 256
 
 
-def fit(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
+def by_resources(snapshot: Snapshot, shape: Shape, _rows: IntArray, free: IntArray) -> IntArray:
+    """A node holds what its free resources hold."""
+    return pods_in(snapshot, free, shape.charge)
+
+
+def pods_in(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
     """Pods that fit, per column of `capacity` (one row a resource).
 
-    fit of {cpu: 3, pods: 1} in {cpu: 10, pods: 110} == 3
+    pods_in {cpu: 10, pods: 110} of {cpu: 3, pods: 1} == 3
     """
     if capacity.shape[1] <= FEW:
-        return _fit_few(snapshot, capacity, charge)
+        return _pods_in_few(snapshot, capacity, charge)
     result: IntArray | None = None
     for resource, amount in charge:
         if amount <= 0:
@@ -34,7 +43,7 @@ def fit(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
     return np.clip(result, 0, MOST, out=result)
 
 
-def _fit_few(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
+def _pods_in_few(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
     """The same in one go: for a handful of columns the steps cost more than the numbers."""
     rows, amounts, is_known = snapshot.charge_rows(charge)
     if not is_known or not len(rows):
@@ -42,8 +51,3 @@ def _fit_few(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray
     scarcest: IntArray = np.minimum.reduce(capacity[rows] // amounts[:, None])
     np.maximum(scarcest, 0, out=scarcest)
     return np.minimum(scarcest, MOST, out=scarcest)
-
-
-def by_resources(snapshot: Snapshot, _rows: IntArray, capacity: IntArray, charge: Charge) -> IntArray:
-    """A node holds what its free resources hold."""
-    return fit(snapshot, capacity, charge)

@@ -17,10 +17,10 @@ from ..model.request import Group, PodSet, Request
 from ..model.resources import show
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
-from .capacity import fit
+from .count import on_leaves, on_nodes
 from .fit import Fit, fit_of
 from .gang import assume
-from .match import PASSES, SCATTERED, SELECTOR
+from .match import PASSES, SCATTERED, SELECTOR, UNFIT
 from .place import Result, place, roles
 from .policy import Policy
 from .remedy import Admits, Case, Remedy, nothing_else, remedies, vacated
@@ -111,7 +111,7 @@ def _explain_group(
     if isinstance(wanted, Reason) or not snapshot.tree.leaves:
         return Explanation(workers, leader, reason, never=reason)
     empty = vacated(snapshot)
-    columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+    columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return Explanation(
         workers,
         leader,
@@ -135,7 +135,7 @@ def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[Level
     if isinstance(found, Reason) or wanted is None or isinstance(wanted, Reason) or not snapshot.tree.leaves:
         return ()
     workers, leader = found
-    columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+    columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return _views(tally_of(columns, wanted.slicing), workers, leader)
 
 
@@ -153,9 +153,6 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
     if led and level.leader is not None:
         able &= level.leader > 0
     low, high = tree.leaf_range(number, best)
-    view = tally.fit.passing_view
-    passing = tally.fit.cause[low:high] == PASSES
-    whole = (np.maximum(view[:, low:high], 0) * passing).sum(axis=1, keepdims=True)
     possible = _largest_pod_fits(tally.fit)
     return LevelView(
         level=tree.topology.levels[number],
@@ -163,21 +160,22 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
         holding=int(np.count_nonzero(able)),
         best=tree.path(number, best),
         pods=int(pods[best]),
-        in_one_piece=int(fit(tally.fit.snapshot, whole, tally.fit.charge)[0]) if possible else int(pods[best]),
+        in_one_piece=tally.fit.in_one_piece(low, high) if possible else int(pods[best]),
     )
 
 
 def _largest_pod_fits(columns: Fit) -> bool:
     """Whether any node that passes could hold one pod if it were empty; only then is room merely scattered."""
     snapshot = columns.snapshot
-    empty = fit(snapshot, snapshot.allocatable * snapshot.table.usable, columns.charge)
-    return bool(empty.any())
+    empty = snapshot.allocatable * snapshot.table.usable
+    return bool(on_nodes(snapshot, columns.policy, columns.shape, empty).any())
 
 
 def _causes(columns: Fit) -> tuple[Cause, ...]:
     """Filters with what they cost, nodes that are out, and resources that leave no room at all."""
     snapshot = columns.snapshot
-    room = fit(snapshot, columns.view, columns.charge)
+    leaves = np.arange(snapshot.tree.leaves)
+    room = on_leaves(snapshot, columns.policy, columns.shape, leaves, columns.view)
     causes = [
         Cause(name, int(np.count_nonzero(columns.cause == code)), int(room[columns.cause == code].sum()))
         for code, name in enumerate(columns.match.causes)
@@ -186,7 +184,7 @@ def _causes(columns: Fit) -> tuple[Cause, ...]:
     causes = [replace(one, detail=_selector_detail(columns)) if one.cause == SELECTOR else one for one in causes]
     causes += _filtered_nodes(columns)
     table = snapshot.table
-    free = fit(snapshot, snapshot.allocatable - snapshot.other, columns.charge)
+    free = on_nodes(snapshot, columns.policy, columns.shape, snapshot.allocatable - snapshot.other)
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
         if out.any():
             causes.append(Cause(name, int(np.count_nonzero(out)), int(free[out].sum())))
@@ -200,7 +198,7 @@ def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
         return
     codes = columns.match.codes(np.arange(len(snapshot.table)))
     partly = columns.cause[snapshot.leaf_of_row] == PASSES
-    room = fit(snapshot, snapshot.allocatable - snapshot.other, columns.charge)
+    room = on_nodes(snapshot, columns.policy, columns.shape, snapshot.allocatable - snapshot.other)
     for code, name in enumerate(columns.match.causes):
         out = partly & (codes == code)
         if code and out.any():
@@ -239,4 +237,7 @@ def _shortages(columns: Fit) -> Iterator[Cause]:
             detail = f"a pod asks {show(resource, amount)}, the largest node has {show(resource, most)}"
         yield Cause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
     if scattered.any():
-        yield Cause(SCATTERED, int(np.count_nonzero(scattered)), 0, "free room that no single node has in one piece")
+        found = (UNFIT, "enough is free, but not as a pod needs it inside the node")
+        if not snapshot.tree.one_node_a_leaf:
+            found = (SCATTERED, "free room that no single node has in one piece")
+        yield Cause(found[0], int(np.count_nonzero(scattered)), 0, found[1])

@@ -13,8 +13,9 @@ import numpy as np
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import BoolArray, IntArray
+from ..state.tree import gather
 from .capacity import MOST, by_resources
-from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, CauseArray, Match
+from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, Match
 from .policy import FitColumn, Policy
 
 
@@ -24,10 +25,10 @@ class Fit:
     `cause` says which leaves are excluded outright and why; those hold nothing.
     """
 
-    def __init__(self, snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Policy) -> None:
+    def __init__(self, snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Policy) -> None:
         self.snapshot, self.shape, self.policy = snapshot, shape, policy
         self.charge: Charge = shape.charge
-        self.leader_charge = leader
+        self.leader_shape = leader
         self.match = Match(snapshot, shape)
         self.filters = policy.filters(snapshot.topology)
         leaves = snapshot.tree.leaves
@@ -75,7 +76,8 @@ class Fit:
 
     def _compute(self, leaves: IntArray, everything: bool) -> None:
         capacity = self.view if everything else self.view[:, leaves]
-        if self.filters and not self.snapshot.topology.ends_at_host:
+        one_each = self.snapshot.tree.one_node_a_leaf
+        if not one_each and self.policy.counts_nodes(self.snapshot.topology):
             self._compute_by_node(leaves, capacity)
             return
         first = self.snapshot.tree.nodes[leaves]
@@ -84,50 +86,48 @@ class Fit:
             if self.score is not None:
                 self.score[leaves] = self.match.scores(first) * (cause == PASSES)
         else:
-            cause = np.where(self.snapshot.usable(leaves), PASSES, ABSENT).astype(np.int16)
-        counted = self.policy.fit if self.snapshot.tree.one_node_a_leaf else by_resources
+            cause = _present(self.snapshot.usable(leaves))
+        counted = self.policy.fit if one_each else by_resources
         self._store(leaves, cause, *self._count(counted, first, capacity))
 
     def _count(self, counted: FitColumn, rows: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Pods, pods beside the leader, and whether the leader fits, on the given capacity."""
         snapshot = self.snapshot
-        pods = counted(snapshot, rows, capacity, self.charge)
-        if self.leader_charge is None:
+        pods = counted(snapshot, self.shape, rows, capacity)
+        if self.leader_shape is None:
             return pods, pods, pods
-        leader = np.minimum(counted(snapshot, rows, capacity, self.leader_charge), 1)
-        taken = snapshot.charge_vector(self.leader_charge)[:, None] * leader
-        return pods, counted(snapshot, rows, capacity - taken, self.charge), leader
+        leader = np.minimum(counted(snapshot, self.leader_shape, rows, capacity), 1)
+        taken = snapshot.charge_vector(self.leader_shape.charge)[:, None] * leader
+        return pods, counted(snapshot, self.shape, rows, capacity - taken), leader
 
     def _store(self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray) -> None:
         passes = cause == PASSES
         self.cause[leaves] = cause
         self.pods[leaves] = pods * passes
-        if self.leader_charge is not None:
+        if self.leader_shape is not None:
             self.pods_beside[leaves] = beside * passes
             self.leader[leaves] = leader * passes
 
     def _compute_by_node(self, leaves: IntArray, capacity: IntArray) -> None:
-        """Leaves that are no hosts: only the nodes that pass count, and pods must fit on nodes, not on sums.
+        """Leaves of several nodes: only the nodes that pass count, and pods must fit on nodes, not on sums.
 
         A leaf holds the smaller of what fits into the sum of its passing nodes less the leaf's own usage, and
         the sum of what fits on each of those nodes.
         """
         snapshot = self.snapshot
-        starts, sizes = snapshot.tree.nodes[leaves], np.diff(snapshot.tree.nodes)[leaves]
-        offsets = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-        rows = np.repeat(starts - offsets, sizes) + np.arange(int(sizes.sum()))
-        cause = self.match.codes(rows)
+        rows, offsets = gather(snapshot.tree.nodes, leaves)
+        cause = self.match.codes(rows) if self.filters else _present(snapshot.table.usable[rows])
         passes = cause == PASSES
         free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
         lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
         if self.lost is None:
             self.lost = np.zeros_like(snapshot.free)
         self.lost[:, leaves] = lost
-        pods, beside, leader = self._count(by_resources, starts, capacity - lost)
+        pods, beside, leader = self._count(by_resources, leaves, capacity - lost)
         on_node, beside_on_node, leads = self._count(self.policy.fit, rows, free)
         on_nodes = np.add.reduceat(on_node, offsets)
         np.minimum(pods, on_nodes, out=pods)
-        if self.leader_charge is not None:
+        if self.leader_shape is not None:
             leader *= np.maximum.reduceat(leads, offsets)
             penalty = np.minimum.reduceat(np.where(leads > 0, on_node - beside_on_node, MOST), offsets)
             beside = np.where(leader > 0, np.minimum(beside, on_nodes - np.minimum(penalty, on_nodes)), pods)
@@ -156,12 +156,32 @@ class Fit:
                 short = np.ones(len(empty), dtype=np.bool_) if at is None else view[at] < amount
                 counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
                 empty, view = empty[~short], view[:, ~short]
-        counts[SCATTERED] = len(empty)
+        counts[UNFIT if self.snapshot.tree.one_node_a_leaf else SCATTERED] = len(empty)
         return +counts
 
+    def in_one_piece(self, low: int, high: int) -> int:
+        """Pods that the free room of leaves low .. high would hold if it were not scattered over nodes.
 
-def fit_of(snapshot: Snapshot, shape: Shape, leader: Charge | None, policy: Policy) -> Fit:
+        Where more than sums decides, no more than those nodes would hold if they were empty.
+        """
+        snapshot, passes = self.snapshot, self.cause[low:high] == PASSES
+        view = np.maximum(self.passing_view[:, low:high], 0)
+        whole = (view * passes).sum(axis=1, keepdims=True)
+        pods = int(by_resources(snapshot, self.shape, np.array([low]), whole)[0])
+        if self.policy.by_sums:
+            return pods
+        rows = np.arange(snapshot.tree.nodes[low], snapshot.tree.nodes[high])
+        usable = snapshot.table.usable[rows] & (self.cause[snapshot.leaf_of_row[rows]] == PASSES)
+        return min(pods, int(self.policy.fit(snapshot, self.shape, rows, snapshot.allocatable[:, rows] * usable).sum()))
+
+
+def _present(usable: BoolArray) -> CauseArray:
+    return np.where(usable, PASSES, ABSENT).astype(np.int16)
+
+
+def fit_of(snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Policy) -> Fit:
     """The columns of a shape, from the memo if they are there; the least recently used ones make room."""
+    shape, leader = policy.seen(shape), None if leader is None else policy.seen(leader)
     key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity, policy.fit)
     entry = snapshot.memo.get(key)
     if entry is None:

@@ -59,21 +59,21 @@ def stated(
         return reason(Why.NO_DOMAINS, level=snapshot.topology.levels[wanted.level])
     if wanted.balanced and leader is None and count < wanted.slicing.size:
         return reason(Why.LESS_THAN_A_SLICE, count=count, size=wanted.slicing.size)
-    return wanted, fit_of(snapshot, workers.shape, None if leader is None else leader.shape.charge, policy)
+    return wanted, fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
 
 
 def counted(wanted: Search, fit: Fit, count: int, inside: IntArray | None = None) -> Problem:
     """The problem with counts for every level."""
     tree = fit.snapshot.tree
     tally = tally_of(fit, wanted.slicing) if inside is None else Tally(tree, wanted.slicing, fit, inside)
-    return Problem(tally, wanted, count, 0 if fit.leader_charge is None else 1)
+    return Problem(tally, wanted, count, 0 if fit.leader_shape is None else 1)
 
 
 def holds(wanted: Search, fit: Fit, count: int) -> bool:
     """Whether there is a place for `count` pods; where sums prove the answer, no level is looked at."""
     if int(fit.pods.sum()) < count // wanted.slicing.size * wanted.slicing.size:
         return False
-    if fit.leader_charge is None and fit.score is None and wanted.slicing.size == 1 and not wanted.bound:
+    if fit.leader_shape is None and fit.score is None and wanted.slicing.size == 1 and not wanted.bound:
         return True
     return holds_somewhere(counted(wanted, fit, count))
 

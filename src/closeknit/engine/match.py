@@ -22,6 +22,8 @@ SELECTOR = "nodeSelector"
 AFFINITY = "affinity"
 OUTSIDE = "topologyDomain"
 SCATTERED = "fragmentation"
+UNFIT = "nodeFit"
+"""Each resource by itself would do, and still the policy's fit lets no pod in."""
 
 
 class Match:

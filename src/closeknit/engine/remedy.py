@@ -20,7 +20,7 @@ from ..model.shape import HARD_EFFECTS, Toleration
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
-from .capacity import fit
+from .count import on_all_leaves, on_leaves
 from .match import PASSES, Match
 from .place import place
 from .policy import Policy
@@ -221,13 +221,12 @@ def _potential(case: Case, usable: BoolArray) -> Potential:
     snapshot, size = case.snapshot, _leaf_size(case)
     passing = usable & ~_filtered(case)
     starts = snapshot.tree.nodes[:-1]
-    allocatable = np.add.reduceat((snapshot.allocatable - snapshot.pinned) * passing, starts, axis=1)
-    left = np.add.reduceat((snapshot.allocatable - snapshot.other) * passing, starts, axis=1)
-    left -= snapshot.assumed + snapshot.admitted
-    charge = case.workers.shape.charge
+    free = (snapshot.allocatable - snapshot.other) * passing
+    left = np.add.reduceat(free, starts, axis=1) - snapshot.assumed - snapshot.admitted
+    leaves, counted = np.arange(snapshot.tree.leaves), (snapshot, case.policy, case.workers.shape)
     some = np.add.reduceat(passing.astype(np.int64), starts) > 0
-    now = fit(snapshot, left, charge) // size * some
-    empty = fit(snapshot, allocatable, charge) // size * some
+    now = on_leaves(*counted, leaves, left, free) // size * some
+    empty = on_all_leaves(*counted, (snapshot.allocatable - snapshot.pinned) * passing) // size * some
     pods = snapshot.index[PODS]
     movable = np.add.reduceat(snapshot.other[pods] - snapshot.pinned[pods], starts)
     displaced = movable + snapshot.admitted[pods] + snapshot.assumed[pods]

@@ -88,7 +88,7 @@ class Tally:
         pods, beside, leader = (
             fit.pods,
             fit.pods_beside,
-            fit.leader if fit.leader_charge is not None else None,
+            fit.leader if fit.leader_shape is not None else None,
         )
         if self.inside is not None:
             pods, beside = pods * self.inside, beside * self.inside

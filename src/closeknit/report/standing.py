@@ -17,7 +17,6 @@ from ..decide.topology import ask
 from ..decide.world import World
 from ..engine.explain import LevelView, level_views
 from ..engine.place import Outcome, Result, place
-from ..engine.policy import Policy
 from ..model.encoding import encode
 from ..model.name import Name
 from ..model.number import number_of
@@ -102,7 +101,7 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
 
 def _place(world: World, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
     """Nothing where a node is gone that it was placed on: then there is nothing to compare."""
-    snapshot, policy = world.snapshot(flavor), Policy(world.gates)
+    snapshot, policy = world.snapshot(flavor), world.policy
     assert snapshot is not None
     outcomes = [Outcome(asked, given.topology) for asked, given in sets]
     paths = (path for one in outcomes if one.assignment is not None for path in one.assignment.values)

@@ -1,0 +1,66 @@
+"""Pods that leaves hold, on whatever is taken to be free there: for answers that no kept column gives.
+
+Explanations, remedies and pictures ask what leaves would hold if they were empty, or without the node filter, and a
+decision is checked again before it is written. All of them count as a placement counts: by the policy's fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.shape import Shape
+from ..state.snapshot import Snapshot
+from ..state.table import IntArray
+from ..state.tree import gather
+from .capacity import by_resources, pods_in
+from .policy import Policy
+
+
+def on_nodes(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
+    """Pods on every node of the snapshot, `free` being what each has."""
+    return policy.fit(snapshot, shape, np.arange(len(snapshot.table)), free)
+
+
+def on_leaves(
+    snapshot: Snapshot,
+    policy: Policy,
+    shape: Shape,
+    leaves: IntArray,
+    capacity: IntArray,
+    free: IntArray | None = None,
+) -> IntArray:
+    """Pods on each of these leaves: `capacity` is what each has in sum, `free` what every node has, None for now.
+
+    A leaf of several nodes holds what fits into the sum and, where the policy counts nodes, no more than they hold one
+    by one.
+    """
+    if snapshot.tree.one_node_a_leaf:
+        return policy.fit(snapshot, shape, leaves, capacity)
+    pods = by_resources(snapshot, shape, leaves, capacity)
+    if policy.counts_nodes(snapshot.topology) and len(leaves):
+        rows, starts = gather(snapshot.tree.nodes, leaves)
+        each = _free_now(snapshot, rows) if free is None else free[:, rows]
+        np.minimum(pods, np.add.reduceat(policy.fit(snapshot, shape, rows, each), starts), out=pods)
+    return pods
+
+
+def on_all_leaves(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
+    """Pods on every leaf, which has what its nodes have."""
+    capacity = np.add.reduceat(free, snapshot.tree.nodes[:-1], axis=1)
+    return on_leaves(snapshot, policy, shape, np.arange(snapshot.tree.leaves), capacity, free)
+
+
+def still_hold(snapshot: Snapshot, policy: Policy, shape: Shape, leaves: IntArray, counts: IntArray) -> bool:
+    """Whether these leaves have room for so many pods each.
+
+    By sums it is Kueue's check of a decision: requests alone count, not places among a node's pods.
+    """
+    remaining = snapshot.remaining[:, leaves]
+    if policy.by_sums:
+        asked = tuple(one for one in shape.requests if one[1] > 0)
+        return not asked or bool((pods_in(snapshot, remaining, asked) >= counts).all())
+    return bool((on_leaves(snapshot, policy, shape, leaves, remaining) >= counts).all())
+
+
+def _free_now(snapshot: Snapshot, rows: IntArray) -> IntArray:
+    return (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * snapshot.table.usable[rows]
