@@ -47,7 +47,7 @@ def test_name_queue_time_and_pods_are_those_of_the_job() -> None:
     (part,) = one.parts
     assert (part.name, part.pod_set.count, part.requests) == ("main", 3, {GPU: 2})
     assert part.pod_set.constraint == Constraint(required=RACK)
-    assert part.containers[0].requests == {GPU: 2}
+    assert dict(part.pod_set.shape.containers[0].requests) == {GPU: 2}
 
 
 def test_a_job_may_start_with_fewer_pods_if_the_gate_allows_it() -> None:

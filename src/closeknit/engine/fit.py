@@ -15,6 +15,7 @@ from ..state.snapshot import Charge, Snapshot
 from ..state.table import BoolArray, IntArray
 from ..state.tree import gather
 from .capacity import MOST, by_resources
+from .count import on_all_leaves
 from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, Match
 from .policy import FitColumn, Policy
 
@@ -116,7 +117,7 @@ class Fit:
         """
         snapshot = self.snapshot
         rows, offsets = gather(snapshot.tree.nodes, leaves)
-        cause = self.match.codes(rows) if self.filters else _present(snapshot.table.usable[rows])
+        cause = self._node_causes(rows)
         passes = cause == PASSES
         free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
         lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
@@ -171,8 +172,19 @@ class Fit:
         if self.policy.by_sums:
             return pods
         rows = np.arange(snapshot.tree.nodes[low], snapshot.tree.nodes[high])
-        usable = snapshot.table.usable[rows] & (self.cause[snapshot.leaf_of_row[rows]] == PASSES)
-        return min(pods, int(self.policy.fit(snapshot, self.shape, rows, snapshot.allocatable[:, rows] * usable).sum()))
+        empty = snapshot.allocatable[:, rows] * (self._node_causes(rows) == PASSES)
+        return min(pods, int(self.policy.fit(snapshot, self.shape, rows, empty).sum()))
+
+    def when_empty(self) -> IntArray:
+        """Pods that each leaf would hold if nothing at all ran on it."""
+        snapshot, passes = self.snapshot, self.snapshot.table.usable
+        if self.policy.counts_nodes(snapshot.topology):
+            passes = self._node_causes(np.arange(len(snapshot.table))) == PASSES
+        empty = on_all_leaves(snapshot, self.policy, self.shape, snapshot.allocatable * passes)
+        return empty * (self.cause == PASSES)
+
+    def _node_causes(self, rows: IntArray) -> CauseArray:
+        return self.match.codes(rows) if self.filters else _present(self.snapshot.table.usable[rows])
 
 
 def _present(usable: BoolArray) -> CauseArray:

@@ -223,14 +223,14 @@ def _potential(case: Case, usable: BoolArray) -> Potential:
     starts = snapshot.tree.nodes[:-1]
     free = (snapshot.allocatable - snapshot.other) * passing
     left = np.add.reduceat(free, starts, axis=1) - snapshot.assumed - snapshot.admitted
-    leaves, counted = np.arange(snapshot.tree.leaves), (snapshot, case.policy, case.workers.shape)
+    asked, leaves = (snapshot, case.policy, case.workers.shape), np.arange(snapshot.tree.leaves)
+    now = on_leaves(*asked, leaves, left, free)
+    empty = on_all_leaves(*asked, (snapshot.allocatable - snapshot.pinned) * passing)
     some = np.add.reduceat(passing.astype(np.int64), starts) > 0
-    now = on_leaves(*counted, leaves, left, free) // size * some
-    empty = on_all_leaves(*counted, (snapshot.allocatable - snapshot.pinned) * passing) // size * some
     pods = snapshot.index[PODS]
     movable = np.add.reduceat(snapshot.other[pods] - snapshot.pinned[pods], starts)
     displaced = movable + snapshot.admitted[pods] + snapshot.assumed[pods]
-    return Potential(now, empty, displaced)
+    return Potential(now // size * some, empty // size * some, displaced)
 
 
 def _leaf_size(case: Case) -> int:

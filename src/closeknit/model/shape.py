@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from .container import Amounts, Container, Needs, QoS, qos_class, sorted_amounts
 from .quantity import INT64_MAX
@@ -134,8 +134,9 @@ class Shape:
     """What one pod takes from a node: its requests and one place among the node's pods, by name."""
 
     def __post_init__(self) -> None:
-        key = (*self._sums, self.containers, self.overhead, self.pod_level)
-        object.__setattr__(self, "_hash", hash(key))
+        choice = (self.selector, self.tolerations, self.required, self.preferred)
+        needs = (self.requests, self.containers, self.overhead, self.pod_level)
+        object.__setattr__(self, "_hash", hash((choice, needs)))
         object.__setattr__(self, "_plain", None)
         object.__setattr__(self, "charge", sorted_amounts({**dict(self.requests), PODS: 1}))
 
@@ -147,15 +148,11 @@ class Shape:
         return qos_class(self.containers, self.pod_level)
 
     @property
-    def _sums(self) -> tuple[Any, ...]:
-        return self.requests, self.selector, self.tolerations, self.required, self.preferred
-
-    @property
     def plain(self) -> Shape:
         """The same pod as far as the sum of its requests tells: the key where nothing looks at containers."""
         if self._plain is None:
-            bare = self.containers == _as_one(self.requests) and not self.overhead and self.pod_level is None
-            object.__setattr__(self, "_plain", self if bare else Shape(*self._sums, _as_one(self.requests)))
+            summed = replace(self, containers=_as_one(self.requests), overhead=(), pod_level=None)
+            object.__setattr__(self, "_plain", self if summed == self else summed)
         assert self._plain is not None
         return self._plain
 

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.count import on_all_leaves
 from ..engine.fit import fit_of
-from ..engine.match import PASSES
 from ..engine.place import Outcome, Result
 from ..engine.policy import Policy
 from ..model.assignment import Assignment
@@ -95,8 +93,7 @@ def pods_on_leaves(snapshot: Snapshot) -> IntArray:
 def _room(snapshot: Snapshot, outcome: Outcome, policy: Policy) -> tuple[IntArray, IntArray]:
     """Pods like these that fit on each leaf: as things are, and if nothing at all ran."""
     columns = fit_of(snapshot, outcome.pod_set.shape, None, policy)
-    empty = on_all_leaves(snapshot, policy, columns.shape, snapshot.allocatable * snapshot.table.usable)
-    return columns.pods.copy(), empty * (columns.cause == PASSES)
+    return columns.pods.copy(), columns.when_empty()
 
 
 def order_of(request: Request, result: Result) -> list[Outcome]:
