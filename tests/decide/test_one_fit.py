@@ -13,14 +13,17 @@ from closeknit.decide.decision import Admit, Wait
 from closeknit.decide.what_if import Options, play
 from closeknit.engine.policy import Policy
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Selector
+from closeknit.model.container import Container
 from closeknit.model.gates import Gates
 from closeknit.model.name import Name
 from closeknit.model.request import Constraint
+from closeknit.model.settings import Settings
 from closeknit.model.topology import HOSTNAME
+from closeknit.queue.waiting import waiting
 from closeknit.report.standing import placed
 from engine.fits import one_per_empty_node
 
-from .objects import workload
+from .objects import GPU, part, workload
 from .test_our_gates import RACK, cluster, job, running, victims
 from .test_prospects import IN_A_RACK, NOW, found, racks, texts
 
@@ -88,6 +91,14 @@ def test_prospects_offer_what_the_fit_allows() -> None:
         (IN_A_RACK.required, 2, 2),
         (HOSTNAME, 1, 1),
     ]
+
+
+def test_workloads_are_parked_as_one_only_if_the_fit_cannot_tell_them_apart() -> None:
+    one, limited = part(), part(containers=(Container.of({GPU: 1}, {GPU: 1}),))
+    first, other = (
+        waiting(workload("w", "a", 1, 1, each), "a", Settings(), Gates.profile()).likeness for each in (one, limited)
+    )
+    assert first != other
 
 
 def test_a_picture_of_what_runs_counts_so_too() -> None:

@@ -29,7 +29,7 @@ def on_leaves(
     capacity: IntArray,
     free: IntArray | None = None,
 ) -> IntArray:
-    """Pods on each of these leaves: `capacity` is what each has in sum, `free` what every node has, None for now.
+    """Pods on each of these leaves, each having `capacity` in sum; `free` is what every node has, by default now.
 
     A leaf of several nodes holds what fits into the sum and, where the policy counts nodes, no more than they hold one
     by one.

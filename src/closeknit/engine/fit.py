@@ -180,8 +180,9 @@ class Fit:
         snapshot, passes = self.snapshot, self.snapshot.table.usable
         if self.policy.counts_nodes(snapshot.topology):
             passes = self._node_causes(np.arange(len(snapshot.table))) == PASSES
-        empty = on_all_leaves(snapshot, self.policy, self.shape, snapshot.allocatable * passes)
-        return empty * (self.cause == PASSES)
+        pods = on_all_leaves(snapshot, self.policy, self.shape, snapshot.allocatable * passes)
+        pods[self.cause != PASSES] = 0
+        return pods
 
     def _node_causes(self, rows: IntArray) -> CauseArray:
         return self.match.codes(rows) if self.filters else _present(self.snapshot.table.usable[rows])

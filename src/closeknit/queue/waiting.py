@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..engine.policy import Policy
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Workload
@@ -92,7 +93,7 @@ class Waiting:
 def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) -> Waiting:
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
-    likeness = (_likeness(priority, asked), workload.replaces)
+    likeness = (_likeness(priority, asked, Policy.of(gates)), workload.replaces)
     entry = Waiting(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
     entry.unexplained = is_unexplained(workload, gates)
     return entry
@@ -131,14 +132,17 @@ def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
     return workload.created
 
 
-def _likeness(priority: int, asked: tuple[Demand, ...]) -> Hashable:
-    """By Kueue's rules: requests of containers tell pods apart and are in the part's likeness, limits do not."""
+def _likeness(priority: int, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
+    """By Kueue's rules where sums decide: requests of containers are in the part's likeness, limits are not.
+
+    A fit that looks at more of a shape tells workloads apart by that, too: what failed for one must fail for all.
+    """
     return priority, tuple(
         (
             one.name,
             one.count,
             one.part.min_count,
-            one.part.pod_set.shape.plain,
+            policy.seen(one.part.pod_set.shape),
             one.part.pod_set.constraint,
             one.part.pod_set.group,
             one.part.likeness,
