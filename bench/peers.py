@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.gates import Gates
-from closeknit.model.request import Constraint, PodSet, Request
+from closeknit.model.request import Constraint, Group, PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.state.snapshot import Snapshot
 from servers import build
@@ -65,11 +65,11 @@ def theirs(which: Benchmark) -> dict[str, float]:
 def ours(nodes: int, leader: bool) -> float:
     """Milliseconds per decision on the same problem, the shape never seen before."""
     snapshot = Snapshot(TOPOLOGY, table(nodes, {"cpu": 96_000, "memory": 384 * GIB, "pods": 110}))
-    constraint, group = Constraint(preferred=RACK), "group" if leader else None
-    sets = [PodSet("workers", 9 * min(nodes, BLOCK_SIZE), Shape.of({"cpu": 8000}), constraint, group)]
+    constraint = Constraint(preferred=RACK)
+    sets = [PodSet("workers", 9 * min(nodes, BLOCK_SIZE), Shape.of({"cpu": 8000}), constraint)]
     if leader:
-        sets.insert(0, PodSet("leader", 1, Shape.of({"cpu": 72_000}), constraint, group))
-    request, policy = Request.of(sets), Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
+        sets.insert(0, PodSet("leader", 1, Shape.of({"cpu": 72_000}), constraint))
+    request, policy = Request((Group(tuple(sets)),)), Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
 
     def decide() -> Result:
         return place(snapshot, request, policy)

@@ -21,7 +21,7 @@ import numpy as np
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.gates import Gates
-from closeknit.model.request import Constraint, Layer, PodSet, Request
+from closeknit.model.request import Constraint, Group, Layer, PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.state.snapshot import Snapshot
@@ -124,11 +124,11 @@ def balanced(leader: bool, taken: bool) -> tuple[float, float]:
         snapshot.admit(np.flatnonzero(pods), pods[pods > 0], Shape.of({"cpu": 8000}).charge)
         snapshot.commit()
     policy = Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
-    constraint, group = Constraint(preferred=RACK), "group" if leader else None
-    sets = [PodSet("workers", 2304, Shape.of({"cpu": 8000}), constraint, group)]
+    constraint = Constraint(preferred=RACK)
+    sets = [PodSet("workers", 2304, Shape.of({"cpu": 8000}), constraint)]
     if leader:
-        sets.insert(0, PodSet("leader", 1, Shape.of({"cpu": 72_000}), constraint, group))
-    asked = Request.of(sets)
+        sets.insert(0, PodSet("leader", 1, Shape.of({"cpu": 72_000}), constraint))
+    asked = Request((Group(tuple(sets)),))
 
     def decide() -> Result:
         return place(snapshot, asked, policy)

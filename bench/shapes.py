@@ -11,7 +11,7 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
-from closeknit.model.request import Constraint, PodSet
+from closeknit.model.request import Constraint, PodSet, Request
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
@@ -55,13 +55,13 @@ def workload(
     created: float = 0.0,
 ) -> Workload:
     pod_set = PodSet("main", count, shape, constraint)
-    part = Part(pod_set, dict(shape.requests))
-    return Workload(NAMESPACE, name, (part,), f"lq-{queue}", name, priority, created)
+    part = Part("main", dict(shape.requests))
+    return Workload(NAMESPACE, name, Request.of([pod_set]), (part,), f"lq-{queue}", name, priority, created)
 
 
 def admitted(one: Workload, queue: str, places: dict[str, int], usage: dict[str, int], now: float = 0.0) -> Workload:
     """The workload with quota and places, by host."""
-    count = one.parts[0].pod_set.count
+    count = next(one.request.pod_sets).count
     given = Assignment((HOSTNAME,), tuple((host,) for host in places), tuple(places.values()))
     flavors = dict.fromkeys(usage, "tas")
     admission = Admission(queue, (PodSetAssignment("main", flavors, usage, count, given),))

@@ -24,11 +24,11 @@ from closeknit.model.quota import Cohort, FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.request import Constraint, Layer
 from closeknit.model.settings import FAIR, Settings
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Part, Workload
+from closeknit.model.workload import Workload
 from engine.clusters import BLOCK, BOOLEANS, RACK, numbers, pick
 from quota.reference import Reference
 
-from .objects import ANYWHERE, DEFAULT, GPU, part
+from .objects import ANYWHERE, DEFAULT, GPU, Given, asked, part
 from .play import Play
 
 MEM = "mem"
@@ -90,7 +90,7 @@ COUNTS: list[tuple[int, int | None]] = [(1, None), (1, None), (2, None), (3, Non
 """How many pods, and how few will do."""
 
 
-def _parts(constraints: list[Constraint | None], resources: tuple[str, ...]) -> list[tuple[Part, ...]]:
+def _parts(constraints: list[Constraint | None], resources: tuple[str, ...]) -> list[tuple[Given, ...]]:
     """One pod set, a leader with its workers, or two by themselves."""
     asks = [{GPU: 1}, {GPU: 2}] if resources == (GPU,) else [{GPU: 1, MEM: 1}, {GPU: 1}, {GPU: 2, MEM: 1}]
     one = [
@@ -181,8 +181,9 @@ def _quotas(groups: tuple[ResourceGroup, ...]) -> str:
 
 def _workload(one: Workload) -> str:
     parts = "; ".join(
-        f"{part.name} {part.pod_set.count} (least {part.min_count}) x {dict(part.requests)} {part.pod_set.constraint}"
+        f"{part.name} {pod_set.count} (least {part.min_count}) x {dict(part.requests)} {pod_set.constraint}"
         for part in one.parts
+        if (pod_set := one.pod_set(part.name)) is not None
     )
     return f"{one.name} in {one.queue}, uid {one.uid}, priority {one.priority}, made {one.created}: {parts}"
 
@@ -279,10 +280,10 @@ def _queues(
 
 
 @cache
-def _choices(placed: bool, covered: tuple[str, ...], few: int, single: bool) -> list[tuple[Part, ...]]:
+def _choices(placed: bool, covered: tuple[str, ...], few: int, single: bool) -> list[tuple[Given, ...]]:
     """Parts of at most so many pods."""
     choices = [one for one in PARTS[placed, covered] if sum(each.pod_set.count for each in one) <= few]
-    return [one for one in choices if not single or len(one) == 1 or one[0].pod_set.group]
+    return [one for one in choices if not single or len(one) == 1 or one[0].group]
 
 
 def _workloads(draw: st.DrawFn, number: int, wave: int, queues: list[ClusterQueue], single: bool) -> Workload:
@@ -291,7 +292,7 @@ def _workloads(draw: st.DrawFn, number: int, wave: int, queues: list[ClusterQueu
     chosen = pick(draw, _choices(placed, queue.groups[0].covered, 2 if wave == 0 else 9, single))
     priority = pick(draw, [wave, wave, 0, 2])
     uid, created = f"{number * 7 % 19:02d}", float(number * 5 % 19)
-    return Workload(DEFAULT, f"w{number:02d}", chosen, queue.name, uid, priority, created)
+    return Workload(DEFAULT, f"w{number:02d}", *asked(*chosen), queue.name, uid, priority, created)
 
 
 def _nodes(draw: st.DrawFn, pools: list[str]) -> tuple[Node, ...]:

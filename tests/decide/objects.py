@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.assignment import Assignment
@@ -17,12 +17,12 @@ from closeknit.model.container import Container
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.quota import Cohort, FlavorQuotas, FlavorResource, Quota, ResourceGroup
-from closeknit.model.request import Constraint, PodSet
+from closeknit.model.request import Constraint, PodSet, Request
 from closeknit.model.resources import Resources
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Workload
+from closeknit.model.workload import Admission, Container, Part, PodSetAssignment, Workload
 
 GPU = "gpu"
 DEFAULT = "default"
@@ -63,6 +63,19 @@ def shape(requests: Resources | int = 1, **more: Any) -> Shape:
     return Shape.of({GPU: requests} if isinstance(requests, int) else requests, **more)
 
 
+class Given(NamedTuple):
+    """A pod set with what quota counts for it, and the name of its group."""
+
+    pod_set: PodSet
+    part: Part
+    group: str | None = None
+
+
+def asked(*given: Given) -> tuple[Request, tuple[Part, ...]]:
+    """The request and the parts of a workload of these pod sets."""
+    return Request.grouped((one.pod_set, one.group) for one in given), tuple(one.part for one in given)
+
+
 def part(
     name: str = "main",
     count: int = 1,
@@ -74,19 +87,19 @@ def part(
     tolerations: tuple[Toleration, ...] = (),
     required: tuple[Term, ...] | None = None,
     containers: tuple[Container, ...] | None = None,
-) -> Part:
+) -> Given:
     made = shape(requests, selector=selector, tolerations=tolerations, required=required, containers=containers)
-    return Part(PodSet(name, count, made, constraint, group), dict(made.requests), min_count)
+    return Given(PodSet(name, count, made, constraint), Part(name, dict(made.requests), min_count), group)
 
 
 def workload(
-    name: str, queue: str = "a", count: int = 1, requests: Resources | int = 1, *parts: Part, **more: Any
+    name: str, queue: str = "a", count: int = 1, requests: Resources | int = 1, *parts: Given, **more: Any
 ) -> Workload:
     """One pod set `main`, unless parts are given; its uid is its name, it was made at 0."""
     given = parts or (
         part("main", count, requests, more.pop("constraint", None), min_count=more.pop("min_count", None)),
     )
-    return Workload(DEFAULT, name, given, queue, **{"uid": name, "created": 0.0, **more})
+    return Workload(DEFAULT, name, *asked(*given), queue, **{"uid": name, "created": 0.0, **more})
 
 
 def running(one: Workload, flavor: str = DEFAULT, at: float = 0.0, hosts: Mapping[str, int] | None = None) -> Workload:
@@ -96,11 +109,12 @@ def running(one: Workload, flavor: str = DEFAULT, at: float = 0.0, hosts: Mappin
         PodSetAssignment(
             each.name,
             dict.fromkeys(each.requests, flavor),
-            {name: amount * each.pod_set.count for name, amount in each.requests.items()},
-            each.pod_set.count,
+            {name: amount * pod_set.count for name, amount in each.requests.items()},
+            pod_set.count,
             places,
         )
         for each in one.parts
+        if (pod_set := one.pod_set(each.name)) is not None
     )
     status = replace(one.status, admission=Admission(one.queue, given))
     status = status.condition("QuotaReserved", True, "QuotaReserved", "", at)

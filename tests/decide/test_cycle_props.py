@@ -53,11 +53,11 @@ def pods_by_leaf(cluster: Cluster, story: Story) -> dict[tuple[str, ...], dict[s
     taken: dict[tuple[str, ...], dict[str, int]] = {}
     for one in story.holding:
         for name, mine in given_sets(one).items():
-            part = one.part(name)
-            assert part is not None
+            pod_set = one.pod_set(name)
+            assert pod_set is not None
             for path, count in mine.topology.domains if mine.topology is not None else ():
                 leaf = taken.setdefault(path, {})
-                for resource, amount in {**dict(part.pod_set.shape.requests), "pods": 1}.items():
+                for resource, amount in {**dict(pod_set.shape.requests), "pods": 1}.items():
                     leaf[resource] = leaf.get(resource, 0) + amount * count
     return taken
 
@@ -100,12 +100,13 @@ def test_a_workload_is_admitted_whole_or_not_at_all(victims_stop: bool, cluster:
             sets = given_sets(one)
             assert list(sets) == [part.name for part in one.parts]
             for part in one.parts:
-                mine = sets[part.name]
-                least = part.pod_set.count if part.min_count is None else part.min_count
-                assert least <= mine.count <= part.pod_set.count
+                mine, pod_set = sets[part.name], one.pod_set(part.name)
+                assert pod_set is not None
+                least = pod_set.count if part.min_count is None else part.min_count
+                assert least <= mine.count <= pod_set.count
                 assert dict(mine.usage) == {name: amount * mine.count for name, amount in part.requests.items()}
                 assert set(mine.flavors) == set(part.requests)
-                if part.pod_set.constraint is not None:
+                if pod_set.constraint is not None:
                     assert mine.topology is not None
                     assert mine.topology.pods == mine.count
 
@@ -127,15 +128,17 @@ def ancestors(cluster: Cluster, mine: PodSetAssignment, level: str) -> dict[str,
 def test_required_levels_and_slices_are_kept(victims_stop: bool, cluster: Cluster) -> None:
     for story in after_every_cycle(cluster, victims_stop):
         for one in story.holding:
-            sets, groups = given_sets(one), dict[str, set[str]]()
-            for part in one.parts:
-                constraint, mine = part.pod_set.constraint, sets[part.name]
+            sets, groups = given_sets(one), dict[int, set[str]]()
+            for number, pod_set in (
+                (at, each) for at, group in enumerate(one.request.groups) for each in group.pod_sets
+            ):
+                constraint, mine = pod_set.constraint, sets[pod_set.name]
                 if constraint is None:
                     continue
                 if constraint.required:
                     domains = ancestors(cluster, mine, constraint.required)
-                    groups.setdefault(part.pod_set.group or part.name, set()).update(domains)
-                for layer in constraint.slices if part.name != "leader" else ():
+                    groups.setdefault(number, set()).update(domains)
+                for layer in constraint.slices if pod_set.name != "leader" else ():
                     domains = ancestors(cluster, mine, layer.level)
                     assert all(count % (layer.size or 1) == 0 for count in domains.values())
             assert all(len(domains) == 1 for domains in groups.values())

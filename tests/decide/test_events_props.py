@@ -129,7 +129,7 @@ class Events(RuleBasedStateMachine):
     def pods_are_done(self, name: str) -> None:
         one = self.known.get(f"{DEFAULT}/{name}")
         if one is not None:
-            done = min(one.parts[0].pod_set.count, one.status.reclaimable.get("main", 0) + 1)
+            done = min(next(one.request.pod_sets).count, one.status.reclaimable.get("main", 0) + 1)
             self.put(replace(one, status=replace(one.status, reclaimable={"main": done})))
             self.scheduler.wake(Event.PODS_RECLAIMED, one.queue, self.now)
 

@@ -18,9 +18,9 @@ from closeknit.model.request import Constraint
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Requirement, Taint, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Part, Workload
+from closeknit.model.workload import Workload
 
-from .objects import GPU, part, queue, running, scheduler, workload
+from .objects import GPU, Given, part, queue, running, scheduler, workload
 from .play import Play
 
 ONE, TWO = Flavor("one"), Flavor("two")
@@ -45,7 +45,7 @@ def refused(decision: Admit | Wait) -> tuple[str, str]:
     return decision.reason, decision.message
 
 
-def only(*parts: Part) -> Workload:
+def only(*parts: Given) -> Workload:
     return workload("w", "a", 1, 1, *parts)
 
 
@@ -164,7 +164,7 @@ class TestSuits:
 
     TAINT = Taint("gpu", "yes", "NoSchedule")
 
-    def offered(self, first: Flavor, *parts: Part) -> dict[str, str]:
+    def offered(self, first: Flavor, *parts: Given) -> dict[str, str]:
         built = scheduler([queue("a", {first.name: 4, "two": 4})], flavors=(first, TWO))
         return flavors(decide(built, only(*parts)))
 

@@ -14,12 +14,12 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
-from closeknit.model.request import Constraint, PodSet
+from closeknit.model.request import Constraint
 from closeknit.model.settings import Settings
-from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, PodSetAssignment, Status, Workload
 from closeknit.queue.wake import Event
+from decide.objects import asked, part
 
 RACK = "rack"
 TOPOLOGY = Topology("t", (RACK, HOSTNAME))
@@ -44,8 +44,8 @@ def cluster(
 
 
 def job(name: str, pods: int, constraint: Constraint | None = None, priority: int = 0, gpus: int = 1) -> Workload:
-    part = Part(PodSet("main", pods, Shape.of({"gpu": gpus}), constraint), {"gpu": gpus})
-    return Workload("ns", name, (part,), "lq", f"uid-{name}", priority, float(priority))
+    given = asked(part("main", pods, {"gpu": gpus}, constraint))
+    return Workload("ns", name, *given, "lq", f"uid-{name}", priority, float(priority))
 
 
 def running(one: Workload, at: float = 0.0, **hosts: int) -> Workload:
@@ -177,11 +177,8 @@ class TestVerifyBeforeAdmit:
 
     def test_pod_sets_of_one_workload_on_one_node_are_summed(self) -> None:
         built = cluster(racks=1, hosts=1, gates={"VerifyBeforeAdmit": True})
-        two = tuple(
-            Part(PodSet(name, 1, Shape.of({"gpu": 3}), Constraint(required=HOSTNAME)), {"gpu": 3})
-            for name in ("a", "b")
-        )
-        built.put(Workload("ns", "pair", two, "lq", "uid"), 0.0)
+        two = (part(name, 1, {"gpu": 3}, Constraint(required=HOSTNAME)) for name in ("a", "b"))
+        built.put(Workload("ns", "pair", *asked(*two), "lq", "uid"), 0.0)
         (decision,) = built.cycle(10.0)
         assert isinstance(decision, Wait)
 
@@ -192,8 +189,8 @@ class TestVerifyBeforeAdmit:
         group = ResourceGroup(("gpu", "pods"), (FlavorQuotas("gpu", {"gpu": Quota(1000), "pods": Quota(1000)}),))
         built.put_cluster_queue(ClusterQueue("other", (group,), selector=Selector()))
         built.put_local_queue(LocalQueue("ns", "other", "other"))
-        idle = Part(PodSet("main", 2, Shape.of({}), Constraint(required=HOSTNAME)), {})
-        built.put(Workload("ns", "idle", (idle,), "other", "a"), 0.0)
+        idle = part("main", 2, {}, Constraint(required=HOSTNAME))
+        built.put(Workload("ns", "idle", *asked(idle), "other", "a"), 0.0)
         built.put(replace(job("behind", 1), queue="other", created=5.0), 5.0)
         decisions = [one for at in (10.0, 11.0) for one in built.cycle(at)]
         assert [one.workload.name for one in decisions if isinstance(one, Admit)] == (["idle", "behind"] if on else [])
@@ -263,14 +260,14 @@ def test_a_new_slice_of_an_elastic_job_stays_where_the_old_one_is() -> None:
 
 def test_failed_nodes_of_other_pod_sets_are_out_too() -> None:
     built = cluster(racks=1, hosts=3)
-    parts = tuple(Part(PodSet(name, 1, Shape.of({"gpu": 1})), {"gpu": 1}) for name in ("a", "b"))
+    two = (part(name, 1, {"gpu": 1}) for name in ("a", "b"))
     given = tuple(
         PodSetAssignment(name, {"gpu": "gpu"}, {"gpu": 1}, 1, Assignment.of((HOSTNAME,), [((host,), 1)]))
         for name, host in (("a", "r0h0"), ("b", "r0h1"))
     )
     status = Status(admission=Admission("cq", given), unhealthy=("r0h0", "r0h1"))
     status = status.condition("QuotaReserved", True, "", "", 0.0).condition("Admitted", True, "", "", 0.0)
-    built.put(Workload("ns", "pair", parts, "lq", "uid", status=status), 0.0)
+    built.put(Workload("ns", "pair", *asked(*two), "lq", "uid", status=status), 0.0)
     (decision,) = built.cycle(10.0)
     assert isinstance(decision, Admit)
     assert {one.topology.values for one in decision.admission.pod_sets if one.topology} == {(("r0h2",),)}
@@ -287,8 +284,8 @@ class TestEndFlavorWalks:
         group = ResourceGroup(("gpu",), tuple(FlavorQuotas(name, {"gpu": Quota(3)}) for name in ("a", "b")))
         built.put_cluster_queue(replace(built.world.cluster_queues["cq"], groups=(group,)))
         one_host = Constraint(required=HOSTNAME)
-        parts = tuple(Part(PodSet(name, 2, Shape.of({"gpu": 1}), one_host), {"gpu": 1}) for name in ("x", "y"))
-        built.put(Workload("ns", "first", parts, "lq", "uid-first", 0, 1.0), 0.0)
+        two = (part(name, 2, {"gpu": 1}, one_host) for name in ("x", "y"))
+        built.put(Workload("ns", "first", *asked(*two), "lq", "uid-first", 0, 1.0), 0.0)
         built.put(replace(job("behind", 1), created=2.0), 0.0)
         return built
 

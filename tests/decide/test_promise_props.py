@@ -24,10 +24,10 @@ def slots(one: Workload) -> Iterator[tuple[str, tuple[str, ...], dict[str, int]]
     admission = one.status.admission
     assert admission is not None
     for mine in admission.pod_sets:
-        part = one.part(mine.name)
-        assert part is not None
+        pod_set = one.pod_set(mine.name)
+        assert pod_set is not None
         for path in mine.topology.slots() if mine.topology is not None else ():
-            yield mine.name, path, {**dict(part.pod_set.shape.requests), "pods": 1}
+            yield mine.name, path, {**dict(pod_set.shape.requests), "pods": 1}
 
 
 def check(cluster: Cluster, taken: dict[str, Counter[str]]) -> None:

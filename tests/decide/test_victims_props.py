@@ -14,7 +14,7 @@ from closeknit.decide.nominate import Nomination, nominate
 from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
 from closeknit.model.quota import FlavorResource
-from closeknit.model.request import PodSet, Request
+from closeknit.model.request import PodSet
 from closeknit.model.workload import Workload
 from closeknit.queue.waiting import Waiting, waiting
 from closeknit.state.ledger import Holding
@@ -136,7 +136,7 @@ class Trial:
         for one in self.plan.pod_sets:
             flavor = next(iter(one.flavors.values())).flavor
             if one.topology is not None:
-                wanted.setdefault(flavor, []).append(replace(one.demand.part.pod_set, count=one.demand.count))
+                wanted.setdefault(flavor, []).append(replace(one.demand.pod_set, count=one.demand.count))
         mark = self.world.checkpoint()
         for holding in gone:
             self.world.take_away(holding)
@@ -144,7 +144,8 @@ class Trial:
         for flavor, pod_sets in wanted.items():
             snapshot = self.world.snapshot(flavor)
             assert snapshot is not None
-            fits = fits and place(snapshot, Request.of(pod_sets), policy).fits
+            request = self.head.workload.request.keeping({one.name: one for one in pod_sets})
+            fits = fits and place(snapshot, request, policy).fits
         self.world.rollback(mark)
         return fits
 

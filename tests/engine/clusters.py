@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from closeknit.engine.place import Result
 from closeknit.model.node import Node
-from closeknit.model.request import Constraint, Layer, PodSet, Request
+from closeknit.model.request import Constraint, Group, Layer, PodSet, Request
 from closeknit.model.shape import Shape, Taint, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.snapshot import Snapshot
@@ -116,8 +116,9 @@ def requests(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS, most: int = 24) ->
     constraint = random_constraint(draw, kinds)
     count = draw(numbers(1, most))
     if draw(BOOLEANS) and not constraint.spreads:
-        leader = PodSet("leader", 1, random_shape(draw), constraint, "group")
-        return Request.of([leader, PodSet("workers", max(2, count), random_shape(draw), constraint, "group")])
+        leader = PodSet("leader", 1, random_shape(draw), constraint)
+        workers = PodSet("workers", max(2, count), random_shape(draw), constraint)
+        return Request((Group((leader, workers), "group"),))
     return Request.of([PodSet("main", count, random_shape(draw), constraint)])
 
 

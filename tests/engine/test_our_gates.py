@@ -14,7 +14,7 @@ from closeknit.engine.replace import Broken, replace
 from closeknit.model.assignment import Assignment
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
-from closeknit.model.request import Constraint, Layer, PodSet, Request
+from closeknit.model.request import Constraint, Group, Layer, PodSet, Request
 from closeknit.model.shape import Requirement, Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.snapshot import Snapshot
@@ -40,6 +40,10 @@ def ask(
 
 def one(count: int, constraint: Constraint, cpu: int = 1000, **shape: Any) -> Request:
     return Request.of([PodSet("main", count, Shape.of({"cpu": cpu}, **shape), constraint)])
+
+
+def together(*pod_sets: PodSet) -> Request:
+    return Request((Group(pod_sets, "g"),))
 
 
 def reason(result: Result) -> str:
@@ -97,12 +101,12 @@ class TestFilterAtEveryLevel:
             host("b", "x", "1", 3),
         )
         wanted = Constraint(required=RACK)
-        sets = [
-            PodSet("leader", 1, Shape.of({"cpu": 4000}), wanted, "g"),
-            PodSet("workers", 2, Shape.of({"cpu": 1000}), wanted, "g"),
-        ]
-        assert place(Snapshot(BY_RACK, NodeTable.of(nodes)), Request.of(sets), OFF).fits
-        assert not place(Snapshot(BY_RACK, NodeTable.of(nodes)), Request.of(sets), ON).fits
+        request = together(
+            PodSet("leader", 1, Shape.of({"cpu": 4000}), wanted),
+            PodSet("workers", 2, Shape.of({"cpu": 1000}), wanted),
+        )
+        assert place(Snapshot(BY_RACK, NodeTable.of(nodes)), request, OFF).fits
+        assert not place(Snapshot(BY_RACK, NodeTable.of(nodes)), request, ON).fits
 
     def test_a_change_of_one_node_repairs_its_rack(self) -> None:
         snapshot = Snapshot(BY_RACK, NodeTable.of(self.nodes[:2]))
@@ -199,25 +203,25 @@ class TestWhereKueuePanics:
         snapshot = Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)]))
         wanted, shape = Constraint(unconstrained=True), Shape.of({"cpu": 1000})
         first = place(snapshot, Request.of([PodSet("workers", 3, shape, wanted)]), policy)
-        sets = [
-            PodSet("leader", 1, shape, wanted, "g"),
-            PodSet("workers", 2, shape, wanted, "g", previous=first.outcomes[0].assignment),
-        ]
-        assert reason(place(snapshot, Request.of(sets), policy)) == (
+        request = together(
+            PodSet("leader", 1, shape, wanted),
+            PodSet("workers", 2, shape, wanted, previous=first.outcomes[0].assignment),
+        )
+        assert reason(place(snapshot, request, policy)) == (
             "pod set leader has no previous assignment to keep while workers shrinks; place the group anew"
         )
 
     def test_a_group_of_three_gives_a_reason(self) -> None:
         wanted, shape = Constraint(required=RACK), Shape.of({"cpu": 1000})
-        sets = [PodSet(name, 1, shape, wanted, "g") for name in "abc"]
-        result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), Request.of(sets), ON)
+        request = together(*(PodSet(name, 1, shape, wanted) for name in "abc"))
+        result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), request, ON)
         assert reason(result) == "group g is not one pod set, nor a leader with its workers"
 
 
 def test_a_pod_set_without_pods_gets_an_empty_assignment_and_leads_nobody() -> None:
     wanted, shape = Constraint(required=RACK), Shape.of({"cpu": 1000})
-    sets = [PodSet("none", 0, shape, wanted, "g"), PodSet("one", 1, shape, wanted, "g")]
-    result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), Request.of(sets), ON)
+    request = together(PodSet("none", 0, shape, wanted), PodSet("one", 1, shape, wanted))
+    result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), request, ON)
     assert {o.pod_set.name: o.assignment and tuple(o.assignment.domains) for o in result.outcomes} == {
         "one": ((("a",), 1),),
         "none": (),
@@ -284,8 +288,8 @@ def test_balancing_a_huge_group_gives_up_its_search_and_still_places_it() -> Non
     policy = Policy(Gates.profile("kueue", {"TASBalancedPlacement": True}))
     nodes = tuple(host(f"h{i:03d}", "x", f"{i % 4}", 900 + i % 7, pods=2000) for i in range(200))
     wanted, shape = Constraint(preferred=BLOCK), Shape.of({"cpu": 1000})
-    sets = [PodSet("leader", 1, Shape.of({"cpu": 3000}), wanted, "g"), PodSet("workers", 150_000, shape, wanted, "g")]
-    result = place(Snapshot(TOPOLOGY, NodeTable.of(nodes)), Request.of(sets), policy)
+    request = together(PodSet("leader", 1, Shape.of({"cpu": 3000}), wanted), PodSet("workers", 150_000, shape, wanted))
+    result = place(Snapshot(TOPOLOGY, NodeTable.of(nodes)), request, policy)
     assert sum(o.assignment.pods for o in result.outcomes if o.assignment) == 150_001
 
 

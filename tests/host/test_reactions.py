@@ -53,7 +53,7 @@ def test_a_workload_that_looks_for_another_queue_is_found_by_that_one() -> None:
     lines.put_queue(ClusterQueue("cq"))
     first = pending()
     lines.put(first)
-    moved = type(first)("ns", "wl", first.parts, "other", "uid")
+    moved = type(first)("ns", "wl", first.request, first.parts, "other", "uid")
     lines.put(moved)
     lines.put_local_queue(LocalQueue("ns", "lq", "cq"))
     assert lines.line_of == {}

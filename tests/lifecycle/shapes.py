@@ -9,12 +9,13 @@ from typing import Any
 from closeknit.lifecycle.action import Action, Change
 from closeknit.model.cluster_queue import CheckRule, ClusterQueue, LocalQueue
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
-from closeknit.model.request import PodSet
+from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.model.workload import Admission, Condition, Part, PodSetAssignment, Status, Workload
 
 NOW = 1000.0
-MAIN = Part(PodSet("main", 3, Shape.of({"cpu": 1000})), {"cpu": 1000})
+REQUEST = Request.of([PodSet("main", 3, Shape.of({"cpu": 1000}))])
+MAIN = Part("main", {"cpu": 1000})
 ADMISSION = Admission("cq", (PodSetAssignment("main", {"cpu": "f"}, {"cpu": 3000}, 3),))
 LOCAL = LocalQueue("ns", "lq", "cq")
 
@@ -32,7 +33,7 @@ def conditions(**given: tuple[bool, str, float]) -> dict[str, Condition]:
 
 
 def pending(**other: Any) -> Workload:
-    return Workload("ns", "wl", (MAIN,), "lq", "uid", **other)
+    return Workload("ns", "wl", REQUEST, (MAIN,), "lq", "uid", **other)
 
 
 def reserved(since: float = 900.0, **other: Any) -> Workload:

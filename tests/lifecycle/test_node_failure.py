@@ -18,7 +18,7 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.pod import Pod
-from closeknit.model.request import PodSet
+from closeknit.model.request import Group, PodSet, Request
 from closeknit.model.shape import Shape, Taint, Toleration
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import (
@@ -68,12 +68,12 @@ def workload(
     holds: Iterable[str] = ("QuotaReserved", "Admitted"),
 ) -> Workload:
     """One pod on each host, in the flavor `gpus`."""
-    part = Part(PodSet("main", len(hosts), Shape.of({}, tolerations=tolerations)), {})
+    request = Request.of([PodSet("main", len(hosts), Shape.of({}, tolerations=tolerations))])
     given = PodSetAssignment("main", {"cpu": "gpus"}, {}, len(hosts), on_hosts(*hosts))
     status = Status(admission=Admission("q", (given,)), unhealthy=unhealthy, checks=checks)
     for kind in holds:
         status = status.condition(kind, True, "", "", 0.0)
-    return Workload("ns", "w", (part,), status=status)
+    return Workload("ns", "w", request, (Part("main", {}),), status=status)
 
 
 def pod(**more: Any) -> Pod:
@@ -344,7 +344,7 @@ class TestTolerations:
         assert self.tainted(workload("n", tolerations=(compares,)), Taint("tier", "1", "NoSchedule"))
 
     def test_only_pod_sets_on_the_node_are_asked(self) -> None:
-        part = Part(PodSet("brave", 1, Shape.of({}, tolerations=(FOR_EVER,))), {})
+        group = Group((PodSet("brave", 1, Shape.of({}, tolerations=(FOR_EVER,))),))
         here, there = (PodSetAssignment("brave", {}, {}, 1, on_hosts(host)) for host in ("n", "m"))
         for brave, main, lost in (
             (here, on_hosts("m"), False),
@@ -354,10 +354,11 @@ class TestTolerations:
             one = workload("x")
             given = PodSetAssignment("main", {}, {}, 1, main)
             status = replace(one.status, admission=Admission("q", (given, brave)))
-            assert self.tainted(replace(one, parts=(*one.parts, part), status=status)) is lost
+            both = Request((*one.request.groups, group))
+            assert self.tainted(replace(one, request=both, status=status)) is lost
 
     def test_a_pod_set_that_the_workload_does_not_have_tolerates_nothing_of_its_own(self) -> None:
-        assert self.tainted(replace(workload("n", tolerations=(FOR_EVER,)), parts=()))
+        assert self.tainted(replace(workload("n", tolerations=(FOR_EVER,)), request=Request(())))
 
 
 # Pods that can never start

@@ -12,19 +12,19 @@ from closeknit.lifecycle.provisioning import Asked, ProvisioningView, provisioni
 from closeknit.model.container import Container
 from closeknit.model.gates import Gates
 from closeknit.model.provisioning import ProvisioningConfig, Retry
-from closeknit.model.request import PodSet
+from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Check, Condition, Part, PodSetUpdate, Workload
+from closeknit.model.workload import Check, Condition, PodSetUpdate, Workload
 from lifecycle.shapes import NOW, admitted, changed, events, evicted, pending, reserved, with_conditions, with_status
 
 KUEUE = Gates.profile("kueue")
 CONFIG = ProvisioningConfig("cfg", "class", {"a": "1"}, retry=Retry(2, 60, 100))
 ASKS = {"cpu": 1000}
-GPU = Part(PodSet("main", 3, Shape.of(ASKS, containers=(Container.of(ASKS, {"gpu": 1}),))), ASKS)
+GPU = Request.of([PodSet("main", 3, Shape.of(ASKS, containers=(Container.of(ASKS, {"gpu": 1}),)))])
 
 
 def waiting(state: Any = "Pending", retries: int = 0, of: Workload | None = None) -> Workload:
-    workload = replace(of or reserved(), parts=(GPU,))
+    workload = replace(of or reserved(), request=GPU)
     return with_status(workload, checks=(Check("check", state, "", 900.0, retries=retries), Check("other")))
 
 

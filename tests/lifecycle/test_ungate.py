@@ -12,7 +12,7 @@ from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
 from closeknit.lifecycle.ungate import BATCH, Expectations, UngateView, ungate
 from closeknit.model.assignment import Assignment
 from closeknit.model.pod import Pod
-from closeknit.model.request import PodSet, Ranks
+from closeknit.model.request import PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
@@ -46,14 +46,15 @@ class Set:
         )
         assert topology is None or isinstance(topology, Assignment)
         pods = count if count is not None else topology.pods if topology else 1
-        self.part = Part(PodSet(name, spec_count or pods, Shape.of({}), group=group, ranks=ranks), {})
+        self.grouped = PodSet(name, spec_count or pods, Shape.of({}), ranks=ranks), group
         self.given = PodSetAssignment(name, {}, {}, pods, topology)
 
 
 def workload(*sets: Set, unhealthy: tuple[str, ...] = (), admitted: bool = True) -> Workload:
     status = Status(admission=Admission("q", tuple(one.given for one in sets)), unhealthy=unhealthy)
     status = status.condition("Admitted", admitted, "", "", 0.0)
-    return Workload("ns", "w", tuple(one.part for one in sets), status=status)
+    parts = tuple(Part(one.given.name, {}) for one in sets)
+    return Workload("ns", "w", Request.grouped(one.grouped for one in sets), parts, status=status)
 
 
 def pod(name: str, index: Any = None, on: str | None = None, **more: Any) -> Pod:

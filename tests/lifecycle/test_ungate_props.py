@@ -12,7 +12,7 @@ from closeknit.lifecycle.action import Ungate
 from closeknit.lifecycle.ungate import UngateView, ungate
 from closeknit.model.assignment import Assignment
 from closeknit.model.pod import Pod
-from closeknit.model.request import PodSet, Ranks
+from closeknit.model.request import PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
@@ -22,9 +22,9 @@ HOSTS = "abcd"
 
 def workload(counts: list[int]) -> Workload:
     topology = Assignment.of((HOSTNAME,), (((host,), n) for host, n in zip(HOSTS, counts, strict=False)))
-    part = Part(PodSet("main", topology.pods, Shape.of({}), ranks=Ranks("index")), {})
+    request = Request.of([PodSet("main", topology.pods, Shape.of({}), ranks=Ranks("index"))])
     status = Status(admission=Admission("q", (PodSetAssignment("main", {}, {}, topology.pods, topology),)))
-    return Workload("ns", "w", (part,), status=status.condition("Admitted", True, "", "", 0.0))
+    return Workload("ns", "w", request, (Part("main", {}),), status=status.condition("Admitted", True, "", "", 0.0))
 
 
 def pod(number: int, index: int | None, on: str | None) -> Pod:

@@ -2,15 +2,22 @@ from __future__ import annotations
 
 from closeknit.model.container import Container
 from closeknit.model.limit_range import LimitRange, combined, violation
-from closeknit.model.request import PodSet
+from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Part
+from closeknit.model.workload import Part, Workload
 
 FIRST = "spec.podSets[0].template.spec"
 
 
-def part(*containers: Container, **requests: int) -> Part:
-    return Part(PodSet("main", 1, Shape.of(requests, containers=containers)), requests)
+def asks(*containers: Container, **requests: int) -> Shape:
+    return Shape.of(requests, containers=containers)
+
+
+def workload(*shapes: Shape) -> Workload:
+    """A pod set for each of these shapes."""
+    named = {f"set-{number}": one for number, one in enumerate(shapes)}
+    request = Request.of(PodSet(name, 1, one) for name, one in named.items())
+    return Workload("ns", "wl", request, tuple(Part(name, dict(one.requests)) for name, one in named.items()))
 
 
 main = Container.of
@@ -30,11 +37,11 @@ def test_several_ranges_hold_together() -> None:
 
 
 def test_nothing_is_wrong_without_ranges_and_limits() -> None:
-    assert violation([part(main({"cpu": 500}), cpu=500)], []) is None
+    assert violation(workload(asks(main({"cpu": 500}), cpu=500)), []) is None
 
 
 def test_a_container_above_the_maximum_is_named_as_kueue_names_it() -> None:
-    assert violation([part(main({"cpu": 500}), cpu=500)], [LimitRange("Container", max={"cpu": 300})]) == (
+    assert violation(workload(asks(main({"cpu": 500}), cpu=500)), [LimitRange("Container", max={"cpu": 300})]) == (
         "resources didn't satisfy LimitRange constraints: spec.podSets[0].template.spec.containers[0]: "
         'Invalid value: ["cpu"]: requests must not be above the limitRange max'
     )
@@ -42,7 +49,7 @@ def test_a_container_above_the_maximum_is_named_as_kueue_names_it() -> None:
 
 def test_a_container_below_the_minimum_is_named_too() -> None:
     ranges = [LimitRange("Container", min={"memory": 10, "cpu": 600})]
-    assert violation([part(main({"cpu": 500, "memory": 9}), cpu=500)], ranges) == (
+    assert violation(workload(asks(main({"cpu": 500, "memory": 9}), cpu=500)), ranges) == (
         f"resources didn't satisfy LimitRange constraints: {FIRST}.containers[0]: "
         'Invalid value: ["cpu","memory"]: requests must not be below the limitRange min'
     )
@@ -50,37 +57,37 @@ def test_a_container_below_the_minimum_is_named_too() -> None:
 
 def test_a_limit_above_the_maximum_counts_as_a_request_does() -> None:
     ranges = [LimitRange("Container", max={"cpu": 600})]
-    assert violation([part(main({"cpu": 500}, {"cpu": 600}))], ranges) is None
-    assert violation([part(main({"cpu": 500}, {"cpu": 700}))], ranges) is not None
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 600}))), ranges) is None
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 700}))), ranges) is not None
 
 
 def test_the_smaller_of_request_and_limit_is_held_against_the_minimum() -> None:
     ranges = [LimitRange("Container", min={"cpu": 600})]
-    assert violation([part(main({"cpu": 600}, {"cpu": 700}))], ranges) is None
-    assert violation([part(main({"cpu": 500}, {"cpu": 700}))], ranges) is not None
+    assert violation(workload(asks(main({"cpu": 600}, {"cpu": 700}))), ranges) is None
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 700}))), ranges) is not None
 
 
 def test_a_resource_that_a_container_does_not_name_breaks_no_range() -> None:
     ranges = [LimitRange("Container", min={"gpu": 1}, max={"gpu": 2})]
-    assert violation([part(main({"cpu": 500}))], ranges) is None
+    assert violation(workload(asks(main({"cpu": 500}))), ranges) is None
 
 
 def test_pods_are_held_to_ranges_of_pods_by_all_they_ask_for() -> None:
     both = (main({"cpu": 400}), main({"cpu": 400}))
-    assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 800})]) is None
-    assert violation([part(*both, cpu=800)], [LimitRange("Pod", max={"cpu": 700})]) == (
+    assert violation(workload(asks(*both, cpu=800)), [LimitRange("Pod", max={"cpu": 800})]) is None
+    assert violation(workload(asks(*both, cpu=800)), [LimitRange("Pod", max={"cpu": 700})]) == (
         f"resources didn't satisfy LimitRange constraints: {FIRST}: "
         'Invalid value: ["cpu"]: requests must not be above the limitRange max'
     )
-    assert violation([part(*both, cpu=800)], [LimitRange("Pod", min={"cpu": 900})]) == (
+    assert violation(workload(asks(*both, cpu=800)), [LimitRange("Pod", min={"cpu": 900})]) == (
         f"resources didn't satisfy LimitRange constraints: {FIRST}: "
         'Invalid value: ["cpu"]: requests must not be below the limitRange min'
     )
 
 
 def test_a_request_above_its_limit_is_said_before_any_range() -> None:
-    parts = [part(main({"cpu": 100})), part(main({"cpu": 500}, {"cpu": 400}))]
-    assert violation(parts, [LimitRange("Container", max={"cpu": 1})]) == (
+    two = workload(asks(main({"cpu": 100})), asks(main({"cpu": 500}, {"cpu": 400})))
+    assert violation(two, [LimitRange("Container", max={"cpu": 1})]) == (
         "resources validation failed: spec.podSets[1].template.spec.containers[0]: "
         'Invalid value: ["cpu"]: requests must not exceed its limits'
     )
@@ -88,7 +95,7 @@ def test_a_request_above_its_limit_is_said_before_any_range() -> None:
 
 def test_several_mistakes_stand_in_brackets_init_containers_first() -> None:
     containers = (main({"cpu": 600}, kind="init"), main({"cpu": 700}, kind="sidecar"), main({"cpu": 500}))
-    text = violation([part(*containers)], [LimitRange("Container", max={"cpu": 300})])
+    text = violation(workload(asks(*containers)), [LimitRange("Container", max={"cpu": 300})])
     above = 'Invalid value: ["cpu"]: requests must not be above the limitRange max'
     assert text == (
         "resources didn't satisfy LimitRange constraints: "

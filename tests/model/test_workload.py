@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from closeknit.model.quota import FlavorResource
-from closeknit.model.request import PodSet
+from closeknit.model.request import Group, PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Admission, Condition, Part, PodSetAssignment, Status, Workload, usage_of
+from closeknit.model.workload import Admission, Condition, PodSetAssignment, Status, Workload, usage_of
 
 
 def test_a_condition_keeps_its_time_until_it_changes_sides() -> None:
@@ -23,20 +23,20 @@ def test_a_change_makes_a_new_status_and_leaves_the_old_one() -> None:
 
 
 def test_a_condition_that_was_never_set_does_not_hold() -> None:
-    one = Workload("ns", "w", ())
+    one = Workload("ns", "w")
     assert [one.reserved, one.admitted, one.evicted, one.finished] == [False] * 4
 
 
 def test_a_workload_and_its_queue_go_by_namespace_and_name() -> None:
-    one = Workload("ns", "w", (), queue="q")
+    one = Workload("ns", "w", queue="q")
     assert (one.key, one.local_queue) == ("ns/w", "ns/q")
 
 
-def test_a_part_is_found_by_the_name_of_its_pod_set() -> None:
-    part = Part(PodSet("workers", 2, Shape.of({"gpu": 1})), {"gpu": 1})
-    one = Workload("ns", "w", (part,))
-    assert one.part("workers") is part
-    assert one.part("leader") is None
+def test_a_pod_set_is_found_by_its_name() -> None:
+    workers = PodSet("workers", 2, Shape.of({"gpu": 1}))
+    one = Workload("ns", "w", Request((Group((Group((workers,)),)),)))
+    assert one.pod_set("workers") is workers
+    assert one.pod_set("leader") is None
 
 
 def test_usage_is_summed_by_flavor_and_resource() -> None:

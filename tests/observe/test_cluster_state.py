@@ -194,7 +194,7 @@ def test_a_job_without_a_workload_gets_one_and_a_job_with_one_counts_once(tmp_pa
     assert len(state.workloads) == 2
     (made,) = (one for key, one in state.workloads.items() if key != "default/job-train-abcde")
     assert made.name.startswith("job-new-")
-    assert (made.local_queue, made.parts[0].pod_set.count, made.job_uid) == ("default/main", 3, "uid-of-new")
+    assert (made.local_queue, next(made.request.pod_sets).count, made.job_uid) == ("default/main", 3, "uid-of-new")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def members(total: int, size: int, prefix: str = "m") -> list[dict[str, Any]]:
 
 def test_a_group_of_pods_is_one_workload(tmp_path: Path) -> None:
     (made,) = state_of(tmp_path, *small_cluster(), *members(3, 3)).workloads.values()
-    assert (made.key, made.parts[0].pod_set.count) == ("default/gang", 3)
+    assert (made.key, next(made.request.pod_sets).count) == ("default/gang", 3)
 
 
 def test_a_group_of_pods_whose_workload_is_there_counts_once(tmp_path: Path) -> None:

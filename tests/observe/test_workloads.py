@@ -44,10 +44,10 @@ def test_name_queue_time_and_pods_are_those_of_the_job() -> None:
         7.0,
         "uid",
     )
-    (part,) = one.parts
-    assert (part.name, part.pod_set.count, part.requests) == ("main", 3, {GPU: 2})
-    assert part.pod_set.constraint == Constraint(required=RACK)
-    assert dict(part.pod_set.shape.containers[0].requests) == {GPU: 2}
+    (part,), (pod_set,) = one.parts, one.request.pod_sets
+    assert (part.name, pod_set.count, part.requests) == ("main", 3, {GPU: 2})
+    assert pod_set.constraint == Constraint(required=RACK)
+    assert dict(pod_set.shape.containers[0].requests) == {GPU: 2}
 
 
 def test_a_job_may_start_with_fewer_pods_if_the_gate_allows_it() -> None:
@@ -83,11 +83,11 @@ def test_pod_sets_keep_the_order_of_the_job_and_their_group() -> None:
         "metadata": {"name": "set", "labels": {QUEUE: "main"}},
         "spec": {"replicatedJobs": jobs},
     }
-    parts = made(raw).parts
-    assert [(part.name, part.pod_set.count, part.pod_set.group) for part in parts] == [
-        ("leader", 1, "g"),
-        ("extra", 2, None),
-        ("workers", 4, "g"),
+    one = made(raw)
+    assert [part.name for part in one.parts] == ["leader", "extra", "workers"]
+    assert [(group.name, [each.name for each in group.pod_sets]) for group in one.request.groups] == [
+        ("g", ["leader", "workers"]),
+        (None, ["extra"]),
     ]
 
 
@@ -192,9 +192,10 @@ def test_defaults_of_the_namespace_count() -> None:
 
 def test_a_runtime_class_costs_its_overhead() -> None:
     around = Surroundings(runtime_classes={"vm": {"cpu": 100}})
-    one = made(job("train", runtimeClassName="vm"), around).parts[0]
+    whole = made(job("train", runtimeClassName="vm"), around)
+    one, pod_set = whole.parts[0], next(whole.request.pod_sets)
     assert one.requests == {GPU: 1, "cpu": 100}
-    assert dict(one.pod_set.shape.requests) == {GPU: 1, "cpu": 100}, "placement goes by it, too"
+    assert dict(pod_set.shape.requests) == {GPU: 1, "cpu": 100}, "placement goes by it, too"
 
 
 def test_a_template_to_which_nothing_is_added_stays_the_very_same() -> None:

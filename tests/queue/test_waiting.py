@@ -12,7 +12,7 @@ from closeknit.model.gates import Gates
 from closeknit.model.request import Constraint
 from closeknit.model.settings import Settings, Transformation
 from closeknit.model.shape import Toleration
-from closeknit.model.workload import Workload
+from closeknit.model.workload import Part, Workload
 from closeknit.queue.waiting import Progress, Waiting, effective_priority, queue_time, waiting
 from decide.objects import GPU, part, workload
 
@@ -103,7 +103,7 @@ class TestLikeness:
             part("main", selector={"zone": "a"}),
             part("main", tolerations=(Toleration("x", "Exists"),)),
             part("main", group="g"),
-            replace(part("main"), likeness="ports"),
+            part("main")._replace(part=Part("main", {"gpu": 1}, likeness="ports")),
         ],
         ids=["name", "selector", "tolerations", "group", "the rest of the template"],
     )

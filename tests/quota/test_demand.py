@@ -49,11 +49,14 @@ class TestCounts:
         assert one.of(3) is one
 
     def test_the_members_of_a_group_are_summed(self) -> None:
-        leader, workers = Demand(part(), 1, {"cpu": 100, "gpu": 1}), Demand(part(), 3, {"gpu": 2})
+        one = part()
+        leader = Demand(one.part, one.pod_set, 1, {"cpu": 100, "gpu": 1})
+        workers = Demand(one.part, one.pod_set, 3, {"gpu": 2})
         assert sum_requests([leader, workers]) == {"cpu": 100, "gpu": 7}
 
     def test_huge_sums_stay_at_the_end_of_int64(self) -> None:
-        assert sum_requests([Demand(part(), 1, {"gpu": UNLIMITED})] * 2) == {"gpu": UNLIMITED}
+        one = part()
+        assert sum_requests([Demand(one.part, one.pod_set, 1, {"gpu": UNLIMITED})] * 2) == {"gpu": UNLIMITED}
 
 
 class TestExcluded:

@@ -39,6 +39,6 @@ def row_of(hosts: int) -> Snapshot:
     return Snapshot(TOPOLOGY, NodeTable.of([node(f"h{number:04d}", "a", "a1") for number in range(hosts)]))
 
 
-def pods(name: str, count: int, constraint: Constraint | None = None, group: str | None = None) -> PodSet:
+def pods(name: str, count: int, constraint: Constraint | None = None) -> PodSet:
     """Each asks for one cpu and 4 gpu: an empty node holds two."""
-    return PodSet(name, count, Shape.of({"cpu": 1000, GPU: 4}), constraint, group)
+    return PodSet(name, count, Shape.of({"cpu": 1000, GPU: 4}), constraint)

@@ -14,6 +14,7 @@ NO_ROOM = reason(Why.NO_ROOM, topology="default", fits=6, need=8, unit="pod")
 FOUND = Explanation(
     MAIN,
     None,
+    MAIN.constraint,
     NO_ROOM,
     leaves=4,
     levels=(
@@ -44,7 +45,7 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
 
 def test_what_is_free_now_and_what_empty_nodes_would_hold_are_told_apart() -> None:
     level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6)
-    never = Explanation(MAIN, None, NO_ROOM, 4, (level,), never=NO_ROOM)
+    never = Explanation(MAIN, None, MAIN.constraint, NO_ROOM, 4, (level,), never=NO_ROOM)
     assert list(diagnosis("Job train", never))[3:] == [
         "    example.com/rack  0 of 2 hold 8; r1 holds most: 3; the most on empty nodes: 6",
         "  it can never fit as the cluster is: not if all usable nodes were empty, either: "
@@ -54,7 +55,9 @@ def test_what_is_free_now_and_what_empty_nodes_would_hold_are_told_apart() -> No
 
 
 def test_one_pod_is_one_pod() -> None:
-    alone = Explanation(PodSet("main", 1, Shape.of({"cpu": 1000})), None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),))
+    alone = Explanation(
+        PodSet("main", 1, Shape.of({"cpu": 1000})), None, None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),)
+    )
     assert list(diagnosis("Job train", alone))[1:4] == [
         "  asked: 1 pod of main, anywhere",
         "  what stands in the way (1 node is ready and not cordoned):",
@@ -63,14 +66,14 @@ def test_one_pod_is_one_pod() -> None:
 
 
 def test_when_nothing_helps_it_says_what_was_tried() -> None:
-    lines = list(diagnosis("Job train", Explanation(MAIN, None, NO_ROOM)))
+    lines = list(diagnosis("Job train", Explanation(MAIN, None, MAIN.constraint, NO_ROOM)))
     assert lines[-1] == (
         "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
     )
 
 
 def test_a_wrong_request_is_not_said_to_be_beyond_help() -> None:
-    wrong = Explanation(MAIN, None, reason(Why.NO_LEVEL, level="x"))
+    wrong = Explanation(MAIN, None, MAIN.constraint, reason(Why.NO_LEVEL, level="x"))
     assert list(diagnosis("Job train", wrong))[-1] == "  asked: 8 pods of main, required example.com/rack"
 
 

@@ -12,7 +12,7 @@ GPU = FlavorResource("default", "gpu")
 
 
 def holding(name: str, queue: str = "a", amount: int = 1, since: float = 0.0) -> Holding:
-    return Holding(Workload("ns", name, ()), queue, {GPU: amount}, since=since)
+    return Holding(Workload("ns", name), queue, {GPU: amount}, since=since)
 
 
 def test_what_is_assumed_counts_at_once() -> None:

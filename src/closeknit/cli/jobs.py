@@ -19,7 +19,7 @@ from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.reason import Reason, Why
-from ..model.request import AUTO, Group, PodSet
+from ..model.request import AUTO, PodSet
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.nodes import name_some
@@ -70,12 +70,9 @@ def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
 
 def named_levels(jobs: Sequence[Job]) -> list[str]:
     """The levels that jobs ask for by name."""
-    levels: dict[str | None, None] = {}
-    for one in (one for job in jobs for one in job.request.pod_sets if one.constraint is not None):
-        assert one.constraint is not None
-        levels.update(dict.fromkeys((one.constraint.required, one.constraint.preferred)))
-        levels.update(dict.fromkeys(layer.level for layer in one.constraint.slices))
-    return [level for level in levels if level and level != AUTO]
+    constraints = (one for job in jobs for _, found in job.request.walk() for one in found)
+    levels = dict.fromkeys(level for one in constraints for level in one.levels)
+    return [level for level in levels if level != AUTO]
 
 
 def check_jobs(jobs: Sequence[Job], gates: Gates, topology: Topology) -> None:
@@ -87,15 +84,13 @@ def check_jobs(jobs: Sequence[Job], gates: Gates, topology: Topology) -> None:
 
 def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
     """The job with what its flavor tolerates added to each pod set."""
-
-    def more(one: PodSet | Group) -> Any:
-        if isinstance(one, Group):
-            return replace(one, members=tuple(map(more, one.members)))
-        return replace(one, shape=replace(one.shape, tolerations=(*one.shape.tolerations, *tolerations)))
-
     if not tolerations:
         return job
-    return replace(job, request=replace(job.request, groups=tuple(map(more, job.request.groups))))
+    more = (
+        replace(one, shape=replace(one.shape, tolerations=(*one.shape.tolerations, *tolerations)))
+        for one in job.request.pod_sets
+    )
+    return replace(job, request=job.request.changed(more))
 
 
 def group_mistakes_of(job: Job) -> Iterator[Mistake]:

@@ -87,8 +87,8 @@ def _pods(workload: Workload, one: PodSetAssignment) -> str:
 
 
 def _wanted(workload: Workload, one: PodSetAssignment) -> int:
-    part = workload.part(one.name)
-    return one.count if part is None else part.pod_set.count
+    pod_set = workload.pod_set(one.name)
+    return one.count if pod_set is None else pod_set.count
 
 
 def _paths(placed: Iterable[Assignment]) -> Iterable[str]:

@@ -15,7 +15,7 @@ from functools import partial
 
 from ..state.ledger import Holding
 from ..state.table import IntArray
-from .topology import Ask
+from .topology import Wanted
 from .victims import Candidate, Search, Victim, attempts, candidates_of, run, spared
 
 
@@ -28,7 +28,7 @@ class Cost:
     victims: int
 
 
-def by_domain(search: Search, wanted: list[Ask]) -> list[Victim]:
+def by_domain(search: Search, wanted: Wanted) -> list[Victim]:
     """The cheapest victims that free a domain, or those in list order if no domain comes cheaper."""
     candidates = candidates_of(search)
     if not candidates:
@@ -61,14 +61,16 @@ def _since(holding: Holding) -> float:
     return reserved.since if reserved is not None and reserved.holds else holding.since
 
 
-def _by_domain(search: Search, candidates: list[Candidate], wanted: list[Ask]) -> list[list[Candidate]]:
-    """For each domain of the level that the first constrained pod set asks for: who has pods in it, cheapest first."""
-    for ask in wanted:
-        constraint, snapshot = ask.pod_set.constraint, search.world.snapshot(ask.flavor)
-        key = None if constraint is None else constraint.required or constraint.preferred
+def _by_domain(search: Search, candidates: list[Candidate], wanted: Wanted) -> list[list[Candidate]]:
+    """For each domain of the level of the first constraint, outermost first: who has pods in it, cheapest first."""
+    asked = (
+        (flavor, one) for flavor, request in wanted.items() for _, constraints in request.walk() for one in constraints
+    )
+    for flavor, constraint in asked:
+        key, snapshot = constraint.required or constraint.preferred, search.world.snapshot(flavor)
         level = None if key is None or snapshot is None else snapshot.topology.level(key)
         if level is not None and snapshot is not None:
-            return _grouped(search, candidates, ask.flavor, partial(snapshot.tree.ancestors, level=level))
+            return _grouped(search, candidates, flavor, partial(snapshot.tree.ancestors, level=level))
     return []
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from ..model.cluster_queue import ClusterQueue, Fungibility
 from ..model.flavor import Flavor
 from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, minus, plus
+from ..model.request import AUTO, Request
 from ..model.resources import PODS, canonical
 from ..model.shape import HARD_EFFECTS, Requirement, Shape, Term
 from ..queue.waiting import Progress
@@ -41,6 +42,7 @@ class Query:
     world: World
     queue: ClusterQueue
     node: QuotaNode
+    request: Request
     simulate: Simulate
     progress: Progress | None = None
     pins: Pins | None = None
@@ -56,20 +58,17 @@ class Query:
 def assign(query: Query, demands: Sequence[Demand]) -> Plan:
     """A plan for these pod sets as far as quota goes."""
     plan = Plan([])
-    for members in groups(demands):
+    for members in _groups(query.request, demands):
         place = next(at for at, demand in enumerate(demands) if demand is members[0])
         if not _assign_group(query, plan, members, place):
             break
     return plan
 
 
-def groups(demands: Sequence[Demand]) -> list[list[Demand]]:
-    """Pod sets that go together, at the place of the first of them."""
-    found: dict[str, list[Demand]] = {}
-    for number, demand in enumerate(demands):
-        group = demand.part.pod_set.group
-        found.setdefault(f"group {group}" if group else f"set {number}", []).append(demand)
-    return list(found.values())
+def _groups(request: Request, demands: Sequence[Demand]) -> list[list[Demand]]:
+    """Pod sets that share their flavors, since they are placed together: those of each outermost group."""
+    asked = {demand.name: demand for demand in demands}
+    return [[asked[one.name] for one in group.pod_sets] for group in request.groups]
 
 
 def _assign_group(query: Query, plan: Plan, members: list[Demand], place: int) -> bool:
@@ -265,7 +264,7 @@ def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str,
         found = _topology_mismatch(query, member, flavor, wanted)
         if found is not None:
             return found
-    shape = member.part.pod_set.shape
+    shape = member.pod_set.shape
     for taint in flavor.taints:
         if taint.effect in HARD_EFFECTS and not any(
             one.tolerates(taint) for one in (*shape.tolerations, *flavor.tolerations)
@@ -277,22 +276,21 @@ def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str,
 
 
 def _topology_mismatch(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
-    """A pod set that asks for a topology needs a flavor that has its levels, and the other way round."""
-    pod_set = member.part.pod_set
-    if pod_set.constraint is None:
+    """A pod set that asks for a topology, at any depth, needs a flavor that has its levels, and the other way round."""
+    constraints = query.request.constraints(member.name)
+    if not constraints:
         if flavor.topology and not topology_only(query):
             return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
         return None
     if not flavor.topology:
-        if any(resource in dict(pod_set.shape.requests) for resource in _covered(query, wanted)):
+        if any(resource in dict(member.pod_set.shape.requests) for resource in _covered(query, wanted)):
             return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
         return None
     mirror = query.world.mirrors.get(flavor.name)
     if mirror is None:
         return f'Flavor "{flavor.name}" information missing in TAS cache'
-    levels = (pod_set.constraint.required, pod_set.constraint.preferred)
-    asked = [*levels, *(layer.level for layer in pod_set.constraint.slices)]
-    if any(level and mirror.topology.level(level) is None for level in asked if level != "auto"):
+    asked = [level for one in constraints for level in one.levels]
+    if any(mirror.topology.level(level) is None for level in asked if level != AUTO):
         return f'Flavor "{flavor.name}" does not contain the requested level'
     return None
 

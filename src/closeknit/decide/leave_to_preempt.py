@@ -35,5 +35,5 @@ def _policies(trial: Trial) -> str:
 def _candidates(trial: Trial) -> list[str]:
     world, asked = trial.world, trial.asked()
     node = world.node_of(trial.queue.name)
-    search = Search(world, trial.entry(), trial.queue, node, asked, frozenset(asked), Room(world, []))
+    search = Search(world, trial.entry(), trial.queue, node, asked, frozenset(asked), Room(world, {}))
     return [one.holding.key for one in candidates_of(search)]

@@ -23,5 +23,5 @@ def mismatch(world: World, head: Waiting) -> tuple[Why, str, str] | None:
         return Why.OTHER, "Misconfigured", f"Could not obtain workload namespace {workload.namespace}"
     if queue.selector is None or not queue.selector.matches(labels):
         return Why.NAMESPACE, "Misconfigured", "workload namespace doesn't match ClusterQueue selector"
-    broken = violation(workload.parts, world.limit_ranges.get(workload.namespace, ()))
+    broken = violation(workload, world.limit_ranges.get(workload.namespace, ()))
     return None if broken is None else (Why.OTHER, "Misconfigured", broken)

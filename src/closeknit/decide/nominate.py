@@ -19,7 +19,7 @@ from .fair_victims import fair
 from .flavors import Pins, Query, assign
 from .plan import Choice, Mode, Plan, PodSetPlan, Severity
 from .tighter import waits_for_tighter
-from .topology import Ask, Placed, Room, asks, place_all, replace_all
+from .topology import Placed, Room, Wanted, asks, delayed, names_of, place_all, replace_all
 from .victims import Borrowers, Search, Victim, classical
 from .world import World
 
@@ -30,7 +30,7 @@ class Nomination:
 
     plan: Plan
     victims: list[Victim] = field(default_factory=list)
-    wanted: list[Ask] = field(default_factory=list)
+    wanted: Wanted = field(default_factory=dict)
 
     @property
     def works(self) -> bool:
@@ -72,7 +72,7 @@ def _plan(world: World, entry: Waiting, again: Again | None, goes_on: bool, dema
     plan = assign(query, demands)
     if plan.mode is Mode.NO_FIT:
         return Nomination(plan)
-    wanted = [] if plan.cut_short else asks(query, entry.workload, plan)
+    wanted = {} if plan.cut_short else asks(query, entry.workload, plan)
     if isinstance(wanted, Placed):
         _fail(plan.pod_set(wanted.failed), wanted.reason)
         return Nomination(plan)
@@ -92,7 +92,7 @@ def _query(world: World, entry: Waiting, again: Again | None, goes_on: bool) -> 
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     simulate = partial(_simulate, world, entry, again)
     progress, pins = entry.progress if goes_on else None, None if again is None else again.pins
-    return Query(world, queue, node, simulate, progress, pins, old_slice(world, entry))
+    return Query(world, queue, node, entry.workload.request, simulate, progress, pins, old_slice(world, entry))
 
 
 def old_slice(world: World, entry: Waiting) -> Holding | None:
@@ -107,7 +107,7 @@ def _fail(one: PodSetPlan, error: str) -> None:
     one.failed, one.error, one.severity = True, error, Severity.FLAVOR
 
 
-def _place(world: World, entry: Waiting, plan: Plan, wanted: list[Ask]) -> None:
+def _place(world: World, entry: Waiting, plan: Plan, wanted: Wanted) -> None:
     """Places where quota fits; else, and where there are none, whether they would do in an empty cluster."""
     if not wanted:
         return
@@ -127,7 +127,7 @@ def _place(world: World, entry: Waiting, plan: Plan, wanted: list[Ask]) -> None:
     placed = place_all(world, wanted, empty=True)
     if placed.fits:
         _settle(plan, placed)
-        plan.lower([one.pod_set.name for one in wanted], Mode.PREEMPT)
+        plan.lower(names_of(wanted), Mode.PREEMPT)
     else:
         _refuse(plan, placed)
 
@@ -153,7 +153,7 @@ def _victims(
     entry: Waiting,
     plan: Plan,
     asked: dict[FlavorResource, int],
-    wanted: list[Ask],
+    wanted: Wanted,
     again: Again | None,
 ) -> list[Victim]:
     """Who has to go; the plan gets the places that are there without them."""
@@ -190,7 +190,7 @@ def _search(
 def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
     """What it would take to get this much of one resource, quota alone."""
     node = world.node_of(entry.queue)
-    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), Room(world, []), again))
+    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), Room(world, {}), again))
     if not victims:
         return Mode.NO_CANDIDATES, node.borrowing_height(fr, amount)[0]
     mark = world.tree.checkpoint()
@@ -255,7 +255,7 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
         if isinstance(wanted, Placed):
             placed = wanted
         else:
-            placed = place_all(world, [one for one in wanted if plan.pod_set(one.pod_set.name).delayed == "Pending"])
+            placed = place_all(world, delayed(wanted, plan))
     if placed.fits:
         _settle(plan, placed)
         for one in plan.pod_sets:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from ..engine.explain import Explanation, explain
 from ..engine.remedy import Remedy, largest
 from ..model.cluster_queue import Preemption
-from ..model.request import PodSet, Request
+from ..model.request import Constraints, PodSet
 from ..model.topology import HOSTNAME
-from ..model.workload import Part
 from .decision import Wait
 from .leave_to_preempt import leave_to_preempt
 from .nominate import Nomination
-from .topology import ask
+from .topology import Wanted, pod_set_in, wanted_of
 from .trial import Gap, Trial, raising
 
 ALL_MAY_GO = Preemption("LowerOrNewerEqualPriority", "Any")
@@ -69,31 +68,30 @@ def prospects(whole: Trial, wait: Wait) -> Prospects:
 
 
 def _least(whole: Trial, trial: Trial) -> str:
-    pairs = zip(trial.one.parts, whole.one.parts, strict=True)
-    fewer = [
-        f"{few.pod_set.count} of {all_.pod_set.count} pods of {few.name}" for few, all_ in pairs if few is not all_
-    ]
+    pairs = zip(trial.one.request.pod_sets, whole.one.request.pod_sets, strict=True)
+    fewer = [f"{few.count} of {all_.count} pods of {few.name}" for few, all_ in pairs]
     return f"it takes fewer pods, and is judged by the least: {', '.join(fewer)}" if trial is not whole else ""
 
 
-def _by_flavor(trial: Trial) -> dict[str, list[PodSet]]:
-    """The pod sets that need places, in the flavors in which those were looked for."""
+def _by_flavor(trial: Trial) -> Wanted:
+    """What needs places, in the flavors in which those were looked for."""
     found: dict[str, list[PodSet]] = {}
+    sets = {one.name: one for one in trial.one.request.pod_sets}
     for part in trial.one.parts:
         names = [trial.flavors.get((part.name, key)) for key in (*part.requests, "")]
         flavor = next((name for name in names if name is not None and name in trial.world.mirrors), None)
         if flavor is not None:
-            asked = ask(trial.world, trial.one, part.pod_set, part.pod_set.count, flavor)
-            found.setdefault(flavor, []).append(asked.pod_set)
-    return found
+            pod_set = sets[part.name]
+            found.setdefault(flavor, []).append(pod_set_in(trial.world, trial.one, pod_set, pod_set.count, flavor))
+    return wanted_of(trial.one.request, found)
 
 
-def _rooms(trial: Trial, asked: dict[str, list[PodSet]]) -> Iterator[Explanation]:
+def _rooms(trial: Trial, asked: Wanted) -> Iterator[Explanation]:
     """Why pods have no place now, flavor by flavor."""
-    for flavor, sets in asked.items():
+    for flavor, request in asked.items():
         snapshot = trial.world.snapshot(flavor)
         assert snapshot is not None
-        found = explain(snapshot, Request.of(sets), trial.world.policy, trial.admits)
+        found = explain(snapshot, request, trial.world.policy, trial.admits)
         if isinstance(found, Explanation):
             yield found
 
@@ -205,18 +203,16 @@ def _may_preempt(found: Nomination) -> str:
 
 def _fewer(trial: Trial) -> Remedy | None:
     """The most pods of its largest pod set that get in."""
-    part = max(trial.one.parts, key=lambda one: one.pod_set.count)
-    size = _size(part)
-    count = part.pod_set.count
+    pod_set, constraints = max(trial.one.request.walk(), key=lambda one: one[0].count)
+    size, count = _size(constraints), pod_set.count
 
     def works(number: int) -> bool:
-        return trial.works(trial.changed([replace(part.pod_set, count=number * size)]))
+        return trial.works(trial.changed([replace(pod_set, count=number * size)]))
 
     most = largest((count - 1) // size, works)
     return Remedy("fewer", pods=most * size, count=count) if most else None
 
 
-def _size(part: Part) -> int:
+def _size(constraints: Constraints) -> int:
     """Pods come in whole slices."""
-    wanted = part.pod_set.constraint
-    return (wanted.slices[0].size or 1) if wanted is not None and wanted.slices else 1
+    return next((one.slices[0].size or 1 for one in constraints if one.slices), 1)

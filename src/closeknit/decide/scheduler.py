@@ -21,7 +21,6 @@ from ..quota.demand import Demand
 from .cycle import Outcome, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
-from .flavors import groups
 from .plan import Severity
 from .status import carried_out, required_checks
 from .world import World
@@ -271,7 +270,7 @@ def _stage(entry: Entry) -> Stage:
     if entry.why is not Why.NO_FIT or partial or entry.nomination is None:
         return Stage.UNKNOWN
     plan = entry.plan
-    if len(groups(demands)) > 1 or may_shrink:
+    if len(entry.workload.request.groups) > 1 or may_shrink:
         return Stage.UNKNOWN
     if plan.severity is Severity.TOPOLOGY and any(len(one.attempts) > 1 for one in plan.pod_sets):
         return Stage.UNKNOWN

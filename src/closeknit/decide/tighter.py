@@ -7,17 +7,19 @@ takes what there is.
 
 from __future__ import annotations
 
-from ..model.assignment import Assignment
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from ..queue.waiting import Waiting
-from .topology import Ask, Placed, place_all
+from .topology import Placed, Wanted, place_all
 from .world import World
 
 
-def waits_for_tighter(world: World, entry: Waiting, wanted: list[Ask], placed: Placed) -> Placed | None:
+def waits_for_tighter(world: World, entry: Waiting, wanted: Wanted, placed: Placed) -> Placed | None:
     """Why a workload that could be placed now waits all the same; None if it does not."""
     if "WaitForTighter" not in world.gates:
         return None
-    loose = next((ask for ask in wanted if _spans(world, ask, placed) > 1), None)
+    loose = next((one for one in _preferring(wanted) if _spans(world, one, placed) > 1), None)
     if loose is None:
         return None
     if entry.waits_since is None:
@@ -29,23 +31,34 @@ def waits_for_tighter(world: World, entry: Waiting, wanted: list[Ask], placed: P
     if not best.fits or _spans(world, loose, best) > 1:
         return None
     entry.waits_until = until
-    level = loose.pod_set.constraint and loose.pod_set.constraint.preferred
     text = (
-        f"placed now, its pods would be spread over {_spans(world, loose, placed)} domains of {level}; "
+        f"placed now, its pods would be spread over {_spans(world, loose, placed)} domains of {loose.level}; "
         f"it waits up to {world.settings.wait_for_tighter:g} s for one"
     )
-    return Placed({}, loose.pod_set.name, text)
+    return Placed({}, loose.pod_set, text)
 
 
-def _spans(world: World, ask: Ask, placed: Placed) -> int:
-    """How many domains of the preferred level a pod set is spread over; 1 if it prefers none."""
-    constraint = ask.pod_set.constraint
-    snapshot = world.snapshot(ask.flavor)
-    given: Assignment | None = placed.assignments.get(ask.pod_set.name)
-    if constraint is None or constraint.preferred is None or snapshot is None or given is None:
-        return 1
-    level = snapshot.topology.level(constraint.preferred)
-    if level is None:
+class _Preferring(NamedTuple):
+    """A pod set that prefers one domain of a level."""
+
+    flavor: str
+    pod_set: str
+    level: str
+
+
+def _preferring(wanted: Wanted) -> Iterator[_Preferring]:
+    for flavor, request in wanted.items():
+        for pod_set, constraints in request.walk():
+            for one in constraints:
+                if one.preferred is not None:
+                    yield _Preferring(flavor, pod_set.name, one.preferred)
+
+
+def _spans(world: World, one: _Preferring, placed: Placed) -> int:
+    """How many domains of the level a pod set is spread over; 1 where the level is not known."""
+    snapshot, given = world.snapshot(one.flavor), placed.assignments.get(one.pod_set)
+    level = None if snapshot is None else snapshot.topology.level(one.level)
+    if snapshot is None or given is None or level is None:
         return 1
     leaves = snapshot.leaves(given.values)
     return len(set(snapshot.tree.ancestors(leaves[leaves >= 0], level).tolist()))

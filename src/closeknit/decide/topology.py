@@ -1,18 +1,20 @@
 """Placement inside a decision: every pod set that got a flavor with a topology also needs places there.
 
+What is placed is the request of the workload itself, with counts and shapes as they are in the flavor; where a workload
+gets several flavors, each has the part of the tree that is placed there.
 Flavors are dealt with in the order of their names. Where flavors end at the host and share hosts, what one pod set
 gets is set aside in all of them before the next is placed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..engine.fit import passing
 from ..engine.gang import assume
-from ..engine.place import Result, has_room, place
+from ..engine.place import Result, has_room, place, sole
 from ..engine.policy import Policy
 from ..engine.replace import Broken
 from ..engine.replace import replace as replace_node
@@ -20,7 +22,8 @@ from ..engine.several import replace_several
 from ..model.assignment import Assignment
 from ..model.cluster_queue import ClusterQueue
 from ..model.flavor import Flavor
-from ..model.request import PodSet, Request
+from ..model.reason import Reason
+from ..model.request import Constraints, PodSet, Request
 from ..model.shape import Shape, Toleration
 from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
 from ..state.ledger import Holding
@@ -32,14 +35,8 @@ from .flavors import Query, topology_only
 from .plan import Plan, PodSetPlan
 from .world import World
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One pod set to be placed in a flavor; `source` is the shape as its author wrote it, which usage goes by."""
-
-    flavor: str
-    pod_set: PodSet
-    source: Shape
+Wanted = Mapping[str, Request]
+"""What has to be placed, by flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +55,16 @@ class Placed:
 NOWHERE = Placed({})
 
 
-def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
+def asks(query: Query, workload: Workload, plan: Plan) -> Wanted | Placed:
     """What has to be placed now; pod sets whose topology waits for a check are marked instead."""
     world = query.world
     if "TopologyAwareScheduling" not in world.gates:
-        return []
-    found: list[Ask] = []
+        return {}
+    found: dict[str, list[PodSet]] = {}
     for one in plan.pod_sets:
         if one.demand.count == 0 or not _wants_place(query, one):
             continue
-        flavors = _flavors_of(world, plan, one)
+        flavors = _flavors_of(world, workload.request, plan, one)
         if len(flavors) != 1:
             names = ", ".join(flavors)
             text = f"more than one TAS flavor assigned: {names}" if flavors else "no TAS flavor assigned"
@@ -76,24 +73,39 @@ def asks(query: Query, workload: Workload, plan: Plan) -> list[Ask] | Placed:
         if is_delayed(world, query.queue, workload, name):
             one.delayed = "Pending"
             continue
-        conflict = _conflict(one.demand.part.pod_set, updates_of(workload, one.name))
+        pod_set = one.demand.pod_set
+        conflict = _conflict(pod_set, updates_of(workload, one.name))
         if conflict is not None:
             return Placed({}, one.name, f"invalid podSetUpdate for PodSet {one.name}, error: {conflict}")
-        pod_set = one.demand.part.pod_set
         if query.old is not None and "ElasticJobsViaWorkloadSlicesWithTAS" in world.gates:
-            refused = _not_elastic(pod_set)
+            refused = _not_elastic(workload.request.constraints(one.name))
             if refused is not None:
                 return Placed({}, one.name, refused)
             pod_set = replace(pod_set, previous=_given(query.old.workload, one.name))
-        found.append(ask(world, workload, pod_set, one.demand.count, name))
-    return found
+        found.setdefault(name, []).append(pod_set_in(world, workload, pod_set, one.demand.count, name))
+    return wanted_of(workload.request, found)
 
 
-def _not_elastic(pod_set: PodSet) -> str | None:
+def wanted_of(request: Request, sets: Mapping[str, Iterable[PodSet]]) -> Wanted:
+    """The part of a request that is placed in each flavor, with its pod sets as they are there."""
+    return {flavor: request.keeping({one.name: one for one in listed}) for flavor, listed in sets.items()}
+
+
+def delayed(wanted: Wanted, plan: Plan) -> Wanted:
+    """What has waited for a check until now."""
+    late = {one.name for one in plan.pod_sets if one.delayed == "Pending"}
+    sets = ((flavor, [one for one in request.pod_sets if one.name in late]) for flavor, request in wanted.items())
+    return {flavor: wanted[flavor].keeping({one.name: one for one in listed}) for flavor, listed in sets if listed}
+
+
+def names_of(wanted: Wanted) -> list[str]:
+    return [one.name for request in wanted.values() for one in request.pod_sets]
+
+
+def _not_elastic(constraints: Constraints) -> str | None:
     """A pod set that grows keeps its places, so it cannot promise to stay within a level."""
-    constraint = pod_set.constraint
     for kind in ("required", "preferred"):
-        if constraint is not None and getattr(constraint, kind) is not None:
+        if any(getattr(one, kind) is not None for one in constraints):
             return f"{kind} topology is not supported with ElasticJobsViaWorkloadSlices"
     return None
 
@@ -114,12 +126,12 @@ def _conflict(pod_set: PodSet, updates: tuple[PodSetUpdate, ...]) -> str | None:
     return None
 
 
-def ask(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> Ask:
+def pod_set_in(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> PodSet:
     """A pod set as it will be in this flavor: with its tolerations, and with what ready checks add."""
     shape = shape_in(pod_set.shape, world.flavors[flavor], updates_of(workload, pod_set.name))
     if shape is not pod_set.shape or count != pod_set.count:
-        return Ask(flavor, replace(pod_set, shape=shape, count=count), pod_set.shape)
-    return Ask(flavor, pod_set, pod_set.shape)
+        return replace(pod_set, shape=shape, count=count)
+    return pod_set
 
 
 def shape_in(shape: Shape, flavor: Flavor, updates: tuple[PodSetUpdate, ...]) -> Shape:
@@ -137,15 +149,15 @@ def _widened(shape: Shape, tolerations: tuple[Toleration, ...], selector: tuple[
 
 
 def _wants_place(query: Query, one: PodSetPlan) -> bool:
-    return one.demand.part.pod_set.constraint is not None or topology_only(query)
+    return bool(query.request.constraints(one.name)) or topology_only(query)
 
 
-def _flavors_of(world: World, plan: Plan, one: PodSetPlan) -> list[str]:
+def _flavors_of(world: World, request: Request, plan: Plan, one: PodSetPlan) -> list[str]:
     """Its flavors that have a topology; one that asks for nothing shares those of its group."""
     members = [one]
-    group = one.demand.part.pod_set.group
-    if not one.flavors and group:
-        members = [other for other in plan.pod_sets if other.demand.part.pod_set.group == group]
+    if not one.flavors:
+        names = request.beside(one.name)
+        members = [other for other in plan.pod_sets if other.name in names]
     chosen = {choice.flavor for member in members for choice in member.flavors.values()}
     return sorted(name for name in chosen if name in world.mirrors)
 
@@ -165,24 +177,20 @@ def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: st
     return False
 
 
-def place_all(world: World, wanted: list[Ask], empty: bool = False) -> Placed:
+def place_all(world: World, wanted: Wanted, empty: bool = False) -> Placed:
     """Places for all of these; the world is left as it was."""
     if not wanted:
         return NOWHERE
     policy = replace(world.policy, empty=True) if empty else world.policy
-    by_flavor: dict[str, list[PodSet]] = {}
-    for one in wanted:
-        by_flavor.setdefault(one.flavor, []).append(one.pod_set)
-    if len(by_flavor) == 1:
-        (flavor, pod_sets) = next(iter(by_flavor.items()))
-        return _place_in(world, flavor, pod_sets, policy)
-    return _place_across(world, by_flavor, policy)
+    if len(wanted) == 1:
+        flavor, request = next(iter(wanted.items()))
+        return _place_in(world, flavor, request, policy)
+    return _place_across(world, wanted, policy)
 
 
-def _place_in(world: World, flavor: str, pod_sets: list[PodSet], policy: Policy) -> Placed:
+def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> Placed:
     snapshot = world.snapshot(flavor)
     assert snapshot is not None
-    request = Request.of(pod_sets)
     if not policy.empty:
         return _placed(place(snapshot, request, policy))
     known: Placed | None = snapshot.when_empty.get((request, policy))
@@ -202,16 +210,15 @@ def _placed(result: Result) -> Placed:
 
 
 class Room:
-    """A test, to be asked again and again, whether some pod sets could be placed now.
+    """A test, to be asked again and again, whether a request could be placed now.
 
     `concerns` tells whom it is worth asking about: workloads on nodes that none of the pods may use make no difference.
     """
 
-    def __init__(self, world: World, wanted: list[Ask]) -> None:
+    def __init__(self, world: World, wanted: Wanted) -> None:
         self.world, self.wanted = world, wanted
-        flavors = {one.flavor for one in wanted}
-        self.flavor = flavors.pop() if len(flavors) == 1 else ""
-        self.request, self.policy = Request.of(one.pod_set for one in wanted), world.policy
+        self.flavor = next(iter(wanted)) if len(wanted) == 1 else ""
+        self.policy = world.policy
         self._passing: BoolArray | None = None
         self._concerns: dict[Holding, bool] = {}
 
@@ -221,7 +228,7 @@ class Room:
         snapshot = self.world.snapshot(self.flavor)
         if snapshot is None:
             return place_all(self.world, self.wanted).fits
-        return has_room(snapshot, self.request, self.policy)
+        return has_room(snapshot, self.wanted[self.flavor], self.policy)
 
     def concerns(self, holding: Holding) -> bool:
         known = self._concerns.get(holding)
@@ -234,21 +241,22 @@ class Room:
         if snapshot is None:
             return bool(self.wanted)
         if self._passing is None:
-            self._passing = passing(snapshot, [one.pod_set.shape for one in self.wanted], self.policy)
+            shapes = [one.shape for one in self.wanted[self.flavor].pod_sets]
+            self._passing = passing(snapshot, shapes, self.policy)
         may_hold = self._passing
         return any(may_hold[leaves].any() for leaves, _ in self.world.leaves_in(holding, self.flavor))
 
 
-def _place_across(world: World, by_flavor: Mapping[str, list[PodSet]], policy: Policy) -> Placed:
+def _place_across(world: World, wanted: Wanted, policy: Policy) -> Placed:
     mark = world.checkpoint()
     assignments: dict[str, Assignment] = {}
     try:
-        for flavor in sorted(by_flavor):
-            placed = _place_in(world, flavor, by_flavor[flavor], policy)
+        for flavor in sorted(wanted):
+            placed = _place_in(world, flavor, wanted[flavor], policy)
             if not placed.fits:
                 return placed
             assignments.update(placed.assignments)
-            for pod_set in by_flavor[flavor]:
+            for pod_set in wanted[flavor].pod_sets:
                 _set_aside(world, flavor, pod_set, placed.assignments[pod_set.name])
     finally:
         world.rollback(mark)
@@ -274,8 +282,12 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
             continue
         flavor = next((name for name in sorted(set(existing.flavors.values())) if name in world.mirrors), None)
         if flavor is not None:
-            asked = ask(world, workload, one.demand.part.pod_set, existing.count, flavor)
-            by_flavor.setdefault(flavor, []).append(Broken(asked.pod_set, existing.topology))
+            constraint = sole(one.name, workload.request.constraints(one.name))
+            if isinstance(constraint, Reason):
+                return Placed({}, one.name, str(constraint))
+            pod_set = pod_set_in(world, workload, one.demand.pod_set, existing.count, flavor)
+            broken = Broken(replace(pod_set, constraint=constraint), existing.topology)
+            by_flavor.setdefault(flavor, []).append(broken)
     mark = world.checkpoint()
     try:
         return _replaced_across(world, workload, by_flavor)
@@ -315,11 +327,11 @@ def _uses(given: PodSetAssignment, lost: set[str]) -> bool:
 def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
     """What a plan would take of the nodes, beyond what each pod set of the workload has there already."""
     return [
-        Usage(added, one.demand.part.pod_set.shape, flavor)
+        Usage(added, one.demand.pod_set.shape, flavor)
         for one in plan.pod_sets
         if one.topology is not None
         for added in [_beyond(one.topology, _given(workload, one.name))]
-        for flavor in _flavors_of(world, plan, one)
+        for flavor in _flavors_of(world, workload.request, plan, one)
     ]
 
 

@@ -15,7 +15,7 @@ from ..model.cluster_queue import ClusterQueue
 from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, plus
 from ..model.request import Group, PodSet
 from ..model.resources import CPU, PODS, show
-from ..model.workload import Part, Workload
+from ..model.workload import Workload
 from ..queue.waiting import Waiting, waiting
 from .nominate import Again, Nomination, nominate, old_slice
 from .plan import Plan
@@ -75,10 +75,12 @@ class Trial:
 
     def at_least(self) -> Trial:
         """Of the fewest pods that it takes: where these get in, it does."""
-        if "PartialAdmission" not in self.world.gates or not any(map(_may_shrink, self.one.parts)):
+        fewer = list(_fewer(self.one))
+        if "PartialAdmission" not in self.world.gates or not fewer:
             return self
         least = copy(self)
-        least.one = replace(self.one, parts=tuple(map(_shrunk, self.one.parts)))
+        parts = tuple(replace(part, min_count=None) for part in self.one.parts)
+        least.one = replace(self.changed(fewer), parts=parts)
         return least
 
     def entry(self, one: Workload | None = None) -> Waiting:
@@ -154,18 +156,16 @@ class Trial:
         return besides(gaps, self.queue) if helps else None
 
     def changed(self, pod_sets: Iterable[PodSet]) -> Workload:
-        new = {one.name: one for one in pod_sets}
-        parts = (replace(part, pod_set=new.get(part.name, part.pod_set)) for part in self.one.parts)
-        return replace(self.one, parts=tuple(parts))
+        return replace(self.one, request=self.one.request.changed(pod_sets))
 
 
-def _may_shrink(part: Part) -> bool:
-    return part.min_count is not None and part.min_count < part.pod_set.count
-
-
-def _shrunk(part: Part) -> Part:
-    least = part.pod_set.count if part.min_count is None else min(part.min_count, part.pod_set.count)
-    return replace(part, pod_set=replace(part.pod_set, count=least), min_count=None)
+def _fewer(one: Workload) -> Iterator[PodSet]:
+    """The pod sets that may have fewer pods, with the fewest that they may have."""
+    least = {part.name: part.min_count for part in one.parts}
+    for pod_set in one.request.pod_sets:
+        count = least[pod_set.name]
+        if count is not None and count < pod_set.count:
+            yield replace(pod_set, count=count)
 
 
 def besides(gaps: Iterable[Gap], queue: ClusterQueue) -> str:

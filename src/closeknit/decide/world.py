@@ -257,9 +257,9 @@ class World:
         """Where its pods are, as far as flavors with a topology are concerned."""
         admission = workload.status.admission
         return tuple(
-            Usage(one.topology, part.pod_set.shape, flavor, one.name)
+            Usage(one.topology, pod_set.shape, flavor, one.name)
             for one in (() if admission is None else admission.pod_sets)
-            if one.topology is not None and (part := workload.part(one.name)) is not None
+            if one.topology is not None and (pod_set := workload.pod_set(one.name)) is not None
             for flavor in dict.fromkeys(one.flavors.values())
             if flavor in self.mirrors
         )
@@ -397,7 +397,7 @@ class World:
 
 def _leaving() -> Holding:
     status = Status({"Evicted": Condition(True, "Draining")})
-    return Holding(Workload("", "pods that drain", (), status=status), "", {})
+    return Holding(Workload("", "pods that drain", status=status), "", {})
 
 
 def _admits(snapshot: Snapshot, shape: Shape, rows: IntArray) -> BoolArray:
@@ -423,7 +423,7 @@ def _shape_of(node: QuotaNode) -> Iterator[tuple[object, ...]]:
 def _alike(holding: Holding, workload: Workload) -> bool:
     """Whether the workload holds what the holding says: it asks for the same, and gave nothing back since."""
     before = holding.workload
-    return before.parts is workload.parts and before.status.reclaimable == workload.status.reclaimable
+    return before.request is workload.request and before.status.reclaimable == workload.status.reclaimable
 
 
 def _keyed(holding: Holding) -> Iterable[tuple[str, Usage]]:

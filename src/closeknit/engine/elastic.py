@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why, reason
-from ..model.request import PodSet
+from ..model.request import Constraint, PodSet
 from ..state.snapshot import Snapshot
 from .gang import assume, leader_assignment, leaves_of, merged, place_gang
 from .policy import Policy
@@ -16,7 +16,9 @@ from .policy import Policy
 Resized = tuple[Assignment, Assignment | None]
 
 
-def resize(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy) -> Resized | Reason | None:
+def resize(
+    snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy, constraint: Constraint | None
+) -> Resized | Reason | None:
     """The new assignments of workers and leader, why there are none, or None if this is no resize."""
     if "ElasticJobsViaWorkloadSlicesWithTAS" not in policy.gates or workers.previous is None:
         return None
@@ -25,7 +27,7 @@ def resize(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: P
     if _stale(snapshot, before) or (held is not None and _stale(snapshot, held)):
         return None
     if workers.count > before.pods:
-        return _grow(snapshot, workers, leader, policy)
+        return _grow(snapshot, workers, leader, policy, constraint)
     if leader is not None and held is None:
         return reason(Why.LEADER_WITHOUT_PREVIOUS, leader=leader.name, workers=workers.name)
     return _shrunk(before, workers.count), held
@@ -35,7 +37,9 @@ def _stale(snapshot: Snapshot, previous: Assignment) -> bool:
     return bool((snapshot.leaves(previous.values) < 0).any())
 
 
-def _grow(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy) -> Resized | Reason:
+def _grow(
+    snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy, constraint: Constraint | None
+) -> Resized | Reason:
     """Old pods are set aside while the new ones are placed; a leader that has its place keeps it."""
     before = workers.previous
     assert before is not None
@@ -46,7 +50,7 @@ def _grow(snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Po
         assume(snapshot, held, leader)
     new_leader = leader if held is None else None
     more = workers.count - before.pods
-    placed = place_gang(snapshot, workers, new_leader, policy, more, workers.constraint)
+    placed = place_gang(snapshot, workers, new_leader, policy, more, constraint)
     snapshot.rollback(checkpoint)
     if isinstance(placed, Reason):
         return placed

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.nearest import did_you_mean
 from ..model.reason import Reason
-from ..model.request import Group, PodSet, Request
+from ..model.request import Constraint, Group, PodSet, Request
 from ..model.resources import show
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
@@ -21,7 +21,7 @@ from .count import on_leaves, on_nodes
 from .fit import Fit, fit_of
 from .gang import assume
 from .match import PASSES, SCATTERED, SELECTOR, UNFIT
-from .place import Result, place, roles
+from .place import Result, Roles, place, roles
 from .policy import Policy
 from .remedy import Admits, Case, Remedy, nothing_else, remedies, vacated
 from .slicing import search
@@ -59,11 +59,13 @@ class Cause:
 class Explanation:
     """Of one group that failed. Views and causes are empty where the request itself is wrong.
 
-    `never` is why it would not even fit if all nodes were empty; None if it would.
+    `constraint` is the one that was searched for. `never` is why it would not even fit if all nodes were empty; None
+    if it would.
     """
 
     workers: PodSet
     leader: PodSet | None
+    constraint: Constraint | None
     reason: Reason
     leaves: int = 0
     levels: tuple[LevelView, ...] = ()
@@ -87,34 +89,28 @@ def explain(
     group = next(group for group in request.groups if failed.pod_set in tuple(group.pod_sets))
     found = roles(group)
     if isinstance(found, Reason):
-        return Explanation(failed.pod_set, None, failed.reason)
+        return Explanation(failed.pod_set, None, failed.pod_set.constraint, failed.reason)
     checkpoint = snapshot.checkpoint()
     try:
         for outcome in result.outcomes:
             if outcome.assignment is not None:
                 assume(snapshot, outcome.assignment, outcome.pod_set)
-        return _explain_group(snapshot, group, *found, failed.reason, policy, admits)
+        return _explain_group(snapshot, group, found, failed.reason, policy, admits)
     finally:
         snapshot.rollback(checkpoint)
 
 
 def _explain_group(
-    snapshot: Snapshot,
-    group: Group,
-    workers: PodSet,
-    leader: PodSet | None,
-    reason: Reason,
-    policy: Policy,
-    admits: Admits,
+    snapshot: Snapshot, group: Group, found: Roles, reason: Reason, policy: Policy, admits: Admits
 ) -> Explanation:
-    wanted = search(snapshot.topology, workers.constraint, policy.gates)
+    workers, leader, constraint = found
+    wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason) or not snapshot.tree.leaves:
-        return Explanation(workers, leader, reason, never=reason)
+        return Explanation(*found, reason, never=reason)
     empty = vacated(snapshot)
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return Explanation(
-        workers,
-        leader,
+        *found,
         reason,
         snapshot.usable_leaves(),
         _beside(_views(tally_of(columns, wanted.slicing), workers, leader), level_views(empty, group, policy)),
@@ -131,10 +127,10 @@ def _beside(now: tuple[LevelView, ...], empty: tuple[LevelView, ...]) -> tuple[L
 def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[LevelView, ...]:
     """What each level offers to a group, whether it fits or not; nothing where the request itself is wrong."""
     found = roles(group)
-    wanted = None if isinstance(found, Reason) else search(snapshot.topology, found[0].constraint, policy.gates)
+    wanted = None if isinstance(found, Reason) else search(snapshot.topology, found.constraint, policy.gates)
     if isinstance(found, Reason) or wanted is None or isinstance(wanted, Reason) or not snapshot.tree.leaves:
         return ()
-    workers, leader = found
+    workers, leader, _ = found
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return _views(tally_of(columns, wanted.slicing), workers, leader)
 

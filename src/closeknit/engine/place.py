@@ -7,11 +7,12 @@ the outcome says which pod set failed and why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
-from ..model.request import Group, PodSet, Request
+from ..model.request import Constraint, Constraints, Group, PodSet, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
 from .gang import assume, holds, leader_assignment, place_gang, stated, worker_assignment
@@ -75,8 +76,8 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     found = roles(group)
     if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
         return None
-    workers, leader = found
-    asked = stated(snapshot, workers, leader, policy, workers.count, workers.constraint)
+    workers, leader, constraint = found
+    asked = stated(snapshot, workers, leader, policy, workers.count, constraint)
     if isinstance(asked, Reason):
         return False
     wanted, fit = asked
@@ -88,19 +89,19 @@ def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outco
     empty = [one for one in group.pod_sets if one.count == 0]
     if empty:
         nothing = Assignment(assignment_levels(snapshot.topology), (), ())
-        rest = tuple(one for one in group.pod_sets if one.count)
-        others = _place_group(snapshot, replace(group, members=rest), policy) if rest else []
+        rest = group.keeping({one.name: one for one in group.pod_sets if one.count})
+        others = [] if rest is None else _place_group(snapshot, rest, policy)
         return others + [Outcome(one, nothing) for one in empty]
     found = roles(group)
     if isinstance(found, Reason):
         return [Outcome(pod_set, reason=found) for pod_set in group.pod_sets]
-    workers, leader = found
-    resized = resize(snapshot, workers, leader, policy)
+    workers, leader, constraint = found
+    resized = resize(snapshot, workers, leader, policy, constraint)
     if isinstance(resized, Reason):
         return [Outcome(workers, reason=resized)]
     if resized is not None:
         return _outcomes(workers, leader, *resized)
-    placed = place_gang(snapshot, workers, leader, policy, workers.count, workers.constraint)
+    placed = place_gang(snapshot, workers, leader, policy, workers.count, constraint)
     if isinstance(placed, Reason):
         return [Outcome(pod_set, reason=placed) for pod_set in group.pod_sets]
     of_leader = None if leader is None else leader_assignment(snapshot, placed)
@@ -114,14 +115,42 @@ def _outcomes(
     return outcomes if leader is None else [*outcomes, Outcome(leader, of_leader)]
 
 
-def roles(group: Group) -> tuple[PodSet, PodSet | None] | Reason:
-    """Workers and leader: the smaller pod set leads, the second one if both are equal."""
+class Roles(NamedTuple):
+    """A group as it is searched for: workers, perhaps a leader beside them, and the one constraint on both."""
+
+    workers: PodSet
+    leader: PodSet | None
+    constraint: Constraint | None
+
+
+def roles(group: Group) -> Roles | Reason:
+    """The smaller pod set leads, the second one if both are equal. The constraint is the workers' or the group's.
+
+    A tree that cannot be searched yet, deeper than pod sets or with one constraint inside another, is a reason.
+    """
     match group.members:
         case (PodSet() as only,):
-            return only, None
+            workers, leader = only, None
         case (PodSet() as one, PodSet() as other):
-            return (other, one) if one.count < other.count else (one, other)
-    return reason(Why.NESTED_GROUP, group=group.name or "")
+            workers, leader = (other, one) if one.count < other.count else (one, other)
+        case _ if group.depth > 1:
+            return reason(Why.DEEP_GROUP, group=_label(group), depth=group.depth)
+        case _:
+            return reason(Why.NO_PAIR, group=_label(group))
+    above, own = group.constraint, workers.constraint
+    constraint = own if above is None else sole(workers.name, (above,) if own is None else (above, own))
+    return constraint if isinstance(constraint, Reason) else Roles(workers, leader, constraint)
+
+
+def sole(pod_set: str, constraints: Constraints) -> Constraint | Reason | None:
+    """The one constraint that a pod set is under, or why it cannot be searched for."""
+    if len(constraints) > 1:
+        return reason(Why.NESTED_CONSTRAINT, pod_set=pod_set, count=len(constraints))
+    return constraints[0] if constraints else None
+
+
+def _label(group: Group) -> str:
+    return group.name or "of " + ", ".join(one.name for one in group.pod_sets)
 
 
 def _set_aside(snapshot: Snapshot, placed: list[Outcome]) -> None:

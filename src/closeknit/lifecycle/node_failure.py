@@ -152,9 +152,9 @@ def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable
 
 def _tolerations(view: NodeView, workload: Workload, given: PodSetAssignment) -> Iterator[Toleration]:
     """Those of the pod template, of its flavors, and what checks that are ready add."""
-    part = workload.part(given.name)
-    if part is not None:
-        yield from part.pod_set.shape.tolerations
+    pod_set = workload.pod_set(given.name)
+    if pod_set is not None:
+        yield from pod_set.shape.tolerations
     for name in set(given.flavors.values()) & view.flavors.keys():
         yield from view.flavors[name].tolerations
     for update in updates_of(workload, given.name):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from ..model.event import Event
 from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
+from ..model.shape import Shape
 from ..model.workload import Check, CheckState, Condition, Part, PodSetUpdate, Workload
 from .action import Action, Ask, Change, Withdraw
 
@@ -124,11 +125,12 @@ def needed(workload: Workload, config: ProvisioningConfig) -> list[Part]:
     """The pod sets that machines are asked for: those with pods that mention a managed resource."""
     admission = workload.status.admission
     counts = {} if admission is None else {one.name: one.count for one in admission.pod_sets}
-    return [part for part in workload.parts if counts.get(part.name) and _mentions(part, config.managed)]
+    asked = zip(workload.parts, workload.shapes, strict=True)
+    return [part for part, shape in asked if counts.get(part.name) and _mentions(shape, config.managed)]
 
 
-def _mentions(part: Part, managed: Sequence[str]) -> bool:
-    named = {name for one in part.pod_set.shape.containers for name, _ in (*one.requests, *one.limits)}
+def _mentions(shape: Shape, managed: Sequence[str]) -> bool:
+    named = {name for one in shape.containers for name, _ in (*one.requests, *one.limits)}
     return not managed or not named.isdisjoint(managed)
 
 

@@ -17,13 +17,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..model.assignment import Assignment
 from ..model.pod import Pod
 from ..model.request import Ranks
 from ..model.shape import whole_number
-from ..model.workload import Admission, PodSetAssignment, Workload
+from ..model.workload import Admission, Workload
 from .action import Action, GiveUp, Later, Ungate
 
 BATCH = 1.0
@@ -63,7 +64,7 @@ def ungate(view: UngateView, now: float) -> list[Action]:
         return [Later(now + BATCH, PENDING)]
     actions: list[Action] = []
     unhealthy = set(view.workload.status.unhealthy)
-    ranks = {part.name: part.pod_set.ranks for part in view.workload.parts}
+    ranks = {one.name: one.ranks for one in view.workload.request.pod_sets}
     spans = _spans(view.workload, admission)
     pods = _by_pod_set(view)
     for given in admission.pod_sets:
@@ -105,17 +106,13 @@ def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: 
 
 
 def _spans(workload: Workload, admission: Admission) -> dict[str, Span]:
-    """Of two pod sets in a group the smaller comes first, and the other goes on counting where it ends."""
-    groups: dict[str, list[PodSetAssignment]] = {}
-    for given in admission.pod_sets:
-        part = workload.part(given.name)
-        if part is not None and part.pod_set.group:
-            groups.setdefault(part.pod_set.group, []).append(given)
+    """The pods of a group are numbered through, the smallest pod set first: a leader comes before its workers."""
     spans = {given.name: Span(0, given.count) for given in admission.pod_sets}
-    for members in groups.values():
-        if len(members) == 2:
-            small, large = sorted(members, key=lambda one: one.count)
-            spans[large.name] = Span(small.count, small.count + large.count)
+    for members in workload.request.numbered:
+        names, first = {one.name for one in members}, 0
+        for given in sorted((one for one in admission.pod_sets if one.name in names), key=attrgetter("count")):
+            spans[given.name] = Span(first, first + given.count)
+            first += given.count
     return spans
 
 

@@ -7,13 +7,14 @@ Kueue, word for word, for they end up in conditions and events that people searc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from .container import Container
 from .resources import Resources
-from .workload import Part
+from .shape import Shape
+from .workload import Workload
 
 Kind = Literal["Container", "Pod"]
 
@@ -47,32 +48,38 @@ def combined(ranges: Iterable[LimitRange], kind: Kind) -> LimitRange | None:
     )
 
 
-def violation(parts: Sequence[Part], ranges: Iterable[LimitRange]) -> str | None:
-    """Why a workload of these parts cannot run in a namespace with these ranges; None if it can."""
-    beyond = [one for index, part in enumerate(parts) for one in _beyond_limits(part, _path(index))]
+def violation(workload: Workload, ranges: Iterable[LimitRange]) -> str | None:
+    """Why a workload cannot run in a namespace with these ranges; None if it can."""
+    shapes = [(f"spec.podSets[{index}].template.spec", one) for index, one in enumerate(workload.shapes)]
+    beyond = [one for path, shape in shapes for one in _beyond_limits(shape, path)]
     if beyond:
         return f"resources validation failed: {_listed(beyond)}"
     listed = list(ranges)
     container, pod = combined(listed, "Container"), combined(listed, "Pod")
-    outside = [one for index, part in enumerate(parts) for one in _outside_ranges(part, container, pod, _path(index))]
+    asked = zip(shapes, workload.parts, strict=True)
+    outside = [
+        one for (path, shape), part in asked for one in _outside_ranges(shape, part.requests, container, pod, path)
+    ]
     return f"resources didn't satisfy LimitRange constraints: {_listed(outside)}" if outside else None
 
 
-def _beyond_limits(part: Part, path: str) -> Iterator[str]:
-    for where, one in _containers(part):
+def _beyond_limits(shape: Shape, path: str) -> Iterator[str]:
+    for where, one in _containers(shape):
         yield from _invalid(f"{path}.{where}", dict(one.requests), dict(one.limits), ABOVE_LIMITS)
 
 
-def _outside_ranges(part: Part, container: LimitRange | None, pod: LimitRange | None, path: str) -> Iterator[str]:
+def _outside_ranges(
+    shape: Shape, requests: Resources, container: LimitRange | None, pod: LimitRange | None, path: str
+) -> Iterator[str]:
     """A container is held to the larger of request and limit above, and to the smaller below."""
     if container is not None:
-        for where, one in _containers(part):
+        for where, one in _containers(shape):
             given = (dict(one.requests), dict(one.limits))
             yield from _invalid(f"{path}.{where}", _each(max, given), container.max, ABOVE_MAX)
             yield from _invalid(f"{path}.{where}", container.min, _each(min, given), BELOW_MIN)
     if pod is not None:
-        yield from _invalid(path, part.requests, pod.max, ABOVE_MAX)
-        yield from _invalid(path, pod.min, part.requests, BELOW_MIN)
+        yield from _invalid(path, requests, pod.max, ABOVE_MAX)
+        yield from _invalid(path, pod.min, requests, BELOW_MIN)
 
 
 def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Iterator[str]:
@@ -83,17 +90,13 @@ def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Ite
         yield f"{path}: Invalid value: [{quoted}]: {text}"
 
 
-def _containers(part: Part) -> Iterator[tuple[str, Container]]:
+def _containers(shape: Shape) -> Iterator[tuple[str, Container]]:
     """Each container behind its path in the pod template, init containers first, as they run."""
     counts: Counter[str] = Counter()
-    for one in part.pod_set.shape.containers:
+    for one in shape.containers:
         listed = "containers" if one.kind == "app" else "initContainers"
         yield f"{listed}[{counts[listed]}]", one
         counts[listed] += 1
-
-
-def _path(index: int) -> str:
-    return f"spec.podSets[{index}].template.spec"
 
 
 def _listed(sentences: list[str]) -> str:

@@ -37,7 +37,9 @@ class Why(Enum):
     LEADER_WITHOUT_PREVIOUS = (
         "pod set {leader} has no previous assignment to keep while {workers} shrinks; place the group anew"
     )
-    NESTED_GROUP = "group {group} is not one pod set, nor a leader with its workers"
+    NO_PAIR = "group {group} is not one pod set, nor a leader with its workers"
+    DEEP_GROUP = "group {group} is {depth} levels of groups deep, and only 1 level can be placed"
+    NESTED_CONSTRAINT = "pod set {pod_set} is under {count} constraints, and only 1 can be searched for"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ saw. Times are seconds since 1970; an object that does not say when it was made 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from .assignment import Assignment
 from .quota import FlavorResource
-from .request import PodSet
+from .request import NOTHING, PodSet, Request
 from .resources import Resources
-from .shape import Toleration
+from .shape import Shape, Toleration
 
 LONG_AGO = float("-inf")
 """When an object was made that does not say."""
@@ -38,19 +38,16 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One pod set of a workload. `requests` is what quota counts for a pod; placement goes by the pod's shape.
+    """One pod set of a workload as admission sees it; how many pods there are, and how close, is in the request.
 
-    `likeness` sums up what else of the pod template tells two workloads apart for a scheduler.
+    `requests` is what quota counts for a pod; placement goes by the pod's shape. `likeness` sums up what else of the
+    pod template tells two workloads apart for a scheduler.
     """
 
-    pod_set: PodSet
+    name: str
     requests: Resources
     min_count: int | None = None
     likeness: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.pod_set.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +129,15 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`replaces` names the workload whose place an elastic job's new slice takes."""
+    """`request` is what has to be placed, group by group; `parts` has one entry for each pod set, in spec order.
+
+    `replaces` names the workload whose place an elastic job's new slice takes.
+    """
 
     namespace: str
     name: str
-    parts: tuple[Part, ...]
+    request: Request = NOTHING
+    parts: tuple[Part, ...] = ()
     queue: str = ""
     uid: str = ""
     priority: int = 0
@@ -176,8 +177,14 @@ class Workload:
     def finished(self) -> bool:
         return self.status.holds("Finished")
 
-    def part(self, name: str) -> Part | None:
-        return next((part for part in self.parts if part.name == name), None)
+    @property
+    def shapes(self) -> Iterator[Shape]:
+        """The shape of each part's pods, in spec order."""
+        shapes = {one.name: one.shape for one in self.request.pod_sets}
+        return (shapes[part.name] for part in self.parts)
+
+    def pod_set(self, name: str) -> PodSet | None:
+        return next((one for one in self.request.pod_sets if one.name == name), None)
 
 
 def usage_of(admission: Admission) -> dict[FlavorResource, int]:

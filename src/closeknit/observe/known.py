@@ -343,12 +343,12 @@ class Known:
             self.of_class[new][key] = None
 
     def _read(self, raw: Raw) -> Workload:
-        """As a value. What it asks for is read once for each generation, so that equal parts are the same object."""
+        """As a value. What it asks for is read once for each generation, so that equal requests are the same object."""
         meta = raw["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
         before = self.workloads.get(key)
         if before is not None and before.uid == meta["uid"] and before.generation == meta.get("generation"):
-            known = kueue.workload_with(raw, before.parts)
+            known = kueue.workload_with(raw, before)
             if known.reserved or key not in self._outdated:
                 return known
         self._outdated.discard(key)
@@ -436,7 +436,7 @@ class Known:
             self.wakes.note(Event.PODS_RECLAIMED, queue)
         if before.priority != after.priority:
             self.wakes.note(Event.PRIORITY_CHANGED, queue)
-        if before.parts is not after.parts and _pods(after) < _pods(before):
+        if before.request is not after.request and _pods(after) < _pods(before):
             self.wakes.note(Event.WORKLOAD_SHRANK, queue)
 
 
@@ -447,7 +447,7 @@ def labels_of(namespace: Raw) -> dict[str, str]:
 
 
 def _pods(workload: Workload) -> int:
-    return sum(part.pod_set.count for part in workload.parts)
+    return sum(one.count for one in workload.request.pod_sets)
 
 
 def _check_names(workload: Workload | None) -> set[str]:

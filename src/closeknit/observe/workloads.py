@@ -63,20 +63,9 @@ def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) ->
         what = f"{job.kind} {job.namespace}/{job.name}"
         return [replace(one, where=job.where, what=what) for one in (queue, priority) if isinstance(one, Mistake)]
     made = kueue.workload(kueue.with_defaults(_raw(job, around, queue), gates))
-    sets = {one.name: one for one in job.request.pod_sets}
-    parts = tuple(
-        replace(
-            part,
-            pod_set=replace(
-                part.pod_set,
-                constraint=sets[part.name].constraint,
-                group=sets[part.name].group,
-                ranks=sets[part.name].ranks,
-            ),
-        )
-        for part in made.parts
-    )
-    return replace(made, parts=parts, priority=priority, created=created)
+    shapes = {one.name: one.shape for one in made.request.pod_sets}
+    request = job.request.changed(replace(one, shape=shapes[one.name]) for one in job.request.pod_sets)
+    return replace(made, request=request, priority=priority, created=created)
 
 
 def _raw(job: Job, around: Surroundings, queue: str) -> Raw:

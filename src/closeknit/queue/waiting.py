@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..engine.policy import Policy
 from ..model.gates import Gates
+from ..model.request import Request
 from ..model.settings import Settings
 from ..model.workload import Workload
 from ..quota.demand import Demand, demands
@@ -93,7 +94,7 @@ class Waiting:
 def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) -> Waiting:
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
-    likeness = (_likeness(priority, asked, Policy.of(gates)), workload.replaces)
+    likeness = (_likeness(priority, workload.request, asked, Policy.of(gates)), workload.replaces)
     entry = Waiting(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
     entry.unexplained = is_unexplained(workload, gates)
     return entry
@@ -132,20 +133,12 @@ def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
     return workload.created
 
 
-def _likeness(priority: int, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
+def _likeness(priority: int, request: Request, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
     """By Kueue's rules where sums decide: requests of containers are in the part's likeness, limits are not.
 
     A fit that looks at more of a shape tells workloads apart by that, too: what failed for one must fail for all.
     """
-    return priority, tuple(
-        (
-            one.name,
-            one.count,
-            one.part.min_count,
-            policy.seen(one.part.pod_set.shape),
-            one.part.pod_set.constraint,
-            one.part.pod_set.group,
-            one.part.likeness,
-        )
-        for one in asked
+    sets = tuple(
+        (one.name, one.count, one.part.min_count, policy.seen(one.pod_set.shape), one.part.likeness) for one in asked
     )
+    return priority, request.outline, sets

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ..model.quantity import saturate
 from ..model.quota import FlavorResource, plus
+from ..model.request import PodSet
 from ..model.resources import CPU, Resources, times
 from ..model.settings import Settings, Transformation
 from ..model.workload import Admission, Part, Status, Workload
@@ -20,30 +21,33 @@ _NANO = 10**9
 
 @dataclass(frozen=True)
 class Demand:
-    """`count` pods of a part; `per_pod` is what quota counts for each."""
+    """`count` pods of a pod set; `per_pod` is what quota counts for each."""
 
     part: Part
+    pod_set: PodSet
     count: int
     per_pod: Resources
 
     @property
     def name(self) -> str:
-        return self.part.pod_set.name
+        return self.part.name
 
     @cached_property
     def total(self) -> Resources:
         return times(self.per_pod, self.count)
 
     def of(self, count: int) -> Demand:
-        return self if count == self.count else Demand(self.part, count, self.per_pod)
+        return self if count == self.count else Demand(self.part, self.pod_set, count, self.per_pod)
 
 
 def demands(workload: Workload, settings: Settings, reclaim: bool = True) -> tuple[Demand, ...]:
     """One demand a part, pods that are done left out."""
     done = workload.status.reclaimable if reclaim else {}
+    sets = {one.name: one for one in workload.request.pod_sets}
     return tuple(
-        Demand(part, max(0, part.pod_set.count - done.get(part.name, 0)), counted(part.requests, settings))
+        Demand(part, one, max(0, one.count - done.get(one.name, 0)), counted(part.requests, settings))
         for part in workload.parts
+        for one in (sets[part.name],)
     )
 
 
@@ -85,10 +89,10 @@ def held(workload: Workload, admission: Admission, status: Status, reclaim: bool
     done = status.reclaimable if reclaim else {}
     usage: dict[FlavorResource, int] = {}
     for one in admission.pod_sets:
-        part = workload.part(one.name)
+        pod_set = workload.pod_set(one.name)
         count = one.count
-        if part is not None:
-            count = min(count, max(0, part.pod_set.count - done.get(one.name, 0)))
+        if pod_set is not None:
+            count = min(count, max(0, pod_set.count - done.get(one.name, 0)))
         for resource, amount in one.usage.items():
             flavor = one.flavors.get(resource)
             if flavor is not None:

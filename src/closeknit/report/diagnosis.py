@@ -28,7 +28,7 @@ def details(found: Explanation) -> Iterator[str]:
     """Everything behind the reason."""
     asked = found.workers
     leader = "" if found.leader is None else f" and its leader {found.leader.name}"
-    yield f"  asked: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(asked.constraint)}"
+    yield f"  asked: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(found.constraint)}"
     if found.levels:
         yield "  level by level, on nodes as they are now:"
         yield from (f"    {line}" for line in level_lines(found.levels, asked.count))

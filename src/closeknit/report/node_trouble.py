@@ -123,8 +123,8 @@ def _borne(one: Workload, node: Node, rules: Rules) -> int | None:
 
 
 def _tolerations(one: Workload, rules: Rules) -> Iterator[Toleration]:
-    for part in one.parts:
-        yield from part.pod_set.shape.tolerations
+    for pod_set in one.request.pod_sets:
+        yield from pod_set.shape.tolerations
     for given in () if one.status.admission is None else one.status.admission.pod_sets:
         for name in set(given.flavors.values()) & rules.flavors.keys():
             yield from rules.flavors[name].tolerations

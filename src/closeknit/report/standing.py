@@ -13,7 +13,7 @@ from typing import Any
 
 from ..decide.obstacles import Obstacle
 from ..decide.prospects import Prospects
-from ..decide.topology import ask
+from ..decide.topology import pod_set_in
 from ..decide.world import World
 from ..engine.explain import LevelView, level_views
 from ..engine.place import Outcome, Result, place
@@ -83,23 +83,24 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
     holding = world.ledger.get(one.key)
     flavors: dict[str, list[tuple[PodSet, PodSetAssignment]]] = {}
     for given in admission.pod_sets:
-        part = one.part(given.name)
+        pod_set = one.pod_set(given.name)
         flavor = next((name for name in given.flavors.values() if name in world.mirrors), None)
-        if given.topology is not None and part is not None and flavor is not None:
-            asked = ask(world, one, part.pod_set, given.count, flavor)
-            flavors.setdefault(flavor, []).append((asked.pod_set, given))
+        if given.topology is not None and pod_set is not None and flavor is not None:
+            asked = pod_set_in(world, one, pod_set, given.count, flavor)
+            flavors.setdefault(flavor, []).append((asked, given))
     mark = world.checkpoint()
     try:
         if holding is not None:
             world.take_away(holding)
-        places = tuple(found for flavor, sets in flavors.items() if (found := _place(world, flavor, sets)) is not None)
+        tried = (_place(world, one.request, flavor, sets) for flavor, sets in flavors.items())
+        places = tuple(found for found in tried if found is not None)
     finally:
         world.rollback(mark)
     failing = tuple(troubles(one, world.nodes.values(), Rules(world.gates, world.flavors), pods_on))
     return Standing(name, one, admission.queue, where(world, one), places, troubles=failing, now=now)
 
 
-def _place(world: World, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
+def _place(world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
     """Nothing where a node is gone that it was placed on: then there is nothing to compare."""
     snapshot, policy = world.snapshot(flavor), world.policy
     assert snapshot is not None
@@ -108,7 +109,7 @@ def _place(world: World, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignm
     if any(path not in snapshot.tree.leaf_of for path in paths):
         return None
     made = plan(snapshot, "", Result(tuple(outcomes)), policy)
-    request = Request.of([asked for asked, _ in sets])
+    request = whole.keeping({asked.name: asked for asked, _ in sets})
     levels = tuple(
         (max(group.pod_sets, key=lambda one: one.count), level_views(snapshot, group, policy))
         for group in request.groups

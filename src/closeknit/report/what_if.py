@@ -124,8 +124,8 @@ def where(world: World, one: Workload) -> str:
 
 
 def _pod_set(world: World, given: PodSetAssignment, one: Workload) -> str:
-    part = one.part(given.name)
-    asked = given.count if part is None else part.pod_set.count
+    pod_set = one.pod_set(given.name)
+    asked = given.count if pod_set is None else pod_set.count
     number = f"{given.count} of {number_of(asked, 'pod')}" if given.count < asked else number_of(given.count, "pod")
     text = f"{number}{_flavors(given)}"
     if given.topology is None:

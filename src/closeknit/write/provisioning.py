@@ -13,7 +13,7 @@ from ..dialects.kueue.keys import PREFIX
 from ..lifecycle.action import Ask
 from ..lifecycle.provisioning import needed, shortened
 from ..model.provisioning import IDENTICAL_REQUIREMENTS, IDENTICAL_TEMPLATES
-from ..model.workload import Part
+from ..model.shape import Shape
 from ..observe.provisioning import ATTEMPT, CHECK, POD_SETS
 
 MANAGED = PREFIX + "managed"
@@ -21,7 +21,8 @@ MANAGED = PREFIX + "managed"
 
 @dataclass(slots=True)
 class _Set:
-    part: Part
+    name: str
+    shape: Shape
     count: int
     template: Raw
     merged: list[str] = field(default_factory=list)
@@ -34,7 +35,7 @@ def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mappi
     sets = _merged(list(_sets(action, workload, infos)), action.config.merge)
     for one in sets:
         meta = {
-            "name": shortened(f"ppt-{action.name}-{one.part.name}"),
+            "name": shortened(f"ppt-{action.name}-{one.name}"),
             "namespace": namespace,
             "labels": {MANAGED: "true"},
             "ownerReferences": [owner],
@@ -45,8 +46,7 @@ def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mappi
     spec: Raw = {
         "provisioningClassName": action.config.class_name,
         "podSets": [
-            {"podTemplateRef": {"name": shortened(f"ppt-{action.name}-{one.part.name}")}, "count": one.count}
-            for one in sets
+            {"podTemplateRef": {"name": shortened(f"ppt-{action.name}-{one.name}")}, "count": one.count} for one in sets
         ],
     }
     wanted = {**action.config.parameters, **parameters}
@@ -55,7 +55,7 @@ def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mappi
     notes = {
         CHECK: action.check,
         ATTEMPT: str(_attempt(action)),
-        POD_SETS: ",".join(one.part.name for one in sets),
+        POD_SETS: ",".join(one.name for one in sets),
     }
     meta = {
         "name": action.name,
@@ -85,11 +85,12 @@ def _sets(action: Ask, workload: Raw, infos: Sequence[Info]) -> Iterator[_Set]:
     """The pods of each set with what its flavors add, limits standing in for requests that are not there."""
     templates = {one.get("name", "main"): one["template"] for one in workload["spec"]["podSets"]}
     by_name = {info.name: info for info in infos}
+    shapes = {one.name: one.shape for one in action.workload.request.pod_sets}
     for part in needed(action.workload, action.config):
         info = by_name[part.name]
         template = injected(templates[part.name], info)
         template = template if isinstance(template, dict) else templates[part.name]
-        yield _Set(part, info.count, _with_requests(template))
+        yield _Set(part.name, shapes[part.name], info.count, _with_requests(template))
 
 
 def _with_requests(template: Raw) -> Raw:
@@ -123,7 +124,7 @@ def _merged(sets: list[_Set], policy: str | None) -> list[_Set]:
 def _alike(one: _Set, other: _Set, policy: str | None) -> bool:
     if policy == IDENTICAL_TEMPLATES:
         return _plain(one.template) == _plain(other.template)
-    return policy == IDENTICAL_REQUIREMENTS and one.part.pod_set.shape.plain == other.part.pod_set.shape.plain
+    return policy == IDENTICAL_REQUIREMENTS and one.shape.plain == other.shape.plain
 
 
 def _plain(template: Raw) -> Raw:

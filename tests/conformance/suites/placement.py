@@ -62,7 +62,8 @@ def _placement(case: Case, usage: Iterable[Any]) -> Prepared:
             lambda result: shown(pod_sets, result),
             want,
         )
-    request = Request.of(pod_sets)
+    names = [wire.get("podSetGroupName") for wire in case["podSets"]]
+    request = Request.grouped(zip(pod_sets, names, strict=True))
     return Prepared(lambda: place(snapshot, request, policy), lambda result: shown(pod_sets, result), want)
 
 
@@ -113,7 +114,6 @@ def pod_set(wire: dict[str, Any]) -> PodSet:
         count=wire.get("count") or 0,
         shape=shape_of(wire.get("requests") or {}, wire.get("nodeSelector"), tolerations, affinity),
         constraint=request.constraint() if request else None,
-        group=wire.get("podSetGroupName"),
         previous=decode(wire["previousAssignment"]) if wire.get("previousAssignment") else None,
     )
 

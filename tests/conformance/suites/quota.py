@@ -149,4 +149,4 @@ def _search(case: Case) -> Search:
                     contested.add(fr)
     node = built.world.node_of(case["targetCQ"])
     queue = built.world.cluster_queues[case["targetCQ"]]
-    return Search(built.world, incoming, queue, node, requests, frozenset(contested), Room(built.world, []))
+    return Search(built.world, incoming, queue, node, requests, frozenset(contested), Room(built.world, {}))

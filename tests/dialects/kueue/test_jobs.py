@@ -11,7 +11,7 @@ from closeknit.dialects.kueue.jobs import READ_KINDS, Job, read, requests, workl
 from closeknit.dialects.kueue.jobs.kinds import KINDS
 from closeknit.model.gates import Gates
 from closeknit.model.mistake import InputError
-from closeknit.model.request import Constraint, Layer, PodSet, Ranks
+from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 
 MANIFESTS = Path(__file__).parents[3].parent / "shared" / "manifests" / "kueue"
@@ -70,9 +70,8 @@ def refusals(*objects: Raw, gates: Gates = KUEUE) -> list[str]:
 def test_a_job_is_one_pod_set_with_its_index_label() -> None:
     (job,) = jobs(a_job({keys.REQUIRED: RACK}, parallelism=4, completions=8))
     assert (job.where, job.kind, job.namespace, job.name) == ("file.yaml", "Job", "default", "train")
-    assert job.request.name == "train"
     assert list(job.request.pod_sets) == [
-        PodSet("main", 4, CPU, Constraint(RACK), None, Ranks("batch.kubernetes.io/job-completion-index"))
+        PodSet("main", 4, CPU, Constraint(RACK), Ranks("batch.kubernetes.io/job-completion-index"))
     ]
 
 
@@ -103,7 +102,7 @@ def test_without_topology_annotations_topology_is_implied() -> None:
 
 def test_without_topology_aware_scheduling_annotations_say_nothing() -> None:
     (main,) = sets(a_job({keys.REQUIRED: "no label!", keys.GROUP: "7"}), gates=NO_TAS)
-    assert (main.constraint, main.group, main.ranks) == (None, None, Ranks())
+    assert (main.constraint, main.ranks) == (None, Ranks())
 
 
 def test_a_name_to_be_generated_is_known_by_its_beginning() -> None:
@@ -151,7 +150,8 @@ def test_a_job_runs_rules_7_and_9_but_not_8() -> None:
     elastic = a_job({keys.REQUIRED: RACK})
     elastic["metadata"]["annotations"] = {keys.ELASTIC: "true"}
     assert "cannot stand in an elastic job" in refusals(elastic)[0]
-    assert sets(a_job({keys.REQUIRED: RACK, keys.GROUP: "alone"}))[0].group == "alone"
+    (job,) = jobs(a_job({keys.REQUIRED: RACK, keys.GROUP: "alone"}))
+    assert [group.name for group in job.request.groups] == ["alone"]
 
 
 def test_our_gates_are_asked_when_a_job_is_read() -> None:
@@ -274,7 +274,7 @@ def test_what_is_wrong_in_a_job_set_is_said_with_its_path(replicated_jobs: list[
 
 def test_a_pod_alone_is_a_pod_set_of_one() -> None:
     (main,) = sets(a_pod("p", None, None, **{keys.REQUIRED: RACK}))
-    assert main == PodSet("main", 1, CPU, Constraint(RACK), None, Ranks(keys.POD_GROUP_INDEX))
+    assert main == PodSet("main", 1, CPU, Constraint(RACK), Ranks(keys.POD_GROUP_INDEX))
 
 
 def test_pods_of_a_group_are_placed_together_a_pod_set_per_shape() -> None:
@@ -367,7 +367,8 @@ def test_a_workload_says_what_it_wants_itself(version: str) -> None:
     pod_set = {"name": "w", "count": 4, "minCount": 2, "template": template(), "topologyRequest": request}
     (job,) = jobs(a_workload(pod_set, version=version))
     assert job.workload == "train"
-    assert list(job.request.pod_sets) == [PodSet("w", 4, CPU, Constraint(RACK), "g", Ranks("i", None, 2))]
+    made = PodSet("w", 4, CPU, Constraint(RACK), Ranks("i", None, 2))
+    assert job.request == Request((Group((made,), "g"),))
 
 
 def test_annotations_in_a_workload_are_not_read() -> None:
@@ -476,7 +477,7 @@ def test_a_stateful_set_is_placed_whole_and_a_deployment_pod_by_pod() -> None:
     assert counts(stateful) == {"main": 3}
     assert sets(stateful)[0].ranks == Ranks("apps.kubernetes.io/pod-index")
     pods = jobs(an_object("apps/v1", "Deployment", spec))
-    assert [(job.name, job.request.name) for job in pods] == [(f"train-{i}", f"train-{i}") for i in range(3)]
+    assert [job.name for job in pods] == [f"train-{i}" for i in range(3)]
     assert {one.count for job in pods for one in job.request.pod_sets} == {1}
     assert jobs(an_object("apps/v1", "Deployment", {**spec, "replicas": 0})) == []
     assert "at most 10000" in refusals(an_object("apps/v1", "Deployment", {**spec, "replicas": 10**6}))[0]

@@ -8,7 +8,7 @@ from closeknit.dialects.kueue.jobs.injection import Conflict, Info, info_of, inj
 from closeknit.model.assignment import Assignment
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
-from closeknit.model.request import Constraint, Layer, PodSet
+from closeknit.model.request import Constraint, Layer, PodSet, Request
 from closeknit.model.shape import Shape, Toleration
 from closeknit.model.workload import Admission, Check, Part, PodSetAssignment, PodSetUpdate, Status, Workload
 
@@ -32,9 +32,11 @@ def a_workload(
     queue: str = "lq",
     cluster_queue: str = "cq",
 ) -> Workload:
-    parts = tuple(Part(PodSet(name, 2, Shape.of({}), constraint), {}) for name in ("main", "extra")[: len(given)])
+    names = ("main", "extra")[: len(given)]
+    request = Request.of(PodSet(name, 2, Shape.of({}), constraint) for name in names)
+    parts = tuple(Part(name, {}) for name in names)
     status = Status(admission=Admission(cluster_queue, given), checks=checks)
-    return Workload("team", "job-train", parts, queue, status=status)
+    return Workload("team", "job-train", request, parts, queue, status=status)
 
 
 def given(name: str = "main", topology: Assignment | None = None, **flavors: str) -> PodSetAssignment:
@@ -101,7 +103,7 @@ def test_infos_come_in_the_order_of_the_pod_sets() -> None:
 
 def test_what_is_not_there_yet_is_waited_for() -> None:
     assert info_of(a_workload(given(cpu="new")), FLAVORS, KUEUE) == Conflict('ResourceFlavor "new" not found', True)
-    pending = Workload("team", "w", ())
+    pending = Workload("team", "w")
     assert info_of(pending, FLAVORS, KUEUE) == Conflict("the workload is not admitted", True)
 
 

@@ -7,17 +7,29 @@ import pytest
 from closeknit.dialects.kueue.objects import workload
 from closeknit.dialects.kueue.objects.pod_sets import likeness
 from closeknit.model.container import Container
-from closeknit.model.request import Constraint, Layer, Ranks
+from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from closeknit.model.shape import Shape, Toleration
-from closeknit.model.workload import Part
+from closeknit.model.workload import Part, Workload
 
 
-def part(version: str = "v1beta2", **pod_set: Any) -> Part:
-    return workload({"apiVersion": f"kueue.x-k8s.io/{version}", "spec": {"podSets": [pod_set]}}).parts[0]
+def read(version: str = "v1beta2", **pod_set: Any) -> Workload:
+    return workload({"apiVersion": f"kueue.x-k8s.io/{version}", "spec": {"podSets": [pod_set]}})
+
+
+def part(**pod_set: Any) -> Part:
+    return read(**pod_set).parts[0]
+
+
+def pods(version: str = "v1beta2", **pod_set: Any) -> PodSet:
+    return next(read(version, **pod_set).request.pod_sets)
 
 
 def pod(**spec: Any) -> Part:
     return part(template={"spec": spec})
+
+
+def shape(**spec: Any) -> Shape:
+    return pods(template={"spec": spec}).shape
 
 
 def asks(**requests: Any) -> dict[str, Any]:
@@ -26,27 +38,27 @@ def asks(**requests: Any) -> dict[str, Any]:
 
 def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
     for one in (part(), part(name=None, count=None, template=None)):
-        assert (one.name, one.pod_set.count, one.min_count) == ("main", 1, None)
-        assert (one.requests, one.pod_set.shape.containers, one.likeness) == ({}, (), "")
-    assert part(count=0).pod_set.count == 0
+        assert (one.name, one.min_count) == ("main", None)
+        assert (one.requests, one.likeness) == ({}, "")
+    assert (pods().name, pods().count, pods(count=0).count, pods().shape.containers) == ("main", 1, 0, ())
     assert part(name="workers", count=4, minCount=2).min_count == 2
 
 
 def test_a_pod_asks_for_what_its_containers_ask_for() -> None:
-    one = pod(
-        containers=[asks(cpu="1", memory="1Gi"), asks(cpu="500m")],
-        initContainers=[{**asks(cpu="3"), "restartPolicy": "Always"}],
-        overhead={"memory": "1Mi"},
-    )
-    assert one.requests == {"cpu": 4500, "memory": 2**30 + 2**20}
-    assert dict(one.pod_set.shape.requests) == one.requests
+    spec = {
+        "containers": [asks(cpu="1", memory="1Gi"), asks(cpu="500m")],
+        "initContainers": [{**asks(cpu="3"), "restartPolicy": "Always"}],
+        "overhead": {"memory": "1Mi"},
+    }
+    assert pod(**spec).requests == {"cpu": 4500, "memory": 2**30 + 2**20}
+    assert dict(shape(**spec).requests) == pod(**spec).requests
 
 
 def test_the_shape_lists_containers_as_they_start_and_a_limit_without_a_request_is_one() -> None:
     limited = {"resources": {"limits": {"cpu": "2"}, "requests": None}}
     first = [asks(memory="1Ki"), {**asks(cpu=3), "restartPolicy": "Always"}]
-    shape = pod(containers=[asks(cpu=1), limited], initContainers=first).pod_set.shape
-    assert shape.containers == (
+    found = shape(containers=[asks(cpu=1), limited], initContainers=first)
+    assert found.containers == (
         Container.of({"memory": 1024}, kind="init"),
         Container.of({"cpu": 3000}, kind="sidecar"),
         Container.of({"cpu": 1000}),
@@ -60,19 +72,19 @@ def test_a_quantity_of_null_is_none() -> None:
 
 def test_the_shape_says_where_a_pod_may_go() -> None:
     tolerations = [{"key": "a", "operator": "Exists"}]
-    assert pod(nodeSelector={"pool": "a"}, tolerations=tolerations).pod_set.shape == Shape.of(
+    assert shape(nodeSelector={"pool": "a"}, tolerations=tolerations) == Shape.of(
         {}, {"pool": "a"}, (Toleration("a", "Exists"),)
     )
 
 
 def test_equal_templates_have_one_shape_and_requests_of_their_own() -> None:
     first, second = pod(containers=[asks(cpu=7)]), pod(containers=[asks(cpu=7)])
-    assert first.pod_set.shape is second.pod_set.shape
+    assert shape(containers=[asks(cpu=7)]) is shape(containers=[asks(cpu=7)])
     assert first.requests is not second.requests
 
 
 def test_a_topology_request_is_read_as_it_stands() -> None:
-    one = part(
+    one = read(
         topologyRequest={
             "preferred": "block",
             "podSetGroupName": "g",
@@ -83,18 +95,18 @@ def test_a_topology_request_is_read_as_it_stands() -> None:
             "podSetSliceSize": 3,
         }
     )
-    assert one.pod_set.constraint == Constraint(preferred="block", slices=(Layer("rack", 3),))
-    assert (one.pod_set.group, one.pod_set.ranks) == ("g", Ranks("index", "job", 2))
-    assert part(topologyRequest=None).pod_set.constraint is None
-    assert part(topologyRequest={"unconstrained": True}).pod_set.constraint == Constraint(unconstrained=True)
+    constraint, ranks = Constraint(preferred="block", slices=(Layer("rack", 3),)), Ranks("index", "job", 2)
+    assert one.request == Request((Group((PodSet("main", 1, shape(), constraint, ranks),), "g"),))
+    assert pods(topologyRequest=None).constraint is None
+    assert pods(topologyRequest={"unconstrained": True}).constraint == Constraint(unconstrained=True)
 
 
 def test_layers_are_read_from_v1beta2_and_dropped_from_v1beta1() -> None:
     layers = [{"topology": "rack", "size": 4}, {"topology": "host", "size": 2}]
     request = {"required": "block", "podsetSliceRequiredTopologyConstraints": layers}
     slices = (Layer("rack", 4), Layer("host", 2))
-    assert part(topologyRequest=request).pod_set.constraint == Constraint("block", slices=slices)
-    assert part("v1beta1", topologyRequest=request).pod_set.constraint == Constraint("block")
+    assert pods(topologyRequest=request).constraint == Constraint("block", slices=slices)
+    assert pods("v1beta1", topologyRequest=request).constraint == Constraint("block")
 
 
 PLAIN = {"containers": [asks(cpu=1)], "nodeSelector": {"a": "b"}, "restartPolicy": "Never"}

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.objects import with_status, workload
+from closeknit.model.request import Request
 from closeknit.model.workload import LONG_AGO, Status, Workload
 
 POD = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}
 
 
 def test_a_workload_that_says_nothing_is_active_and_older_than_all() -> None:
-    assert workload({"metadata": {"name": "a"}, "spec": {"active": None, "priority": None}}) == Workload("", "a", ())
-    assert Workload("", "a", ()).created == LONG_AGO
+    assert workload({"metadata": {"name": "a"}, "spec": {"active": None, "priority": None}}) == Workload("", "a")
+    assert Workload("", "a").created == LONG_AGO
 
 
 def test_a_workload_is_read_whole() -> None:
@@ -43,6 +44,7 @@ def test_a_workload_is_read_whole() -> None:
     assert workload(raw) == Workload(
         "team",
         "a",
+        Request(()),
         (),
         "main",
         "u",

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from ....model.flavor import Flavor
 from ....model.gates import Gates
 from ....model.label_names import is_label_value
+from ....model.request import Constraint, Constraints
 from ....model.shape import Toleration
-from ....model.workload import Check, Part, PodSetAssignment, PodSetUpdate, Workload
+from ....model.workload import Check, PodSetAssignment, PodSetUpdate, Workload
 from .. import keys
 from . import marks
 from .raw import Raw, items, mapping
@@ -66,7 +67,7 @@ def info_of(
         one = given.get(part.name)
         if one is None:
             return Conflict(f"podset {part.name} has no assignment", passes=True)
-        info = _from_assignment(part, one, flavors, shared, gates)
+        info = _from_assignment(one, workload.request.constraints(part.name), flavors, shared, gates)
         if not isinstance(info, Conflict):
             info = _with_updates(info, workload.status.checks)
         if isinstance(info, Conflict):
@@ -86,13 +87,13 @@ def _shared(workload: Workload, queue: str, gates: Gates, family: str) -> tuple[
 
 
 def _from_assignment(
-    part: Part,
     given: PodSetAssignment,
+    wishes: Constraints,
     flavors: Mapping[str, Flavor],
     shared: tuple[dict[str, str], dict[str, str]],
     gates: Gates,
 ) -> Info | Conflict:
-    labels, annotations = {**shared[0], marks.POD_SET: part.name}, dict(shared[1])
+    labels, annotations = {**shared[0], marks.POD_SET: given.name}, dict(shared[1])
     selector: dict[str, str] = {}
     tolerations: list[Toleration] = []
     for name in sorted(set(given.flavors.values())):
@@ -102,16 +103,15 @@ def _from_assignment(
         selector |= flavor.labels
         tolerations += flavor.tolerations
     placed = given.topology is not None and "TopologyAwareScheduling" in gates
-    if placed and _says_nothing(part):
+    if placed and all(map(_says_nothing, wishes)):
         annotations[keys.UNCONSTRAINED] = "true"
     gate = (marks.TOPOLOGY_GATE,) if placed else ()
-    return Info(part.name, given.count, labels, annotations, selector, _distinct(tolerations), gate)
+    return Info(given.name, given.count, labels, annotations, selector, _distinct(tolerations), gate)
 
 
-def _says_nothing(part: Part) -> bool:
-    """Neither how close nor that anything goes: topology is implied, or there are slices alone."""
-    wish = part.pod_set.constraint
-    return wish is None or (wish.required, wish.preferred, wish.unconstrained) == (None, None, None)
+def _says_nothing(wish: Constraint) -> bool:
+    """Neither how close nor that anything goes: there are slices alone."""
+    return (wish.required, wish.preferred, wish.unconstrained) == (None, None, None)
 
 
 def _with_updates(info: Info, checks: Iterable[Check]) -> Info | Conflict:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 
 from ....model.gates import Gates
-from ....model.request import PodSet, Ranks
+from ....model.request import Grouped, Ranks
 from ....model.shape import Shape
 from ...field import Field
 from ...pod_template import read_shape
@@ -35,14 +35,14 @@ def is_waiting(pod: Identity) -> bool:
     return not pod.field.at("spec", "nodeName").value and not ended
 
 
-def lone_pod(pod: Identity, gates: Gates) -> list[PodSet]:
+def lone_pod(pod: Identity, gates: Gates) -> list[Grouped]:
     total = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if total.given:
         total.wrong("stands without a group", f"add the label {keys.POD_GROUP}")
     return pod_sets([Role(MAIN, 1, pod.field, RANKS)], Rules.NONE, gates, pod.field.report)
 
 
-def pod_group(pods: Sequence[Identity], gates: Gates) -> list[PodSet]:
+def pod_group(pods: Sequence[Identity], gates: Gates) -> list[Grouped]:
     """One pod set a role, sorted by name; the first pod of a role speaks for its topology, as in Kueue."""
     total = _total(pods)
     roles: dict[str, list[Identity]] = {}
@@ -56,7 +56,7 @@ def pod_group(pods: Sequence[Identity], gates: Gates) -> list[PodSet]:
         counts = {role: len(members) for role, members in roles.items()}
     else:
         counts = dict.fromkeys(roles, total)
-    sets = []
+    sets: list[Grouped] = []
     for role in sorted(roles):
         first, *others = (Role(role, counts[role], pod.field, RANKS) for pod in roles[role])
         for other in others:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ....model.gates import Gates
 from ....model.mistake import InputError, Mistake
-from ....model.request import PodSet, Request
+from ....model.request import Grouped, Request
 from ...field import Field
 from .. import keys
 from ..validation import elastic_mistakes, is_elastic
@@ -171,9 +171,9 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
         "Pod group",
         pods[0].namespace,
         name,
-        Request.of(sets, name),
+        Request.grouped(sets),
         name,
-        order=tuple(one.name for one in sets),
+        order=tuple(one.name for one, _ in sets),
         standing=of_job(first, first, [first]),
         templates={role: _spec_only(pod) for role, pod in group_templates(pods).items()} if waiting else {},
     )
@@ -206,7 +206,7 @@ class _Body(NamedTuple):
 
     field: Field
     roles: list[Role]
-    sets: list[PodSet]
+    sets: list[Grouped]
 
 
 def _read_body(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> _Body | None:
@@ -276,7 +276,7 @@ def _generation(body: Field) -> str:
 
 def _job(
     identity: Identity,
-    sets: Sequence[PodSet],
+    sets: Sequence[Grouped],
     workload: str,
     standing: Standing,
     templates: Mapping[str, Any],
@@ -285,8 +285,8 @@ def _job(
 ) -> Job:
     name = name or identity.name
     where = identity.field.report.where
-    order = tuple(one.name for one in sets)
-    request = Request.of(sets, name)
+    order = tuple(one.name for one, _ in sets)
+    request = Request.grouped(sets)
     return Job(where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates)
 
 

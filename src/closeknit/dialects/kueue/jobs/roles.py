@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from ....model.gates import Gates
-from ....model.request import PodSet, Ranks
+from ....model.request import Grouped, PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
 from ...pod_template import read_shape
 from ..topology_request import build
@@ -59,7 +59,7 @@ class Role:
         return self.template.at("metadata", "annotations").path
 
 
-def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[PodSet]:
+def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[Grouped]:
     """The pod sets of these roles; none, with the mistakes noted, if anything is wrong with the job."""
     members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
     for member in members:
@@ -71,20 +71,15 @@ def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) 
     shapes = [read_shape(role.template.at("spec")) for role in roles]
     if report:
         return []
-    sets = []
+    sets: list[Grouped] = []
     for role, member, shape in zip(roles, members, shapes, strict=True):
         assert shape is not None  # or the report would say why not
         request = build(member.annotations, gates, role.ranks) if "TopologyAwareScheduling" in gates else None
-        sets.append(
-            PodSet(
-                role.name,
-                role.count,
-                shape,
-                None if request is None else request.constraint(),
-                None if request is None else request.pod_set_group_name,
-                NO_RANKS if request is None else role.ranks,
-            )
-        )
+        if request is None:
+            sets.append((PodSet(role.name, role.count, shape), None))
+        else:
+            pod_set = PodSet(role.name, role.count, shape, request.constraint(), role.ranks)
+            sets.append((pod_set, request.pod_set_group_name))
     return sets
 
 

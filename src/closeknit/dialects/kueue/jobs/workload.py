@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....model.gates import Gates
-from ....model.request import PodSet
+from ....model.request import Grouped, PodSet
 from ...field import Field
 from ...pod_template import read_shape
 from ..topology_request import TopologyRequest
@@ -11,7 +11,7 @@ from ..validation import request_mistakes
 from .roles import MAIN, check_names
 
 
-def workload(body: Field, gates: Gates) -> list[PodSet]:
+def workload(body: Field, gates: Gates) -> list[Grouped]:
     sets = body.at("spec", "podSets")
     if sets.value in (None, []):
         sets.wrong("is empty" if sets.given else "is missing", "give at least one entry")
@@ -29,7 +29,7 @@ def _name(one: Field) -> Field:
     return name if name.given else Field(MAIN, name.path, name.report)
 
 
-def _pod_set(one: Field, gates: Gates, is_old: bool) -> PodSet | None:
+def _pod_set(one: Field, gates: Gates, is_old: bool) -> Grouped | None:
     count = one.at("count").count(1)
     least = one.at("minCount").count(count, least=1)
     if least > count:
@@ -40,7 +40,7 @@ def _pod_set(one: Field, gates: Gates, is_old: bool) -> PodSet | None:
         return None
     one.report.add(request_mistakes(request, count, gates, one.at("topologyRequest").path))
     name = str(_name(one).value)
-    return PodSet(name, count, shape, request.constraint(), request.pod_set_group_name, request.ranks())
+    return PodSet(name, count, shape, request.constraint(), request.ranks()), request.pod_set_group_name
 
 
 def _request(field: Field, is_old: bool) -> TopologyRequest | None:

@@ -1,4 +1,4 @@
-"""A Workload's pod sets as parts of our own workload.
+"""A Workload's pod sets as the request and the parts of our own workload.
 
 Workloads are many and their pod templates are few: what a template comes to is worked out once and kept, so that
 equal pods also have the very same shape. Nothing is judged here; see `rules`.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from ....model.request import PodSet
+from ....model.request import Grouped, PodSet, Request
 from ....model.resources import amounts
 from ....model.shape import Shape
 from ....model.workload import Part
@@ -52,25 +52,24 @@ class Pod:
     likeness: str
 
 
-def parts(wire: Iterable[WirePodSet], is_old: bool) -> tuple[Part, ...]:
+def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Part, ...]]:
     """v1beta1 has no layers of slices, and drops them without a word."""
-    return tuple(_part(one, is_old) for one in wire)
+    pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
+    request = Request.grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
+    return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
-def _part(wire: WirePodSet, is_old: bool) -> Part:
-    pod = _pod(_encode(wire.template.get("spec") or {}))
+def _grouped(wire: WirePodSet, pod: Pod, is_old: bool) -> Grouped:
     request = wire.topology_request or TopologyRequest()
     if is_old:
         request.layers = None
-    pod_set = PodSet(
-        wire.name or MAIN,
-        1 if wire.count is None else wire.count,
-        pod.shape,
-        request.constraint(),
-        request.pod_set_group_name,
-        request.ranks(),
-    )
-    return Part(pod_set, dict(pod.requests), wire.min_count, pod.likeness)
+    count = 1 if wire.count is None else wire.count
+    pod_set = PodSet(wire.name or MAIN, count, pod.shape, request.constraint(), request.ranks())
+    return pod_set, request.pod_set_group_name
+
+
+def _part(wire: WirePodSet, pod: Pod) -> Part:
+    return Part(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.likeness)
 
 
 @lru_cache(maxsize=KEPT)

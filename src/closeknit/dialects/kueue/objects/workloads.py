@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ....model.request import Request
 from ....model.shape import whole_number
 from ....model.workload import Part, Status, Workload
 from .. import keys
-from .pod_sets import WirePodSet, parts
+from .pod_sets import WirePodSet, asked
 from .status import WorkloadStatus, status
 from .status_form import workload_status
 from .tree import merged
@@ -64,21 +65,22 @@ class KnownWorkload(Wire, frozen=True):
 @reader
 def workload(raw: Raw) -> Workload:
     wire = convert(raw, WireWorkload)
-    return _workload(wire, parts(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1")))
+    return _workload(wire, *asked(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1")))
 
 
-def workload_with(raw: Raw, pod_sets: tuple[Part, ...]) -> Workload:
-    """As `workload`, for one of v1beta2 whose pod sets are known already: most changes are to the status alone."""
-    return _workload(convert(raw, KnownWorkload), pod_sets)
+def workload_with(raw: Raw, before: Workload) -> Workload:
+    """As `workload`, for one of v1beta2 whose pod sets are as before: most changes are to the status alone."""
+    return _workload(convert(raw, KnownWorkload), before.request, before.parts)
 
 
-def _workload(wire: WireWorkload | KnownWorkload, pod_sets: tuple[Part, ...]) -> Workload:
+def _workload(wire: WireWorkload | KnownWorkload, request: Request, parts: tuple[Part, ...]) -> Workload:
     meta, spec = wire.metadata, wire.spec
     notes = meta.annotations
     return Workload(
         meta.namespace,
         meta.name,
-        pod_sets,
+        request,
+        parts,
         spec.queue_name or "",
         meta.uid,
         spec.priority or 0,
