@@ -12,7 +12,7 @@ from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
 from closeknit.lifecycle.ungate import BATCH, Expectations, UngateView, ungate
 from closeknit.model.assignment import Assignment
 from closeknit.model.pod import Pod
-from closeknit.model.request import PodSet, Ranks, Request
+from closeknit.model.request import Group, PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
@@ -430,3 +430,44 @@ class TestExpectations:
         before = expected.under_way("ns/w")
         expected.observe("x")
         assert before == {"x"}
+
+
+class TestTrees:
+    """Groups with any number of pod sets, at any depth."""
+
+    @staticmethod
+    def of(request: Request, *sets: Set) -> Workload:
+        return replace(workload(*sets), request=request)
+
+    SETS = (
+        Set({"a": 1, "b": 2}, "large"),
+        Set({"c": 1}, "small"),
+        Set({"d": 1, "e": 1}, "middle"),
+    )
+
+    def listed(self, large: int, small: int, middle: int) -> list[Pod]:
+        """Each pod set numbered from here on, the last pod first."""
+        return [
+            pod(f"{name}{number}", first + number, pod_set=name)
+            for name, first, count in (("large", large, 3), ("small", small, 1), ("middle", middle, 2))
+            for number in reversed(range(count))
+        ]
+
+    PLACES: ClassVar = {
+        "large0": "a",
+        "large1": "b",
+        "large2": "b",
+        "small0": "c",
+        "middle0": "d",
+        "middle1": "e",
+    }
+
+    def test_three_pod_sets_are_numbered_through_the_smallest_first(self) -> None:
+        members = tuple(one.grouped[0] for one in self.SETS)
+        one = self.of(Request((Group(members, "g"),)), *self.SETS)
+        assert went(look(one, self.listed(3, 0, 1))) == self.PLACES
+
+    def test_every_group_of_a_tree_begins_at_0(self) -> None:
+        large, small, middle = (one.grouped[0] for one in self.SETS)
+        tree = Request((Group((Group((large, small), "inner"), Group((Group((middle,)),))), "all"),))
+        assert went(look(self.of(tree, *self.SETS), self.listed(1, 0, 0))) == self.PLACES

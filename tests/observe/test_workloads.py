@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from closeknit.dialects.kueue.jobs import Job, requests
 from closeknit.model.gates import Gates
 from closeknit.model.limit_range import LimitRange
-from closeknit.model.request import Constraint
+from closeknit.model.request import Constraint, Group, Request
 from closeknit.model.workload import Workload
 from closeknit.observe.workloads import Surroundings, workload_of
 
@@ -89,6 +90,17 @@ def test_pod_sets_keep_the_order_of_the_job_and_their_group() -> None:
         ("g", ["leader", "workers"]),
         (None, ["extra"]),
     ]
+
+
+def test_a_tree_of_groups_is_carried_with_the_shapes_that_the_cluster_gives_its_pods() -> None:
+    asked = only(job("train", 3))
+    (main,) = asked.request.pod_sets
+    tree = Request((Group((Group((main,), "inner", Constraint(preferred=RACK)),), "outer", Constraint(required=RACK)),))
+    limits = LimitRange("Container", default_request={"cpu": 250})
+    one = workload_of(replace(asked, request=tree), Surroundings(limit_ranges={"default": [limits]}), GATES, 7.0)
+    assert isinstance(one, Workload)
+    assert one.request.outline == tree.outline
+    assert [dict(each.shape.requests) for each in one.request.pod_sets] == [{GPU: 1, "cpu": 250}]
 
 
 def test_a_workload_that_is_given_keeps_its_priority_and_its_least_numbers() -> None:
