@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from closeknit.decide.scheduler import Scheduler
+from closeknit.dialects.kueue.topology_request import grouped
 from closeknit.model.assignment import Assignment
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Selector
 from closeknit.model.container import Container
@@ -22,7 +23,7 @@ from closeknit.model.resources import Resources
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Container, Part, PodSetAssignment, Workload
+from closeknit.model.workload import Admission, Part, PodSetAssignment, Workload
 
 GPU = "gpu"
 DEFAULT = "default"
@@ -73,7 +74,7 @@ class Given(NamedTuple):
 
 def asked(*given: Given) -> tuple[Request, tuple[Part, ...]]:
     """The request and the parts of a workload of these pod sets."""
-    return Request.grouped((one.pod_set, one.group) for one in given), tuple(one.part for one in given)
+    return grouped((one.pod_set, one.group) for one in given), tuple(one.part for one in given)
 
 
 def part(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from closeknit.dialects.kueue.topology_request import grouped
 from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
 from closeknit.lifecycle.ungate import BATCH, Expectations, UngateView, ungate
 from closeknit.model.assignment import Assignment
@@ -54,7 +55,7 @@ def workload(*sets: Set, unhealthy: tuple[str, ...] = (), admitted: bool = True)
     status = Status(admission=Admission("q", tuple(one.given for one in sets)), unhealthy=unhealthy)
     status = status.condition("Admitted", admitted, "", "", 0.0)
     parts = tuple(Part(one.given.name, {}) for one in sets)
-    return Workload("ns", "w", Request.grouped(one.grouped for one in sets), parts, status=status)
+    return Workload("ns", "w", grouped(one.grouped for one in sets), parts, status=status)
 
 
 def pod(name: str, index: Any = None, on: str | None = None, **more: Any) -> Pod:

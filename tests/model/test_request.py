@@ -21,16 +21,6 @@ PAIR = Group((LEADER, WORKERS), "pair", RACK)
 TREE = Request((Group((Group((PAIR,), "replica"), STORE), "all", BLOCK), Group((ALONE,))))
 
 
-def test_kueue_s_pod_sets_of_one_group_name_come_together_at_the_place_of_the_first() -> None:
-    given = [(LEADER, "g"), (STORE, None), (WORKERS, "g"), (ALONE, "")]
-    groups = Request.grouped(given).groups
-    assert [(group.name, group.members) for group in groups] == [
-        ("g", (LEADER, WORKERS)),
-        (None, (STORE,)),
-        ("", (ALONE,)),
-    ]
-
-
 def test_pod_sets_without_groups_are_a_group_each() -> None:
     assert Request.of([LEADER, ALONE]) == Request((Group((LEADER,)), Group((ALONE,))))
 
@@ -47,7 +37,7 @@ def test_pod_sets_come_in_the_order_of_the_tree() -> None:
         ("workers", (BLOCK, RACK, HOST)),
         ("store", (BLOCK,)),
         ("alone", ()),
-        ("nobody", ()),
+        ("unknown", ()),
     ],
 )
 def test_a_pod_set_is_under_the_constraints_of_all_groups_around_it_and_its_own(
@@ -114,7 +104,5 @@ class TestNumbering:
             ["alone"],
         ]
 
-    def test_kueue_numbers_two_pod_sets_through_and_more_of_them_each_by_itself(self) -> None:
-        three = Request.grouped((one, "g") for one in (LEADER, WORKERS, STORE))
-        assert list(three.numbered) == []
-        assert list(Request.grouped((one, "g") for one in (LEADER, WORKERS)).numbered) == [(LEADER, WORKERS)]
+    def test_but_not_in_a_group_that_says_otherwise(self) -> None:
+        assert list(replace(PAIR, numbered_through=False).numbered) == []

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from closeknit.dialects.kueue.topology_request import grouped
 from closeknit.engine.place import Outcome, Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.request import Constraint, Layer, Request
@@ -119,7 +120,7 @@ def test_the_level_that_holds_all_of_some_leaves(leaves: list[int], level: int) 
 def test_ranks_follow_the_pod_sets_as_written_with_a_leader_first() -> None:
     workers, leader = (pods(name, count) for name, count in (("workers", 4), ("leader", 1)))
     alone = pods("alone", 1)
-    request = Request.grouped([(workers, "g"), (alone, None), (leader, "g")])
+    request = grouped([(workers, "g"), (alone, None), (leader, "g")])
     result = Result(tuple(Outcome(one) for one in (alone, workers, leader)))
     assert [one.pod_set.name for one in order_of(request, result)] == ["leader", "workers", "alone"]
 

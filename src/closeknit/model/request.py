@@ -73,9 +73,6 @@ class PodSet:
     previous: Assignment | None = None
 
 
-Grouped = tuple[PodSet, str | None]
-"""A pod set, and the name of the group that it was written into."""
-
 Constraints = tuple[Constraint, ...]
 """All constraints that a pod set is under, outermost first: those of the groups around it, then its own."""
 
@@ -157,22 +154,6 @@ class Request:
     def of(cls, pod_sets: Iterable[PodSet]) -> Request:
         """Pod sets in order, each a group by itself."""
         return cls(tuple(Group((one,)) for one in pod_sets))
-
-    @classmethod
-    def grouped(cls, pod_sets: Iterable[Grouped]) -> Request:
-        """Kueue's pod sets in order; those with one group name come together, at the place of the first of them.
-
-        Kueue numbers the pods of a leader and its workers through, and the pods of larger groups by pod set.
-        """
-        members: dict[str, list[PodSet]] = {}
-        names: list[str | None] = []
-        for index, (pod_set, group) in enumerate(pod_sets):
-            key = f"group {group}" if group else f"set {index}"
-            if key not in members:
-                names.append(group)
-            members.setdefault(key, []).append(pod_set)
-        pairs = zip(names, members.values(), strict=True)
-        return cls(tuple(Group(tuple(sets), name, numbered_through=len(sets) <= 2) for name, sets in pairs))
 
     @property
     def pod_sets(self) -> Iterator[PodSet]:

@@ -10,13 +10,13 @@ import numpy as np
 
 from closeknit.dialects.core import NodeAffinity, WireNode, WirePod, WireToleration, node, requests, shape_of
 from closeknit.dialects.kueue import keys
-from closeknit.dialects.kueue.topology_request import TopologyRequest
+from closeknit.dialects.kueue.topology_request import TopologyRequest, grouped
 from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.engine.replace import Broken, replace
 from closeknit.model.assignment import Assignment
 from closeknit.model.encoding import decode
-from closeknit.model.request import PodSet, Request
+from closeknit.model.request import PodSet
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.snapshot import Snapshot
@@ -63,7 +63,7 @@ def _placement(case: Case, usage: Iterable[Any]) -> Prepared:
             want,
         )
     names = [wire.get("podSetGroupName") for wire in case["podSets"]]
-    request = Request.grouped(zip(pod_sets, names, strict=True))
+    request = grouped(zip(pod_sets, names, strict=True))
     return Prepared(lambda: place(snapshot, request, policy), lambda result: shown(pod_sets, result), want)
 
 

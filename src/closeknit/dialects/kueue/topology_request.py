@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from ...model.gates import Gates
-from ...model.request import Constraint, Layer, Ranks
+from ...model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from ..core import Struct
 from . import keys
 
@@ -49,6 +49,22 @@ class TopologyRequest(Struct):
 
     def ranks(self) -> Ranks:
         return Ranks(self.pod_index_label, self.sub_group_index_label, self.sub_group_count)
+
+
+Grouped = tuple[PodSet, str | None]
+"""A pod set, and the name of the group that it was written into."""
+
+
+def grouped(pod_sets: Iterable[Grouped]) -> Request:
+    """Pod sets in order; those with one group name come together, at the place of the first of them.
+
+    Kueue numbers the pods of a leader and its workers through, and the pods of larger groups by pod set.
+    """
+    found: dict[str, tuple[str | None, list[PodSet]]] = {}
+    for index, (pod_set, group) in enumerate(pod_sets):
+        key = f"group {group}" if group else f"set {index}"
+        found.setdefault(key, (group, []))[1].append(pod_set)
+    return Request(tuple(Group(tuple(sets), name, numbered_through=len(sets) <= 2) for name, sets in found.values()))
 
 
 class AnnotationError(ValueError):

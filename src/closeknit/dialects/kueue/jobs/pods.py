@@ -10,12 +10,12 @@ import hashlib
 from collections.abc import Sequence
 
 from ....model.gates import Gates
-from ....model.request import Grouped, Ranks
+from ....model.request import Ranks
 from ....model.shape import Shape
 from ...field import Field
 from ...pod_template import read_shape
 from .. import keys
-from ..topology_request import AnnotationError, parse_int32
+from ..topology_request import AnnotationError, Grouped, parse_int32
 from ..validation import template_mistakes
 from .identity import Identity
 from .roles import MAIN, MAX_POD_SETS, Role, Rules, pod_sets

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from ....model.gates import Gates
 from ....model.mistake import InputError, Mistake
-from ....model.request import Grouped, Request
+from ....model.request import Request
 from ...field import Field
 from .. import keys
+from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
 from .identity import Identity
 from .kinds import KINDS, NOT_PLACED, Kind
@@ -171,7 +172,7 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
         "Pod group",
         pods[0].namespace,
         name,
-        Request.grouped(sets),
+        grouped(sets),
         name,
         order=tuple(one.name for one, _ in sets),
         standing=of_job(first, first, [first]),
@@ -286,7 +287,7 @@ def _job(
     name = name or identity.name
     where = identity.field.report.where
     order = tuple(one.name for one, _ in sets)
-    request = Request.grouped(sets)
+    request = grouped(sets)
     return Job(where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates)
 
 

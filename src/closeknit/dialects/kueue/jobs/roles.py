@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from ....model.gates import Gates
-from ....model.request import Grouped, PodSet, Ranks
+from ....model.request import PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
 from ...pod_template import read_shape
-from ..topology_request import build
+from ..topology_request import Grouped, build
 from ..validation import Member, count_mistakes, group_mistakes, template_mistakes
 
 MAIN = "main"

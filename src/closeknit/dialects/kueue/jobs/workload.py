@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ....model.gates import Gates
-from ....model.request import Grouped, PodSet
+from ....model.request import PodSet
 from ...field import Field
 from ...pod_template import read_shape
-from ..topology_request import TopologyRequest
+from ..topology_request import Grouped, TopologyRequest
 from ..validation import request_mistakes
 from .roles import MAIN, check_names
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
-from ....model.request import Grouped, PodSet, Request
+from ....model.request import PodSet, Request
 from ....model.resources import amounts
 from ....model.shape import Shape
 from ....model.workload import Part
 from ... import core
 from ..jobs.roles import MAIN
-from ..topology_request import TopologyRequest
+from ..topology_request import Grouped, TopologyRequest, grouped
 from .wire import Wire, convert, without_nulls
 
 KEPT = 4096
@@ -55,7 +55,7 @@ class Pod:
 def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Part, ...]]:
     """v1beta1 has no layers of slices, and drops them without a word."""
     pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
-    request = Request.grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
+    request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
