@@ -196,7 +196,8 @@ NO_COUNTS = {
 STAND_INS = "cluster/"
 """Components of Kubernetes that the embedded cluster plays: they count as Kubernetes counts."""
 
-AMOUNTS = {"allocatable", "remaining", "free", "room", "capacity", "charge", "requests", "gpus"}
+AMOUNTS = {"allocatable", "remaining", "free", "room", "capacity", "view", "charge", "requests", "gpus"}
+ASKED = {"amount", "amounts", "charge", "requests"}
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -211,11 +212,18 @@ def names_in(node: ast.AST) -> set[str]:
     return found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
+def divisions(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """What is divided into whole numbers, and by what."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv):
+            yield one.left, one.right
+        elif isinstance(one, ast.Call) and names_in(one.func) & {"divmod", "floor_divide"}:
+            yield one.args[0], one.args[1]
+
+
 def counts_pods(tree: ast.Module) -> bool:
-    """Whether amounts are divided by other amounts, which is how pods are counted."""
-    divisions = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv))
-    called = (one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr == "floor_divide")
-    return any(names_in(one.left) & AMOUNTS for one in divisions) or any(called)
+    """Whether amounts are divided by what a pod asks for, which is how pods are counted."""
+    return any(names_in(left) & AMOUNTS or names_in(right) & ASKED for left, right in divisions(tree))
 
 
 def test_only_the_fit_of_the_engine_counts_pods_on_nodes() -> None:
@@ -233,6 +241,9 @@ def test_the_search_for_counts_finds_those_that_were_there() -> None:
     """As the check before admission and a picture once counted."""
     assert counts_pods(ast.parse("(snapshot.remaining[at, leaves] // amount < counts).any()"))
     assert counts_pods(ast.parse("min(max(0, free.get(resource, 0)) // need for resource, need in charge)"))
+    assert counts_pods(ast.parse("np.minimum.reduce(columns[rows] // amounts[:, None])"))
+    assert counts_pods(ast.parse("np.floor_divide(column, amount)"))
+    assert not counts_pods(ast.parse("divmod(seconds, 60)"))
     assert not counts_pods(ast.parse("count // wanted.slicing.size"))
     assert {name for name, tree in modules() if counts_pods(tree)} >= {"engine/capacity.py", *NO_COUNTS}
 
