@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from servers.build import binary, cache, module_file
-from servers.versions import SERVERS, Module
+from servers.build import binary, built, cache, module_file
+from servers.versions import SERVERS, Module, Server
 
 HOME = """module example.com/server
 
@@ -57,3 +57,21 @@ def test_the_cache_is_outside_the_work_tree(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("CLOSEKNIT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache() == tmp_path / "closeknit" / "servers"
+
+
+def test_the_tests_of_a_package_are_built_as_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a go command that writes down what it is asked for."""
+    monkeypatch.setenv("CLOSEKNIT_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    tool = tmp_path / "go"
+    tool.write_text('#!/bin/sh\nfor word; do [ "$last" = -o ] && echo "$@" > "$word"; last=$word; done\n')
+    tool.chmod(0o755)
+    module = Module("example.com/server", "v1.2.3")
+    home = tmp_path / "closeknit" / "servers" / "example.com-server-v1.2.3"
+    home.mkdir(parents=True)
+    (home / "go.mod").write_text("module servers\n")
+    done = built(Server("bench", module, "example.com/server/pkg", is_test=True))
+    assert done.name == "bench-1.2.3"
+    words = done.read_text().split()
+    assert words[:2] == ["test", "-c"]
+    assert words[-1] == "example.com/server/pkg"
