@@ -62,6 +62,7 @@ MEMBER = [
 OF_COHORT = [*MEMBER, Quota(0, 3, 4), Quota(2, None, 5)]
 """Only a cohort may lend more than is its own."""
 
+STRATEGIES: tuple[Literal["BestEffortFIFO", "StrictFIFO"], ...] = (*("BestEffortFIFO",) * 4, "StrictFIFO")
 WITHIN: list[Literal["LowerPriority", "LowerOrNewerEqualPriority", "Never"]]
 WITHIN = ["LowerPriority", "LowerOrNewerEqualPriority", "Never"]
 RECLAIM: list[Literal["Any", "LowerPriority"]] = ["Any", "LowerPriority"]
@@ -271,7 +272,7 @@ def _queues(
         name,
         _groups(draw, flavors, resources, MEMBER if cohort else ALONE),
         cohort,
-        pick(draw, ["BestEffortFIFO"] * 4 + ["StrictFIFO"]),
+        pick(draw, STRATEGIES),
         ANYWHERE,
         pick(draw, FUNGIBILITIES),
         pick(draw, PREEMPTIONS),
