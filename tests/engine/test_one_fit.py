@@ -21,7 +21,7 @@ from closeknit.model.assignment import Assignment
 from closeknit.model.container import Container
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
-from closeknit.model.request import Constraint, PodSet, Request
+from closeknit.model.request import Constraint, Group, PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.report.plan import plan
@@ -70,8 +70,8 @@ def test_a_placement_puts_one_pod_on_each_empty_node() -> None:
 
 def test_a_leader_has_a_node_to_itself_as_well() -> None:
     shape, wanted = Shape.of({"cpu": 1000}), Constraint(required=RACK)
-    sets = [PodSet("leader", 1, Shape.of({"cpu": 500}), wanted, "g"), PodSet("workers", 2, shape, wanted, "g")]
-    by_node = pods_by_node(place(cluster(), Request.of(sets), ALONE))
+    group = Group((PodSet("leader", 1, Shape.of({"cpu": 500}), wanted), PodSet("workers", 2, shape, wanted)), "g")
+    by_node = pods_by_node(place(cluster(), Request((group,)), ALONE))
     assert sorted(map(sorted, by_node.values())) == [["leader"], ["workers"], ["workers"]]
 
 
