@@ -6,6 +6,9 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
+ENOUGH = 0.999
+"""As good as one: at `next` itself, what has been refilled is less than one by a rounding error."""
+
 
 class Pace(NamedTuple):
     """How many a second, and how many more after a quiet time."""
@@ -26,12 +29,14 @@ class Allowance:
             return True
         passed, self._filled = max(0.0, now - self._filled), max(now, self._filled)
         self._left = min(self.pace.burst, self._left + passed * self.pace.rate)
-        if self._left < 1:
+        if self._left < ENOUGH:
             return False
-        self._left -= 1
+        self._left = max(0.0, self._left - 1)
         return True
 
     @property
     def next(self) -> float:
         """0.0: at once."""
-        return 0.0 if self._left >= 1 or self.pace.rate == inf else self._filled + (1 - self._left) / self.pace.rate
+        if self._left >= ENOUGH or self.pace.rate == inf:
+            return 0.0
+        return self._filled + (1 - self._left) / self.pace.rate
