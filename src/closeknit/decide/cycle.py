@@ -24,7 +24,7 @@ from ..state.mirror import Usage as Place
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .namespaces import mismatch
-from .nominate import Again, nominate, old_slice
+from .nominate import Again, nominate, old_slice, planned
 from .ordering import in_order
 from .plan import Mode, Plan
 from .recheck import Verdict, recheck
@@ -72,7 +72,7 @@ def _nominated(world: World, head: Waiting, number: int) -> Entry:
         entry.why, entry.reason, entry.message = found
         return entry
     entry.resumed = head.progress is not None and head.progress.pending
-    entry.nomination = nominate(world, head, number)
+    entry.nomination = planned(world, head, number)
     entry.insists = entry.lacks_victims and _insists(world.cluster_queues[entry.queue])
     _note_progress(world, entry, number)
     return entry

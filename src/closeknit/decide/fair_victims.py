@@ -13,7 +13,8 @@ from ..model.settings import FINAL_SHARE, INITIAL_SHARE
 from ..quota.share import Share, share_of
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
-from .victims import Cause, Search, Victim, allowed, draining, needed, order, queue_times
+from .rank import rank
+from .victims import Cause, Search, Victim, draining, needed
 
 Rule = Callable[[Share, Share, Share], bool]
 
@@ -52,21 +53,15 @@ def fair(search: Search) -> list[Victim]:
 
 def _candidates(search: Search) -> dict[str, list[Holding]]:
     """By queue, in order: the own queue by its rule, others in the tree that borrow."""
-    key = order(search.world, search.queue.name)
-    time = queue_times(search.world)
     found: dict[str, list[Holding]] = {}
     for queue in search.node.root.queues():
         own = queue is search.node
         rule = search.queue.preemption.within_queue if own else search.queue.preemption.reclaim
         if rule == "Never" or not (own or _borrows(search, queue)):
             continue
-        chosen = [
-            one
-            for one in search.holdings(queue.name)
-            if allowed(rule, search.preemptor, one.workload, search.world, time)
-        ]
+        chosen = [one.holding for one in search.candidates(queue.name, rule)]
         if chosen:
-            found[queue.name] = sorted(chosen, key=key)
+            found[queue.name] = chosen
     return found
 
 
@@ -174,7 +169,6 @@ class _Trial:
     def _highest_queue(
         self, node: QuotaNode, left: dict[str, list[Holding]], pruned: set[QuotaNode]
     ) -> QuotaNode | None:
-        key = order(self.search.world, self.search.queue.name)
         best: QuotaNode | None = None
         best_share = Share()
         for child in node.children:
@@ -185,9 +179,15 @@ class _Trial:
                 pruned.add(child)
             elif best is None or share > best_share:
                 best, best_share = child, share
-            elif share == best_share and key(left[child.name][0]) < key(left[best.name][0]):
+            elif share == best_share and self._goes_before(left[child.name][0], left[best.name][0]):
                 best = child
         return best
+
+    def _goes_before(self, one: Holding, other: Holding) -> bool:
+        """Those on their way out go first, then those of other queues, then by rank."""
+        own, gates = self.search.queue.name, self.search.world.gates
+        (stays, *mine), (other_stays, *theirs) = rank(one, gates), rank(other, gates)
+        return (stays, one.queue == own, *mine) < (other_stays, other.queue == own, *theirs)
 
     def _highest_cohort(self, node: QuotaNode, pruned: set[QuotaNode]) -> QuotaNode | None:
         best: QuotaNode | None = None

@@ -23,6 +23,9 @@ from .topology import Placed, Room, Wanted, asks, delayed, names_of, place_all, 
 from .victims import Borrowers, Search, Victim, classical
 from .world import World
 
+TIMED = frozenset({"WaitForTighter", "VictimsByDomain"})
+"""Gates with which a plan depends on the time, too."""
+
 
 @dataclass(slots=True)
 class Nomination:
@@ -56,6 +59,19 @@ def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = Non
     if full.works or full.plan.waits_for_tighter or "PartialAdmission" not in world.gates:
         return full
     return _with_fewer(entry.demands, make) or full
+
+
+def planned(world: World, entry: Waiting, cycle: int) -> Nomination:
+    """The last plan for a workload if nothing that it depends on has changed since; else a new one."""
+    if entry.workload.reserved or not TIMED.isdisjoint(world.gates.enabled):
+        return nominate(world, entry, cycle)
+    progress = entry.progress if _still_holds(world, entry, cycle) else None
+    at = (*world.seen_from(entry.queue), progress.place if progress is not None and progress.pending else None)
+    if entry.planned is None or entry.planned[0] != at:
+        entry.planned = at, nominate(world, entry, cycle)
+    found = entry.planned[1]
+    assert isinstance(found, Nomination)
+    return found
 
 
 def _still_holds(world: World, entry: Waiting, cycle: int) -> bool:

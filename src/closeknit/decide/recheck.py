@@ -7,7 +7,7 @@ that share a node are summed. Pods that request nothing never have room in Kueue
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 
 import numpy as np
@@ -28,22 +28,32 @@ class Verdict(Enum):
 
 
 def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> Verdict:
-    """Whether the entry's plan fits with these workloads and its own victims gone."""
+    """Whether the entry's plan fits with these workloads and its own victims gone.
+
+    With them gone there is only more of everything, so they are not taken away where all fits as things are.
+    """
     leaving = {one.key: one for one in [*gone, *(victim.holding for victim in entry.victims)]}
     mark = world.checkpoint()
     try:
-        for holding in leaving.values():
-            world.tree.remove(holding.queue, holding.usage)
-        old = old_slice(world, entry.waiting)
-        if old is not None and old.key not in leaving:
-            world.tree.remove(old.queue, old.usage)
-        if _lacks_quota(world, entry):
+        if _lacks_quota(world, entry) and _lacks_quota_without(world, entry, leaving):
             return Verdict.NO_QUOTA
+        wanted = added_places(world, entry.plan, entry.workload)
+        if _room(world, wanted):
+            return Verdict.FITS
         for holding in leaving.values():
             world.charge_places(holding, -1)
-        return _room(world, entry)
+        return Verdict.FITS if leaving and _room(world, wanted) else Verdict.NO_ROOM
     finally:
         world.rollback(mark)
+
+
+def _lacks_quota_without(world: World, entry: Entry, leaving: Mapping[str, Holding]) -> bool:
+    for holding in leaving.values():
+        world.tree.remove(holding.queue, holding.usage)
+    old = old_slice(world, entry.waiting)
+    if old is not None and old.key not in leaving:
+        world.tree.remove(old.queue, old.usage)
+    return _lacks_quota(world, entry)
 
 
 def _lacks_quota(world: World, entry: Entry) -> bool:
@@ -51,12 +61,9 @@ def _lacks_quota(world: World, entry: Entry) -> bool:
     return any(amount > max(0, node.available(fr)) for fr, amount in entry.usage.items())
 
 
-def _room(world: World, entry: Entry) -> Verdict:
-    wanted = added_places(world, entry.plan, entry.workload)
+def _room(world: World, wanted: list[Usage]) -> bool:
     alone = all(_has_room(world, place) for place in wanted)
-    if not alone or ("VerifyBeforeAdmit" in world.gates and not _together(world, wanted)):
-        return Verdict.NO_ROOM
-    return Verdict.FITS
+    return alone and ("VerifyBeforeAdmit" not in world.gates or _together(world, wanted))
 
 
 def _has_room(world: World, place: Usage) -> bool:

@@ -14,10 +14,10 @@ from enum import Enum
 
 from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource, Usage, minus
-from ..model.workload import Workload
-from ..queue.waiting import Waiting, effective_priority, queue_time
+from ..queue.waiting import Waiting, queue_time
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
+from .rank import Rank, Ranked, by_rank
 from .topology import Room
 from .world import World
 
@@ -99,24 +99,37 @@ class Search:
         """As if the workload were gone, as far as this search looks."""
         if self.counts_quota:
             self.world.tree.remove(holding.queue, holding.usage)
-        if self.can_tell(holding):
+        if self.room.wanted and self.can_tell(holding):
             self.world.charge_places(holding, -1)
 
     def put_back(self, holding: Holding) -> None:
         if self.counts_quota:
             self.world.tree.add(holding.queue, holding.usage)
-        if self.can_tell(holding):
+        if self.room.wanted and self.can_tell(holding):
             self.world.charge_places(holding, 1)
 
     def can_tell(self, holding: Holding) -> bool:
         """Whether it makes a difference to this search if the workload is there."""
         return self.counts_quota or self.room.concerns(holding)
 
-    def holdings(self, queue: str) -> Iterator[Holding]:
-        """Who of a queue holds anything that is contested."""
-        for holding in self.world.ledger.of(queue).values():
-            if holding.key not in self.gone and any(fr in self.contested for fr in holding.usage):
-                yield holding
+    def candidates(self, queue: str, policy: str) -> Iterator[Ranked]:
+        """Workloads of a queue that hold something contested and that a policy lets be preempted, in order."""
+        for one in self.world.ranked(queue):
+            holding = one.holding
+            if (
+                not self.contested.isdisjoint(holding.usage)
+                and self._allows(policy, one)
+                and not (self.gone and holding.key in self.gone)
+            ):
+                yield one
+
+    def _allows(self, policy: str, one: Ranked) -> bool:
+        mine = self.preemptor
+        if policy == "Any" or one.priority < mine.priority:
+            return True
+        if policy != "LowerOrNewerEqualPriority" or one.priority > mine.priority:
+            return False
+        return mine.time < queue_time(one.holding.workload, self.world.settings, self.world.gates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,34 +140,6 @@ class Candidate:
     cause: Cause
     top: QuotaNode | None = None
     only_without_borrowing: bool = False
-
-
-def order(world: World, own: str) -> Callable[[Holding], tuple[bool, bool, int, float, str]]:
-    """Who goes first."""
-
-    def key(holding: Holding) -> tuple[bool, bool, int, float, str]:
-        workload = holding.workload
-        reserved = workload.status.conditions.get("QuotaReserved")
-        since = reserved.since if reserved is not None and reserved.holds else holding.since
-        priority = effective_priority(workload, world.gates)
-        return not workload.evicted, holding.queue == own, priority, -since, workload.uid
-
-    return key
-
-
-def allowed(
-    policy: str, preemptor: Waiting, candidate: Workload, world: World, time: Callable[[Workload], float]
-) -> bool:
-    """Whether a policy lets this workload be preempted."""
-    if policy == "Any":
-        return True
-    if policy == "Never":
-        return False
-    priority = effective_priority(candidate, world.gates)
-    if priority < preemptor.priority:
-        return True
-    newer_equal = policy == "LowerOrNewerEqualPriority" and priority == preemptor.priority
-    return newer_equal and preemptor.time < time(candidate)
 
 
 def classical(search: Search) -> list[Victim]:
@@ -237,14 +222,13 @@ def spared(search: Search, one: Candidate) -> bool:
 
 def candidates_of(search: Search) -> list[Candidate]:
     """In order: on their way out first; then those with advantage, those by priority, the own queue."""
-    buckets: dict[tuple[bool, int], list[Candidate]] = {}
-    for one in [*_foreign(search), *_own(search)]:
+    buckets: dict[tuple[bool, int], list[tuple[Rank, Candidate]]] = {}
+    for ranked, one in [*_foreign(search), *_own(search)]:
         kind = 2 if one.top is None else 1
         if one.cause is Cause.RECLAIM and not one.only_without_borrowing:
             kind = 0
-        buckets.setdefault((not one.holding.workload.evicted, kind), []).append(one)
-    key = order(search.world, search.queue.name)
-    listed = (one for at in sorted(buckets) for one in sorted(buckets[at], key=lambda each: key(each.holding)))
+        buckets.setdefault((ranked.stays, kind), []).append((ranked.rank, one))
+    listed = (one for at in sorted(buckets) for _, one in sorted(buckets[at], key=by_rank))
     return [*draining(search), *listed]
 
 
@@ -259,17 +243,17 @@ def draining(search: Search) -> list[Candidate]:
     return [Candidate(world.leaving, Cause.IN_QUEUE)]
 
 
-def _own(search: Search) -> Iterator[Candidate]:
+Found = Iterator[tuple[Ranked, Candidate]]
+
+
+def _own(search: Search) -> Found:
     policy = search.queue.preemption.within_queue
-    if policy == "Never":
-        return
-    time = queue_times(search.world)
-    for holding in search.holdings(search.queue.name):
-        if allowed(policy, search.preemptor, holding.workload, search.world, time):
-            yield Candidate(holding, Cause.IN_QUEUE)
+    if policy != "Never":
+        for one in search.candidates(search.queue.name, policy):
+            yield one, Candidate(one.holding, Cause.IN_QUEUE)
 
 
-def _foreign(search: Search) -> Iterator[Candidate]:
+def _foreign(search: Search) -> Found:
     """Other queues of the tree that borrow, nearest first, each with or without the advantage of the own subtree."""
     if search.queue.preemption.reclaim == "Never":
         return
@@ -301,24 +285,14 @@ def _borrowers(node: QuotaNode, but: QuotaNode, frs: Iterable[FlavorResource]) -
             yield from _borrowers(child, but, frs)
 
 
-def _reclaimable(search: Search, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Iterator[Candidate]:
+def _reclaimable(search: Search, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Found:
     rule = search.queue.preemption
-    time = queue_times(search.world)
-    for holding in search.holdings(queue.name):
-        workload = holding.workload
-        if not allowed(rule.reclaim, search.preemptor, workload, search.world, time):
-            continue
+    for one in search.candidates(queue.name, rule.reclaim):
         if advantage:
-            yield Candidate(holding, Cause.RECLAIM, top)
+            yield one, Candidate(one.holding, Cause.RECLAIM, top)
             continue
-        priority = effective_priority(workload, search.world.gates)
-        above = rule.borrow.max_priority is not None and priority > rule.borrow.max_priority
-        if not rule.borrow.allowed or priority >= search.preemptor.priority or above:
-            yield Candidate(holding, Cause.RECLAIM, top, only_without_borrowing=True)
+        above = rule.borrow.max_priority is not None and one.priority > rule.borrow.max_priority
+        if not rule.borrow.allowed or one.priority >= search.preemptor.priority or above:
+            yield one, Candidate(one.holding, Cause.RECLAIM, top, only_without_borrowing=True)
         else:
-            yield Candidate(holding, Cause.WHILE_BORROWING, top)
-
-
-def queue_times(world: World) -> Callable[[Workload], float]:
-    """When each workload got in line, as far as that decides who is newer."""
-    return lambda workload: queue_time(workload, world.settings, world.gates)
+            yield one, Candidate(one.holding, Cause.WHILE_BORROWING, top)

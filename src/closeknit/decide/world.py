@@ -35,6 +35,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .activity import Inactive, inactive
 from .footprint import Footprints, Leaves
+from .rank import Ranked, ranked
 
 
 class Mark(NamedTuple):
@@ -66,6 +67,10 @@ class World:
         self.mirrors: dict[str, Mirror] = {}
         self.leaving = _leaving()
         """Stands for all pods that drain, as one workload on its way out that holds no quota."""
+        self.generation = 0
+        """Moves with every change of queues, cohorts, flavors, topologies and checks."""
+        self._ranked: dict[str, tuple[Gates, list[Ranked]]] = {}
+        """By queue, until something of it changes."""
         self._footprints = Footprints(self.mirrors)
         self._tree: QuotaTree | None = None
         self._inactive: dict[str, Inactive | None] = {}
@@ -114,14 +119,16 @@ class World:
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
-        self._inactive.clear()
+        self._has_changed()
 
     def drop_check(self, name: str) -> None:
         self.checks.pop(name, None)
-        self._inactive.clear()
+        self._has_changed()
 
     def put_node(self, node: Node) -> None:
         before = self.nodes.get(node.name)
+        if before == node:
+            return
         self.nodes[node.name] = node
         for mirror in self.mirrors.values():
             mirror.put_node(node)
@@ -182,6 +189,10 @@ class World:
                 for key, usage in _keyed(holding):
                     mirror.admit(key, usage)
             self._cover(holding.key)
+        self._has_changed()
+
+    def _has_changed(self) -> None:
+        self.generation += 1
         self._inactive.clear()
 
     def _filled(self, flavor: Flavor, topology: Topology) -> Mirror:
@@ -233,7 +244,7 @@ class World:
         before = None if self._tree is None else _reach(self._tree)
         change()
         self._tree = None
-        self._inactive.clear()
+        self._has_changed()
         if before is None:
             return
         for name, reach in _reach(self.tree).items():
@@ -283,7 +294,7 @@ class World:
             and known.workload.status.admission == workload.status.admission
             and _alike(known, workload)
         ):
-            self.ledger.confirm(replace(known, workload=workload, before=None))
+            self._confirm(known, workload)
         else:
             self._discharge(known)
             self.ledger.release(workload.key)
@@ -291,6 +302,18 @@ class World:
             self._charge(holding)
             self.ledger.confirm(holding)
         self._cover(workload.key)
+
+    def _confirm(self, known: Holding, workload: Workload) -> None:
+        """The cluster shows what is known of it; only that the workload itself may have changed.
+
+        An equal one is the same to every plan, unless workloads without a uid stand in the order of their arrival.
+        """
+        self._ranked.pop(known.queue, None)
+        if known.workload != workload or not workload.uid:
+            self._moved(known.queue)
+            known = replace(known, workload=workload)
+        known.before = None
+        self.ledger.confirm(known)
 
     def release(self, key: str) -> Holding | None:
         self._discharge(self.ledger.get(key))
@@ -328,6 +351,7 @@ class World:
     def _charge(self, holding: Holding) -> None:
         self.tree.add(holding.queue, holding.usage)
         self.tree.commit()
+        self._moved(holding.queue)
         for key, usage in _keyed(holding):
             for mirror in self.mirrors.values():
                 mirror.admit(key, usage)
@@ -337,12 +361,36 @@ class World:
             return
         self.tree.remove(holding.queue, holding.usage)
         self.tree.commit()
+        self._moved(holding.queue)
         self._release_places(holding)
 
     def _release_places(self, holding: Holding) -> None:
         for key, _ in _keyed(holding):
             for mirror in self.mirrors.values():
                 mirror.release(key)
+
+    def _moved(self, queue: str) -> None:
+        self._ranked.pop(queue, None)
+        node = self.tree.queues.get(queue)
+        if node is not None:
+            node.root.generation += 1
+
+    def ranked(self, queue: str) -> list[Ranked]:
+        """Who holds quota of a queue, in the order in which they would be preempted."""
+        known = self._ranked.get(queue)
+        if known is None or known[0] is not self.gates:
+            known = self._ranked[queue] = self.gates, ranked(self.ledger.of(queue).values(), self.gates)
+        return known[1]
+
+    def seen_from(self, queue: str) -> tuple[int, ...]:
+        """The same as before only if nothing has changed that a plan for a workload of this queue depends on.
+
+        That is every rule, all that is held under the root of its cohorts, and the nodes of its flavors with all that
+        is on them. What a cycle tries and takes back does not count.
+        """
+        mirrors = (self.mirrors.get(name) for name in self.cluster_queues[queue].flavors)
+        rooms = (mirror.generation for mirror in mirrors if mirror is not None)
+        return self.generation, self.node_of(queue).root.generation, bool(self.placed.draining), *rooms
 
     # Trying things out
 

@@ -79,6 +79,8 @@ class Waiting:
     waits_since: float | None = None
     """Since when it waits for a tighter placement, though it could have a looser one."""
     waits_until: float | None = None
+    planned: tuple[Hashable, object] | None = None
+    """The last plan for it, and the state of the world that it was made on; the scheduler keeps it here."""
     unexplained: bool = False
     """Its status does not say why it waits."""
     order: tuple[int, float, str] = field(init=False)

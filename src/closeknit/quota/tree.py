@@ -24,6 +24,7 @@ class QuotaNode:
 
     __slots__ = (
         "children",
+        "generation",
         "height",
         "is_queue",
         "lendable",
@@ -43,6 +44,8 @@ class QuotaNode:
         self.parent: QuotaNode | None = None
         self.children: list[QuotaNode] = []
         self.height = 0
+        self.generation = 0
+        """Of a root: moves whenever something under it is held, given back, or held otherwise."""
         self.subtree: dict[FlavorResource, int] = {}
         self.local: dict[FlavorResource, int] = {}
         self.usage: dict[FlavorResource, int] = {}

@@ -64,6 +64,8 @@ class Mirror:
         self.draining: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
         self.usages: dict[str, Usage] = {}
+        self.generation = 0
+        """Moves with every change to its nodes, or to what is on them. What a cycle tries and takes back is none."""
         self._snapshot: Snapshot | None = None
         self._expected: Expected | None = None
         """Goes with the snapshot."""
@@ -78,6 +80,7 @@ class Mirror:
     def put_node(self, node: Node) -> None:
         before = self.nodes.get(node.name)
         self.nodes[node.name] = node
+        self.generation += self._takes_part(node) or (before is not None and self._takes_part(before))
         if not self._takes_part(node):
             self._forget(node.name)
         elif self._snapshot is not None and not self._snapshot.put_node(node):
@@ -87,6 +90,7 @@ class Mirror:
 
     def drop_node(self, name: str) -> None:
         if self.nodes.pop(name, None) is not None:
+            self.generation += 1
             self._forget(name)
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
@@ -104,16 +108,19 @@ class Mirror:
         before = [self.draining.pop(key) for key in changes if key in self.draining]
         now = {key: pod for key, pod in changes.items() if pod is not None}
         self.draining.update(now)
+        self.generation += any(self._has(pod.node) for pod in (*before, *now.values()))
         if self._snapshot is not None:
             turned = [(pod.node, pod.requests, -1) for pod in before]
             self._snapshot.drain(turned + [(pod.node, pod.requests, 1) for pod in now.values()])
 
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
+        self.generation += 1
         self.daemon_sets[key] = daemon_set
         if self._expected is not None:
             self._expected.put(key, daemon_set)
 
     def drop_daemon_set(self, key: str) -> None:
+        self.generation += 1
         self.daemon_sets.pop(key, None)
         if self._expected is not None:
             self._expected.drop(key)
@@ -122,19 +129,26 @@ class Mirror:
         self.release(key)
         if self._sees(usage):
             self.usages[key] = usage
-            if self._snapshot is not None:
-                _charge(self._snapshot, usage, 1)
+            self._charge(usage, 1)
 
     def release(self, key: str) -> None:
         usage = self.usages.pop(key, None)
-        if usage is not None and self._snapshot is not None:
-            _charge(self._snapshot, usage, -1)
+        if usage is not None:
+            self._charge(usage, -1)
+
+    def _charge(self, usage: Usage, sign: int) -> None:
+        self.generation += self._snapshot is None or _charge(self._snapshot, usage, sign)
 
     def _use(self, pod: OtherPod, pods: int) -> None:
+        self.generation += self._has(pod.node)
         if self._snapshot is not None:
             self._snapshot.use(pod.node, pod.requests, pods)
         if self._expected is not None and pod.owner:
             self._expected.bind(pod.owner, pod.node, pods)
+
+    def _has(self, node: str) -> bool:
+        """Whether what runs on a node may show here."""
+        return self._snapshot is None or node in self._snapshot.row_of
 
     def _sees(self, usage: Usage) -> bool:
         shared = self.share_hosts and self.topology.ends_at_host and usage.assignment.by_host
@@ -187,8 +201,11 @@ def _columns(snapshot: Snapshot, pods: Iterable[OtherPod]) -> dict[str, IntArray
     return columns
 
 
-def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> None:
-    """Add usage, or take it off; leaves that are not in the tree are passed over, unusable ones are not."""
+def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> bool:
+    """Add usage, or take it off, and say whether there was any.
+
+    Leaves that are not in the tree are passed over, unusable ones are not.
+    """
     counts: dict[int, int] = {}
     for name, count in usage.assignment.domains:
         leaf = snapshot.tree.leaf_of.get(name)
@@ -198,3 +215,4 @@ def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> None:
         leaves = np.fromiter(counts, dtype=np.int64)
         snapshot.admit(leaves, np.fromiter(counts.values(), dtype=np.int64), usage.shape.charge)
         snapshot.commit()
+    return bool(counts)
