@@ -1,4 +1,7 @@
-"""How often the status of a queue is written: once a second, and less often where the server is slow to answer."""
+"""How often the status of a queue is written: once a second, and less often where the server is slow to answer.
+
+That a queue is empty, or is not any more, does not wait so long.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.cluster.port import Change, Write
-from closeknit.controller.queues import BATCH, LONGEST_BATCH, SPARING, Queues
+from closeknit.cluster.port import Change, Update, Write
+from closeknit.controller.queues import BATCH, LONGEST_BATCH, PROMPT, SPARING, Flips, Queues
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.observe.known import Known
@@ -77,3 +80,82 @@ def test_what_came_while_a_status_was_under_way_waits_as_well() -> None:
     assert one.desk.due() is None
     one.answered(write, 0.5)
     assert one.desk.due() == pytest.approx(begin + LONGEST_BATCH)
+
+
+LOCAL: dict[str, Any] = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "LocalQueue",
+    "metadata": {"name": "lq", "namespace": "default", "uid": "l", "resourceVersion": "1", "generation": 1},
+    "spec": {"clusterQueue": "cq"},
+}
+
+
+class Line(Desk):
+    """The same with workloads that come and go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flips, self.said = Flips(self.desk), 0
+        self.tell(Change(2, "ADDED", kinds.LOCAL_QUEUE, LOCAL))
+        self.answer()
+
+    def tell(self, change: Change) -> None:
+        self.known.see(change)
+        self.desk.see(change)
+
+    def arrive(self, name: str, type_: Any = "ADDED") -> None:
+        meta = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "generation": 1}
+        self.tell(Change(3, type_, kinds.WORKLOAD, {"metadata": meta, "spec": {"queueName": "lq", "podSets": []}}))
+
+    def answer(self) -> None:
+        """Everything that is due now is written and seen."""
+        for part in (self.flips, self.desk):
+            while (at := part.due()) is not None and at <= self.time:
+                for write in part.step(self.time):
+                    assert isinstance(write, Update)
+                    part.done(write, write.body, self.time)
+                    self.tell(Change(4, "MODIFIED", write.kind, write.body))
+                    if write.kind is kinds.CLUSTER_QUEUE:
+                        self.said = write.body["status"]["pendingWorkloads"]
+
+
+def test_a_queue_that_has_something_waiting_says_so_promptly() -> None:
+    line = Line()
+    line.time += PROMPT / 2
+    line.arrive("first")
+    assert line.desk.due() == pytest.approx(100.0 + BATCH)
+    assert line.flips.due() == line.time + PROMPT
+    line.time += PROMPT
+    line.answer()
+    assert line.said == 1
+
+
+def test_how_many_more_they_are_is_not_said_before_its_time() -> None:
+    line = Line()
+    line.arrive("first")
+    line.time += PROMPT
+    line.answer()
+    line.arrive("second")
+    assert line.flips.due() is None
+    assert line.desk.due() == pytest.approx(100.0 + BATCH)
+
+
+def test_a_queue_that_is_empty_again_says_so_promptly() -> None:
+    line = Line()
+    line.arrive("first")
+    line.time += PROMPT
+    line.answer()
+    line.arrive("first", "DELETED")
+    line.time += PROMPT
+    line.answer()
+    assert line.said == 0
+
+
+def test_what_passes_by_is_not_worth_a_status() -> None:
+    """Somebody came and went before it was said."""
+    line = Line()
+    line.arrive("first")
+    line.arrive("first", "DELETED")
+    line.time += PROMPT
+    assert list(line.flips.step(line.time)) == []
+    assert line.flips.due() is None

@@ -6,6 +6,7 @@
                     ├──▶ provisioning  machines that have to be brought first
                     ├──▶ gates       pods to their places
                     ├──▶ nodes       failed under pods that have one
+                    ├──▶ flips       which queues are empty, and which no more
                     ├──▶ scheduling  cycles ──▶ writes
                     ├──▶ waits       why somebody is not admitted yet
                     ├──▶ queues      how they stand, what is in use
@@ -39,7 +40,7 @@ from .groups import SETS, Groups
 from .jobs import NAMED, Jobs
 from .placing import Gates, Nodes
 from .provisioning import Provisioning
-from .queues import Queues
+from .queues import Flips, Queues
 from .records import Diary, Record, eviction
 from .scheduling import Scheduling
 from .ungateable import Ungateable
@@ -67,13 +68,14 @@ class ControlPlane:
         keep: Callable[[Record], None] = lambda _: None,
         pace: Pace | None = None,
         words: Words | None = None,
+        rest: float = 0.0,
     ) -> None:
         managed = managed or Managed()
         self.known = Known(gates, settings, now, all_pods=managed.without_queue)
         self.diary = Diary(keep, self.known)
         recorder = Recorder(pace, self.known.ending)
         jobs, workloads = Jobs(self.known, recorder, managed), Workloads(self.known, recorder)
-        waits = Waits(self.known, recorder, words)
+        waits, queues = Waits(self.known, recorder, words), Queues(self.known, recorder)
         groups, ungateable = Groups(self.known, recorder, managed), Ungateable(self.known, recorder, managed)
         self.parts: tuple[Part, ...] = (
             jobs,
@@ -82,9 +84,10 @@ class ControlPlane:
             Provisioning(self.known, recorder),
             Gates(self.known, recorder),
             Nodes(self.known, recorder),
-            Scheduling(self.known, recorder, self.diary, waits),
+            Flips(queues),
+            Scheduling(self.known, recorder, self.diary, waits, rest),
             waits,
-            Queues(self.known, recorder),
+            queues,
             Bypassed(self.known, workloads, waits.allowance),
             ungateable,
             recorder,

@@ -1,12 +1,13 @@
 """The desk for what administrators make: how queues stand, and what may not go while it is in use.
 
 Counts change with every workload, so the status of a queue is written at most once a second, and less often where the
-server is slow to answer.
+server is slow to answer. Only that a queue has workloads waiting, or has none any more, is said within a quarter of a
+second, and before further decisions are made: whoever watches a queue to see whether all is done relies on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..cluster import kinds
 from ..cluster.errors import Refused
@@ -14,6 +15,7 @@ from ..cluster.kinds import Kind
 from ..cluster.port import Change, Key, Raw, Write, target_of
 from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
 from ..observe.known import Known
+from ..observe.tally import Count
 from ..quota.share import share_of
 from ..write import queues as write
 from ..write.events import Recorder
@@ -22,6 +24,8 @@ from .placing import Batches
 
 BATCH, LONGEST_BATCH = 1.0, 5.0
 """Seconds between two statuses of a queue."""
+PROMPT = 0.25
+"""Seconds until a queue says that it is not empty any more, or is."""
 SPARING = 50
 """A status is not written before so many times as long as the last one took, within these limits."""
 
@@ -35,11 +39,20 @@ class Queues(Desk[Key]):
     def __init__(self, known: Known, recorder: Recorder) -> None:
         super().__init__(known, recorder)
         self.batches = Batches(BATCH)
+        self.flipped: dict[Key, float] = {}
+        """Queues whose status says that something waits while nothing does, or the reverse: until when to say so."""
+
+        self._leading: dict[str, list[str]] = {}
+        """By ClusterQueue: the LocalQueues whose workloads wait in it; until one of them changes."""
 
     def see(self, change: Change) -> None:
         now = self.known.now()
+        if change.kind is kinds.LOCAL_QUEUE:
+            self._leading.clear()
         for key in self.concerns(change):
             self.todo.later(key, self.batches.next(str(key), now))
+            if key.kind in QUEUES and self._has_flipped(key):
+                self.flipped.setdefault(key, now + PROMPT)
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         if self.sent.is_of(write):
@@ -85,7 +98,24 @@ class Queues(Desk[Key]):
         found = self.known.local_queues.get(f"{key.namespace}/{key.name}")
         return found is not None and found.cluster_queue == queue
 
+    def _has_flipped(self, key: Key) -> bool:
+        raw = self.known.find(key)
+        if raw is None or "status" not in raw:
+            return False
+        return bool(raw["status"].get("pendingWorkloads")) != any(one.pending for one in self._local_counts(key))
+
+    def _local_counts(self, key: Key) -> Iterable[Count]:
+        """Of the LocalQueues whose workloads wait in a queue."""
+        if key.kind is kinds.LOCAL_QUEUE:
+            return [self.known.tally.local[f"{key.namespace}/{key.name}"]]
+        if not self._leading:
+            for one in self.known.local_queues.values():
+                if one.stop == "None":
+                    self._leading.setdefault(one.cluster_queue, []).append(one.key)
+        return (self.known.tally.local[name] for name in self._leading.get(key.name, ()))
+
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
+        self.flipped.pop(key, None)
         self.batches.done(str(key), self.known.now())
         raw = self.known.find(key)
         if raw is None:
@@ -115,8 +145,7 @@ class Queues(Desk[Key]):
         queue = world.cluster_queues.get(name)
         if queue is None:
             return
-        locals_ = [one for one in self.known.local_queues.values() if one.cluster_queue == name and one.stop == "None"]
-        pending = sum(self.known.tally.local[one.key].pending for one in locals_)
+        pending = sum(one.pending for one in self._local_counts(Key(kinds.CLUSTER_QUEUE, "", name)))
         node = world.tree.queues.get(name)
         share = share_of(node).rounded if self.known.settings.fair_sharing and node is not None else None
         status = write.queue_status(queue, self.known.tally.queues[name], pending, share)
@@ -135,6 +164,32 @@ class Queues(Desk[Key]):
         change = write.with_status(kinds.LOCAL_QUEUE, raw, status, active)
         if change is not None:
             yield change
+
+
+class Flips:
+    """Has queues say what cannot wait until nothing is left to decide; stands before the scheduler."""
+
+    def __init__(self, queues: Queues) -> None:
+        self.queues = queues
+
+    def see(self, change: Change) -> None:
+        """The desk of the queues sees it."""
+
+    def due(self) -> float | None:
+        return next(iter(self.queues.flipped.values()), None)
+
+    def step(self, now: float) -> Sequence[Write]:
+        """All statuses that are due, those that have flipped among them."""
+        queues, writes = self.queues, list[Write]()
+        for key in [key for key, at in queues.flipped.items() if at <= now]:
+            del queues.flipped[key]
+            queues.todo.mark(key)
+        while (at := queues.todo.due()) is not None and at <= now:
+            writes += queues.step(now)
+        return writes
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        self.queues.done(write, result, now)
 
 
 def _queue_of(raw: Raw) -> str:

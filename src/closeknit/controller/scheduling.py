@@ -1,7 +1,11 @@
-"""The desk of the scheduler: cycles run while somebody is ready, and what they decide is written.
+"""The desk of the scheduler: cycles run while a workload is ready, and what they decide is written.
 
 A cycle is worth running when something has changed since the last one came to nothing. A queue that insists on its
 first workload would otherwise be looked at for ever: after a few rounds with the same outcome it waits for a change.
+
+Every event may start a cycle, and a cycle plans the heads of all queues. On a busy server events come one at a time,
+faster than plans are made, so a host may ask for a rest between two cycles: the first event after a quiet time is
+decided on at once, and what arrives during the rest is decided on together.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from .patience import Patience
 from .records import Diary, Record, record_of
 from .waits import Waits
 
+LONGEST_REST, SPARING = 0.25, 2
+"""A rest is at least this many times as long as the last cycle took, but no longer than so many seconds."""
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
 SAID = ("QuotaReserved", "Admitted", "PodsReady")
@@ -39,12 +45,14 @@ class Decided:
 
 
 class Scheduling:
-    def __init__(self, known: Known, recorder: Recorder, diary: Diary, waits: Waits) -> None:
-        self.known, self.diary, self.waits = known, diary, waits
+    """`rest`: seconds between the end of a cycle and the next one; 0 is none, whatever a cycle takes."""
+
+    def __init__(self, known: Known, recorder: Recorder, diary: Diary, waits: Waits, rest: float = 0.0) -> None:
+        self.known, self.diary, self.waits, self.rest = known, diary, waits, rest
         self._sent: Sent[Decided] = Sent(recorder)
         self._patience = Patience()
         self._pause = 0.0
-        """Until then no cycle is run: a write was refused, and what is known may be out of date."""
+        """Until then no cycle is run: the last one is just over, or a write was refused since."""
         self._evicting: set[str] = set()
         """Victims whose eviction was written and has not been seen yet, by uid."""
 
@@ -74,7 +82,10 @@ class Scheduling:
             return ()
         begin = perf_counter()
         decisions = known.scheduler.cycle(moment)
-        cost = (perf_counter() - begin) / max(1, len(decisions))
+        took = perf_counter() - begin
+        if self.rest:
+            self._pause = self.known.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
+        cost = took / max(1, len(decisions))
         self._count(decisions, now)
         writes: list[Write] = []
         for decision in decisions:
@@ -129,7 +140,7 @@ class Scheduling:
         if isinstance(decided.decision, Preempt) and _is_out_of_date(result):
             return
         moment = float(int(now))
-        self._pause = now + RETRY
+        self._pause = max(self._pause, now + RETRY)
         match decided.decision:
             case Admit(workload):
                 known = self.known.workloads.get(workload.key)

@@ -51,13 +51,14 @@ LAST_WRITES = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`pace` is that of events, `words` is how those are told who wait."""
+    """`pace` is that of events, `words` is how workloads are told why they wait, `rest` is that between cycles."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
     managed: Managed = field(default_factory=Managed)
     pace: Pace = Pace(20, 100)  # noqa: RUF009 - a value
     words: Words = Words(1.0, 30.0, Pace(20, 100))  # noqa: RUF009 - a value
+    rest: float = 0.05
 
 
 class KubernetesHost:
@@ -73,7 +74,14 @@ class KubernetesHost:
         options = options or Options()
         self.clock = Clock()
         self.control_plane = ControlPlane(
-            options.gates, options.settings, self.clock.now, options.managed, keep, options.pace, options.words
+            options.gates,
+            options.settings,
+            self.clock.now,
+            options.managed,
+            keep,
+            options.pace,
+            options.words,
+            options.rest,
         )
         trim = Trimmer(options.managed.without_queue)
         self.following = Following(client, self.control_plane.watches, self._tell, self.control_plane.known.find, trim)
