@@ -38,7 +38,8 @@ GENERATOR = "test/performance/scheduler/configs/tas/generator.yaml"
 RUNNER_LIMITS = ("--qps", "1000", "--burst", "2000")
 ADMITTED, FINISHED = "ms to admitted", "ms to finish"
 MOST_LEFT = 0.02
-"""Some are left where queues were late or early to say so; more, and the run was none."""
+"""Some are left where queues were late or early to say so; more, and the run was none: it is repeated."""
+ATTEMPTS = 3
 KUEUES = "kueue"
 OWN = "ours, own kinds"
 LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100), OWN: (0, 0)}
@@ -85,7 +86,21 @@ def main() -> None:
     show(rows)
 
 
+class EndedEarlyError(Exception):
+    """The runner believed that all queues were empty while workloads were left."""
+
+
 def run(name: str, folder: Path, share: float) -> Row:
+    """One run that the runner saw to its end; one that it ended early measures nothing."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return attempted(name, folder, share)
+        except EndedEarlyError as why:
+            print(f"  {name}, attempt {attempt} of {ATTEMPTS}: the runner ended early: {why}", file=sys.stderr)
+    sys.exit(f"error: {name}: the runner ended early {ATTEMPTS} times; give --keep FOLDER and see its log")
+
+
+def attempted(name: str, folder: Path, share: float) -> Row:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     generator, count = scaled(share)
@@ -171,7 +186,7 @@ def measured(name: str, folder: Path, scheduler: str, count: int, everything: fl
         workloads = list(csv.DictReader(lines))
     left = sum(not int(one[FINISHED]) for one in workloads)
     if len(workloads) != count or left > MOST_LEFT * count:
-        sys.exit(f"error: {left} of {len(workloads)} workloads did not finish; give --keep FOLDER and see its log")
+        raise EndedEarlyError(f"{left} of {len(workloads)} workloads did not finish, and {count} were to be made")
     admitted = sum(int(one[ADMITTED]) for one in workloads) / count / 1000
     cpu = (stats["userMs"] + stats["sysMs"]) / 1000
     wall, megabytes = stats["wallMs"] / 1000, stats["maxrss"] / 1000
