@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from closeknit.decide.decision import Admit, Evict, Preempt, Wait
+from closeknit.decide.decision import Admit, Decision, Evict, Preempt, Wait
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.assignment import Assignment
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Preemption, Selector
@@ -14,7 +15,7 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
-from closeknit.model.request import Constraint
+from closeknit.model.request import Constraint, Layer
 from closeknit.model.settings import Settings
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Admission, PodSetAssignment, Status, Workload
@@ -155,6 +156,47 @@ class TestReplaceSeveralNodes:
         (decision,) = self.fill(on=False).cycle(10.0)
         assert isinstance(decision, Evict)
         assert decision.message == "Workload was evicted as there was no replacement for unhealthy node(s): r0h0,r0h1"
+
+
+class TestReuseFinishedPlaces:
+    """The rack of a job has no host to spare: whether it can stay depends on places that finished pods have left."""
+
+    def fill(self, on: bool, done: int, constraint: Constraint | None = None) -> Scheduler:
+        built = cluster(racks=2, hosts=3, gates={"ReuseFinishedPlaces": on})
+        one = running(job("train", 12, constraint or Constraint(required=RACK)), r0h0=4, r0h1=4, r0h2=4)
+        built.world.drop_node("r0h1")
+        status = replace(one.status, unhealthy=("r0h1",), reclaimable={"main": done})
+        built.put(replace(one, status=status), 0.0)
+        built.second_pass["ns/train"] = (0.0, 1.0)
+        return built
+
+    def places(self, decisions: Sequence[Decision]) -> dict[str, int]:
+        (decision,) = decisions
+        assert isinstance(decision, Admit)
+        topology = decision.admission.pod_sets[0].topology
+        assert topology is not None
+        return {path[-1]: count for path, count in topology.domains}
+
+    @pytest.mark.parametrize("done", [4, 8, 11])
+    def test_on_the_lost_places_are_dropped_where_the_others_hold_all_unfinished_pods(self, done: int) -> None:
+        assert self.places(self.fill(on=True, done=done).cycle(10.0)) == {"r0h0": 4, "r0h2": 4}
+
+    def test_on_another_node_is_sought_for_the_rest_alone(self) -> None:
+        built = self.fill(on=True, done=3, constraint=Constraint(preferred=RACK))
+        assert self.places(built.cycle(10.0)) == {"r0h0": 4, "r0h2": 4, "r1h0": 1}
+
+    def test_on_the_job_is_evicted_if_an_unfinished_pod_has_no_room(self) -> None:
+        (decision,) = self.fill(on=True, done=3).cycle(10.0)
+        assert isinstance(decision, Evict)
+
+    def test_slices_are_not_torn(self) -> None:
+        sliced = Constraint(required=RACK, slices=(Layer(HOSTNAME, 4),))
+        (decision,) = self.fill(on=True, done=8, constraint=sliced).cycle(10.0)
+        assert isinstance(decision, Evict)
+
+    def test_off_finished_pods_keep_their_places(self) -> None:
+        (decision,) = self.fill(on=False, done=8).cycle(10.0)
+        assert isinstance(decision, Evict)
 
 
 class TestVerifyBeforeAdmit:

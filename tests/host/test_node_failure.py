@@ -162,6 +162,60 @@ def test_a_rack_that_fails_is_left_by_its_job_which_ends_elsewhere() -> None:
     assert evictions(workload) == {}
 
 
+EIGHT = JOB.manifest.replace("20s", "60s").replace("parallelism: 5", "parallelism: 8")
+EIGHT = EIGHT.replace("completions: 5", "completions: 8")
+"""Eight pods on three hosts of one rack with room for three each. The last host is lost, so its rack has no spare."""
+
+
+def six_of_eight_finished(manifest: str, gates: Gates) -> Lab:
+    """On a slow host two pods still run when the others are done; then that host is lost."""
+    lab = centre(Lab(Options(gates=gates, seed=1)), cpu=6)
+    lab.patch(kinds.NODE, "", "h02", {"metadata": {"annotations": {"closeknit.dev/slow": "100"}}})
+    lab.apply(manifest)
+    lab.advance(100)
+    assert [one["count"] for one in lab.workloads()[0]["status"]["reclaimablePods"]] == [6]
+    assert sorted(hosts_of_running(lab)) == ["h02", "h02"]
+    fail(lab, "h02")
+    return lab
+
+
+def hosts_of_running(lab: Lab) -> list[str]:
+    pods = [one for one in lab.pods() if "deletionTimestamp" not in one["metadata"]]
+    return [one["spec"]["nodeName"] for one in pods if one["status"]["phase"] == "Running"]
+
+
+@pytest.mark.parametrize("manifest", [EIGHT, EIGHT.replace("  completionMode: Indexed\n", "")])
+def test_pods_of_a_lost_node_take_the_places_of_finished_pods_and_the_job_goes_on(manifest: str) -> None:
+    lab = six_of_eight_finished(manifest, Gates.profile())
+    lab.advance(PAUSE)
+    assert hosts_of_running(lab) == ["h00", "h00"]
+    [workload] = lab.workloads()
+    assert evictions(workload) == {}
+    assert "unhealthyNodes" not in workload["status"]
+    assert [dict(places) for _, _, places in placed(workload)] == [{"h00": 3, "h01": 3}]
+    lab.advance(60)
+    assert lab.get(kinds.JOB, "one")["status"]["succeeded"] == 8
+
+
+def test_in_kueues_profile_such_pods_start_and_are_evicted_a_second_later() -> None:
+    lab = six_of_eight_finished(EIGHT, Gates.profile("kueue"))
+    while "unhealthyNodes" not in lab.workloads()[0]["status"]:
+        lab.advance(0.5)
+    new = [one for one in lab.pods() if one["status"]["phase"] == "Pending"]
+    assert [one["spec"]["nodeName"] for one in new] == ["h00", "h00"]
+    lab.advance(2)
+    assert evictions(lab.workloads()[0]) == {"NodeFailures": 1}
+
+
+def test_a_pod_of_a_lost_node_waits_for_the_second_pass_even_if_the_place_of_a_finished_pod_is_free() -> None:
+    lab = six_of_eight_finished(EIGHT, Gates.profile())
+    while "unhealthyNodes" not in lab.workloads()[0]["status"]:
+        lab.advance(0.5)
+    new = [one for one in lab.pods() if one["status"]["phase"] == "Pending"]
+    assert len(new) == 2
+    assert all(one["spec"]["schedulingGates"] for one in new)
+
+
 @pytest.mark.parametrize("fail_fast", [True, False])
 def test_fail_fast_decides_whether_a_job_waits_for_a_node_in_its_rack(fail_fast: bool) -> None:
     gates = Gates.profile(changes={"TASFailedNodeReplacementFailFast": fail_fast})

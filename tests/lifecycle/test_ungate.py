@@ -12,6 +12,7 @@ from closeknit.dialects.kueue.topology_request import grouped
 from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
 from closeknit.lifecycle.ungate import BATCH, Expectations, UngateView, ungate
 from closeknit.model.assignment import Assignment
+from closeknit.model.gates import Gates
 from closeknit.model.pod import Pod
 from closeknit.model.request import Group, PodSet, Ranks, Request
 from closeknit.model.shape import Shape
@@ -363,6 +364,20 @@ class TestHostsThatFailed:
     def test_nobody_is_sent_there_and_nobody_gets_the_place_of_another(self, ranks: Ranks) -> None:
         one = workload(Set(ONE_EACH, ranks=ranks), unhealthy=("b",))
         assert went(look(one, pods(0, 1, 2))) == {"p0": "a", "p2": "c"}
+
+    def test_where_finished_places_are_reused_only_pods_with_a_place_by_rank_go_before_the_second_pass(self) -> None:
+        reuse = Gates(frozenset({"ReuseFinishedPlaces"}))
+        assert went(look(workload(Set(ONE_EACH), unhealthy=("b",)), pods(0, 1, 2), gates=reuse)) == {
+            "p0": "a",
+            "p2": "c",
+        }
+        greedy = Set(ONE_EACH, ranks=Ranks())
+        assert went(look(workload(greedy, unhealthy=("b",)), pods(0, 1, 2), gates=reuse)) == {}
+        assert went(look(workload(greedy, unhealthy=("x",)), pods(0, 1, 2), gates=reuse)) == {
+            "p0": "a",
+            "p1": "b",
+            "p2": "c",
+        }
 
     def test_several_may_have_failed(self) -> None:
         assert went(look(workload(Set(ONE_EACH), unhealthy=("b", "a")), pods(0, 1, 2))) == {"p2": "c"}

@@ -135,7 +135,7 @@ class Invariants:
         old = {one["name"]: hosts for one, _, hosts in placed(before)} if before is not None else {}
         grown: set[str] = set()
         for pod_set, given, hosts in placed(workload):
-            self._is_whole(name, pod_set, given, hosts)
+            self._is_whole(workload, pod_set, given, hosts)
             if not self.late:
                 self._is_together(name, pod_set, hosts)
             grown |= {host for host, count in hosts.items() if count > old.get(pod_set["name"], Counter())[host]}
@@ -144,9 +144,11 @@ class Invariants:
         if before is None and not self.late:
             self._is_within_quota(name, workload)
 
-    def _is_whole(self, name: str, pod_set: Raw, given: Raw, hosts: Counter[str]) -> None:
-        """All or nothing."""
-        if not sum(hosts.values()) == given["count"] == pod_set["count"]:
+    def _is_whole(self, workload: Raw, pod_set: Raw, given: Raw, hosts: Counter[str]) -> None:
+        """All or nothing; pods that are done need no place any more."""
+        name, done = workload["metadata"]["name"], workload["status"].get("reclaimablePods") or ()
+        fewest = pod_set["count"] - sum(one["count"] for one in done if one["name"] == pod_set["name"])
+        if not (fewest <= sum(hosts.values()) <= given["count"] == pod_set["count"]):
             raise Broken(f"{name}: {pod_set['name']} wants {pod_set['count']}, has {given['count']}, placed {hosts}")
 
     def _is_together(self, name: str, pod_set: Raw, hosts: Counter[str]) -> None:

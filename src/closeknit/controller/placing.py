@@ -84,7 +84,7 @@ class Gates(Desk[str]):
         self.batches.done(key, self.known.now())
         family = self.known.family_of(raw)
         pods = self.known.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
-        view = UngateView(workload, pods, self.expected.under_way(key), family)
+        view = UngateView(workload, pods, self.expected.under_way(key), family, self.known.gates)
         for action in ungate(view, now):
             match action:
                 case Ungate(pod):

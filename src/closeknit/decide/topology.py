@@ -22,9 +22,11 @@ from ..engine.several import replace_several
 from ..model.assignment import Assignment
 from ..model.cluster_queue import ClusterQueue
 from ..model.flavor import Flavor
+from ..model.gates import Gates
 from ..model.reason import Reason
 from ..model.request import Constraints, PodSet, Request
 from ..model.shape import Shape, Toleration
+from ..model.topology import Path
 from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
 from ..state.ledger import Holding
 from ..state.mirror import Usage
@@ -276,9 +278,14 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
     assert admission is not None
     lost = set(workload.status.unhealthy)
     by_flavor: dict[str, list[Broken]] = {}
+    settled: dict[str, Assignment] = {}
     for one in plan.pod_sets:
         existing = next((given for given in admission.pod_sets if given.name == one.name), None)
-        if existing is None or existing.topology is None or not _uses(existing, lost):
+        if existing is None or existing.topology is None or not _uses(existing.topology, lost):
+            continue
+        needed = _still_needed(world.gates, workload, existing, existing.topology, lost)
+        if not _uses(needed, lost):
+            settled[one.name] = needed
             continue
         flavor = next((name for name in sorted(set(existing.flavors.values())) if name in world.mirrors), None)
         if flavor is not None:
@@ -286,13 +293,37 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
             if isinstance(constraint, Reason):
                 return Placed({}, one.name, str(constraint))
             pod_set = pod_set_in(world, workload, one.demand.pod_set, existing.count, flavor)
-            broken = Broken(replace(pod_set, constraint=constraint), existing.topology)
-            by_flavor.setdefault(flavor, []).append(broken)
+            by_flavor.setdefault(flavor, []).append(Broken(replace(pod_set, constraint=constraint), needed))
     mark = world.checkpoint()
     try:
-        return _replaced_across(world, workload, by_flavor)
+        placed = _replaced_across(world, workload, by_flavor)
     finally:
         world.rollback(mark)
+    return replace(placed, assignments={**settled, **placed.assignments}) if placed.fits else placed
+
+
+def _still_needed(
+    gates: Gates, workload: Workload, given: PodSetAssignment, places: Assignment, lost: set[str]
+) -> Assignment:
+    """The places of a pod set without those on lost hosts that its unfinished pods can do without.
+
+    8 pods on a×3 b×3 c×2, of which 6 are done; c is lost: the 2 pods that are left have room on a×3 b×3. A pod set in
+    slices keeps all its places, for pods that move into places of other slices would tear theirs.
+    """
+    pod_set, done = workload.pod_set(given.name), workload.status.reclaimable.get(given.name, 0)
+    kept = sum(count for path, count in places.domains if path[-1] not in lost)
+    sliced = any(one.slices for one in workload.request.constraints(given.name))
+    if "ReuseFinishedPlaces" not in gates or pod_set is None or sliced or not done or not kept:
+        return places
+    missing = max(0, min(given.count, pod_set.count - done) - kept)
+    domains: list[tuple[Path, int]] = []
+    for path, count in places.domains:
+        if path[-1] in lost:
+            count = min(count, missing)
+            missing -= count
+        if count:
+            domains.append((path, count))
+    return Assignment.of(places.levels, domains)
 
 
 def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, list[Broken]]) -> Placed:
@@ -320,8 +351,8 @@ def _replaced(world: World, snapshot: Snapshot, workload: Workload, broken: list
     return replace_node(snapshot, broken, nodes[0], policy, workload.owned_by_pod)
 
 
-def _uses(given: PodSetAssignment, lost: set[str]) -> bool:
-    return given.topology is not None and any(path[-1] in lost for path in given.topology.values)
+def _uses(given: Assignment, lost: set[str]) -> bool:
+    return any(path[-1] in lost for path in given.values)
 
 
 def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:

@@ -8,6 +8,10 @@ where their ranks say. Else the whole set is filled greedily: what is free in ea
     a×2 b×1, rank 1 sits on b      b is full, so 0 and 2 both go to a
 
 Ungatings that were asked for and not seen yet would be counted as free places, so nothing is done while there are any.
+
+A pod set that has lost a host gets other places from the scheduler's second pass. Filling it greedily before that would
+decide the same question twice: places of finished pods look free here, and the second pass may count on them or evict
+the workload. With the gate ReuseFinishedPlaces such a set waits for the second pass; Kueue's does not.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ..model.assignment import Assignment
+from ..model.gates import Gates
 from ..model.pod import Pod
 from ..model.request import Ranks
 from ..model.shape import whole_number
@@ -39,13 +44,14 @@ class UngateView:
     """`pods` in the order in which they are to be let go; those of others are passed over.
 
     `under_way` has the uids of pods whose ungating was asked for and has not been seen. `family` is the name that the
-    slices of an elastic workload share; "" for that of the workload itself.
+    slices of an elastic workload share; "" for that of the workload itself. `gates` are those that are on.
     """
 
     workload: Workload
     pods: Sequence[Pod]
     under_way: Collection[str] = ()
     family: str = ""
+    gates: Gates = field(default_factory=lambda: Gates(frozenset()))
 
 
 class Span(NamedTuple):
@@ -75,6 +81,8 @@ def ungate(view: UngateView, now: float) -> list[Action]:
         if span is None:
             return [GiveUp(BAD_OFFSET)]
         places = _by_rank(listed, ranks.get(given.name, Ranks()), given.count, span, given.topology)
+        if places is None and _awaits_second_pass(view.gates, given.topology, unhealthy):
+            continue
         placed = _greedily(listed, given.topology) if places is None else zip(listed, places, strict=True)
         actions += _let_go(placed, given.topology, unhealthy)
     return actions
@@ -88,6 +96,11 @@ def _by_pod_set(view: UngateView) -> dict[str, list[Pod]]:
         if pod.family == family and pod.namespace == view.workload.namespace and not pod.ended:
             found.setdefault(pod.pod_set, []).append(pod)
     return found
+
+
+def _awaits_second_pass(gates: Gates, topology: Assignment, unhealthy: set[str]) -> bool:
+    lost = topology.by_host and any(path[-1] in unhealthy for path in topology.values)
+    return lost and "ReuseFinishedPlaces" in gates
 
 
 def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: set[str]) -> Iterator[Ungate]:

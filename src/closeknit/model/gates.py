@@ -96,6 +96,13 @@ OUR_GATES = (
     Gate("WakeByReason", True, "An event wakes only those whom it can help.", ours=True),
     Gate("WakeAtOnce", True, "Who was set aside is looked at when something happens, not a second later.", ours=True),
     Gate("ReplaceSeveralNodes", True, "Several failed nodes are replaced in one decision.", _SWAP, ours=True),
+    Gate(
+        "ReuseFinishedPlaces",
+        True,
+        "Pods of a lost node take places that finished pods of their pod set have left.",
+        (*_SWAP, "ReclaimablePods"),
+        ours=True,
+    ),
     Gate("CountDaemonSets", True, "A DaemonSet's pod counts on its nodes before it is bound.", _TAS, ours=True),
     Gate(
         "CountDrainingPods",
