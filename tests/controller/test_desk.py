@@ -1,19 +1,18 @@
-"""A desk leaves a key alone while something for it is under way, and tells of a write only once it went well."""
+"""A desk leaves a key alone while a write for it is in flight; users are told of a write only once it went well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Conflict
-from closeknit.cluster.port import Change, Create, Key, Patch, Write
+from closeknit.cluster.port import Change, Create, Key, Patch, Write, target_of
+from closeknit.controller.control_plane import ControlPlane
 from closeknit.controller.desk import Again, Desk, Step
 from closeknit.model.event import Event
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.observe.known import Known
-from closeknit.write.events import Recorder, Tell
+from closeknit.write.events import Tell
 
 ABOUT = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u"}}
 
@@ -29,9 +28,10 @@ def tell(reason: str) -> Tell:
 class Scripted(Desk[str]):
     """Does what it is given, look by look."""
 
-    def __init__(self, *looks: list[Step]) -> None:
+    def __init__(self, *looks: list[Step], plane: ControlPlane | None = None) -> None:
         self.looks = list(looks)
-        super().__init__(Known(Gates.profile(), Settings(), lambda: 0.0), Recorder())
+        plane = plane or a_plane()
+        super().__init__(plane.known, plane.recorder)
 
     def concerns(self, change: Change) -> Iterable[str]:
         return ()
@@ -40,20 +40,34 @@ class Scripted(Desk[str]):
         yield from self.looks.pop(0)
 
     def told(self) -> list[str]:
-        return [one.body["reason"] for one in self.recorder.step(0.0) if isinstance(one, Create)]
+        return [one.write.body["reason"] for one in self.recorder.step(0.0) if isinstance(one.write, Create)]
+
+
+def a_plane() -> ControlPlane:
+    return ControlPlane(Gates.profile(), Settings(), lambda: 0.0)
+
+
+def alone(*looks: list[Step]) -> tuple[ControlPlane, Scripted]:
+    """A control plane that has this one desk, with one key to look at."""
+    plane = a_plane()
+    desk = Scripted(*looks, plane=plane)
+    plane.parts = (desk,)
+    desk.todo.mark("k")
+    return plane, desk
 
 
 def test_a_key_is_not_looked_at_again_before_its_writes_are_answered() -> None:
     first, second = a_write("a"), a_write("b")
     desk = Scripted([first, second], [])
     desk.todo.mark("k")
-    assert desk.step(0.0) == [first, second]
+    flights = desk.step(0.0)
+    assert [one.write for one in flights] == [first, second]
     desk.todo.mark("k")
     assert list(desk.step(0.0)) == []
     assert desk.due() is None
-    desk.done(first, {}, 0.0)
+    desk.done(flights[0], {}, 0.0)
     assert desk.due() is None
-    desk.done(second, {}, 0.0)
+    desk.done(flights[1], {}, 0.0)
     assert desk.due() == 0.0
     desk.step(0.0)
     assert desk.looks == []
@@ -62,35 +76,32 @@ def test_a_key_is_not_looked_at_again_before_its_writes_are_answered() -> None:
 def test_a_key_for_which_nothing_came_meanwhile_is_not_looked_at_again() -> None:
     desk = Scripted([a_write()])
     desk.todo.mark("k")
-    (write,) = desk.step(0.0)
-    desk.done(write, {}, 0.0)
+    (flight,) = desk.step(0.0)
+    desk.done(flight, {}, 0.0)
     assert desk.due() is None
 
 
 def test_a_key_that_was_refused_is_looked_at_again_after_a_while() -> None:
     desk = Scripted([a_write()], [])
     desk.todo.mark("k")
-    (write,) = desk.step(0.0)
-    desk.done(write, Conflict("somebody was faster"), 0.0)
+    (flight,) = desk.step(0.0)
+    desk.done(flight, Conflict("the object has changed"), 0.0)
     assert 0.0 < (desk.due() or 0.0) < 1.0
 
 
 def test_what_follows_a_write_is_told_once_that_went_well() -> None:
-    desk = Scripted([a_write(), tell("Started")])
-    desk.todo.mark("k")
-    (write,) = desk.step(0.0)
+    plane, desk = alone([a_write(), tell("Started")])
+    (write,) = plane.step(0.0)
     assert desk.told() == []
-    desk.done(write, {}, 0.0)
+    plane.done(write, {}, 0.0)
     assert desk.told() == ["Started"]
 
 
 def test_what_follows_a_write_that_was_refused_is_never_told() -> None:
-    good, bad = a_write("good"), a_write("bad")
-    desk = Scripted([good, tell("Good"), bad, tell("Bad")])
-    desk.todo.mark("k")
-    desk.step(0.0)
-    desk.done(bad, Conflict("somebody was faster"), 0.0)
-    desk.done(good, {}, 0.0)
+    plane, desk = alone([a_write("good"), tell("Good"), a_write("bad"), tell("Bad")])
+    good, bad = plane.step(0.0)
+    plane.done(bad, Conflict("the object has changed"), 0.0)
+    plane.done(good, {}, 0.0)
     assert desk.told() == ["Good"]
 
 
@@ -102,8 +113,24 @@ def test_what_needs_no_write_is_told_at_once() -> None:
     assert desk.due() == 5.0
 
 
-def test_an_answer_to_a_write_of_somebody_else_is_nothing() -> None:
-    desk = Scripted()
-    result: dict[str, Any] = {}
-    desk.done(a_write(), result, 0.0)
-    assert desk.due() is None
+def test_an_answer_to_a_write_from_elsewhere_is_ignored() -> None:
+    plane, desk = alone([a_write()])
+    (write,) = plane.step(0.0)
+    plane.done(a_write(), {}, 0.0)
+    desk.todo.mark("k")
+    assert list(plane.step(0.0)) == []
+    plane.done(write, {}, 0.0)
+    assert desk.due() == 0.0
+
+
+def test_a_write_to_an_object_that_has_one_in_flight_is_not_sent_and_decided_again() -> None:
+    plane, first = alone([a_write("a")])
+    second = Scripted([a_write("a"), a_write("b")], [], plane=plane)
+    plane.parts = (first, second)
+    second.todo.mark("k")
+    (write,) = plane.step(0.0)
+    (other,) = plane.step(0.0)
+    assert target_of(other).name == "b"
+    plane.done(other, {}, 0.0)
+    plane.done(write, {}, 0.0)
+    assert 0.0 < (second.due() or 0.0) < 1.0

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.cluster.port import Change, Update, Write
+from closeknit.cluster.port import Change, Key, Update
 from closeknit.controller.queues import BATCH, LONGEST_BATCH, PROMPT, SPARING, Flips, Queues
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.observe.known import Known
 from closeknit.write.events import Recorder
+from closeknit.write.in_flight import Flight
 
 QUEUE: dict[str, Any] = {
     "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -49,13 +50,13 @@ class Desk:
         self.known.see(change)
         self.desk.see(change)
 
-    def write(self) -> Write:
+    def write(self) -> Flight[Key]:
         (found,) = self.desk.step(self.time)
         return found
 
-    def answered(self, write: Write, after: float) -> None:
+    def answered(self, flight: Flight[Key], after: float) -> None:
         self.time += after
-        self.desk.done(write, {}, self.time)
+        self.desk.done(flight, {}, self.time)
 
 
 @pytest.mark.parametrize(

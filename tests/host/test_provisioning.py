@@ -69,9 +69,9 @@ def test_a_request_that_is_refused_is_told_of() -> None:
     lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"metadata": {"labels": {"look": "again"}}})
     lab.delete(kinds.PROVISIONING_REQUEST, "default", request["metadata"]["name"])
     lab.cluster.loop.pass_on()
-    writes = [one for one in desk.step(lab.clock) if isinstance(one, Create)]
-    [write] = [one for one in writes if one.kind is kinds.PROVISIONING_REQUEST]
-    desk.done(write, Invalid("no such class"), lab.clock)
+    made = [one for one in desk.step(lab.clock) if isinstance(one.write, Create)]
+    [flight] = [one for one in made if one.write.kind is kinds.PROVISIONING_REQUEST]
+    desk.done(flight, Invalid("no such class"), lab.clock)
     lab.advance(1)
     name = request["metadata"]["name"]
     assert told(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']

@@ -8,7 +8,8 @@ from closeknit.cluster.errors import Cause, Forbidden, NotFound
 from closeknit.cluster.port import Create, Patch, Write
 from closeknit.model.event import Event
 from closeknit.write.allowance import Pace
-from closeknit.write.events import AT_ONCE, LIFETIME, MOST, QUIET, Recorder, Tell
+from closeknit.write.events import AT_ONCE, LIFETIME, MOST, QUIET, Recorder, Subject, Tell
+from closeknit.write.in_flight import Flight
 
 
 def about(uid: str = "u") -> dict[str, Any]:
@@ -17,6 +18,10 @@ def about(uid: str = "u") -> dict[str, Any]:
 
 
 def said(recorder: Recorder, now: float, uid: str = "u", message: str = "no room") -> list[Write]:
+    return [one.write for one in sent(recorder, now, uid, message)]
+
+
+def sent(recorder: Recorder, now: float, uid: str = "u", message: str = "no room") -> list[Flight[Subject]]:
     recorder.tell(Tell(about(uid), Event(f"default/w-{uid}", "Warning", "Pending", message), now))
     return list(recorder.step(now))
 
@@ -54,8 +59,8 @@ def test_another_reason_is_an_event_of_its_own() -> None:
     recorder = Recorder()
     said(recorder, 0.0)
     recorder.tell(Tell(about(), Event("ns/w", "Normal", "Stopped", "the queue is stopped"), 0.0))
-    (write,) = recorder.step(0.0)
-    assert isinstance(write, Create)
+    (flight,) = recorder.step(0.0)
+    assert isinstance(flight.write, Create)
 
 
 def test_what_may_have_expired_is_made_anew() -> None:
@@ -67,15 +72,15 @@ def test_what_may_have_expired_is_made_anew() -> None:
 
 def test_an_event_that_was_refused_may_be_told_again() -> None:
     recorder = Recorder()
-    (write,) = said(recorder, 0.0)
-    recorder.done(write, Forbidden("the namespace is being deleted"), 0.0)
-    (again,) = said(recorder, 1.0)
-    assert isinstance(again, Create)
+    (flight,) = sent(recorder, 0.0)
+    recorder.done(flight, Forbidden("the namespace is being deleted"), 0.0)
+    (again,) = sent(recorder, 1.0)
+    assert isinstance(again.write, Create)
     recorder.done(again, {}, 1.0)
-    (counted,) = said(recorder, QUIET + 1)
+    (counted,) = sent(recorder, QUIET + 1)
     recorder.done(counted, NotFound("it has expired"), QUIET)
-    (anew,) = said(recorder, QUIET + 2)
-    assert isinstance(anew, Create)
+    (last,) = said(recorder, QUIET + 2)
+    assert isinstance(last, Create)
 
 
 def test_events_come_no_faster_than_allowed_and_none_is_lost() -> None:
@@ -96,9 +101,9 @@ def test_of_too_many_the_oldest_are_dropped() -> None:
     recorder = Recorder(Pace(rate=1.0, burst=1.0))
     for number in range(MOST + 10):
         recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
-    (write,) = recorder.step(0.0)
-    assert isinstance(write, Create)
-    assert write.body["involvedObject"]["uid"] == "10"
+    (flight,) = recorder.step(0.0)
+    assert isinstance(flight.write, Create)
+    assert flight.write.body["involvedObject"]["uid"] == "10"
 
 
 def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
@@ -107,8 +112,8 @@ def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
         recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     written = 0
     while recorder.due() is not None:
-        for write in recorder.step(7.0):
-            recorder.done(write, {}, 7.0)
+        for flight in recorder.step(7.0):
+            recorder.done(flight, {}, 7.0)
             written += 1
     assert written == 1000
 
@@ -135,7 +140,7 @@ def test_where_a_namespace_ends_nobody_is_told_anything() -> None:
 
 def test_an_event_that_was_refused_since_its_namespace_ends_is_not_made_again() -> None:
     recorder = Recorder()
-    (write,) = said(recorder, 0.0)
+    (flight,) = sent(recorder, 0.0)
     cause = Cause("metadata.namespace", "namespace default is being terminated", "NamespaceTerminating")
-    recorder.done(write, Forbidden("no", causes=[cause]), 0.0)
+    recorder.done(flight, Forbidden("no", causes=[cause]), 0.0)
     assert said(recorder, 1.0) == []

@@ -15,19 +15,18 @@
                     └──▶ recorder    what users are told, when all else is done
 
 It is a participant of a host's loop: told of changes, asked for its next step, told how its writes ended. Hosts may
-take their time with writes, as long as what a write led to is shown before the write is reported. While one is under
-way for an object, nobody else here writes to it: that would be decided on what is about to change.
+take their time with writes, as long as what a write led to is shown before the write is reported. While one is in
+flight for an object, no other part writes to it: that would be decided on what is about to change.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..cluster.errors import Refused
 from ..cluster.kinds import POD_TEMPLATE, WORKLOAD, Kind
-from ..cluster.port import Change, Key, Raw, Write, target_of
+from ..cluster.port import Change, Raw, Write, target_of
 from ..model.gates import Gates as FeatureGates
 from ..model.settings import Settings
 from ..model.workload import Workload
@@ -35,6 +34,7 @@ from ..observe.known import Known
 from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from ..write.events import Recorder
+from ..write.in_flight import Flight, InFlight
 from .desk import UnderWay
 from .groups import SETS, Groups
 from .jobs import NAMED, Jobs
@@ -53,9 +53,9 @@ class Part(Protocol):
 
     def due(self) -> float | None: ...
 
-    def step(self, now: float) -> Sequence[Write]: ...
+    def step(self, now: float) -> Sequence[Flight[Any]]: ...
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None: ...
+    def done(self, flight: Flight[Any], result: Raw | Refused, now: float) -> None: ...
 
 
 class ControlPlane:
@@ -73,7 +73,7 @@ class ControlPlane:
         managed = managed or Managed()
         self.known = Known(gates, settings, now, all_pods=managed.without_queue)
         self.diary = Diary(keep, self.known)
-        recorder = Recorder(pace, self.known.ending)
+        self.recorder = recorder = Recorder(pace, self.known.ending)
         jobs, workloads = Jobs(self.known, recorder, managed), Workloads(self.known, recorder)
         waits, queues = Waits(self.known, recorder, words), Queues(self.known, recorder)
         groups, ungateable = Groups(self.known, recorder, managed), Ungateable(self.known, recorder, managed)
@@ -96,8 +96,7 @@ class ControlPlane:
         told = (*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
         self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(told))
         """The kinds of which it has to be told."""
-        self._sent: dict[int, tuple[Write, Part, Key]] = {}
-        self._under_way: Counter[Key] = Counter()
+        self._in_flight: InFlight[Part] = InFlight()
 
     def see(self, change: Change) -> None:
         before = self._before(change)
@@ -140,24 +139,21 @@ class ControlPlane:
                 return self._sent_off(part, part.step(now), now)
         return ()
 
-    def _sent_off(self, part: Part, writes: Sequence[Write], now: float) -> Sequence[Write]:
-        """Those that may go out now; the others have come too early, and are decided again."""
-        targets = [target_of(write) for write in writes]
-        early = [target in self._under_way for target in targets]
-        for write, target, is_early in zip(writes, targets, early, strict=True):
-            if is_early:
-                part.done(write, UnderWay(f"another write to {target} is under way"), now)
-            else:
-                self._sent[id(write)] = write, part, target
-                self._under_way[target] += 1
-        return [write for write, is_early in zip(writes, early, strict=True) if not is_early]
+    def _sent_off(self, part: Part, flights: Sequence[Flight[Any]], now: float) -> Sequence[Write]:
+        """Those that may go out now. A write to an object for which another part has one in flight is refused here."""
+        early = [flight for flight in flights if self._in_flight.is_open(target_of(flight.write))]
+        ready = [flight for flight in flights if flight not in early]
+        for flight in early:
+            part.done(flight, UnderWay(f"another write to {target_of(flight.write)} is in flight"), now)
+        for flight in ready:
+            self._in_flight.depart(part, flight)
+        return [flight.write for flight in ready]
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        sent = self._sent.pop(id(write), None)
-        if sent is None:
+        landed = self._in_flight.land(write)
+        if landed is None:
             return
-        _, part, target = sent
-        left = self._under_way.pop(target) - 1
-        if left:
-            self._under_way[target] = left
-        part.done(write, result, now)
+        if not isinstance(result, Refused):
+            for tell in landed.flight.tells:
+                self.recorder.tell(tell)
+        landed.part.done(landed.flight, result, now)

@@ -1,10 +1,10 @@
 """A desk: one reconciler with its own list of what to look at, fed by changes and by time.
 
-    mark ──▶ ready ──step──▶ writes under way ──done──▶ looked at again, if something came meanwhile
+    mark ──▶ ready ──step──▶ writes in flight ──done──▶ looked at again, if something came meanwhile
                   └── nothing to write ──▶ over
 
 Writes may take their time. Until all that a look has led to is answered, its key is left alone: it would only be
-decided again what was decided already. What users are told of a write is told once it went well.
+decided again what was decided already.
 
 Times that go into objects are whole seconds, as Kubernetes keeps them, so that what is read back is what was decided.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
@@ -25,6 +26,7 @@ from ..model.event import Event
 from ..model.workload import Conditions, Workload
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
+from ..write.in_flight import Flight, flights
 from ..write.workloads import status_write
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class UnderWay(Conflict):
-    """A write that was not sent: another one to the same object has no answer yet."""
+    """A write that was not sent: another one to the same object is in flight."""
 
 
 class Again(NamedTuple):
@@ -51,7 +53,10 @@ class Desk(ABC, Generic[K]):
     def __init__(self, known: Known, recorder: Recorder) -> None:
         self.known, self.recorder = known, recorder
         self.todo: Worklist[K] = Worklist()
-        self.sent: Sent[K] = Sent(recorder)
+        self._open: Counter[K] = Counter()
+        """How many writes are in flight for each key."""
+        self._put_off: set[K] = set()
+        """Keys that are to be looked at again once their writes are answered."""
 
     @abstractmethod
     def concerns(self, change: Change) -> Iterable[K]: ...
@@ -66,9 +71,12 @@ class Desk(ABC, Generic[K]):
     def due(self) -> float | None:
         return self.todo.due()
 
-    def step(self, now: float) -> Sequence[Write]:
+    def step(self, now: float) -> Sequence[Flight[K]]:
         key = self.todo.next(now)
-        if key is None or self.sent.put_off(key):
+        if key is None:
+            return ()
+        if key in self._open:
+            self._put_off.add(key)
             return ()
         steps: list[Write | Tell] = []
         try:
@@ -81,27 +89,32 @@ class Desk(ABC, Generic[K]):
             log.exception("%s %s cannot be looked at", type(self).__name__, key)
             self.todo.refused(key, now)
             return ()
-        return self.sent.off(key, steps)
+        made = flights(key, steps, self.recorder.tell)
+        if made:
+            self._open[key] = len(made)
+        return made
 
     def _is_too_late(self, step: Write | Tell) -> bool:
         """Whether it is to be made in a namespace that is being deleted: that is always refused."""
         return isinstance(step, Create) and step.body["metadata"].get("namespace") in self.known.ending
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        key = self.sent.over(write, result)
-        if key is None:
-            return
+    def done(self, flight: Flight[K], result: Raw | Refused, now: float) -> None:
+        key = flight.key
+        self._open[key] -= 1
         if isinstance(result, Refused) and is_of_an_end(result):
             self.todo.went_well(key)
         elif isinstance(result, Refused):
-            self.refused(key, write, result, now)
+            self.refused(key, flight.write, result, now)
         else:
             self.todo.went_well(key)
-        if self.sent.was_put_off(key):
-            self.look_again(key, now)
+        if not self._open[key]:
+            del self._open[key]
+            if key in self._put_off:
+                self._put_off.remove(key)
+                self.look_again(key, now)
 
     def look_again(self, key: K, now: float) -> None:
-        """Something came while writes for a key were under way, and they are answered."""
+        """Something came while writes for a key were in flight, and they are answered."""
         self.todo.mark(key)
 
     def status(self, before: Workload, after: Workload, events: Iterable[Event], now: float) -> Iterator[Step]:
@@ -118,64 +131,6 @@ class Desk(ABC, Generic[K]):
     def refused(self, key: K, write: Write, why: Refused, now: float) -> None:
         """By default it is looked at again, after a while."""
         self.todo.refused(key, now)
-
-
-class Sent(Generic[K]):
-    """Writes under way: for which key, and what is to be told once they went well."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self._writes: dict[int, tuple[Write, K, list[Tell]]] = {}
-        self._count: dict[K, int] = {}
-        self._put_off: dict[K, None] = {}
-
-    def off(self, key: K, steps: Iterable[Write | Tell]) -> list[Write]:
-        """These go out for a key; what is told before any of them is told at once."""
-        writes: list[Write] = []
-        tells: list[Tell] | None = None
-        for step in steps:
-            if not isinstance(step, Tell):
-                tells = []
-                self._writes[id(step)] = step, key, tells
-                writes.append(step)
-            elif tells is None:
-                self.recorder.tell(step)
-            else:
-                tells.append(step)
-        if writes:
-            self._count[key] = self._count.get(key, 0) + len(writes)
-        return writes
-
-    def is_of(self, write: Write) -> bool:
-        return id(write) in self._writes
-
-    def over(self, write: Write, result: Raw | Refused) -> K | None:
-        """A write is answered; says for which key it was."""
-        sent = self._writes.pop(id(write), None)
-        if sent is None:
-            return None
-        _, key, tells = sent
-        if not isinstance(result, Refused):
-            for tell in tells:
-                self.recorder.tell(tell)
-        left = self._count.pop(key) - 1
-        if left:
-            self._count[key] = left
-        return key
-
-    def put_off(self, key: K) -> bool:
-        """Whether a key has to wait, since something for it is under way; it is remembered then."""
-        if key in self._count:
-            self._put_off[key] = None
-            return True
-        return False
-
-    def was_put_off(self, key: K) -> bool:
-        """Whether somebody waits for a key for which nothing is under way any more; asked once."""
-        if key in self._count or key not in self._put_off:
-            return False
-        del self._put_off[key]
-        return True
 
 
 def begun(known: Known, raw: Raw, workload: Workload, now: float) -> Workload:

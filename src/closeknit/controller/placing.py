@@ -7,7 +7,7 @@ from math import inf
 
 from ..cluster import kinds
 from ..cluster.errors import Refused
-from ..cluster.port import Change, Raw, Write
+from ..cluster.port import Change, Raw, target_of
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
 from ..lifecycle.node_failure import BATCH as NODE_BATCH
@@ -21,6 +21,7 @@ from ..observe.known import Known
 from ..observe.known_pods import workload_of
 from ..write import pods as write
 from ..write.events import Recorder, Tell
+from ..write.in_flight import Flight
 from .desk import Again, Desk, Step
 
 POD_BATCH = 0.1
@@ -54,7 +55,6 @@ class Gates(Desk[str]):
         super().__init__(known, recorder)
         self.expected = Expectations()
         self.batches = Batches(POD_BATCH)
-        self._pod_of: dict[int, Pod] = {}
 
     def see(self, change: Change) -> None:
         now = self.known.now()
@@ -91,19 +91,20 @@ class Gates(Desk[str]):
                     raw_pod = self.known.raw[kinds.POD].get((pod.namespace, pod.name))
                     if raw_pod is not None:
                         self.expected.expect(key, [pod.uid])
-                        one = write.ungated(action, raw_pod)
-                        self._pod_of[id(one)] = pod
-                        yield one
+                        yield write.ungated(action, raw_pod)
                 case Later(at):
                     yield Again(at)
                 case GiveUp(why):
                     yield Tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        pod = self._pod_of.pop(id(write), None)
-        if pod is not None and isinstance(result, Refused):
-            self.expected.observe(pod.uid)
-        super().done(write, result, now)
+    def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
+        """An ungating that was refused is not to be expected; of a pod that is gone that was known before."""
+        if isinstance(result, Refused):
+            target = target_of(flight.write)
+            pod = self.known.pods.all.get(f"{target.namespace}/{target.name}")
+            if pod is not None:
+                self.expected.observe(pod.uid)
+        super().done(flight, result, now)
 
 
 class Nodes(Desk[str]):

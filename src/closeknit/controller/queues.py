@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..cluster import kinds
 from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
-from ..cluster.port import Change, Key, Raw, Write, target_of
+from ..cluster.port import Change, Key, Raw
 from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
 from ..observe.known import Known
 from ..observe.tally import Count
 from ..quota.share import share_of
 from ..write import queues as write
 from ..write.events import Recorder
+from ..write.in_flight import Flight
 from .desk import Desk, Step, is_news
 from .placing import Batches
 
@@ -54,11 +55,10 @@ class Queues(Desk[Key]):
             if key.kind in QUEUES and self._has_flipped(key):
                 self.flipped.setdefault(key, now + PROMPT)
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        if self.sent.is_of(write):
-            took = self.known.now() - self.batches.last(str(target_of(write)))
-            self.batches.seconds = min(LONGEST_BATCH, max(BATCH, SPARING * took))
-        super().done(write, result, now)
+    def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
+        took = self.known.now() - self.batches.last(str(flight.key))
+        self.batches.seconds = min(LONGEST_BATCH, max(BATCH, SPARING * took))
+        super().done(flight, result, now)
 
     def look_again(self, key: Key, now: float) -> None:
         self.todo.later(key, self.batches.next(str(key), self.known.now()))
@@ -178,18 +178,18 @@ class Flips:
     def due(self) -> float | None:
         return next(iter(self.queues.flipped.values()), None)
 
-    def step(self, now: float) -> Sequence[Write]:
+    def step(self, now: float) -> Sequence[Flight[Key]]:
         """All statuses that are due, those that have flipped among them."""
-        queues, writes = self.queues, list[Write]()
+        queues, made = self.queues, list[Flight[Key]]()
         for key in [key for key, at in queues.flipped.items() if at <= now]:
             del queues.flipped[key]
             queues.todo.mark(key)
         while (at := queues.todo.due()) is not None and at <= now:
-            writes += queues.step(now)
-        return writes
+            made += queues.step(now)
+        return made
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        self.queues.done(write, result, now)
+    def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
+        self.queues.done(flight, result, now)
 
 
 def _queue_of(raw: Raw) -> str:

@@ -21,8 +21,9 @@ from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, W
 from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.events import Recorder, Tell
+from ..write.in_flight import Flight, flights
 from ..write.workloads import status_write
-from .desk import Sent, UnderWay, begun
+from .desk import UnderWay, begun
 from .patience import Patience
 from .records import Diary, Record, record_of
 from .waits import Waits
@@ -36,9 +37,9 @@ SAID = ("QuotaReserved", "Admitted", "PodsReady")
 RESTS = "the last cycles brought nothing but what was found before: no more of them until something changes"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision that is being written, and what the diary has of it then; two are never the same."""
+    """A decision that is being written, and what the diary has of it then."""
 
     decision: Decision
     record: Record | None
@@ -48,8 +49,7 @@ class Scheduling:
     """`rest`: seconds between the end of a cycle and the next one; 0 is none, whatever a cycle takes."""
 
     def __init__(self, known: Known, recorder: Recorder, diary: Diary, waits: Waits, rest: float = 0.0) -> None:
-        self.known, self.diary, self.waits, self.rest = known, diary, waits, rest
-        self._sent: Sent[Decided] = Sent(recorder)
+        self.known, self.recorder, self.diary, self.waits, self.rest = known, recorder, diary, waits, rest
         self._patience = Patience()
         self._pause = 0.0
         """Until then no cycle is run: the last one is just over, or a write was refused since."""
@@ -73,7 +73,7 @@ class Scheduling:
         times = [scheduler.next_timer, None if wake is None else max(wake, self._pause)]
         return min((one for one in times if one is not None), default=None)
 
-    def step(self, now: float) -> Sequence[Write]:
+    def step(self, now: float) -> Sequence[Flight[Decided]]:
         known, moment = self.known, float(int(now))
         if known.wakes.pass_on(now):
             self._patience.renew()
@@ -87,20 +87,20 @@ class Scheduling:
             self._pause = self.known.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
         cost = took / max(1, len(decisions))
         self._count(decisions, now)
-        writes: list[Write] = []
+        made: list[Flight[Decided]] = []
         for decision in decisions:
             if self._is_under_way(decision):
                 continue
             record = record_of(decision, now, cost)
-            sent: Sequence[Write] = ()
+            sent: Sequence[Flight[Decided]] = ()
             if isinstance(decision, Wait):
                 self.waits.say(decision, now)
             else:
-                sent = self._sent.off(Decided(decision, record), self._writes(decision, moment))
+                sent = flights(Decided(decision, record), self._writes(decision, moment), self.recorder.tell)
             if record is not None and not sent:
                 self.diary.write(record)
-            writes += sent
-        return writes
+            made += sent
+        return made
 
     def _count(self, decisions: Sequence[Decision], now: float) -> None:
         outcome = tuple(_outcome(one) for one in decisions if isinstance(one, Wait) or self._is_under_way(one))
@@ -129,10 +129,8 @@ class Scheduling:
             for event in events:
                 yield Tell(raw, event, now)
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        decided = self._sent.over(write, result)
-        if decided is None:
-            return
+    def done(self, flight: Flight[Decided], result: Raw | Refused, now: float) -> None:
+        decided = flight.key
         if not isinstance(result, Refused):
             if decided.record is not None:
                 self.diary.write(decided.record)

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..cluster.port import Change, Write
+from ..cluster.port import Change
 from ..decide.decision import Wait
 from ..decide.status import carried_out
 from ..observe.known import Known
 from ..write.allowance import Allowance, Pace
 from ..write.events import Recorder
+from ..write.in_flight import Flight
 from .desk import Desk, Step
 
 REMEMBERED = 50_000
@@ -54,7 +55,7 @@ class Waits(Desk[str]):
         at = super().due()
         return None if at is None else max(at, self.allowance.next)
 
-    def step(self, now: float) -> Sequence[Write]:
+    def step(self, now: float) -> Sequence[Flight[str]]:
         return super().step(now) if self.allowance.taken(now) else ()
 
     def concerns(self, change: Change) -> Iterable[str]:

@@ -16,6 +16,7 @@ from ..observe.workloads import class_of, is_left_behind, rank_of
 from ..write import workloads as write
 from ..write.allowance import Allowance
 from ..write.events import Recorder
+from ..write.in_flight import Flight
 from .desk import Again, Desk, Step, is_news
 
 BATCH, PAUSE = 20, 0.2
@@ -159,7 +160,7 @@ class Bypassed:
     def due(self) -> float | None:
         return max(self._next, self.allowance.next) if self.known.scheduler.lines.bypassed else None
 
-    def step(self, now: float) -> Sequence[Write]:
+    def step(self, now: float) -> Sequence[Flight[str]]:
         lines, count = self.known.scheduler.lines, 0
         while lines.bypassed and count < BATCH and self.allowance.taken(now):
             for key in lines.untold(1):
@@ -168,7 +169,7 @@ class Bypassed:
         self._next = now + PAUSE
         return ()
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+    def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
         """It writes nothing itself."""
 
 

@@ -21,6 +21,7 @@ from ..cluster.port import Change, Create, Key, Patch, Raw, Write
 from ..dialects import timestamps
 from ..model.event import Event
 from .allowance import Allowance, Pace
+from .in_flight import Flight
 
 REMEMBERED = 4096
 QUIET = 60.0
@@ -43,6 +44,10 @@ class Tell(NamedTuple):
     now: float
 
 
+Subject = tuple[str, str, str]
+"""What one event is about: the uid of the object, the type and the reason."""
+
+
 @dataclass(slots=True)
 class _Told:
     key: Key
@@ -61,8 +66,9 @@ class Recorder:
     def __init__(self, pace: Pace | None = None, ending: Container[str] = ()) -> None:
         self.allowance, self.ending = Allowance(pace), ending
         self._line: deque[Tell] = deque(maxlen=MOST)
-        self._told: OrderedDict[tuple[str, str, str], _Told] = OrderedDict()
-        self._sent: dict[int, tuple[Write, tuple[str, str, str]]] = {}
+        self._told: OrderedDict[Subject, _Told] = OrderedDict()
+        self._open = 0
+        """How many writes are in flight."""
         self._number = 0
 
     def tell(self, tell: Tell) -> None:
@@ -76,23 +82,24 @@ class Recorder:
         """Nothing follows from what others do."""
 
     def due(self) -> float | None:
-        return self.allowance.next if self._line and len(self._sent) < AT_ONCE else None
+        return self.allowance.next if self._line and self._open < AT_ONCE else None
 
-    def step(self, now: float) -> Sequence[Write]:
-        writes: list[Write] = []
-        while self._line and len(self._sent) < AT_ONCE and self.allowance.taken(now):
-            write = self._written(self._line.popleft())
-            if write is not None:
-                writes.append(write)
-        return writes
+    def step(self, now: float) -> Sequence[Flight[Subject]]:
+        made: list[Flight[Subject]] = []
+        while self._line and self._open < AT_ONCE and self.allowance.taken(now):
+            flight = self._written(self._line.popleft())
+            if flight is not None:
+                made.append(flight)
+                self._open += 1
+        return made
 
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+    def done(self, flight: Flight[Subject], result: Raw | Refused, now: float) -> None:
         """What could not be written was not told; but nothing ever is where a namespace ends."""
-        _, same = self._sent.pop(id(write), (None, None))
-        if same is not None and isinstance(result, Refused) and not is_of_an_end(result):
-            self._told.pop(same, None)
+        self._open -= 1
+        if isinstance(result, Refused) and not is_of_an_end(result):
+            self._told.pop(flight.key, None)
 
-    def _written(self, tell: Tell) -> Write | None:
+    def _written(self, tell: Tell) -> Flight[Subject] | None:
         about, event, now = tell
         message = event.message[:LONGEST]
         same = (about["metadata"].get("uid", ""), event.type, event.reason)
@@ -107,9 +114,7 @@ class Recorder:
                 self._told.popitem(last=False)
         else:
             write = self._counted(told, message, now)
-        if write is not None:
-            self._sent[id(write)] = write, same
-        return write
+        return None if write is None else Flight(write, same)
 
     @staticmethod
     def _counted(told: _Told, message: str, now: float) -> Write | None:
