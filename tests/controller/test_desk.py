@@ -44,7 +44,7 @@ class Scripted(Desk[str]):
 
 
 def a_plane() -> ControlPlane:
-    return ControlPlane(Gates.profile(), Settings(), lambda: 0.0)
+    return ControlPlane(Gates.profile(), Settings(), lambda: 0.0, lambda: 0.0)
 
 
 def alone(*looks: list[Step]) -> tuple[ControlPlane, Scripted]:

@@ -112,9 +112,10 @@ class Line(Desk):
         """Everything that is due now is written and seen."""
         for part in (self.flips, self.desk):
             while (at := part.due()) is not None and at <= self.time:
-                for write in part.step(self.time):
+                for flight in part.step(self.time):
+                    write = flight.write
                     assert isinstance(write, Update)
-                    part.done(write, write.body, self.time)
+                    part.done(flight, write.body, self.time)
                     self.tell(Change(4, "MODIFIED", write.kind, write.body))
                     if write.kind is kinds.CLUSTER_QUEUE:
                         self.said = write.body["status"]["pendingWorkloads"]

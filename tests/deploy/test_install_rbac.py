@@ -19,7 +19,7 @@ def verbs(kind: Kind, part: str = "") -> set[str]:
 
 
 def test_everything_that_the_control_plane_follows_may_be_listed_and_watched() -> None:
-    control_plane = ControlPlane(Gates.profile(), Settings(pods_ready=PodsReady()), lambda: 0.0)
+    control_plane = ControlPlane(Gates.profile(), Settings(pods_ready=PodsReady()), lambda: 0.0, lambda: 0.0)
     assert [kind for kind in control_plane.watches if not {"list", "watch"} <= verbs(kind)] == []
 
 

@@ -13,7 +13,6 @@ from closeknit.model.topology import HOSTNAME
 from closeknit.report.plan import (
     Plan,
     as_json,
-    common_level,
     order_of,
     picture,
     plan,
@@ -114,7 +113,7 @@ def test_what_is_taken_is_seen_on_the_leaves() -> None:
     ("leaves", "level"), [([2], 2), ([0, 1], 1), ([0, 2], 0), ([0, 1, 2], 0), ([1, 3], -1), ([], -1)]
 )
 def test_the_level_that_holds_all_of_some_leaves(leaves: list[int], level: int) -> None:
-    assert common_level(hall(), np.array(leaves, dtype=np.int64)) == level
+    assert hall().tree.common_level(np.array(leaves, dtype=np.int64)) == level
 
 
 def test_ranks_follow_the_pod_sets_as_written_with_a_leader_first() -> None:

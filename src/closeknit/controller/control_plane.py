@@ -59,11 +59,14 @@ class Part(Protocol):
 
 
 class ControlPlane:
+    """`now` is the time of day, and `cost` a clock for what cycles cost; hosts give both."""
+
     def __init__(
         self,
         gates: FeatureGates,
         settings: Settings,
         now: Callable[[], float],
+        cost: Callable[[], float],
         managed: Managed | None = None,
         keep: Callable[[Record], None] = lambda _: None,
         pace: Pace | None = None,
@@ -85,7 +88,7 @@ class ControlPlane:
             Gates(self.known, recorder),
             Nodes(self.known, recorder),
             Flips(queues),
-            Scheduling(self.known, recorder, self.diary, waits, rest),
+            Scheduling(self.known, recorder, self.diary, waits, cost, rest),
             waits,
             queues,
             Bypassed(self.known, workloads, waits.allowance),

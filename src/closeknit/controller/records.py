@@ -14,7 +14,6 @@ from ..model.assignment import Assignment
 from ..model.number import number_of
 from ..model.workload import Admission, PodSetAssignment, Workload
 from ..observe.known import Known
-from ..report.plan import common_level
 
 REMEMBERED = 10_000
 
@@ -149,7 +148,7 @@ def together(world: World, domains: Sequence[str], lowest: str) -> str:
         leaves = [] if snapshot is None else [snapshot.tree.leaf_of.get(path) for path in paths]
         if snapshot is None or not leaves or None in leaves:
             continue
-        found = common_level(snapshot, np.array(leaves, dtype=np.int64))
+        found = snapshot.tree.common_level(np.array(leaves, dtype=np.int64))
         return snapshot.topology.levels[found] if found >= 0 else ""
     return lowest
 

@@ -10,9 +10,8 @@ decided on at once, and what arrives during the rest is decided on together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 
 from ..cluster.errors import Conflict, NotFound, Refused
 from ..cluster.kinds import WORKLOAD
@@ -46,10 +45,19 @@ class Decided:
 
 
 class Scheduling:
-    """`rest`: seconds between the end of a cycle and the next one; 0 is none, whatever a cycle takes."""
+    """`cost` is a clock for what cycles cost; `rest` is the pause after a cycle, both in seconds."""
 
-    def __init__(self, known: Known, recorder: Recorder, diary: Diary, waits: Waits, rest: float = 0.0) -> None:
-        self.known, self.recorder, self.diary, self.waits, self.rest = known, recorder, diary, waits, rest
+    def __init__(
+        self,
+        known: Known,
+        recorder: Recorder,
+        diary: Diary,
+        waits: Waits,
+        cost: Callable[[], float],
+        rest: float = 0.0,
+    ) -> None:
+        self.known, self.recorder, self.diary, self.waits = known, recorder, diary, waits
+        self._cost, self._rest = cost, rest
         self._patience = Patience()
         self._pause = 0.0
         """Until then no cycle is run: the last one is just over, or a write was refused since."""
@@ -80,11 +88,11 @@ class Scheduling:
         known.scheduler.tick(moment)
         if not known.scheduler.has_work(moment):
             return ()
-        begin = perf_counter()
+        begin = self._cost()
         decisions = known.scheduler.cycle(moment)
-        took = perf_counter() - begin
-        if self.rest:
-            self._pause = self.known.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
+        took = self._cost() - begin
+        if self._rest:
+            self._pause = self.known.now() + min(LONGEST_REST, max(self._rest, SPARING * took))
         cost = took / max(1, len(decisions))
         self._count(decisions, now)
         made: list[Flight[Decided]] = []

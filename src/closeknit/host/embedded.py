@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from time import perf_counter
 
 from ..cluster import kinds
 from ..cluster.embedded import standins as stand_in
@@ -59,13 +60,14 @@ class EmbeddedCluster:
         options: Options | None = None,
         log: Log | None = None,
         keep: Callable[[Record], None] = lambda _: None,
+        cost: Callable[[], float] = perf_counter,
     ) -> None:
         options = options or Options()
         ids: Ids = RandomIds(options.seed)
         rules = HostRules(options.rules or _rules(options))
         self.now = now
         self.store = Store(now, ids, rules, log)
-        self.control_plane = ControlPlane(options.gates, options.settings, now, options.managed, keep)
+        self.control_plane = ControlPlane(options.gates, options.settings, now, cost, options.managed, keep)
         around = stand_in.standins(options.pace, Random(options.seed or 0))
         self.loop = Loop(self.store, [self.control_plane, *(Worker(self.store, one) for one in around)])
 

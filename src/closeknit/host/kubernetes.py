@@ -77,6 +77,7 @@ class KubernetesHost:
             options.gates,
             options.settings,
             self.clock.now,
+            time.perf_counter,
             options.managed,
             keep,
             options.pace,

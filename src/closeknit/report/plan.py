@@ -106,17 +106,6 @@ def order_of(request: Request, result: Result) -> list[Outcome]:
     return ordered
 
 
-def common_level(snapshot: Snapshot, leaves: IntArray) -> int:
-    """The lowest level at which one domain holds all of these leaves; -1 if no single domain does."""
-    if not len(leaves):
-        return -1
-    low, high = int(leaves.min()), int(leaves.max())
-    for level in range(snapshot.topology.lowest, -1, -1):
-        if snapshot.tree.ancestor(low, level) == snapshot.tree.ancestor(high, level):
-            return level
-    return -1
-
-
 def as_json(made: Plan, by_prefix: bool = True) -> dict[str, Any]:
     """The machine-readable plan; `by_prefix` is how assignments are encoded."""
     return {
@@ -148,7 +137,7 @@ def refusal_json(name: str, result: Result, request: Request) -> dict[str, Any]:
 
 def _pod_set_json(snapshot: Snapshot, one: Placed, by_prefix: bool) -> dict[str, Any]:
     leaves = np.flatnonzero(one.pods)
-    level = common_level(snapshot, leaves)
+    level = snapshot.tree.common_level(leaves)
     lowest = snapshot.topology.lowest
     paths = [list(snapshot.tree.path(lowest, leaf)) for leaf in leaves.tolist()]
     return {
@@ -178,7 +167,7 @@ def picture(made: Plan, everything: bool = False) -> Iterator[str]:
         if not len(leaves):
             yield f"{made.name} · {one.pod_set.name}: no pods to place, of {one.pod_set.count} asked for"
             continue
-        level = common_level(made.snapshot, leaves)
+        level = made.snapshot.tree.common_level(leaves)
         where = _where(made.snapshot, leaves, level)
         hosts = number_of(len(leaves), "domain")
         yield f"{made.name} · {one.pod_set.name}: {number_of(int(one.pods.sum()), 'pod')} on {hosts}, {where}"

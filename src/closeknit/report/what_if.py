@@ -17,7 +17,6 @@ from ..model.number import number_of
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
-from .plan import common_level
 
 MOST_STEPS = 40
 MOST_WAITING = 20
@@ -150,7 +149,7 @@ def _together(snapshot: Snapshot, given: Assignment) -> str:
         return ""
     if len(given.values) == 1:
         return f": {'/'.join(snapshot.tree.path(snapshot.topology.lowest, int(leaves[0])))}"
-    level = common_level(snapshot, leaves)
+    level = snapshot.tree.common_level(leaves)
     if level < 0:
         return ", spread over several top-level domains"
     return f", all in {'/'.join(snapshot.tree.path(level, snapshot.tree.ancestor(int(leaves[0]), level)))}"

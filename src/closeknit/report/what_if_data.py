@@ -10,7 +10,6 @@ from ..model.encoding import encode
 from ..model.topology import Path
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
-from .plan import common_level
 from .what_if import Answer, inactive_queues, leaves_of, snapshot_of
 
 
@@ -109,7 +108,7 @@ def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
     snapshot = snapshot_of(world, given)
     value["domains"] = [{"path": _path(snapshot, path), "pods": pods} for path, pods in given.topology.domains]
     if snapshot is not None:
-        level = common_level(snapshot, leaves_of(snapshot, given.topology))
+        level = snapshot.tree.common_level(leaves_of(snapshot, given.topology))
         value["level"] = snapshot.topology.levels[level] if level >= 0 else None
     return value
 

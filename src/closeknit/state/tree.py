@@ -64,6 +64,16 @@ class Tree:
             leaves = self.parent[below][leaves]
         return leaves
 
+    def common_level(self, leaves: IntArray) -> int:
+        """The lowest level at which one domain holds all of these leaves; -1 if no single domain does."""
+        if not len(leaves):
+            return -1
+        low, high = int(leaves.min()), int(leaves.max())
+        for level in range(self.topology.lowest, -1, -1):
+            if self.ancestor(low, level) == self.ancestor(high, level):
+                return level
+        return -1
+
     def path(self, level: int, domain: int) -> Path:
         path = [self.values[level][domain]]
         for below in range(level, 0, -1):
