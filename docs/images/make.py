@@ -11,16 +11,17 @@ import io
 import os
 import time
 from pathlib import Path
+from time import perf_counter
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from closeknit.controller.records import Record
 from closeknit.host.demos import DEMOS
 from closeknit.host.demos.demo import PACE
 from closeknit.host.demos.player import Player, begin
 from closeknit.host.embedded import EmbeddedCluster, Options
 from closeknit.host.scene import Scene
+from closeknit.host.virtual import VirtualClock, VirtualHost
 from closeknit.report.live import view
 from closeknit.report.picture import Access, Picture
 
@@ -62,20 +63,18 @@ THEME = TerminalTheme(
 
 def at(moment: float) -> Picture:
     """The demo after so many seconds."""
-    clock = [START]
+    scenes: list[Scene] = []
 
-    def keep(record: Record) -> None:
-        scene.tell(record)
+    def prepare(cluster: EmbeddedCluster) -> None:
+        scenes.append(Scene(cluster, Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")))
+        cluster.add(Player(cluster.store, DEMOS))
+        cluster.watch(scenes[-1])
 
-    cluster = EmbeddedCluster(lambda: clock[0], Options(pace=PACE, seed=1), keep=keep)
-    access = Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")
-    scene = Scene(cluster.control_plane, lambda: clock[0], access)
-    cluster.add(Player(cluster.store, DEMOS))
-    cluster.add(scene)
-    cluster.begin()
-    begin(cluster.store, DEMOS["node-failure"])
-    while (due := cluster.run()) is not None and due <= START + moment:
-        clock[0] = max(clock[0], due)
+    host = VirtualHost(VirtualClock(START), Options(pace=PACE, seed=1), perf_counter, prepare)
+    (scene,) = scenes
+    host.decisions.listeners.append(scene.tell)
+    begin(host.store, DEMOS["node-failure"])
+    host.advance(moment)
     return scene.picture()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -20,6 +21,7 @@ from closeknit.cluster.kube.client import Client
 from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.embedded import Options
 from closeknit.host.health import Health
+from closeknit.host.kubernetes import KubernetesHost
 from closeknit.host.rules import heard, told
 from closeknit.model.address import Address
 from closeknit.model.gates import Gates
@@ -126,7 +128,7 @@ def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
 def test_what_a_controller_outside_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def asked() -> Rules:
         health = Health(Decisions(Memory()))
-        health.options = Options(GATES, Settings(FAIR))
+        health.host = cast(KubernetesHost, SimpleNamespace(options=Options(GATES, Settings(FAIR))))
         (port,) = await health.start(Address("127.0.0.1", 0))
         monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{port}")
         try:

@@ -8,7 +8,6 @@ from closeknit.cluster import kinds
 from closeknit.controller.records import Diary, Record, record_of, together
 from closeknit.decide.decision import Admit
 from closeknit.decide.plan import Plan
-from closeknit.host.embedded import EmbeddedCluster, Options
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Admission, PodSetAssignment
 from decide.objects import workload
@@ -72,8 +71,7 @@ def test_the_level_of_an_admission_is_the_lowest_that_holds_all_its_pods() -> No
 def test_who_waits_is_kept_with_its_job_and_the_queue_it_waits_for() -> None:
     kept: list[Record] = []
     lab = Lab()
-    lab.cluster = EmbeddedCluster(lambda: lab.clock, Options(seed=1), keep=kept.append)
-    lab.cluster.begin()
+    lab.decisions.listeners.append(kept.append)
     centre(lab)
     lab.apply(JOB.manifest.replace(": 5\n", ": 5000\n"))
     lab.advance(5)
@@ -83,8 +81,7 @@ def test_who_waits_is_kept_with_its_job_and_the_queue_it_waits_for() -> None:
 def test_an_eviction_by_a_queue_that_drains_is_in_the_diary() -> None:
     kept: list[Record] = []
     lab = Lab()
-    lab.cluster = EmbeddedCluster(lambda: lab.clock, Options(seed=1), keep=kept.append)
-    lab.cluster.begin()
+    lab.decisions.listeners.append(kept.append)
     centre(lab)
     lab.apply(JOB.manifest.replace("20s", "1h"))
     lab.advance(5)
@@ -118,8 +115,7 @@ spec:
 def test_a_preemption_is_in_the_diary_once_however_long_its_write_takes(seed: int, shown: float) -> None:
     kept: list[Record] = []
     lab = Lab()
-    lab.cluster = EmbeddedCluster(lambda: lab.clock, Options(seed=1), keep=kept.append)
-    lab.cluster.begin()
+    lab.decisions.listeners.append(kept.append)
     centre(lab)
     for number in range(4):
         lab.apply(filling(f"low{number}", 3))

@@ -22,22 +22,17 @@ class Stage(Lab):
     most_turns = 100_000
 
     def __init__(self, demo: str, seed: int = 1) -> None:
-        self.clock, self.options = START, Options(seed=seed, pace=PACE)
         self.said: list[tuple[float, str]] = []
         self.records: list[Record] = []
-        self.cluster = self._opened()
-        self._begin()
-        begin(self.cluster.store, DEMOS[demo])
+        super().__init__(Options(seed=seed, pace=PACE), prepare=self._prepare_cluster)
+        self.decisions.listeners.append(self._keep)
+        begin(self.store, DEMOS[demo])
 
-    def _opened(self) -> EmbeddedCluster:
-        return EmbeddedCluster(lambda: self.clock, self.options, keep=self._keep)
-
-    def _begin(self) -> None:
-        self.player = Player(self.cluster.store, DEMOS, self.hear)
-        self.scene = Scene(self.cluster.control_plane, lambda: self.clock, ACCESS)
-        self.cluster.add(self.player)
-        self.cluster.add(self.scene)
-        self.cluster.begin()
+    def _prepare_cluster(self, cluster: EmbeddedCluster) -> None:
+        self.player = Player(cluster.store, DEMOS, self.hear)
+        self.scene = Scene(cluster, ACCESS)
+        cluster.add(self.player)
+        cluster.watch(self.scene)
 
     def hear(self, text: str) -> None:
         self.said.append((self.second, text))
@@ -48,24 +43,13 @@ class Stage(Lab):
 
     @property
     def second(self) -> float:
-        return self.clock - START
-
-    def restart(self, after: float = 0.0) -> None:
-        """Another process on the same objects, so many seconds later."""
-        old = self.cluster.store
-        self.clock += after
-        self.cluster = self._opened()
-        for kind in kinds.KINDS:
-            for raw in old.all(kind):
-                self.cluster.store.restore(kind, raw)
-        self.cluster.store.resume(old.version)
-        self._begin()
+        return self.clock.time - START
 
     def until(self, words: str, seconds: float = 120.0) -> str:
         """Go on until a sentence with these words is said; gives the sentence."""
-        end = self.clock + seconds
+        end = self.clock.time + seconds
         before = len(self.said)
-        while self.clock < end:
+        while self.clock.time < end:
             self.advance(0.5)
             for _, text in self.said[before:]:
                 if words in text:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from closeknit.cluster import kinds
+from closeknit.host.demo_place import KEY
 from closeknit.host.demos import DEMOS
-from closeknit.host.demos.player import KEY
 from host.lab import condition
 from host.stage import Stage
 from host.test_demo_claims import Witness
@@ -207,7 +207,8 @@ def test_more_than_may_be_had_is_refused_and_taken_out_of_line() -> None:
 def test_a_demo_goes_on_after_a_restart_where_it_was_and_no_faster() -> None:
     stage = Stage("node-failure")
     stage.until("The whole rack b1-r2 is let fail")
-    stage.restart(after=3600)
+    stage.clock.time += 3600
+    stage.restart()
     before = len(stage.said)
     stage.advance(0.1)
     (next_one,) = stage.said[before:]

@@ -96,7 +96,7 @@ def test_over_the_network_nothing_is_refused_again_and_again(tmp_path: Path) -> 
                 one.store.patch(key, {"metadata": {"labels": {"seen": str(number)}}})
                 one.service.nudge()
                 await asyncio.sleep(0.05)
-            refused = {what: count for what, count in host.outbox.answered.items() if what[1] == "Forbidden"}
+            refused = {what: count for what, count in host.control_plane.answered.items() if what[1] == "Forbidden"}
             assert refused.get(("create", "Forbidden"), 0) <= 1
 
     story(told, tmp_path)

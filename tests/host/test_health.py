@@ -52,10 +52,12 @@ def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
         "elector": object(),
         "off": {},
         "control_plane": lab.cluster.control_plane,
-        "outbox": SimpleNamespace(size=3, answered=Counter({("update", "Conflict"): 2})),
         "following": SimpleNamespace(restarts=Counter({kinds.POD: 4})),
+        "options": Options(),
     }
-    return cast(KubernetesHost, SimpleNamespace(**{**usual, **given}))
+    found = SimpleNamespace(**{**usual, **given})
+    found.vitals = lambda: KubernetesHost.vitals(cast(KubernetesHost, found))
+    return cast(KubernetesHost, found)
 
 
 def asked(of: Health, work: Callable[[Ask], Coroutine[Any, Any, None]]) -> None:
@@ -166,13 +168,14 @@ def test_what_is_counted_is_told_as_prometheus_reads_it() -> None:
         lab.advance(1)
     of = health()
     of.host = host(lab)
+    lab.cluster.control_plane.answered = Counter({("update", "Conflict"): 2})
     of.metrics.decided(told("Admitted"))
     of.metrics.decided(told("Waits"))
     of.metrics.late(0.02)
     lines = one(of, "/metrics").text.splitlines()
     assert {
         "closeknit_leader 1.0",
-        "closeknit_writes_in_flight 3.0",
+        "closeknit_writes_in_flight 0.0",
         'closeknit_writes_total{result="Conflict",verb="update"} 2.0',
         'closeknit_watch_restarts_total{kind="pods"} 4.0',
         'closeknit_decisions_total{outcome="Admitted"} 1.0',
@@ -241,6 +244,6 @@ def test_its_rules_are_told_once_they_are_known() -> None:
     of = health()
     assert one(of, "/closeknit/config").status == 503
     options = Options()
-    of.options = options
+    of.host = host(options=options)
     rules = heard(one(of, "/closeknit/config").text.encode())
     assert (rules.decided_by, rules.settings) == (options.gates, options.settings)

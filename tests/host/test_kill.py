@@ -18,7 +18,7 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.sqlite import SqliteLog
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.embedded import Options
 from host.lab import Lab
 from host.process import HostProcess
 from stories import objects
@@ -132,13 +132,10 @@ def check_kept(host: HostProcess, kept: dict[str, str | None]) -> None:
 
 def check_file(folder: Path) -> None:
     """The file by itself: what it holds is a whole, as if all had stopped at one moment, and what began there ends."""
-    life = Lab(Options(seed=1))
-    life.most_turns = 100_000
-    life.clock, life.cluster = time(), EmbeddedCluster(lambda: life.clock, life.options)
     log = SqliteLog(folder / "state.db")
-    log.load(life.store)
+    life = Lab(Options(seed=1), time(), lambda cluster: log.load(cluster.store))
     log.close()
-    life.cluster.begin()
+    life.most_turns = 100_000
     invariants = Invariants(life.store)
     invariants.quiet(set(life.cluster.control_plane.known.world.ledger.holdings))
     life.advance(120)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Invalid
-from closeknit.cluster.port import Create
+from closeknit.cluster.port import Create, target_of
 from host.centre import centre
 from host.lab import Lab, condition
 from host.test_job_lives import LONG, only, told
@@ -69,9 +69,10 @@ def test_a_request_that_is_refused_is_told_of() -> None:
     lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"metadata": {"labels": {"look": "again"}}})
     lab.delete(kinds.PROVISIONING_REQUEST, "default", request["metadata"]["name"])
     lab.cluster.loop.pass_on()
-    made = [one for one in desk.step(lab.clock) if isinstance(one.write, Create)]
-    [flight] = [one for one in made if one.write.kind is kinds.PROVISIONING_REQUEST]
-    desk.done(flight, Invalid("no such class"), lab.clock)
+    made = desk.step(lab.clock.time)
+    [flight] = [one for one in made if target_of(one.write).kind is kinds.PROVISIONING_REQUEST]
+    assert isinstance(flight.write, Create)
+    desk.done(flight, Invalid("no such class"), lab.clock.time)
     lab.advance(1)
     name = request["metadata"]["name"]
     assert told(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']

@@ -23,10 +23,10 @@ def delete(lab: Lab, case: Case) -> None:
 
 def killed(lab: Lab, changes: int) -> None:
     """After so many changes from now, or when a minute has passed without them."""
-    end, seen = lab.clock + 60, lab.store.version
-    while lab.clock < end and not lab.run_until(seen + changes - lab.store.version):
+    end, seen = lab.clock.time + 60, lab.store.version
+    while lab.clock.time < end and not lab.run_until(seen + changes - lab.store.version):
         due = lab.cluster.run(1)
-        lab.clock = end if due is None else max(lab.clock, min(due, end))
+        lab.clock.time = end if due is None else max(lab.clock.time, min(due, end))
     lab.restart()
 
 

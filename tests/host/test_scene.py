@@ -8,7 +8,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.port import Change
 from closeknit.controller.records import Record
 from closeknit.host.demos.objects import cluster_queue, flavor, host, hosts, job, local_queue, topology
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.embedded import EmbeddedCluster
 from closeknit.host.hall import main_resource
 from closeknit.host.scene import Scene
 from closeknit.observe.pool_form import BLOCK, RACK
@@ -21,18 +21,16 @@ class Watched(Lab):
     """A cluster that somebody looks at: a block of two racks with two hosts of 8 GPUs."""
 
     def __init__(self) -> None:
-        self.clock, self.changes = START, 0
-        self.options = Options(seed=1)
-        self.cluster = EmbeddedCluster(lambda: self.clock, self.options, keep=lambda record: self.told(record))
-        self.scene = Scene(self.cluster.control_plane, lambda: self.clock, ACCESS, self._changed)
-        self.cluster.add(self.scene)
-        self.cluster.begin()
+        self.changes = 0
+        super().__init__(prepare=self._watch)
+        self.decisions.listeners.append(self.scene.tell)
+
+    def _watch(self, cluster: EmbeddedCluster) -> None:
+        self.scene = Scene(cluster, ACCESS, self._changed)
+        cluster.watch(self.scene)
 
     def _changed(self) -> None:
         self.changes += 1
-
-    def told(self, record: Record) -> None:
-        self.scene.tell(record)
 
     def fill(self) -> None:
         for raw in (*hosts(1, 2, 2), topology(), flavor(), cluster_queue("team", 32), local_queue("team", "team")):

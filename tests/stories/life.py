@@ -75,7 +75,7 @@ class Life(Lab):
         self.advance(seconds)
 
     def _jump(self, seconds: float) -> None:
-        self.clock += seconds
+        self.clock.time += seconds
 
     def _delete(self, name: str) -> None:
         for kind in (kinds.JOB, kinds.JOB_SET, kinds.POD):

@@ -145,8 +145,8 @@ class Controlling:
             await self._check(client)
             policing = self._policing(client)
             options = await self._options(policing)
-            self.host = KubernetesHost(client, options, self._elector(client), self.decisions.keep)
-            self.health.host, self.health.options = self.host, options
+            self.host = KubernetesHost(client, options, self._elector(client), self.decisions)
+            self.health.host = self.host
             looking = asyncio.create_task(self._look_at_policies(policing, options.managed))
             try:
                 await self.host.run()

@@ -34,9 +34,10 @@ from ..cluster.embedded.folder import Folder, write_private
 from ..cluster.embedded.store import Options as Writing
 from ..cluster.kinds import CLUSTER_QUEUE, NODE, kind_of
 from ..controller.records import Record
+from ..host.demo_place import KEY as DEMO
+from ..host.demo_place import place_in
 from ..host.demos import DEMOS
-from ..host.demos.player import KEY as DEMO
-from ..host.demos.player import Player, begin, place_in
+from ..host.demos.player import Player, begin
 from ..host.embedded import Options
 from ..host.scene import Scene
 from ..host.service import Service
@@ -83,9 +84,9 @@ class Hosting:
         options = "" if folder.path == data_folder().absolute() else f"--data {quote(path)}"
         self.access = Access("", path, quote(f"{path}/{KUBECONFIG}"), options)
         cluster = self.service.cluster
-        self.scene = Scene(cluster.control_plane, self.service.clock.now, self.access, self.changed.set)
+        self.scene = Scene(cluster, self.access, self.changed.set)
         cluster.add(Player(self.service.store, DEMOS, self._said))
-        cluster.add(self.scene)
+        cluster.watch(self.scene)
 
     def _log_to(self) -> None:
         """Where warnings go: to stderr, or to a file where the terminal is drawn on."""

@@ -21,6 +21,7 @@ flight for an object, no other part writes to it: that would be decided on what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -100,6 +101,13 @@ class ControlPlane:
         self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(told))
         """The kinds of which it has to be told."""
         self._in_flight: InFlight[Part] = InFlight()
+        self.answered: Counter[tuple[str, str]] = Counter()
+        """How many writes were answered, by what was to be done and what came of it: update, Conflict."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many writes are not answered yet."""
+        return len(self._in_flight)
 
     def see(self, change: Change) -> None:
         before = self._before(change)
@@ -156,7 +164,12 @@ class ControlPlane:
         landed = self._in_flight.land(write)
         if landed is None:
             return
+        self.answered[type(write).__name__.lower(), _outcome(result)] += 1
         if not isinstance(result, Refused):
             for tell in landed.flight.tells:
                 self.recorder.tell(tell)
         landed.part.done(landed.flight, result, now)
+
+
+def _outcome(result: Raw | Refused) -> str:
+    return type(result).__name__ if isinstance(result, Refused) else "done"

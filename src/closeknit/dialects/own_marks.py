@@ -45,6 +45,11 @@ def slowness(text: str) -> float:
     return factor
 
 
+def is_silent(annotations: Mapping[str, str]) -> bool:
+    """Whether the machine behind a node is down or cut off, so that it will not be heard of."""
+    return annotations.get(FAILED) == "true" or annotations.get(CUT_OFF) == "true"
+
+
 def _switch(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f'"{text}" is neither "true" nor "false"')

@@ -6,7 +6,7 @@ of cluster life pass in seconds, and the same seed gives the same life.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from time import perf_counter
@@ -19,13 +19,15 @@ from ..cluster.embedded.rules import HostRules
 from ..cluster.embedded.rules import Settings as RuleSettings
 from ..cluster.embedded.standins.settings import Settings as Pace
 from ..cluster.embedded.store import Ids, Log, Store
+from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
-from ..cluster.port import Change
+from ..cluster.port import Change, Raw, Write
 from ..controller.control_plane import ControlPlane
-from ..controller.records import Record
 from ..model.gates import Gates
 from ..model.settings import PodsReady, Settings
 from ..observe.live_jobs import Managed
+from .decisions import Decisions, Memory
+from .runtime import Vitals, Watcher
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 """What every cluster has."""
@@ -52,28 +54,37 @@ def _rules(options: Options) -> RuleSettings:
 
 
 class EmbeddedCluster:
-    """Write through `store`, call `run`, and see what became of it."""
+    """Write through `store`, call `run`, and see what became of it. A runtime, for what people look at."""
 
     def __init__(
         self,
         now: Callable[[], float],
         options: Options | None = None,
         log: Log | None = None,
-        keep: Callable[[Record], None] = lambda _: None,
+        decisions: Decisions | None = None,
         cost: Callable[[], float] = perf_counter,
     ) -> None:
-        options = options or Options()
+        self.options = options = options or Options()
+        self.decisions = decisions or Decisions(Memory())
         ids: Ids = RandomIds(options.seed)
         rules = HostRules(options.rules or _rules(options))
         self.now = now
         self.store = Store(now, ids, rules, log)
+        keep = self.decisions.keep
         self.control_plane = ControlPlane(options.gates, options.settings, now, cost, options.managed, keep)
         around = stand_in.standins(options.pace, Random(options.seed or 0))
         self.loop = Loop(self.store, [self.control_plane, *(Worker(self.store, one) for one in around)])
 
     def add(self, one: Participant) -> None:
-        """Somebody else who takes part, as the last of all; before `begin`."""
+        """One more participant, as the last of all; before `begin`."""
         self.loop.add(one)
+
+    def watch(self, watcher: Watcher) -> None:
+        self.add(_Onlooker(watcher))
+
+    def vitals(self) -> Vitals:
+        """Alone and always at it: there is nothing to elect, and no watch that could fail."""
+        return Vitals()
 
     def begin(self) -> None:
         """Show everybody what is there, and make what every cluster has."""
@@ -93,3 +104,19 @@ class EmbeddedCluster:
     def run(self, most: int | None = None) -> float | None:
         """What is to be done now; says when there is next something to do."""
         return self.loop.run(self.now(), most)
+
+
+class _Onlooker:
+    """A watcher as a participant of the loop, which never has anything to do."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watches, self.see = watcher.watches, watcher.see
+
+    def due(self) -> float | None:
+        return None
+
+    def step(self, now: float) -> Sequence[Write]:
+        return ()
+
+    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
+        """It writes nothing."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..cluster.embedded.standins.silence import machine
 from ..cluster.port import Change, Raw
 from ..dialects import core
+from ..dialects.own_marks import is_silent
 from ..model.resources import PODS
 from ..model.topology import HOSTNAME, Path
 from ..report.picture import HostState
@@ -100,7 +100,7 @@ def _machine(raw: Raw) -> Machine:
     state: HostState = "up"
     if not node.ready:
         state = "lost" if _has_reported(raw) else "held"
-    elif machine(raw).is_silent:
+    elif is_silent(raw["metadata"].get("annotations") or {}):
         state = "silent"
     elif node.unschedulable:
         state = "held"

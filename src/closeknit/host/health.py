@@ -1,4 +1,4 @@
-"""How a controller does, for those who look after it: probes, metrics, and what our own commands ask for.
+"""How a controller does, for those who look after it: probes, and what every host answers.
 
     /healthz               the event loop turns
     /readyz                everything is listed, and it decides or stands by
@@ -6,7 +6,7 @@
     /closeknit/decisions   what was decided lately
     /closeknit/config      by which rules
 
-All of it is read only, and says no more than whoever may list workloads can see. It listens where it is told to.
+It listens where it is told to; the last three are in `endpoints`.
 """
 
 from __future__ import annotations
@@ -18,49 +18,44 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from ..model.address import Address
-from . import decisions, rules
 from .decisions import Decisions
+from .endpoints import METRICS, Endpoints, said
 from .following import NEEDED
 from .kubernetes import KubernetesHost
-from .metrics import MEDIA, Metrics
+from .metrics import Metrics
 from .pulse import Pulse
 
 LONGEST_GAP = 30.0
 """Seconds without a turn of the event loop, from which on something is wrong."""
-BASE = "/closeknit"
 
 
 class Health:
-    """`host` and `options` are set as soon as they are known."""
+    """`host` is set as soon as it is known."""
 
     def __init__(self, told: Decisions) -> None:
         self.decisions, self.metrics = told, Metrics()
+        self.endpoints = Endpoints(told, self.metrics)
         self.pulse = Pulse(self.metrics.late)
-        self.options: rules.Options | None = None
+        self._host: KubernetesHost | None = None
         self._runners: list[web.AppRunner] = []
         self._beating: asyncio.Task[None] | None = None
 
     @property
     def host(self) -> KubernetesHost | None:
-        return self.metrics.host
+        return self._host
 
     @host.setter
     def host(self, host: KubernetesHost) -> None:
-        self.metrics.host = host
+        self._host = self.metrics.runtime = host
 
     async def start(self, health: Address | None, metrics: Address | None = None) -> list[int]:
         """Begin to listen; says on which ports. Raises OSError where that cannot be had."""
         self._beating = asyncio.create_task(self.pulse.run())
-        routes: dict[str, Handler] = {
-            "/healthz": self._alive,
-            "/readyz": self._ready,
-            "/metrics": self._metrics,
-            f"{BASE}/{decisions.NAME}": self.decisions.serve,
-            f"{BASE}/{rules.NAME}": self._rules,
-        }
+        answers = self.endpoints.by_path()
+        routes: dict[str, Handler] = {"healthz": self._alive, "readyz": self._ready, **answers}
         ports = [] if health is None else [await self._listen(health, routes)]
         if metrics is not None and metrics != health:
-            ports.append(await self._listen(metrics, {"/metrics": self._metrics}))
+            ports.append(await self._listen(metrics, {METRICS: answers[METRICS]}))
         return ports
 
     async def stop(self) -> None:
@@ -72,7 +67,7 @@ class Health:
     async def _listen(self, address: Address, routes: Mapping[str, Handler]) -> int:
         app = web.Application()
         for path, handler in routes.items():
-            app.router.add_get(path, handler)
+            app.router.add_get(f"/{path}", handler)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         self._runners.append(runner)
         await runner.setup()
@@ -84,10 +79,10 @@ class Health:
 
     async def _alive(self, _: web.Request) -> web.Response:
         gap = self.pulse.gap
-        return _said(f"the event loop did not turn for {gap:.0f} s" if gap > LONGEST_GAP else "")
+        return said(f"the event loop did not turn for {gap:.0f} s" if gap > LONGEST_GAP else "")
 
     async def _ready(self, _: web.Request) -> web.Response:
-        return _said(self.missing())
+        return said(self.missing())
 
     def missing(self) -> str:
         """What it has to wait for before it is of use; empty if nothing."""
@@ -95,15 +90,3 @@ class Health:
             return "not connected to the API server yet"
         off = [f"{kind.resource}: {self.host.off[kind]}" for kind in NEEDED if kind in self.host.off]
         return "; ".join(off if self.host.is_synced else ["not everything is listed yet", *off])
-
-    async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self.metrics.text(), headers={"Content-Type": MEDIA})
-
-    async def _rules(self, _: web.Request) -> web.Response:
-        if self.options is None:
-            return _said("not connected to the API server yet")
-        return web.Response(body=rules.told(self.options), content_type="application/json")
-
-
-def _said(trouble: str) -> web.Response:
-    return web.Response(text=f"{trouble or 'ok'}\n", status=503 if trouble else 200)

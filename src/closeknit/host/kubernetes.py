@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,7 +22,6 @@ from ..cluster.kube.client import Client
 from ..cluster.kube.election import Elector
 from ..cluster.port import Change, Raw, Write
 from ..controller.control_plane import ControlPlane
-from ..controller.records import Record
 from ..controller.waits import Words
 from ..dialects import timestamps
 from ..model.gates import Gates
@@ -32,10 +30,12 @@ from ..observe.dump import Document, dump
 from ..observe.live_jobs import Managed
 from ..write.allowance import Pace
 from .clock import Clock
+from .decisions import Decisions, Memory
 from .following import Following
 from .garbage import collect_rarely, keep_what_is_loaded
 from .lanes import WATCHFUL
 from .outbox import Outbox
+from .runtime import Role, Vitals, Watcher
 from .trimming import Trimmer
 
 log = logging.getLogger(__name__)
@@ -62,16 +62,20 @@ class Options:
 
 
 class KubernetesHost:
-    """`run` lives until `stop` is called, or leadership is lost. Without an `elector` it is alone."""
+    """`run` lives until `stop` is called, or leadership is lost. Without an `elector` it is alone.
+
+    A runtime, for what people look at.
+    """
 
     def __init__(
         self,
         client: Client,
         options: Options | None = None,
         elector: Elector | None = None,
-        keep: Callable[[Record], None] = lambda _: None,
+        decisions: Decisions | None = None,
     ) -> None:
-        options = options or Options()
+        self.options = options = options or Options()
+        self.decisions = decisions or Decisions(Memory())
         self.clock = Clock()
         self.control_plane = ControlPlane(
             options.gates,
@@ -79,7 +83,7 @@ class KubernetesHost:
             self.clock.now,
             time.perf_counter,
             options.managed,
-            keep,
+            self.decisions.keep,
             options.pace,
             options.words,
             options.rest,
@@ -89,6 +93,7 @@ class KubernetesHost:
         self.outbox = Outbox(client, self.following.answered, self._done, self._may_write)
         self.elector = elector
         self.is_synced = self.is_working = False
+        self._watchers: list[Watcher] = []
         self._nudged = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -161,10 +166,26 @@ class KubernetesHost:
         """Whether nobody else can lead: this process may have been stopped for longer than its lease lasts."""
         return self.elector is None or self.elector.is_leader
 
+    # As a runtime
+
+    def now(self) -> float:
+        return self.clock.now()
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers.append(watcher)
+
+    def vitals(self) -> Vitals:
+        role: Role = "standalone" if self.elector is None else "leader" if self.is_working else "follower"
+        restarts = {kind.resource: count for kind, count in self.following.restarts.items()}
+        return Vitals(role, self.is_working, restarts)
+
     # What is told
 
     def _tell(self, change: Change) -> None:
         self.control_plane.see(change)
+        for watcher in self._watchers:
+            if change.kind in watcher.watches:
+                watcher.see(change)
         self._nudged.set()
 
     def _done(self, write: Write, result: Raw | Refused) -> None:

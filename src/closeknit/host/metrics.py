@@ -1,7 +1,8 @@
-"""What a running controller counts, in the form that Prometheus reads.
+"""What a host that runs a control plane counts, in the form that Prometheus reads.
 
 Counts of workloads go by Kueue's names, so that dashboards for it go on working; what is ours begins with closeknit_.
-Nothing is counted for this: everything is read off what is kept anyway, when somebody asks.
+Nearly nothing is counted for this: it is read off what is kept anyway, when Prometheus asks. Every family is listed in
+docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from prometheus_client.registry import Collector
 from .. import __version__
 from ..controller.records import Record
 from ..queue.line import Line
-from .kubernetes import KubernetesHost
+from .runtime import Runtime
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 LAGS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics(Collector):
-    """`host` is set as soon as there is one; until then nothing is told of it."""
+    """`runtime` is set as soon as there is one; until then nothing is told of it."""
 
-    def __init__(self) -> None:
-        self.host: KubernetesHost | None = None
+    def __init__(self, runtime: Runtime | None = None) -> None:
+        self.runtime = runtime
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
@@ -53,26 +54,27 @@ class Metrics(Collector):
         yield _gauge("closeknit_build_info", "The version that runs.", ["version"], [([__version__], 1)])
         longest = "How late it was at most, since the process began."
         yield _gauge("closeknit_event_loop_longest_lag_seconds", longest, [], [([], self._longest_lag)])
-        if self.host is not None:
-            yield from _of_process(self.host)
-            yield from _of_queues(self.host)
+        if self.runtime is not None:
+            yield from _of_process(self.runtime)
+            yield from _of_queues(self.runtime)
 
 
-def _of_process(host: KubernetesHost) -> Iterator[Metric]:
-    yield _gauge("closeknit_leader", "Whether this process decides.", [], [([], int(host.is_working))])
-    yield _gauge("closeknit_writes_in_flight", "Writes that are not answered yet.", [], [([], host.outbox.size)])
+def _of_process(runtime: Runtime) -> Iterator[Metric]:
+    plane, vitals = runtime.control_plane, runtime.vitals()
+    yield _gauge("closeknit_leader", "Whether this process decides.", [], [([], int(vitals.decides))])
+    yield _gauge("closeknit_writes_in_flight", "Writes that are not answered yet.", [], [([], plane.in_flight)])
     writes = CounterMetricFamily("closeknit_writes", "Writes answered.", labels=["verb", "result"])
-    for labels, count in host.outbox.answered.items():
+    for labels, count in plane.answered.items():
         writes.add_metric(list(labels), count)
     yield writes
-    restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches begun anew after a failure.", labels=["kind"])
-    for kind, count in host.following.restarts.items():
-        restarts.add_metric([kind.resource], count)
+    restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches begun again after a failure.", labels=["kind"])
+    for resource, count in vitals.watch_restarts.items():
+        restarts.add_metric([resource], count)
     yield restarts
 
 
-def _of_queues(host: KubernetesHost) -> Iterator[Metric]:
-    known, role = host.control_plane.known, _role(host)
+def _of_queues(runtime: Runtime) -> Iterator[Metric]:
+    known, role = runtime.control_plane.known, runtime.vitals().role
     lines, tally = known.scheduler.lines.lines, known.tally.queues
     pending = []
     for name, line in lines.items():
@@ -85,10 +87,6 @@ def _of_queues(host: KubernetesHost) -> Iterator[Metric]:
     yield _gauge("kueue_reserving_active_workloads", "Workloads that hold quota.", labels, reserving)
     admitted = [([name, role], tally[name].admitted if name in tally else 0) for name in names]
     yield _gauge("kueue_admitted_active_workloads", "Workloads that are admitted.", labels, admitted)
-
-
-def _role(host: KubernetesHost) -> str:
-    return "standalone" if host.elector is None else "leader" if host.is_working else "follower"
 
 
 def _aside(line: Line) -> int:

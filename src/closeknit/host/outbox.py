@@ -14,7 +14,7 @@ anybody can know, and until then the same would be decided on the same old objec
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
@@ -60,8 +60,6 @@ class Outbox:
         self.client, self.show, self.done = client, show, done
         self.size = 0
         """How many writes are not answered yet."""
-        self.answered: Counter[tuple[str, str]] = Counter()
-        """How many were, by what was to be done and what came of it: update, Conflict."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._free = Lane(AT_ONCE, AT_ONCE, may)
@@ -108,7 +106,6 @@ class Outbox:
                 result = await self._carried_out(line[0], turn)
                 write = line.popleft()
                 self.size -= 1
-                self.answered[type(write).__name__.lower(), _outcome(result)] += 1
                 if not line:
                     del self._lines[target]
                 if not isinstance(result, Refused) and not isinstance(write, Delete):
@@ -136,7 +133,3 @@ class Outbox:
         """What is there now; if that cannot be had, the stream will tell."""
         with suppress(Refused, Unreachable):
             self.show(key.kind, await self.client.get(*key))
-
-
-def _outcome(result: Raw | Refused) -> str:
-    return type(result).__name__ if isinstance(result, Refused) else "done"

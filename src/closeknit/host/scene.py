@@ -7,25 +7,24 @@ and go, workloads as their state changes, and what a job covers is found anew on
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from .. import __version__
 from ..cluster import kinds
-from ..cluster.errors import Refused
-from ..cluster.port import Change, Raw, Write
-from ..controller.control_plane import ControlPlane
+from ..cluster.port import Change, Raw
 from ..controller.records import Record
 from ..dialects import core
 from ..dialects.kueue import keys
 from ..model.resources import PODS
 from ..report.picture import IDLE, OTHER, Access, Block, Host, Job, Picture, Queue, Rack, Told
 from ..report.quota import amounts
-from .demos.player import KEY as DEMO
-from .demos.player import place_in
+from .demo_place import KEY as DEMO
+from .demo_place import place_in
 from .hall import Hall, main_resource
+from .runtime import Runtime
 
 MOST_DECISIONS = 50
 MOST_JOBS = 60
@@ -53,19 +52,18 @@ class Standing(NamedTuple):
 
 
 class Scene:
-    """Takes part in the loop as one who only looks on. `changed` is called when a picture would look different."""
+    """A watcher of the runtime. `changed` is called when a picture would look different."""
 
     watches = (kinds.NODE, kinds.POD, kinds.WORKLOAD, kinds.TOPOLOGY, kinds.CLUSTER_QUEUE, kinds.CONFIG_MAP)
 
     def __init__(
         self,
-        plane: ControlPlane,
-        now: Callable[[], float],
+        runtime: Runtime,
         access: Access,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        self.plane, self.now, self.access, self.changed = plane, now, access, changed
-        self.since = now()
+        self.runtime, self.access, self.changed = runtime, access, changed
+        self.since = runtime.now()
         self.notes: tuple[str, ...] = ()
         self.demo = self.says = ""
         self.hall = Hall()
@@ -80,15 +78,6 @@ class Scene:
         self._workloads: dict[str, Standing] = {}
         self._states: Counter[str] = Counter()
         self._told: deque[Told] = deque(maxlen=MOST_DECISIONS)
-
-    def due(self) -> float | None:
-        return None
-
-    def step(self, now: float) -> Sequence[Write]:
-        return ()
-
-    def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        """It writes nothing."""
 
     def see(self, change: Change) -> None:
         match change.kind:
@@ -195,7 +184,7 @@ class Scene:
             __version__,
             self.access,
             self.since,
-            self.now(),
+            self.runtime.now(),
             self.demo,
             self.says,
             blocks,
@@ -245,7 +234,7 @@ class Scene:
         return Job(name, queue, self._of[name].total(), self._colour(name), self._where[name])
 
     def _queues(self) -> tuple[Queue, ...]:
-        known = self.plane.known
+        known = self.runtime.control_plane.known
         waiting: Counter[str] = Counter()
         for local in known.local_queues.values():
             waiting[local.cluster_queue] += known.tally.local[local.key].pending

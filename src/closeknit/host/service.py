@@ -12,8 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from aiohttp import web
-
 from ..cluster.embedded.certificate import credentials, write_kubeconfig
 from ..cluster.embedded.event_expiry import EventExpiry
 from ..cluster.embedded.folder import Folder
@@ -22,11 +20,13 @@ from ..cluster.embedded.rest.server import Server
 from ..cluster.embedded.sqlite import SqliteLog
 from ..dialects import timestamps
 from ..observe.dump import Document, dump
-from . import rules
 from .clock import Clock
-from .decisions import NAME, Decisions
+from .decisions import Decisions
 from .embedded import EmbeddedCluster, Options
+from .endpoints import Endpoints
 from .garbage import collect_rarely, keep_what_is_loaded
+from .metrics import Metrics
+from .pulse import Pulse
 
 STATE = "state.db"
 TURN = 80
@@ -42,7 +42,9 @@ class Service:
         self.clock = Clock()
         self.log = SqliteLog(folder.path / STATE, fsync)
         self.decisions = Decisions(self.log)
-        self.cluster = EmbeddedCluster(self.clock.now, options, self.log, self.decisions.keep)
+        self.cluster = EmbeddedCluster(self.clock.now, options, self.log, self.decisions)
+        self.metrics = Metrics(self.cluster)
+        self.decisions.listeners.append(self.metrics.decided)
         self.store = self.cluster.store
         self.log.load(self.store)
         self.is_new = self.store.version == 1
@@ -62,7 +64,7 @@ class Service:
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
         """Listen, and write the kubeconfig; says on which port. Raises OSError if that is taken."""
         known = credentials(self.folder.path, self.clock.now())
-        extra = {NAME: self.decisions.serve, rules.NAME: self._rules}
+        extra = Endpoints(self.decisions, self.metrics).by_path()
         self._server = Server(self.store, known.token, extra=extra, page=page, on_change=self.nudge)
         self.port = await self._server.start(known.tls(), port)
         write_kubeconfig(self.folder.path, self.port)
@@ -81,10 +83,12 @@ class Service:
 
         Raises NotKeptError where the file takes no more: what was acknowledged is in it, and nothing else will be.
         """
+        beating = asyncio.create_task(Pulse(self.metrics.late).run())
         try:
             while not self._stopping:
                 await self._turn()
         finally:
+            beating.cancel()
             try:
                 self.settle()
             finally:
@@ -120,8 +124,3 @@ class Service:
     def dump(self) -> Document:
         """What the control plane believes."""
         return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.known)}
-
-    # What our own commands ask for
-
-    async def _rules(self, _: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(body=rules.told(self.options), content_type="application/json")

@@ -1,7 +1,5 @@
 """Plays a demo on the store's clock, and remembers in the store how far it came.
 
-    ConfigMap kube-system/closeknit-demo    demo, round, step, due, says
-
 The next step is due so many seconds after the last one was carried out, so that a host that slept, or was stopped
 and started again, goes on where it was and at the same pace. Whoever deletes the ConfigMap ends the demo, and what is
 there stays.
@@ -11,43 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from ...cluster.embedded.store import Store
 from ...cluster.errors import Refused
 from ...cluster.kinds import CONFIG_MAP, kind_of
-from ...cluster.port import Change, Key, Patch, Raw, Write
+from ...cluster.port import Change, Patch, Raw, Write
+from ..demo_place import KEY, NAME, NAMESPACE, Place, place_in
 from .demo import Demo
 
-NAME, NAMESPACE = "closeknit-demo", "kube-system"
-KEY = Key(CONFIG_MAP, NAMESPACE, NAME)
-
 log = logging.getLogger(__name__)
-
-
-class Place(NamedTuple):
-    """Where in a demo we are; `due` in seconds since 1970, None at its end."""
-
-    demo: str
-    round: int = 1
-    step: int = 0
-    due: float | None = None
-    says: str = ""
-
-    def data(self) -> dict[str, str | None]:
-        """As it is kept; what is None goes."""
-        due = None if self.due is None else f"{self.due:.3f}"
-        return {"demo": self.demo, "round": str(self.round), "step": str(self.step), "due": due, "says": self.says}
-
-
-def place_in(raw: Raw | None) -> Place | None:
-    """What a ConfigMap says; None if it says nothing that can be used."""
-    data = (raw or {}).get("data") or {}
-    try:
-        due = float(data["due"]) if data.get("due") else None
-        return Place(data["demo"], int(data["round"]), int(data["step"]), due, data.get("says") or "")
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def begin(store: Store, demo: Demo) -> None:

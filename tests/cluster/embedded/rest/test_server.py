@@ -187,11 +187,12 @@ def test_a_deletion_that_has_to_wait_says_for_whom(api: Api) -> None:
     assert api.delete(f"{kueue}/clusterqueues/q").warnings == []
 
 
-def test_others_can_answer_under_names_of_their_own(folder: Path) -> None:
+def test_others_can_answer_under_paths_of_their_own(folder: Path) -> None:
     async def decisions(request: web.BaseRequest) -> web.StreamResponse:
         return web.json_response({"path": request.raw_path, "method": request.method})
 
-    with Running(folder, extra={"decisions": decisions}) as running:
+    with Running(folder, extra={"closeknit/decisions": decisions, "metrics": decisions}) as running:
+        assert running.api.get("/metrics").body == {"path": "/metrics", "method": "GET"}
         answer = running.api.get("/closeknit/decisions/3", since=5)
         assert answer.body == {"path": "/closeknit/decisions/3?since=5", "method": "GET"}
         assert running.api.get("/closeknit/other").status == 404

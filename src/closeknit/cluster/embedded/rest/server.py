@@ -35,7 +35,6 @@ from .watching import Hub, Subject
 
 LOOPBACK, LOOPBACK_V6 = "127.0.0.1", "::1"
 HEALTH = ("livez", "readyz", "healthz")
-OWN = "closeknit"
 LONGEST_LINE = 1 << 16
 MOMENT = 0.03
 """Seconds for which news are gathered for those who watch: one write to each of a hundred connections costs."""
@@ -43,13 +42,13 @@ LAST_WORDS = 1.0
 """How many seconds a connection gets to end by itself when the server stops."""
 
 Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-"""Answers a request under /closeknit/NAME."""
+"""Answers a request to a path that is not Kubernetes'."""
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """`extra` by name; `page` gives the HTML at `/`; `on_change` is called after somebody has written."""
+    """`extra` by path, such as closeknit/config; `page` gives the HTML at `/`; `on_change` is called after a write."""
 
     def __init__(
         self,
@@ -140,9 +139,10 @@ class Server:
         if not compare_digest(credential, self._credential):
             return _not_let_in(request, where)
         query = Query(text)
+        own = self.extra.get("/".join(where[:2]))
+        if own is not None:
+            return await own(request)
         match where:
-            case [root, name, *_] if root == OWN and name in self.extra:
-                return await self.extra[name](request)
             case ["api", version, *rest] if rest:
                 return await self._resource(request, query, "", version, rest)
             case ["apis", group, version, *rest] if rest:
