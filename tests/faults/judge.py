@@ -63,7 +63,7 @@ class Witness(Invariants):
             if holds(workload):
                 name = workload["metadata"]["name"]
                 for pod_set, given, hosts in placed(workload):
-                    self._is_whole(name, pod_set, given, hosts)
+                    self._is_whole(workload, pod_set, given, hosts)
                     self._is_together(name, pod_set, hosts)
                     for host in hosts:
                         self._has_room(name, host)

@@ -1,4 +1,4 @@
-"""What was decided, for those who ask later: kept as lines of JSON, and passed on to listeners."""
+"""Decisions for later questions: kept as lines of JSON, and passed on to listeners."""
 
 from __future__ import annotations
 

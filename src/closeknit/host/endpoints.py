@@ -1,7 +1,7 @@
 """What every host answers over HTTP: metrics for Prometheus, what was decided, and by which rules.
 
 The controller serves this on its health address, the embedded host beside the Kubernetes protocol and behind the same
-token. All of it is read only, and says no more than is known to whoever may list workloads.
+token. All of it is read only, and shows no more than a user sees that may list workloads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a controller does, for those who look after it: probes, and what every host answers.
+"""How a controller does, for its operators: probes, and what every host answers.
 
     /healthz               the event loop turns
     /readyz                everything is listed, and it decides or stands by

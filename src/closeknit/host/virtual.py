@@ -22,7 +22,7 @@ class Restless(RuntimeError):  # noqa: N818 - it is a state
 
 
 class VirtualClock:
-    """`time` in seconds since 1970; whoever holds the clock sets it."""
+    """`time` in seconds since 1970; the holder of the clock sets it."""
 
     def __init__(self, start: float) -> None:
         self.time = start
