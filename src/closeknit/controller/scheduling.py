@@ -57,7 +57,7 @@ class Scheduling:
         rest: float = 0.0,
     ) -> None:
         self.known, self.recorder, self.diary, self.waits = known, recorder, diary, waits
-        self._cost, self._rest = cost, rest
+        self._cost, self.rest = cost, rest
         self._patience = Patience()
         self._pause = 0.0
         """Until then no cycle is run: the last one is just over, or a write was refused since."""
@@ -91,8 +91,8 @@ class Scheduling:
         begin = self._cost()
         decisions = known.scheduler.cycle(moment)
         took = self._cost() - begin
-        if self._rest:
-            self._pause = self.known.now() + min(LONGEST_REST, max(self._rest, SPARING * took))
+        if self.rest:
+            self._pause = self.known.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
         cost = took / max(1, len(decisions))
         self._count(decisions, now)
         made: list[Flight[Decided]] = []
