@@ -124,7 +124,7 @@ def test_standard_input_is_read_and_its_mistakes_are_placed(monkeypatch: pytest.
             "apiVersion: v1\nkind: ConfigMap\ndata:\n  controller_manager_config.yaml: |\n    a: 1\n    b: [\n",
             "is not YAML: expected the node content, but found '<stream end>', in its line 3; mend it",
         ),
-        (f"{OURS}profile: closeknit\n", 'config.yaml:6:1: is not YAML: the key "profile" is there twice'),
+        (f"{OURS}profile: closeknit\n", 'config.yaml:6:1: is not YAML: the key "profile" appears twice'),
     ],
 )
 def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str, said: str) -> None:

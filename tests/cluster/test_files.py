@@ -93,7 +93,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, JOB) / "below"
-    assert refusal(path) == f"{path}: cannot be read: Not a directory; check the path and its rights"
+    assert refusal(path) == f"{path}: cannot be read: Not a directory; check the path and its permissions"
 
 
 @pytest.mark.parametrize("text", ["", " \n\n", "# only a comment\n", "---\n---\n"])
@@ -115,21 +115,21 @@ def test_bad_yaml_is_refused_with_line_and_column(tmp_path: Path) -> None:
     path = write(tmp_path, JOB + "spec: [1, 2\nx: 1\n")
     said = refusal(path)
     assert said.startswith(f"{path}:5:2: is not YAML: ")
-    assert said.endswith("; mend the text there")
+    assert said.endswith("; fix the text there")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\n  "kind": "Job",\n  "spec": tru\n}', ":3:11: is not JSON: Expecting value; mend the text there"),
+        ('{\n  "kind": "Job",\n  "spec": tru\n}', ":3:11: is not JSON: Expecting value; fix the text there"),
         (
             '{"kind": "List", "items": [\n{"apiVersion": "v1", "kind": "Job"},\n{"kind" "Job"}]}',
             ":3:9: is not JSON: Expecting ':' delimiter",
         ),
         ('{"kind": "List", "items": [{"kind": 1 2}]}', ":1:39: is not JSON: Expecting ',' delimiter"),
-        ('{"kind": "List", "items": [\n', ":2:1: the JSON ends too early; the file was cut off: write it again"),
+        ('{"kind": "List", "items": [\n', ":2:1: the JSON ends too early; the file was truncated: write it again"),
         ('{"kind": "List",\n "metadata": {', ":2:15: the JSON ends too early"),
-        ('{"kind": "List",\n "meta', ":2:2: the JSON ends inside the text that begins here; close it, or write"),
+        ('{"kind": "List",\n "meta', ":2:2: the JSON ends inside the string that begins here; close it, or write"),
         ('{"kind": "List", "items": [\n{"apiVersion": "v1", "kind": "Job"}', ":2:36: the JSON ends too early"),
     ],
 )
@@ -141,7 +141,7 @@ def test_bad_json_is_refused_with_line_and_column(tmp_path: Path, text: str, sai
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hello", ":1: is not a Kubernetes object but a piece of text"),
+        ("hello", ":1: is not a Kubernetes object but a string"),
         ("42", ":1: is not a Kubernetes object but a number"),
         ("- 1\n- 2", ":1: is not a Kubernetes object but a number"),
         ('["a", "b"]', ":1: is not a Kubernetes object but a list"),

@@ -60,10 +60,10 @@ def test_a_piece_knows_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: 1\na: 2", 'the key "a" is there twice'),
+        ("a: 1\na: 2", 'the key "a" appears twice'),
         ("a: *b", 'no anchor "b"'),
         ("a: &b {c: *b}", 'no anchor "b"'),
-        ("{[1]: 2}", "a key must be plain text"),
+        ("{[1]: 2}", "a key must be a plain string"),
         ("a: !!int x", "cannot be read as"),
         ("a: !Ref x", "cannot be read as"),
     ],

@@ -1,1 +1,4 @@
-"""Where objects come from: so far manifests in files. Knows the model and the wire formats, nothing above them."""
+"""Where objects come from: manifests in files, the embedded cluster, or a Kubernetes API server.
+
+Knows the model and the wire formats, nothing above them.
+"""

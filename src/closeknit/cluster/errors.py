@@ -1,25 +1,25 @@
-"""What an API server answers when it refuses, as exceptions.
+"""The errors of an API server as exceptions.
 
     Refused
-    ├── BadRequest           400  cannot be read
+    ├── BadRequest           400  cannot be parsed
     ├── Unauthorized         401
-    ├── Forbidden            403  may not be done here or now
+    ├── Forbidden            403  not permitted, or not permitted at this moment
     ├── NotFound             404
     ├── MethodNotAllowed     405
     ├── NotAcceptable        406
-    ├── Conflict             409  somebody else wrote first
+    ├── Conflict             409  the object changed since it was read
     │   └── AlreadyExists    409
     ├── Expired              410  the history does not go back that far
     ├── TooLarge             413
     ├── UnsupportedMediaType 415
-    ├── Invalid              422  can be read, and breaks a rule; `causes` name the fields
-    ├── TooManyRequests      429  later; of an eviction: a PodDisruptionBudget forbids it
-    └── InternalError        5xx  the server failed, and may have done what was asked all the same
+    ├── Invalid              422  can be parsed, but breaks a rule; `causes` name the fields
+    ├── TooManyRequests      429  retry later; for an eviction: a PodDisruptionBudget forbids it
+    └── InternalError        5xx  the server failed, and may have carried out the request all the same
         ├── ServerTimeout      500
         ├── ServiceUnavailable 503
         └── Timeout            504
 
-Hosts raise them, whoever writes catches them; the REST layer turns them into a Status object.
+Hosts raise them, writers catch them, and the REST layer renders them as a Status object.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Raw = dict[str, Any]
 
 
 class Cause(NamedTuple):
-    """One thing that is wrong with an object. `reason` is one of Kubernetes' words: FieldValueInvalid, …"""
+    """One thing that is wrong with an object. `reason` is one of Kubernetes' own: FieldValueInvalid, …"""
 
     field: str
     message: str
@@ -39,7 +39,7 @@ class Cause(NamedTuple):
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
-    """`what` is the kind and name concerned, as far as they are known."""
+    """The server did not carry out a request. `group`, `kind`, `name` and `uid` are its object's, as far as known."""
 
     code: ClassVar[int] = 500
     reason: ClassVar[str] = "InternalError"
@@ -60,7 +60,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
         self.group, self.kind, self.name, self.uid = group, kind, name, uid
 
     def status(self) -> Raw:
-        """As the Status object that Kubernetes answers."""
+        """The Status object that Kubernetes responds with."""
         details: Raw = {
             key: value
             for key, value in (("name", self.name), ("group", self.group), ("kind", self.kind), ("uid", self.uid))
@@ -154,5 +154,5 @@ class Timeout(InternalError):  # noqa: N818 - Kubernetes' own word
 
 
 def is_of_an_end(refused: Refused) -> bool:
-    """Whether something could not be made because its namespace is being deleted: it never can be."""
+    """Whether a creation failed because its namespace is terminating, so that retrying is pointless."""
     return any(one.reason == "NamespaceTerminating" for one in refused.causes)

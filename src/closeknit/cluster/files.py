@@ -1,8 +1,8 @@
 """Manifests in files: a file, a directory of them, or standard input, in YAML or JSON.
 
-Whatever the form, out come Kubernetes objects one by one, lists taken apart into their items. Big files are cut
-into pieces as they are read, each piece one object in JSON; see `json_pieces`, `yaml_pieces` and, for lists from
-kubectl, `kubectl_yaml`. Input that is no Kubernetes object is refused with the file, the line and what to do.
+Every form yields Kubernetes objects one by one; a list is split into its items. Big files are cut into pieces as they
+are read, each piece one object in JSON; see `json_pieces`, `yaml_pieces` and, for lists from kubectl, `kubectl_yaml`.
+Input that is not a Kubernetes object is rejected with the file, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LABEL_MAPS = ("nodeSelector", "matchLabels", "nodeLabels")
 
 
 class Pieces(Protocol):
-    """Objects of one file as JSON texts, and where the latest of them began."""
+    """The objects of one file as JSON, and the position at which the latest of them begins."""
 
     form: str
 
@@ -66,12 +66,12 @@ def files(path: str) -> list[str]:
 
 
 def shown(file: str) -> str:
-    """What messages call a file."""
+    """The name of a file in messages."""
     return "standard input" if file == STDIN else file
 
 
 def read_text(path: str) -> str:
-    """The text of one file; empty for what cannot be read as such. What it holds is judged elsewhere."""
+    """The text of one file; empty if it cannot be read as UTF-8. Its content is not checked here."""
     if path != STDIN and not os.path.isfile(path):
         return ""
     with _stream(path) as stream:
@@ -80,7 +80,7 @@ def read_text(path: str) -> str:
 
 @contextmanager
 def opened(file: str) -> Iterator[Pieces]:
-    """A file as pieces, whatever its form; what is wrong with its text is refused here."""
+    """Open a file of any form as pieces; raises InputError if its text is malformed."""
     with _stream(file) as stream:
         source = _Source(file, stream)
         head = source.peek()
@@ -91,7 +91,7 @@ def opened(file: str) -> Iterator[Pieces]:
         except yaml.YAMLError as error:
             raise _bad_yaml(file, error) from error
         except RecursionError as error:
-            raise refuse("is nested too deeply to be read", "flatten it", where=shown(file)) from error
+            raise refuse("is nested too deeply", "flatten it", where=shown(file)) from error
         if not pieces.documents:
             raise _empty(file)
 
@@ -118,7 +118,7 @@ def documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def decoded(file: str, pieces: Pieces, data: bytes) -> Any:
-    """A piece as plain values."""
+    """Decode a piece into plain values."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -126,7 +126,7 @@ def decoded(file: str, pieces: Pieces, data: bytes) -> Any:
 
 
 def malformed(file: str, pieces: Pieces, data: bytes) -> InputError:
-    """Where a piece stops being JSON."""
+    """The error for a piece that is not JSON, with the position at which it stops being so."""
     try:
         json.loads(data.decode())
     except UnicodeDecodeError:
@@ -136,16 +136,16 @@ def malformed(file: str, pieces: Pieces, data: bytes) -> InputError:
         column = error.colno + (pieces.column - 1 if error.lineno == 1 else 0)
         where = f"{shown(file)}:{line}:{column}"
         if error.msg.startswith("Unterminated string"):
-            remedy = "close it, or write the file again if it was cut off"
-            return refuse("the JSON ends inside the text that begins here", remedy, where=where)
+            remedy = "close it, or write the file again if it was truncated"
+            return refuse("the JSON ends inside the string that begins here", remedy, where=where)
         if error.pos >= len(data.rstrip()):
-            return refuse("the JSON ends too early", "the file was cut off: write it again", where=where)
-        return refuse(f"is not JSON: {error.msg}", "mend the text there", where=where)
-    return refuse("is not JSON", "mend the text there", where=f"{shown(file)}:{pieces.line}")
+            return refuse("the JSON ends too early", "the file was truncated: write it again", where=where)
+        return refuse(f"is not JSON: {error.msg}", "fix the text there", where=where)
+    return refuse("is not JSON", "fix the text there", where=f"{shown(file)}:{pieces.line}")
 
 
 def not_kubernetes(file: str, pieces: Pieces, raw: Any) -> Mistake:
-    """A value that is no Kubernetes object."""
+    """The mistake for a value that is not a Kubernetes object."""
     if isinstance(raw, dict):
         lacks = " and ".join(key for key in ("apiVersion", "kind") if not raw.get(key))
         text = f"is not a Kubernetes object: it has no {lacks}"
@@ -155,7 +155,7 @@ def not_kubernetes(file: str, pieces: Pieces, raw: Any) -> Mistake:
 
 
 def identity(raw: Any) -> str:
-    """What messages call an object: `Pod team-a/train-0`."""
+    """The name of an object in messages: `Pod team-a/train-0`."""
     if not isinstance(raw, dict):
         return ""
     metadata = raw.get("metadata")
@@ -166,7 +166,7 @@ def identity(raw: Any) -> str:
 
 
 def unquoted_labels(raw: dict[str, Any], where: str) -> Iterator[Mistake]:
-    """Labels, annotations and selectors whose value YAML took for a number, a truth value or nothing."""
+    """Labels, annotations and selectors whose unquoted value YAML reads as a number, a boolean or null."""
     for field, key, value in _label_maps(raw, ""):
         if value is None or isinstance(value, bool | int | float):
             text = f"must be text, but is read as {json.dumps(value)}"
@@ -207,11 +207,11 @@ def _form(value: Any) -> str:
         case None:
             return "nothing (null)"
         case bool():
-            return "a truth value"
+            return "a boolean"
         case int() | float():
             return "a number"
         case str():
-            return "a piece of text"
+            return "a string"
         case list():
             return "a list"
     return "a mapping"
@@ -219,7 +219,7 @@ def _form(value: Any) -> str:
 
 @contextmanager
 def stdin_kept() -> Iterator[None]:
-    """Within this, standard input can be read again and again: it is read once, and kept in memory."""
+    """Within this context standard input can be read repeatedly: it is read once and kept in memory."""
     if _kept.get() is not None:
         yield
         return
@@ -247,7 +247,7 @@ def _stream(file: str) -> Iterator[BinaryIO]:
 
 
 class _Source:
-    """A file's bytes without their mark of byte order; the first of them can be looked at and are read again."""
+    """A file's bytes without their byte order mark; `peek` shows the first of them without consuming them."""
 
     def __init__(self, file: str, stream: BinaryIO) -> None:
         self._file = file
@@ -275,7 +275,7 @@ def _check_text(file: str, head: bytes) -> None:
 
 
 def _unreadable(file: str, error: OSError) -> InputError:
-    return refuse(f"cannot be read: {error.strerror}", "check the path and its rights", where=shown(file))
+    return refuse(f"cannot be read: {error.strerror}", "check the path and its permissions", where=shown(file))
 
 
 def _empty(file: str) -> InputError:
@@ -285,10 +285,10 @@ def _empty(file: str) -> InputError:
 
 def _bad_yaml(file: str, error: yaml.YAMLError) -> InputError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    if mark is None:  # characters that no YAML may have, or bytes that are no characters
+    if mark is None:  # characters that YAML does not allow, or bytes that are not characters
         return refuse(f"is not UTF-8 text: {getattr(error, 'reason', error)}", _WRITE_UTF8, where=shown(file))
     where = f"{shown(file)}:{mark.line + 1}:{mark.column + 1}"
     problem = getattr(error, "problem", None) or "cannot be parsed"
     context = getattr(error, "context", None)
     said = f"{problem} ({context})" if context else problem
-    return refuse(f"is not YAML: {said}", "mend the text there", where=where)
+    return refuse(f"is not YAML: {said}", "fix the text there", where=where)

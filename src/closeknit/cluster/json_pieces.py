@@ -1,12 +1,12 @@
 """JSON cut into objects without decoding it: the items of a list, or one value after another.
 
 A list of a million pods is a gigabyte, and decoded whole it is ten. So the text is read in chunks, and in each
-chunk numpy finds the brackets outside strings and how deep they lie; whatever closes at the depth of the list is
-one object, handed on as bytes. Nothing is checked here: a piece that is not JSON is the decoder's to refuse.
+chunk numpy finds the brackets outside strings and their depth; what closes at the depth of the list is one object,
+handed on as bytes. Nothing is validated here: the decoder rejects a piece that is not JSON.
 
     {"kind": "List", "items": [ {...}, {...} ]}      depth of the items: 2
     [ {...}, {...} ]                                 1
-    {...} {...}                                      0, also one object a line
+    {...} {...}                                      0, also one object per line
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 CHUNK = 1 << 20
 MAX_PIECE = 1 << 28
-"""An object beyond this is text that lost a bracket or a quote."""
+"""A larger object is text that has lost a bracket or a quote."""
 
 _DEEPEST_LIST = 2
 _TAIL = -1
@@ -35,8 +35,9 @@ class Stream(Protocol):
 
 
 class JsonPieces:
-    """`kind` is None outside a list, the kind of the list's items inside one, "" if the list does not say.
+    """The objects of a JSON text, one by one.
 
+    `kind` is None outside a list, the kind of the list's items inside one, "" if the list does not say.
     `line` and `column` are where the latest piece begins, from 1; `size` is how many bytes were read.
 
                        [ or "items": [                 ]
@@ -99,7 +100,7 @@ class JsonPieces:
             yield self._piece(0, len(self._text))
 
     def _enter(self, start: int, at: int, after: int) -> int:
-        """The depth of the list that opens here, if it is one to cut: the whole document, or its `items`."""
+        """The depth of the list that opens here, if it is to be cut: the whole document, or its `items`."""
         if after == 1:
             self.documents += 1
             return 1
@@ -116,7 +117,7 @@ class JsonPieces:
         return piece
 
     def _drop(self, end: int) -> None:
-        """Forget the text before `end`, but not how many lines it had."""
+        """Forget the text before `end`, but count its lines."""
         newlines = self._text.count(b"\n", 0, end)
         self._columns = end - self._text.rfind(b"\n", 0, end) - 1 if newlines else self._columns + end
         self._lines += newlines
@@ -127,7 +128,7 @@ class JsonPieces:
 def _brackets(text: bytes, depth: int) -> Iterator[tuple[int, bool, int]]:
     """Brackets near the surface: where, whether it opens a list, the depth after it.
 
-    The text begins outside strings, at the given depth. A quote that is escaped begins and ends nothing.
+    The text begins outside strings, at the given depth. An escaped quote neither begins nor ends a string.
     """
     raw = np.frombuffer(text, dtype=np.uint8)
     folded = raw | 0x20  # folds [ into { and ] into }, and leaves quotes alone

@@ -1,6 +1,6 @@
-"""The kinds of objects we know: where they are served, what they are called for short, what parts they have.
+"""The kinds of objects that Closeknit knows: their API paths, short names and subresources.
 
-One entry a kind. The embedded host serves exactly these; the client finds the address of an object here.
+One entry per kind. The embedded host serves exactly these; the client builds an object's path from them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """`status`, `scale`: the subresources it has. `counted`: its generation goes up when anything but status changes.
+    """A kind of objects in one version of its API group.
 
-    `categories` is what `kubectl get all` and the like go by.
+    `status`, `scale`: whether it has that subresource. `counted`: `metadata.generation` is incremented when anything
+    but the status changes. `categories` are the groupings of kubectl, such as `all`.
     """
 
     group: str
@@ -36,16 +37,16 @@ class Kind:
 
     @property
     def resource(self) -> str:
-        """As Status errors name it: jobs.batch."""
+        """Its name in Status errors: jobs.batch."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def is_built_in(self) -> bool:
-        """Kubernetes' own, not defined by a CustomResourceDefinition."""
+        """Whether it is part of Kubernetes, not defined by a CustomResourceDefinition."""
         return "." not in self.group or self.group in _OWN_GROUPS
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Where it is served: /apis/batch/v1/namespaces/default/jobs/train/status."""
+        """Its API path: /apis/batch/v1/namespaces/default/jobs/train/status."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if namespace and self.namespaced:
             parts += ["namespaces", namespace]
@@ -132,14 +133,14 @@ PROVISIONING_REQUEST = _custom(
 )
 
 KINDS: tuple[Kind, ...] = tuple(one for one in list(globals().values()) if isinstance(one, Kind))
-"""All of them."""
+"""All kinds above."""
 
 BY_NAME: dict[tuple[str, str], Kind] = {(one.group, one.kind): one for one in KINDS}
 """By API group and kind."""
 
 
 def kind_of(api_version: str, kind: str) -> Kind | None:
-    """The kind that an object says it is; None if its version is not served."""
+    """The kind with this apiVersion and name; None if that version is not served."""
     group, _, version = api_version.rpartition("/")
     found = BY_NAME.get((group, kind))
     return found if found is not None and found.version == version else None

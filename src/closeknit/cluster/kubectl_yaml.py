@@ -1,17 +1,17 @@
-"""A list in YAML as kubectl prints it, item by item, without parsing each: most items differ only in plain texts.
+"""A YAML list as kubectl prints it, item by item, without parsing each: most items differ only in plain scalars.
 
-An item is cut out at `- ` in column 0, and every short text that ends a line is taken out of it. What is left, its
-skeleton, is parsed once, with marks in the holes; any other item with that skeleton is the same JSON with its own
-texts in those places:
+An item is cut out at `- ` in column 0, and every short scalar that ends a line is taken out of it. What is left, its
+skeleton, is parsed once, with placeholders in the holes; any other item with that skeleton is the same JSON with its
+own scalars in those places:
 
     - kind: Pod            - kind: ▢                {"kind":"▢","metadata":{"name":"▢"}}
       metadata:       ──▶    metadata:        ──▶   {"kind":"Pod","metadata":{"name":"a-0"}}
         name: a-0              name: ▢
 
-This is right wherever the marks come out of the parser as whole values and in order. Where they do not (a script
-that looks like YAML), the item is parsed alone; where an item cannot stand alone (mistakes, anchors, the end of the
-list), or where most items turn out to need parsing, `YamlPieces` reads from there to the end, so that whatever is
-said of the file is said by one parser.
+This is correct wherever the placeholders come out of the parser as whole values and in order. Where they do not (a
+script that looks like YAML), the item is parsed alone; where an item cannot stand alone (mistakes, anchors, the end of
+the list), or where most items turn out to need parsing, `YamlPieces` reads from there to the end, so that every error
+about the file comes from one parser.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from .yaml_pieces import YamlPieces
 
 CHUNK = 1 << 20
 KEPT = 1 << 12
-"""How many skeletons are remembered."""
+"""How many skeletons are cached."""
 PATIENCE = 1000
-"""How many items are parsed before it matters whether they are the most."""
+"""How many items are parsed before giving up because more than half of them need parsing."""
 
 _HEAD = re.compile(rb"apiVersion: v1\r?\n(?:kind: ((?:[A-Z]\w*)?List)\r?\n)?items:\r?\n- ")
 _CUT = b"\n- "
 _TEXT = rb"[\w./@+=%-]+(?:[: ][\w./@+=%-]+)*"
 _NO_TEXT = rb"[0-9][0-9_:]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?$|0[xb][0-9a-fA-F_]+$|(?i:yes|no|true|false|on|off|null)$"
 _HOLE = re.compile(rb": ([\"']|(?=[A-Za-z0-9/])(?!" + _NO_TEXT + rb"))(" + _TEXT + rb")\1(?:\n|\Z)", re.MULTILINE)
-_SEAL = b"hole:" + secrets.token_hex(8).encode()  # which no file can hold
+_SEAL = b"hole:" + secrets.token_hex(8).encode()  # random, so that no file contains it
 _MARK = re.compile(rb'(?<=[:,\[]")' + _SEAL + rb'-([0-9]+)(?="[,}\]])')
 _STRANGE = re.compile(rb"\A(?:[\s#]|\Z)|\n[^ \n]|\r|\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""An item that begins late, a line that begins in column 0, or line breaks that only YAML knows."""
+"""An item that does not begin right after its dash, a line that begins in column 0, or YAML's own line breaks."""
 
 Template = list[bytes]
 
 
 def is_list(head: bytes) -> bool:
-    """Whether the text begins as kubectl's lists do."""
+    """Whether the text begins like a list from kubectl."""
     return _HEAD.match(head) is not None
 
 
 class KubectlYaml:
-    """`kind`, `documents`, `line`, `column` and `size` as in JsonPieces; only for text of which `is_list` holds."""
+    """The items of a list from kubectl; only for text for which `is_list` holds. Attributes as in JsonPieces."""
 
     form = "YAML"
 
@@ -111,13 +111,13 @@ class KubectlYaml:
         yield from self._from_here(opening, next_line - first, text)
 
     def _from_here(self, opening: bytes, lines: int, text: bytes) -> Iterator[bytes]:
-        """What YamlPieces makes of the rest, where the lines before it were blank but for one item."""
+        """Read the rest with YamlPieces, with blank lines and one dummy item before it to keep line numbers right."""
         before = b"\n" * (lines - 1) + b"- 0\n" if lines else b""
         self._rest = YamlPieces(_Ahead(opening + before + b"- " + text, self))
         yield from islice(self._rest, 1 if lines else 0, None)
 
     def _piece(self, item: bytes) -> bytes | None:
-        """An item, without its dash, as JSON; None if the rest is better read by YamlPieces."""
+        """An item, without its dash, as JSON; None if YamlPieces should read from here on."""
         self._begun += 1
         parts = _HOLE.split(item)
         around, texts = parts[::3], parts[2::3]
@@ -134,7 +134,7 @@ class KubectlYaml:
         return _alone(item) if template is None or len(template) != len(around) else _filled(template, texts)
 
     def _learn(self, skeleton: bytes, around: list[bytes]) -> bool:
-        """Remember what JSON a skeleton becomes; False if it cannot stand alone."""
+        """Cache the JSON of a skeleton; False if it cannot be parsed by itself."""
         holes = len(around) - 1
         alone = _alone(_filled(around, [b": %b-%d\n" % (_SEAL, number) for number in range(holes)]))
         if alone is None:
@@ -146,7 +146,7 @@ class KubectlYaml:
 
 
 def _unix(item: bytes) -> bytes:
-    """With line breaks of one character; the last one was cut in two."""
+    """Normalize CRLF to LF; the item's last CRLF was cut in two."""
     return item.removesuffix(b"\r").replace(b"\r\n", b"\n")
 
 
@@ -159,7 +159,7 @@ def _filled(around: list[bytes], between: list[bytes]) -> bytes:
 
 
 def _template(marked: bytes, holes: int) -> Template | None:
-    """The JSON around the marks; None unless each is there once, as a whole value, in order."""
+    """The JSON around the placeholders; None unless each occurs once, as a whole value, in order."""
     parts = _MARK.split(marked)
     if parts[1::2] != [b"%d" % number for number in range(holes)]:
         return None
@@ -167,7 +167,7 @@ def _template(marked: bytes, holes: int) -> Template | None:
 
 
 def _alone(item: bytes) -> bytes | None:
-    """The JSON of one item; None if it is not YAML by itself, or has to do with what comes before or after it."""
+    """The JSON of one item; None if it is not valid YAML by itself, or refers to the text around it."""
     if _STRANGE.search(item):
         return None
     pieces = _One(_Ahead(b"- " + item + b"\n", None))
@@ -185,7 +185,7 @@ class _One(YamlPieces):
 
 
 class _Ahead:
-    """Some text, and after it a stream."""
+    """Some text, followed by a stream."""
 
     def __init__(self, text: bytes, stream: Stream | None) -> None:
         self._text = text

@@ -1,6 +1,6 @@
-"""Mistakes gathered while reading: the first few are shown, the rest are counted.
+"""Mistakes collected while reading: the first few are shown, the rest are counted.
 
-A file of a million pods can hold a million mistakes of one kind; ten say what is wrong.
+A file of a million pods can hold the same mistake a million times; ten of them are enough to find it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Mistakes:
         return self._count
 
     def check(self) -> None:
-        """Raise what was gathered, if anything was."""
+        """Raise the collected mistakes, if there are any."""
         if not self._count:
             return
         more = self._count - len(self._first)

@@ -1,8 +1,8 @@
-"""The port to a cluster: what changes come in, what writes go out, and nothing about who is behind it.
+"""The port to a cluster: which changes come in and which writes go out, independent of the cluster behind it.
 
-A `Change` says what became of an object; a `Write` is a value that says what to do to one. Whoever decides makes
-writes, whoever hosts carries them out, so that deciding needs no I/O and every host can be exchanged for another.
-Objects are plain trees of JSON values and are never changed in place: whoever holds one may keep it.
+A `Change` is what happened to an object; a `Write` is a request as a value. The control plane returns writes and a host
+carries them out, so deciding needs no I/O and one host can be exchanged for another. Objects are plain trees of JSON
+values and are never changed in place, so a reference to one can be kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PatchForm = Literal["merge", "json", "strategic", "apply"]
 
 
 class Key(NamedTuple):
-    """What an object is called; `namespace` is empty for those of the whole cluster."""
+    """The identity of an object; `namespace` is empty for cluster-scoped kinds."""
 
     kind: Kind
     namespace: str
@@ -30,7 +30,7 @@ class Key(NamedTuple):
 
 
 class Change(NamedTuple):
-    """`old` is the object before, if there was one; a deleted object is shown as it was last, at its new version."""
+    """A watch event. `old` is the object before, if any; a deleted object is its last state, at the new version."""
 
     version: int
     type: ChangeType
@@ -52,7 +52,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The whole object; refused if `metadata.resourceVersion` is there and no longer true."""
+    """Replace the whole object; a Conflict if `metadata.resourceVersion` is set and outdated."""
 
     kind: Kind
     body: Raw
@@ -61,7 +61,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Part of an object, in one of the forms of Kubernetes; `apply` needs an owner."""
+    """Change part of an object, by one of Kubernetes' patch types; `apply` needs an owner, the field manager."""
 
     key: Key
     body: Any
@@ -73,7 +73,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """`uid` and `version`: only if it is still this very object. `grace` in seconds; None: what the object says."""
+    """Delete an object. `uid` and `version` are preconditions; `grace` is in seconds, None for the object's own."""
 
     key: Key
     uid: str = ""
@@ -92,7 +92,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Delete a pod, unless a PodDisruptionBudget forbids it. `grace` as of `Delete`."""
+    """Delete a pod, unless a PodDisruptionBudget forbids it. `grace` as in `Delete`."""
 
     namespace: str
     pod: str
@@ -103,7 +103,7 @@ Write = Create | Update | Patch | Delete | Bind | Evict
 
 
 def target_of(write: Write) -> Key:
-    """The object that a write is for; one whose name the server is to make has none yet."""
+    """The object that a write is for; its name is empty if the server is to generate it."""
     match write:
         case Create(kind, body) | Update(kind, body):
             meta = body["metadata"]

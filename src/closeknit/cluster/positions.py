@@ -1,9 +1,9 @@
-"""Where in a text its fields are, so that a mistake can be shown with line and column.
+"""Positions of fields in a YAML text, so that a mistake can be shown with line and column.
 
     positions(text)[0]["spec.levels[1].nodeLabel"] == (7, 5)
 
-Texts are small: they are composed once more only when there is something to say. Paths are written as `Field` has
-them. What a ConfigMap holds is a text in a text: its places are counted from where it begins.
+The texts are small, and are parsed a second time only when there is a mistake to show. Paths are written as in `Field`.
+A ConfigMap holds a text within a text: fields of the inner text get their position in the outer one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Position = tuple[int, int]
 
 
 def positions(text: str, inside: str = "") -> list[dict[str, Position]]:
-    """By document, by field. Of a mapping `data` that holds a text called `inside`, those of that text."""
+    """Positions per document, by field; those of the text `inside` where a document's `data` holds one."""
     try:
         nodes = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.YAMLError:
@@ -29,7 +29,7 @@ def positions(text: str, inside: str = "") -> list[dict[str, Position]]:
 
 
 def place_of(known: dict[str, Position], field: str) -> Position | None:
-    """Of a field, or of the nearest above it that is there."""
+    """The position of a field, or of its nearest ancestor that exists."""
     while field:
         if field in known:
             return known[field]

@@ -1,7 +1,7 @@
-"""Objects of one kind, read from files straight into a struct with only the fields that are wanted.
+"""Objects of one kind, read from files straight into a struct with only the fields that are needed.
 
-This is the fast way in, for clusters of a hundred thousand nodes and a million pods. Objects of other kinds are
-passed over. A field of the wrong type is a mistake that names the object and the field; reading goes on.
+This is the fast path for clusters of a hundred thousand nodes and a million pods. Objects of other kinds are skipped.
+A field of the wrong type is a mistake that names the object and the field; reading continues.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Kinded(Protocol):
 T = TypeVar("T", bound=Kinded)
 
 Tick = Callable[[str, int, int, str], None]
-"""Called now and then with the file, how many objects and bytes of it were read, and its form: JSON or YAML."""
+"""Called periodically with the file, how many objects and bytes of it were read, and its form: JSON or YAML."""
 
 Stray = Callable[[str, Any], bool]
-"""Called with the file and an object without a kind; False if it is no use either."""
+"""Called with the file and an object without a kind; returns whether it could be used."""
 
 
 def objects(
@@ -44,7 +44,7 @@ def objects(
     tick: Tick | None = None,
     stray: Stray | None = None,
 ) -> Iterator[tuple[str, bytes, T]]:
-    """Each object of the kind: its file, its JSON, and the struct. A file of only other kinds is refused."""
+    """Each object of the kind: its file, its JSON, and the struct. Raises InputError if all are of other kinds."""
     decoder = msgspec.json.Decoder(form)
     others: dict[str, None] = {}
     found = False
@@ -83,7 +83,7 @@ def objects(
 
 
 def _is_empty_list(kind: str, data: bytes) -> bool:
-    """Whether this is a list whose items are null, as Go writes a list of none."""
+    """Whether this is a list whose items are null, as Go encodes an empty list."""
     if not kind.endswith("List"):
         return False
     raw = msgspec.json.decode(data)
@@ -100,7 +100,7 @@ def _wrong_type(file: str, pieces: Pieces, data: bytes, kind: str, error: msgspe
 
 
 def explain(raw: dict[str, Any], error: msgspec.ValidationError, where: str = "") -> Mistake:
-    """A type error as a mistake; the decoder does not say which entry of a mapping it means, so that is looked up.
+    """Convert a type error into a mistake; the decoder does not name the entry of a mapping, so look it up.
 
     Expected `str`, got `int` - at `$.metadata.labels[...]`  becomes
     metadata.labels[rack]: must be text, but is read as 7
@@ -123,7 +123,7 @@ def _short(text: str) -> str:
 
 
 def _follow(raw: Any, path: str, wants_text: bool) -> tuple[str, Any]:
-    """The full name of the field and what is there."""
+    """The full path of the field and its value."""
     field, value = "", raw
     for name, index, some in _STEP.findall(path):
         if some:

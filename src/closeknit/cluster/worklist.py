@@ -1,6 +1,6 @@
-"""What is to be looked at, and when: keys without repeats in the order they came, timers, and waits that grow.
+"""A work queue: keys without duplicates in the order they were added, timers, and exponential backoff.
 
-mark() ──▶ ready ──next()──▶ in hand ──▶ over
+mark() ──▶ ready ──next()──▶ in process ──▶ done
              ▲                  │ later(), refused()
              └── time is up ◀───┘
 """
@@ -14,11 +14,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 FIRST_RETRY, LAST_RETRY = 0.05, 5.0
-"""Seconds after which a key that was refused is looked at again; the wait doubles each time."""
+"""Backoff in seconds of a key whose write failed; it doubles with each failure, up to the latter."""
 
 
 class Worklist(Generic[K]):
-    """Only the earliest time for a key counts; one that is ready needs none."""
+    """Keys to reconcile, now or later. Of several times for one key only the earliest counts."""
 
     def __init__(self) -> None:
         self._ready: dict[K, None] = {}
@@ -41,7 +41,7 @@ class Worklist(Generic[K]):
             heappush(self._timers, (at, self._count, key))
 
     def refused(self, key: K, now: float) -> None:
-        """What was tried for it failed: once more, after a while."""
+        """Requeue a key whose reconciliation failed, with backoff."""
         wait = self._waits.get(key, FIRST_RETRY)
         self._waits[key] = min(LAST_RETRY, wait * 2)
         self.later(key, now + wait)
@@ -50,7 +50,7 @@ class Worklist(Generic[K]):
         self._waits.pop(key, None)
 
     def due(self) -> float | None:
-        """When there is next something to do; 0.0 means at once, None that there is nothing."""
+        """When the next key is due; 0.0 means now, None that the queue is empty."""
         if self._ready:
             return 0.0
         while self._timers and self._at.get(self._timers[0][2]) != self._timers[0][0]:
@@ -58,7 +58,7 @@ class Worklist(Generic[K]):
         return self._timers[0][0] if self._timers else None
 
     def next(self, now: float) -> K | None:
-        """The next key whose turn it is."""
+        """Take the next key that is due; None if there is none."""
         while self._timers and self._timers[0][0] <= now:
             at, _, key = heappop(self._timers)
             if self._at.get(key) == at:

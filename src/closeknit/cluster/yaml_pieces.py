@@ -1,9 +1,9 @@
 """YAML read object by object, each handed on as JSON: documents, and the items of a list one by one.
 
-PyYAML's C parser is quick; what it does with the events in Python is not: six sevenths of the time of a plain
-load go there, and the whole document stays in memory. So the events are put together here. Scalars mean what
-PyYAML says they mean, except that dates stay text, as everything in Kubernetes is JSON in the end. A key given
-twice is refused, as kubectl does.
+PyYAML's C parser is fast; constructing values from its events in Python is not: that takes six sevenths of a plain
+load, and keeps the whole document in memory. So values are constructed here. Scalars are resolved as PyYAML does,
+except that dates stay strings, since everything in Kubernetes is JSON in the end. A duplicate key is an error, as with
+kubectl.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MERGE = "<<"
 
 
 class YamlPieces:
-    """`kind`, `line`, `column` and `size` as in JsonPieces."""
+    """The objects of a YAML text, one by one. `kind`, `line`, `column` and `size` as in JsonPieces."""
 
     form = "YAML"
 
@@ -129,9 +129,9 @@ class YamlPieces:
     def _key(self, event: Any, mapping: dict[str, Any]) -> str:
         key = self._alias(event) if type(event) is AliasEvent else getattr(event, "value", None)
         if not isinstance(key, str):
-            raise _problem("a key must be plain text", event)
+            raise _problem("a key must be a plain string", event)
         if key in mapping:
-            raise _problem(f'the key "{key}" is there twice', event)
+            raise _problem(f'the key "{key}" appears twice', event)
         return key
 
     def _alias(self, event: Any) -> Any:
@@ -162,7 +162,7 @@ def _tagged(tag: str, text: str) -> Any:
 
 
 def _merged(mapping: dict[str, Any]) -> dict[str, Any]:
-    """With what `<<` brings in, which never overrides a key of the mapping's own."""
+    """The mapping with the keys merged in by `<<`, which never override its own."""
     if _MERGE not in mapping:
         return mapping
     own = dict(mapping)
@@ -178,7 +178,7 @@ def _problem(text: str, event: Any) -> yaml.MarkedYAMLError:
 
 
 class _Counted:
-    """A stream that knows how much of it was read."""
+    """A stream that counts the bytes read from it."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
