@@ -120,9 +120,7 @@ def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
     monkeypatch.setenv(VARIABLE, "http://127.0.0.1:1")
     found, said = judged_by(capsys)
     assert found == usual
-    assert said.startswith(
-        "note: the controller at http://127.0.0.1:1 does not answer: nobody listens there; judged by"
-    )
+    assert said.startswith("note: the controller at http://127.0.0.1:1 does not answer: connection refused; judged by")
 
 
 def test_what_a_controller_outside_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:

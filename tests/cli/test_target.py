@@ -90,7 +90,7 @@ def test_a_host_that_has_stopped_is_said_to_have(capsys: pytest.CaptureFixture[s
     assert ended.value.code == 4
     said = capsys.readouterr().err
     assert "the embedded host of" in said
-    assert "does not answer: http://127.0.0.1:1: nobody listens there; start it: closeknit up --data" in said
+    assert "does not answer: http://127.0.0.1:1: connection refused; start it: closeknit up --data" in said
 
 
 @pytest.fixture

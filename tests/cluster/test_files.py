@@ -82,7 +82,7 @@ def test_an_empty_list_gives_nothing_and_is_no_mistake(tmp_path: Path, items: st
     assert names(write(tmp_path, f'{{"apiVersion": "v1", "kind": "List", "items": {items}}}')) == []
 
 
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert names(write(tmp_path, b"\xef\xbb\xbf" + JOB.encode())) == ["train"]
 
 
@@ -149,7 +149,7 @@ def test_bad_json_is_refused_with_line_and_column(tmp_path: Path, text: str, sai
         (f"{JOB}---\nname: x\n", ":5: is not a Kubernetes object: it has no apiVersion and kind"),
     ],
 )
-def test_what_is_not_kubernetes_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_value_that_is_no_kubernetes_object_is_rejected_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     path = write(tmp_path, text)
     assert refusal(path) == f"{path}{said}; give a manifest, such as kubectl get -o yaml prints"
 
@@ -184,7 +184,7 @@ def test_a_label_that_yaml_does_not_read_as_text_is_refused(
     assert refusal(path) == f"{path}: Job train: {field}: must be text, but is read as {said}; quote it"
 
 
-def test_mistakes_in_labels_are_gathered_and_the_sound_objects_still_come(tmp_path: Path) -> None:
+def test_mistakes_in_labels_are_collected_and_valid_objects_still_come(tmp_path: Path) -> None:
     wrong = "".join(
         f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{i}, labels: {{a: {i}}}}}\n" for i in range(13)
     )

@@ -1,4 +1,4 @@
-"""Lists from kubectl in YAML: whatever is in them, they are read as the parser of all YAML reads them."""
+"""YAML lists from kubectl: whatever they contain, they are read as the full parser reads them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_items_that_differ_in_texts_alone_are_parsed_once(monkeypatch: pytest.Mo
     assert parsed(monkeypatch, text) == 2  # the first item, and the last with the tail of the list
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_skeletons_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubectl_yaml, "KEPT", 2)
     reader = KubectlYaml(io.BytesIO((HEAD + "".join(f"- a{n}: x\n" for n in range(9)) + TAIL).encode()))
     assert [json.loads(piece) for piece in reader] == [{f"a{n}": "x"} for n in range(9)]
@@ -135,7 +135,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("middle", ODD.values(), ids=ODD.keys())
-def test_whatever_is_unusual_is_read_as_ever(middle: str) -> None:
+def test_unusual_yaml_is_read_as_the_full_parser_reads_it(middle: str) -> None:
     around = "".join(ITEM.format(f"a-{number}") for number in range(3))
     for text in (HEAD + middle, HEAD + middle + TAIL, HEAD + around + middle + around + TAIL, HEAD + middle * 2):
         fast, slow = both(text)
@@ -144,7 +144,7 @@ def test_whatever_is_unusual_is_read_as_ever(middle: str) -> None:
         assert fast == slow
 
 
-def test_bytes_that_are_no_text_are_refused_as_ever() -> None:
+def test_bytes_that_are_not_text_are_rejected_as_by_the_full_parser() -> None:
     fast, slow = both(HEAD.encode() + b"- a: b\n- a: \xff\n- a: c\n")
     assert fast == slow
     assert len(fast) == 1

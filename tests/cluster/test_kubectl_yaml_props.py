@@ -1,4 +1,4 @@
-"""Lists from kubectl in YAML, at random and with lines out of order: read as the parser of all YAML reads them."""
+"""Random YAML lists from kubectl, also with lines out of order, are read as the full parser reads them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ strange = [text for name, text in ODD.items() if "tag" not in name]
 
 
 def dumped(drawn: list[Any]) -> str:
-    """Twice over, so that what was remembered is used."""
+    """The items twice, so that cached skeletons are used."""
     items = [*drawn, *deepcopy(drawn)]
     return yaml.safe_dump({"apiVersion": "v1", "items": items, "kind": "List"}, allow_unicode=True)
 

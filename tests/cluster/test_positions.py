@@ -1,4 +1,4 @@
-"""Where fields are in a text."""
+"""Positions of fields in a text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_field_of_every_document_has_its_place() -> None:
     assert second == {"": (8, 1), "kind": (8, 1)}
 
 
-def test_what_is_missing_is_where_it_would_be() -> None:
+def test_a_missing_field_has_the_position_of_its_nearest_ancestor() -> None:
     known = positions(TEXT)[0]
     assert place_of(known, "spec.levels[1].nowhere") == (5, 5)
     assert place_of(known, "spec.other") == (2, 1)
@@ -40,6 +40,6 @@ def test_a_text_inside_of_a_text_is_counted_from_the_outside() -> None:
     assert known["spec.size"] == (7, 7)
 
 
-def test_json_has_places_too_and_what_is_no_yaml_has_none() -> None:
+def test_json_has_positions_too_and_malformed_yaml_has_none() -> None:
     assert positions('{"kind": "A",\n "spec": {"x": 1}}')[0]["spec.x"] == (2, 11)
     assert positions("a: [") == []

@@ -1,4 +1,4 @@
-"""Objects of one kind read straight into structs: other kinds are passed over, wrong types are named."""
+"""Objects of one kind read straight into structs: other kinds are skipped, wrong types are named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refusal(path: Path, text: str) -> str:
     return str(caught.value)
 
 
-def test_other_kinds_are_passed_over_even_where_their_fields_differ(tmp_path: Path) -> None:
+def test_other_kinds_are_skipped_even_where_their_fields_differ(tmp_path: Path) -> None:
     text = "kind: Other\nspec: {taints: 5}\n---\nkind: Node\nmetadata: {name: a}\n"
     assert read(tmp_path / "x.yaml", text) == ["a"]
 
@@ -50,7 +50,7 @@ def test_a_list_whose_items_are_null_is_an_empty_one(tmp_path: Path, text: str) 
     assert read(tmp_path / "x", f"{text}\n") == []
 
 
-def test_a_list_that_has_something_else_for_items_is_none(tmp_path: Path) -> None:
+def test_a_list_whose_items_are_not_a_list_is_not_one(tmp_path: Path) -> None:
     assert "there is no Node in it, only NodeList" in refusal(tmp_path / "x", '{"kind": "NodeList", "items": 5}')
 
 
@@ -89,12 +89,12 @@ def test_a_field_of_the_wrong_type_is_named_with_its_object(tmp_path: Path, body
     assert refusal(path, f"kind: Node\n{body}\n") == f"{path}: {said}"
 
 
-def test_what_has_no_kind_is_refused(tmp_path: Path) -> None:
+def test_an_object_without_a_kind_is_an_error(tmp_path: Path) -> None:
     said = refusal(tmp_path / "x.yaml", "kind: Node\nmetadata: {name: a}\n---\nname: a\n")
     assert "x.yaml:4: is not a Kubernetes object: it has no apiVersion and kind" in said
 
 
-def test_progress_is_told_with_the_form_of_the_file(tmp_path: Path) -> None:
+def test_progress_is_reported_with_the_form_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("kind: Node\n")
     ticks: list[tuple[str, int, int, str]] = []

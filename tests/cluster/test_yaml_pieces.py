@@ -68,6 +68,6 @@ def test_a_piece_knows_its_line() -> None:
         ("a: !Ref x", "cannot be read as"),
     ],
 )
-def test_what_kubectl_would_refuse_is_refused(text: str, problem: str) -> None:
+def test_yaml_that_kubectl_rejects_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(yaml.MarkedYAMLError, match=problem):
         pieces(text)

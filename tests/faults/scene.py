@@ -94,8 +94,8 @@ class Scene:
         raise AssertionError(f"nobody leads but {self.holder}")
 
     def rest(self) -> Document:
-        """Users stop and mend what they broke; when all is still, everything is judged. What the leader believes."""
-        self.pause().mend()
+        """Users stop and repair what they broke; when all is still, everything is judged. What the leader believes."""
+        self.pause().repair()
         believed = self.judge.at_rest(self.leader)
         assert self.ground.refusals() == [], "the shipped permissions do"
         for one in self.replicas:

@@ -1,7 +1,7 @@
 """A stream of what people do to a cluster, over the network, as fast as they are let.
 
 Steps are drawn as those of stories are. What was answered goes into the accounts; where no answer came, that is noted,
-too. Machines break, are tainted, go and come back; at the end they are mended.
+too. Machines break, are tainted, go and come back; at the end they are repaired.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Users:
         self.accounts.counts[step.what] += 1
         action(**step.facts)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Everything is as it was at the beginning, but for the jobs."""
         for node in NODES:
             self._add_node(node)

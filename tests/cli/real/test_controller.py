@@ -100,7 +100,7 @@ def test_one_whose_lease_is_taken_ends_with_a_code_of_its_own(cluster: RealClust
     cluster.kubectl("-n", "closeknit-system", "patch", "lease", "closeknit-controller", "--type=merge",
                     "-p", '{"spec":{"holderIdentity":"thief"}}')  # fmt: skip
     assert controller.ended() == 5
-    assert "is no longer ours: this process ends, so that another is begun" in controller.said
+    assert "lost the lease closeknit-system/closeknit-controller: this process ends" in controller.said
     cluster.kubectl("-n", "closeknit-system", "delete", "lease", "closeknit-controller")
 
 

@@ -1,9 +1,9 @@
-"""A proxy that takes CONNECT and is as bad as a network can be, on loopback.
+"""A proxy that accepts CONNECT and fails in every way that a network can, on loopback.
 
-Connections are refused, delayed, left half open with nothing coming any more, or cut after so many bytes, which is in
-the middle of a line more often than not.
+Connections are refused, delayed, left half open without further data, or cut after a number of bytes, mostly in the
+middle of a line.
 
-Where a connection is cut is drawn from a seeded chance, so that a run can be repeated as far as timing allows.
+Where a connection is cut is drawn from a seeded random source, so that a run can be repeated as far as timing allows.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ DELAY = 0.05
 
 
 class BadProxy:
-    """`fates` are what connections meet with in turn, from a random order on; `most` bytes pass before one ends.
+    """`fates` are assigned to connections in turn, in a random order; a connection ends after at most `most` bytes.
 
-    A delayed one begins late, and is cut like the others.
+    A delayed one starts late, and is cut like the others.
     """
 
     def __init__(self, chance: Random, fates: tuple[Fate, ...], most: int = 20_000) -> None:
         self.met, self.asked_for = Counter[str](), list[str]()
         self._fates: Iterator[Fate] = cycle(chance.sample(fates, len(fates)))
-        self._chance, self._most, self._is_mended = chance, most, False
+        self._chance, self._most, self._is_repaired = chance, most, False
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -42,9 +42,9 @@ class BadProxy:
         assert self._server is not None
         return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
 
-    def mend(self) -> None:
-        """Nothing goes wrong any more; connections that hang go on hanging."""
-        self._fates, self._is_mended = cycle(("good",)), True
+    def repair(self) -> None:
+        """Let new connections succeed; those that hang go on hanging."""
+        self._fates, self._is_repaired = cycle(("good",)), True
 
     async def __aenter__(self) -> BadProxy:
         self._server = await asyncio.start_server(self._accept, HOST, 0)
@@ -86,7 +86,7 @@ class BadProxy:
         forth = asyncio.create_task(_copied(reader, their_writer))
         try:
             most = None if fate == "good" else self._chance.randrange(self._most)
-            await _copied(their_reader, writer, most, lambda: self._is_mended)
+            await _copied(their_reader, writer, most, lambda: self._is_repaired)
             if fate == "half-open":
                 await asyncio.Event().wait()
         finally:
@@ -100,11 +100,11 @@ async def _copied(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     most: int | None = None,
-    is_mended: Callable[[], bool] = lambda: False,
+    is_repaired: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Until the end, or so many bytes."""
+    """Copy until the end, or a number of bytes."""
     left = most
-    while left is None or left > 0 or is_mended():
+    while left is None or left > 0 or is_repaired():
         data = await reader.read(CHUNK if left is None or left <= 0 else min(CHUNK, left))
         if not data:
             return

@@ -1,4 +1,4 @@
-"""A server that answers as it is told, for what a good server never does: faults of the protocol, on loopback."""
+"""A server with scripted responses, for protocol faults that a good server never has, on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading one's own writes: answers and the stream, in every order in which they can come."""
+"""Reading one's own writes: responses and watch events, in every order in which they can arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cluster.kube.scripted import pod
 
 
 class Told:
-    """A server whose lists and lines come when the test says so; in the place of a client."""
+    """In place of a client: its lists and watch events arrive when the test says so."""
 
     def __init__(self) -> None:
         self.listings: asyncio.Queue[Listing] = asyncio.Queue()
@@ -49,7 +49,7 @@ class Told:
 
 
 class Scene:
-    """A follower of pods, and what it has told so far in few words."""
+    """An informer of pods, and a short form of the events it has delivered so far."""
 
     def __init__(self, **options: Any) -> None:
         self.told, self.seen = Told(), list[str]()
@@ -66,7 +66,7 @@ class Scene:
         return None if event is None else brief(event)
 
     async def settled(self) -> list[str]:
-        """What was told since the last time."""
+        """The events delivered since the last call."""
         for _ in range(50):
             await asyncio.sleep(0)
         seen, self.seen = self.seen, []
@@ -91,7 +91,7 @@ def played(scene: Scene, play: Coroutine[Any, Any, None]) -> None:
     asyncio.run(run())
 
 
-def test_an_answer_before_its_event_is_told_at_once_and_the_event_is_passed_over() -> None:
+def test_a_response_before_its_event_is_delivered_at_once_and_the_event_is_dropped() -> None:
     async def play() -> None:
         scene.told.lists(10)
         assert await scene.settled() == ["listed"]
@@ -104,7 +104,7 @@ def test_an_answer_before_its_event_is_told_at_once_and_the_event_is_passed_over
     played(scene, play())
 
 
-def test_what_others_wrote_before_our_answer_is_passed_over_when_it_comes_late() -> None:
+def test_older_events_of_other_writers_are_dropped_when_they_arrive_after_our_response() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5))
         assert await scene.settled() == ["ADDED a 5", "listed"]
@@ -118,7 +118,7 @@ def test_what_others_wrote_before_our_answer_is_passed_over_when_it_comes_late()
     played(scene, play())
 
 
-def test_an_answer_after_its_event_is_no_news() -> None:
+def test_a_response_after_its_event_is_dropped() -> None:
     async def play() -> None:
         scene.told.lists(10)
         scene.told.tells("ADDED", pod("a", 11))
@@ -129,7 +129,7 @@ def test_an_answer_after_its_event_is_no_news() -> None:
     played(scene, play())
 
 
-def test_an_answer_after_a_bookmark_that_is_newer_is_no_news() -> None:
+def test_a_response_older_than_a_bookmark_is_dropped() -> None:
     async def play() -> None:
         scene.told.lists(10)
         scene.told.tells("BOOKMARK", {"kind": "Pod", "metadata": {"resourceVersion": "20"}})
@@ -141,7 +141,7 @@ def test_an_answer_after_a_bookmark_that_is_newer_is_no_news() -> None:
     played(scene, play())
 
 
-def test_an_answer_after_the_deletion_does_not_bring_the_object_back() -> None:
+def test_a_response_after_the_deletion_does_not_bring_the_object_back() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5))
         scene.told.tells("DELETED", pod("a", 12))
@@ -153,7 +153,7 @@ def test_an_answer_after_the_deletion_does_not_bring_the_object_back() -> None:
     played(scene, play())
 
 
-def test_a_deletion_after_an_answer_is_told() -> None:
+def test_a_deletion_after_a_response_is_delivered() -> None:
     async def play() -> None:
         scene.told.lists(10)
         await scene.settled()
@@ -166,7 +166,7 @@ def test_a_deletion_after_an_answer_is_told() -> None:
     played(scene, play())
 
 
-def test_the_answer_to_a_deletion_has_the_version_of_the_deletion_which_is_told_all_the_same() -> None:
+def test_a_deletion_with_the_same_version_as_its_response_is_still_delivered() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5))
         await scene.settled()
@@ -178,7 +178,7 @@ def test_the_answer_to_a_deletion_has_the_version_of_the_deletion_which_is_told_
     played(scene, play())
 
 
-def test_one_that_was_made_again_waits_for_the_stream_while_the_other_is_still_known() -> None:
+def test_a_successor_of_the_same_name_waits_for_the_watch_while_its_predecessor_is_known() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5, "first"))
         await scene.settled()
@@ -191,7 +191,7 @@ def test_one_that_was_made_again_waits_for_the_stream_while_the_other_is_still_k
     played(scene, play())
 
 
-def test_one_that_was_made_again_is_told_at_once_after_the_deletion_was() -> None:
+def test_a_successor_of_the_same_name_is_delivered_at_once_after_the_deletion() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5, "first"))
         scene.told.tells("DELETED", pod("a", 11, "first"))
@@ -204,7 +204,7 @@ def test_one_that_was_made_again_is_told_at_once_after_the_deletion_was() -> Non
     played(scene, play())
 
 
-def test_a_predecessor_that_the_stream_has_yet_to_show_is_passed_over_with_its_whole_life() -> None:
+def test_late_events_of_a_predecessor_of_the_same_name_are_dropped() -> None:
     async def play() -> None:
         scene.told.lists(10)
         await scene.settled()
@@ -219,7 +219,7 @@ def test_a_predecessor_that_the_stream_has_yet_to_show_is_passed_over_with_its_w
     played(scene, play())
 
 
-def test_an_answer_that_is_newer_than_a_new_list_is_not_taken_for_gone() -> None:
+def test_an_object_from_a_response_newer_than_a_new_list_is_not_delivered_as_deleted() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("b", 4))
         await scene.settled()
@@ -238,7 +238,7 @@ def test_an_answer_that_is_newer_than_a_new_list_is_not_taken_for_gone() -> None
     played(scene, play())
 
 
-def test_an_answer_that_is_older_than_a_new_list_is_believed_until_the_list_comes() -> None:
+def test_an_object_from_a_response_older_than_a_new_list_is_kept_until_the_list_arrives() -> None:
     async def play() -> None:
         scene.told.lists(10)
         await scene.settled()
@@ -254,7 +254,7 @@ def test_an_answer_that_is_older_than_a_new_list_is_believed_until_the_list_come
     played(scene, play())
 
 
-def test_an_answer_while_a_list_is_being_told_counts_only_if_it_is_newer() -> None:
+def test_a_response_during_a_list_counts_only_if_it_is_newer() -> None:
     async def play() -> None:
         events = scene.follower.events()
         scene.told.lists(10, pod("a", 5), pod("b", 6))
@@ -270,7 +270,7 @@ def test_an_answer_while_a_list_is_being_told_counts_only_if_it_is_newer() -> No
     asyncio.run(play())
 
 
-def test_the_same_answer_twice_is_one_change() -> None:
+def test_the_same_response_twice_is_one_change() -> None:
     async def play() -> None:
         scene.told.lists(10)
         await scene.settled()
@@ -282,7 +282,7 @@ def test_the_same_answer_twice_is_one_change() -> None:
     played(scene, play())
 
 
-def test_what_is_no_object_or_has_no_number_or_may_not_be_selected_waits_for_the_stream() -> None:
+def test_a_response_without_an_object_or_a_numeric_version_or_with_selectors_waits_for_the_watch() -> None:
     async def play() -> None:
         for one in (scene, selective):
             one.told.lists(10)
@@ -297,7 +297,7 @@ def test_what_is_no_object_or_has_no_number_or_may_not_be_selected_waits_for_the
     played(scene, play())
 
 
-def test_an_answer_about_another_namespace_is_not_told() -> None:
+def test_a_response_about_another_namespace_is_dropped() -> None:
     async def play() -> None:
         scene.told.lists(10)
         await scene.settled()
@@ -307,14 +307,14 @@ def test_an_answer_about_another_namespace_is_not_told() -> None:
     played(scene, play())
 
 
-# What is kept
+# Projections
 
 
 def small(data: bytes) -> Raw | None:
-    """Pods that have a label are nobody's; those of others are a name and a uid."""
+    """Leave out pods with the label; of the others store a name and a uid."""
     tree: Raw = msgspec.json.decode(data)
     meta = tree["metadata"]
-    if "nobody's" in meta.get("labels", ()):
+    if "left-out" in meta.get("labels", ()):
         return None
     kept = ("name", "namespace", "uid", "resourceVersion")
     return {"metadata": {field: meta[field] for field in kept}}
@@ -322,11 +322,11 @@ def small(data: bytes) -> Raw | None:
 
 def labelled(name: str, version: int) -> Raw:
     raw = pod(name, version)
-    raw["metadata"]["labels"] = {"nobody's": "true"}
+    raw["metadata"]["labels"] = {"left-out": "true"}
     return raw
 
 
-def test_what_is_told_and_kept_is_what_the_projection_makes_of_it() -> None:
+def test_only_the_projection_of_an_object_is_delivered_and_stored() -> None:
     async def play() -> None:
         events = scene.follower.events()
         scene.told.lists(10, pod("a", 5))
@@ -341,7 +341,7 @@ def test_what_is_told_and_kept_is_what_the_projection_makes_of_it() -> None:
     asyncio.run(play())
 
 
-def test_what_is_projected_to_nothing_is_as_good_as_not_there() -> None:
+def test_an_object_that_projects_to_none_is_treated_as_absent() -> None:
     async def play() -> None:
         scene.told.lists(10, pod("a", 5), labelled("b", 6))
         assert await scene.settled() == ["ADDED a 5", "listed"]
@@ -356,7 +356,7 @@ def test_what_is_projected_to_nothing_is_as_good_as_not_there() -> None:
     played(scene, play())
 
 
-def test_where_only_identities_are_kept_what_is_gone_is_told_as_its_metadata() -> None:
+def test_with_only_identities_stored_a_deletion_is_delivered_with_its_metadata_alone() -> None:
     gone: list[Raw] = []
 
     async def play() -> None:

@@ -1,4 +1,4 @@
-"""Whatever the order in which answers, events and new lists come: the changes add up to what the server has."""
+"""In whatever order responses, events and new lists arrive, the changes add up to what the server has."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOVES = st.lists(
 
 
 class Server:
-    """Two names, their history, what of it the stream has sent, and answers that are still on their way."""
+    """Two names, their history, how much of it the watch has sent, and responses that are still in flight."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.version, self.lives = scene, 10, 0
@@ -62,7 +62,7 @@ class Server:
 
 
 class Reader:
-    """Puts changes together, and minds that each fits what it knows."""
+    """Adds up changes, and asserts that each is consistent with those before."""
 
     def __init__(self) -> None:
         self.there: dict[str, Raw] = {}

@@ -1,4 +1,4 @@
-"""A server that comes up is waited for until it means what it says."""
+"""A starting server is waited for until its responses are final."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO = {FORBIDDEN: "Forbidden", FAILS: "InternalError", 401: "Unauthorized"}
 
 
 class Waited:
-    """How long it paused, on a clock that only pauses move, and what it said."""
+    """How long it paused, on a clock that only pauses advance, and what it reported."""
 
     def __init__(self) -> None:
         self.time, self.said = 0.0, list[str]()
@@ -36,7 +36,7 @@ class Waited:
 
 
 async def asked(codes: Sequence[int]) -> tuple[list[str], Waited]:
-    """The paths that were asked for, of a server that answers with these codes and repeats the last."""
+    """The paths requested from a server that answers with these codes and repeats the last."""
     paths: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -58,25 +58,25 @@ def test_a_server_that_is_ready_is_not_waited_for() -> None:
     assert (waited.time, waited.said) == (0, [])
 
 
-def test_one_that_refuses_everybody_at_first_is_asked_again_and_that_is_said_once() -> None:
+def test_a_server_that_forbids_everything_at_first_is_asked_again_and_reported_once() -> None:
     paths, waited = asyncio.run(asked([FORBIDDEN, FAILS, FORBIDDEN, READY]))
     assert len(paths) == 4
     assert [one for one in waited.said if "not yet" in one] == waited.said
     assert len(waited.said) == 1
 
 
-def test_one_that_never_gets_ready_is_taken_as_it_is_after_a_while() -> None:
+def test_a_server_that_never_becomes_ready_is_used_after_a_while() -> None:
     paths, waited = asyncio.run(asked([FORBIDDEN]))
     assert len(paths) > 2
     assert PATIENCE < waited.time < 3 * PATIENCE
 
 
-def test_who_is_not_known_to_it_does_not_wait() -> None:
+def test_an_unauthorized_client_does_not_wait() -> None:
     with pytest.raises(Unauthorized):
         asyncio.run(asked([401]))
 
 
-def test_one_that_is_not_there_is_waited_for_without_end() -> None:
+def test_an_unreachable_server_is_waited_for_without_limit() -> None:
     async def waits() -> Waited:
         waited = Waited()
         async with Client(Config("http://127.0.0.1:1")) as client:

@@ -36,7 +36,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
 
 
 class Live:
-    """Random changes to ConfigMaps, so many a turn; now and then the history is forgotten."""
+    """Random changes to ConfigMaps, several per turn; occasionally the history is dropped."""
 
     def __init__(self, chance: Random) -> None:
         self.chance, self.count = chance, 0
@@ -101,7 +101,7 @@ def test_a_follower_misses_nothing(running: Running, seed: int) -> None:
 
 
 def test_writes_are_carried_out_once_and_are_answered(running: Running) -> None:
-    """Creations whose answers get lost come back as what was made; deletions as done or as not found."""
+    """Creations with lost responses return the object that was created; deletions return, or raise NotFound."""
     chance = Random(4)
 
     async def run() -> BadProxy:

@@ -89,7 +89,7 @@ def test_metadata_alone_can_be_asked_for(running: Running) -> None:
     assert "status" not in found
 
 
-def test_a_refusal_carries_what_the_server_said(running: Running) -> None:
+def test_an_error_carries_the_message_of_the_server(running: Running) -> None:
     async def work(client: Client) -> None:
         await client.create(CONFIG_MAP, "default", {"metadata": {"name": "twice"}})
         with pytest.raises(AlreadyExists) as error:
@@ -122,25 +122,25 @@ def test_a_wrong_token_is_refused(running: Running) -> None:
     assert error.value.code == 401
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_trusted(running: Running) -> None:
+def test_a_self_signed_certificate_is_not_trusted(running: Running) -> None:
     async def run() -> None:
         async with Client(replace(read_config([running.kubeconfig]), authority="")) as client:
             await client.get(NODE, "", "n1")
 
-    with pytest.raises(Unreachable, match="its certificate is not to be trusted: self-signed certificate"):
+    with pytest.raises(Unreachable, match="its certificate is not trusted: self-signed certificate"):
         asyncio.run(run())
 
 
-def test_a_server_that_is_not_there_is_said_to_be_so() -> None:
+def test_a_refused_connection_is_reported() -> None:
     async def run() -> None:
         async with Client(Config("http://127.0.0.1:1")) as client:
             await client.get(NODE, "", "n1")
 
-    with pytest.raises(Unreachable, match=r"http://127.0.0.1:1: nobody listens there"):
+    with pytest.raises(Unreachable, match=r"http://127.0.0.1:1: connection refused"):
         asyncio.run(run())
 
 
-def test_a_server_that_breaks_off_is_said_to_have_done_so() -> None:
+def test_a_connection_that_breaks_within_a_response_is_reported() -> None:
     async def cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
@@ -154,7 +154,7 @@ def test_a_server_that_breaks_off_is_said_to_have_done_so() -> None:
                 async for _ in client.lines("/lines", {}, idle=5.0):
                     pass
 
-    with pytest.raises(Unreachable, match=r": it broke off in the middle of an answer$"):
+    with pytest.raises(Unreachable, match=r": the connection broke in the middle of a response$"):
         asyncio.run(run())
 
 
@@ -167,11 +167,11 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
         async with scripted(silent, timeout=0.2) as client:
             await client.get(NODE, "", "n1")
 
-    with pytest.raises(Unreachable, match="no answer in time"):
+    with pytest.raises(Unreachable, match="timed out"):
         asyncio.run(run())
 
 
-def test_a_web_page_is_no_server_of_ours() -> None:
+def test_a_web_page_is_not_taken_for_an_api_server() -> None:
     async def page(request: web.Request) -> web.StreamResponse:
         return web.Response(text="<html>")
 
@@ -179,7 +179,7 @@ def test_a_web_page_is_no_server_of_ours() -> None:
         async with scripted(page) as client:
             await client.get(NODE, "", "n1")
 
-    with pytest.raises(Unreachable, match="it does not answer as Kubernetes does"):
+    with pytest.raises(Unreachable, match="its response is not that of a Kubernetes API server"):
         asyncio.run(run())
 
 
@@ -197,7 +197,7 @@ def test_warnings_of_the_server_are_passed_on() -> None:
     assert asyncio.run(run()) == ['unknown field "spec.x"']
 
 
-def test_a_list_whose_pages_are_forgotten_is_begun_anew() -> None:
+def test_a_list_whose_continue_token_expires_is_started_over() -> None:
     asked_for: list[str] = []
 
     async def forgetful(request: web.Request) -> web.StreamResponse:
@@ -217,7 +217,7 @@ def test_a_list_whose_pages_are_forgotten_is_begun_anew() -> None:
     assert asked_for == ["", "next", ""]
 
 
-def test_a_list_that_is_always_forgotten_is_given_up() -> None:
+def test_a_list_whose_continue_token_always_expires_is_given_up() -> None:
     async def forgetful(request: web.Request) -> web.StreamResponse:
         return web.json_response(status(410, "Expired"), status=410)
 
@@ -233,17 +233,19 @@ def test_a_list_that_is_always_forgotten_is_given_up() -> None:
     ("code", "body", "kind", "message"),
     [
         (422, b'{"kind":"Status","reason":"Invalid","code":422,"message":"is wrong"}', Invalid, "is wrong"),
-        (429, b"", TooManyRequests, "the server answered 429 and nothing else"),
+        (429, b"", TooManyRequests, "the server answered 429 without a message"),
         (404, b"404 page not found\n", NotFound, "404 page not found"),
         (503, b'{"kind":"Status","reason":"ServiceUnavailable","message":"later"}', ServiceUnavailable, "later"),
         (500, b'{"kind":"Status","reason":"ServerTimeout","message":"later","code":500}', ServerTimeout, "later"),
         (500, b'{"kind":"Status","code":500,"message":"oh"}', InternalError, "oh"),
         (502, b"bad gateway", InternalError, "bad gateway"),
-        (504, b"", Timeout, "the server answered 504 and nothing else"),
+        (504, b"", Timeout, "the server answered 504 without a message"),
         (418, b"no", Refused, "no"),
     ],
 )
-def test_refusals_are_told_by_reason_else_by_code(code: int, body: bytes, kind: type[Refused], message: str) -> None:
+def test_the_class_of_an_error_follows_from_reason_else_code(
+    code: int, body: bytes, kind: type[Refused], message: str
+) -> None:
     found = refusal(code, body, "3")
     assert type(found) is kind
     assert (found.message, found.retry_after) == (message, 3)

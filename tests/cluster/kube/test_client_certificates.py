@@ -1,4 +1,4 @@
-"""Client certificates before a server that lets in nobody without one: of a kubeconfig, and of a program."""
+"""Client certificates, from a kubeconfig and from a plug-in, against a server that requires one."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def of(folder: Path, user: dict[str, Any]) -> Callable[[str], Config]:
     return config
 
 
-def test_the_certificate_of_a_kubeconfig_is_shown_and_without_one_nobody_gets_in(tmp_path: Path) -> None:
+def test_the_certificate_of_a_kubeconfig_is_presented_and_a_client_without_one_is_rejected(tmp_path: Path) -> None:
     mine = pair(tmp_path, "mine")
     user = {"client-certificate-data": data(mine[0]), "client-key-data": data(mine[1])}
     assert met(tmp_path, [mine], of(tmp_path, user)) == [serial(mine[0])]
@@ -119,9 +119,7 @@ def test_a_certificate_that_a_program_gives_is_shown_until_it_gives_another(tmp_
     assert seen == [serial(first[0]), serial(second[0]), serial(second[0])]
 
 
-def test_the_file_that_a_certificate_goes_through_is_for_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_temporary_file_of_a_certificate_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate, key = pair(tmp_path, "mine")
     seen: list[tuple[int, int]] = []
     load = ssl.SSLContext.load_cert_chain

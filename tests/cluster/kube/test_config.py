@@ -90,7 +90,7 @@ def test_without_a_current_context_one_has_to_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["auth-provider", "username", "password"])
-def test_a_user_that_we_cannot_be_is_refused(tmp_path: Path, field: str) -> None:
+def test_an_unsupported_kind_of_user_is_an_error(tmp_path: Path, field: str) -> None:
     said = refused(written(tmp_path, kubeconfig(users=[{"name": "me", "user": {field: "x"}}])))
     assert f"user me: {field}: is not supported" in said
 
@@ -104,10 +104,10 @@ def test_a_proxy_of_the_cluster_is_used(tmp_path: Path) -> None:
 def test_a_proxy_that_we_cannot_use_is_refused_with_one_that_we_can(tmp_path: Path) -> None:
     cluster = {"server": "https://10.0.0.1:1", "proxy-url": "socks5://proxy:1080"}
     said = refused(written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}])))
-    assert "cluster home: proxy-url: proxies are spoken to over http, not over socks5; give the address" in said
+    assert "cluster home: proxy-url: a proxy with scheme socks5 is not supported, only http; give the address" in said
 
 
-def test_a_user_who_acts_as_another_says_so_in_headers(tmp_path: Path) -> None:
+def test_impersonation_is_sent_in_headers(tmp_path: Path) -> None:
     user = {"token": "t", "as": "ann", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"some/key": ["x"]}}
     config = read_config([written(tmp_path, kubeconfig(users=[{"name": "me", "user": user}]))])
     assert config.acting_as == (
@@ -141,15 +141,15 @@ def test_a_certificate_that_is_none_is_refused_with_its_file(tmp_path: Path) -> 
         config.tls()
 
 
-def test_what_is_no_kubeconfig_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_kubeconfig_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("[1, 2")
-    assert f"{tmp_path}/config: is no kubeconfig" in refused(tmp_path / "config")
+    assert f"{tmp_path}/config: is not a kubeconfig" in refused(tmp_path / "config")
     assert "cannot be read: No such file or directory" in refused(tmp_path / "missing")
 
 
 def test_an_address_that_is_none_is_refused_with_an_example(tmp_path: Path) -> None:
     said = refused(written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": {"server": "127.0.0.1"}}])))
-    assert 'cluster home: server: "127.0.0.1" is no address; write one such as https://10.0.0.1:6443' in said
+    assert 'cluster home: server: "127.0.0.1" is not an address; write one such as https://10.0.0.1:6443' in said
 
 
 def test_data_that_is_not_base64_is_named(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_client_certificate_is_loaded_and_leaves_no_file_behind(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_whose_name_a_server_has_to_show_and_whether_it_is_looked_at_are_read(tmp_path: Path) -> None:
+def test_the_server_name_and_whether_to_verify_it_are_read(tmp_path: Path) -> None:
     def read(**fields: Any) -> Config:
         cluster = {"server": "https://127.0.0.1:6443", **fields}
         return read_config([written(tmp_path, kubeconfig(clusters=[{"name": "home", "cluster": cluster}]))])

@@ -1,4 +1,4 @@
-"""Tokens that end: files that are written anew, and one more attempt after a refusal."""
+"""Tokens that expire: files that are rewritten, and one more attempt after a 401."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def token(credentials: TokenFile) -> str:
 
 
 def written_quietly(file: Path, text: str) -> None:
-    """So that nothing but the content tells that it has changed."""
+    """Write the file so that only its content shows that it has changed."""
     before = file.stat()
     file.write_text(text)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -94,7 +94,7 @@ def test_an_identity_shows_nothing_of_itself() -> None:
 
 @pytest.mark.parametrize("is_written", [True, False])
 def test_a_request_that_is_unauthorized_is_sent_once_more_with_a_newer_token(tmp_path: Path, is_written: bool) -> None:
-    """The token was changed on the server, and the file follows; or it does not, and the refusal stands."""
+    """The token was changed on the server, and in the file too; or not, and the 401 stands."""
     file, shown = tmp_path / "token", list[str]()
     file.write_text("old")
 

@@ -1,4 +1,4 @@
-"""What a server serves, asked in the new way and in the old."""
+"""Discovery in the aggregated form and in the old one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ WALL = 1_700_000_000.0
 
 
 class Leases:
-    """The embedded store as a client. While `is_away`, nothing is answered; `hangs`: nothing comes back at all."""
+    """The embedded store as a client. While `is_away`, requests fail; while it `hangs`, they never return."""
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or empty_store()
@@ -59,7 +59,7 @@ def empty_store() -> Store:
 
 
 class Candidate:
-    """Works until it is told to stop, and writes down when it began and ended."""
+    """Works until it is stopped, and records when it began and ended."""
 
     def __init__(self, leases: Leases, name: str, chance: float = 0.0, drift: float = 0.0) -> None:
         self.elector = Elector(
@@ -125,7 +125,7 @@ def test_the_second_stands_by_for_as_long_as_the_first_renews() -> None:
     run(work)
 
 
-def test_a_lease_that_is_given_back_is_taken_at_the_next_look() -> None:
+def test_a_released_lease_is_taken_at_the_next_attempt() -> None:
     async def work() -> None:
         leases = Leases()
         a = Candidate(leases, "a")
@@ -147,7 +147,7 @@ def test_a_lease_that_is_given_back_is_taken_at_the_next_look() -> None:
     run(work)
 
 
-def test_a_leader_that_is_cancelled_gives_its_lease_back_when_its_work_has_ended() -> None:
+def test_a_cancelled_leader_releases_its_lease_when_its_work_has_ended() -> None:
     async def work() -> None:
         leases = Leases()
         a = Candidate(leases, "a")
@@ -159,7 +159,7 @@ def test_a_leader_that_is_cancelled_gives_its_lease_back_when_its_work_has_ended
     run(work)
 
 
-def test_work_that_fails_raises_and_gives_the_lease_back() -> None:
+def test_work_that_fails_raises_and_releases_the_lease() -> None:
     async def fails() -> None:
         raise ValueError("oh")
 
@@ -184,7 +184,7 @@ def test_a_leader_that_cannot_renew_stops_at_its_deadline_before_another_begins(
         renewed = max(a.elector._renewed_at, 0)
         setattr(mine, way, True)
         await asyncio.sleep(60)
-        with pytest.raises(LeadershipLost, match="the lease default/lead is no longer ours"):
+        with pytest.raises(LeadershipLost, match="lost the lease default/lead"):
             await a.task
         assert a.ended == pytest.approx(renewed + 7)
         assert b.began is not None
@@ -239,8 +239,8 @@ def test_one_connection_that_swallows_a_renewal_is_survived() -> None:
     run(work)
 
 
-def test_nobodys_timestamps_are_believed() -> None:
-    """One whose clock is hours ahead neither loses its lease to others nor takes it from them."""
+def test_timestamps_in_a_lease_are_ignored() -> None:
+    """A replica with a clock hours ahead neither loses its lease to others nor takes it from them."""
 
     async def work() -> None:
         leases = Leases()
@@ -294,7 +294,7 @@ def test_a_dead_leader_is_followed_in_less_than_fourteen_seconds_however_the_loo
     run(work)
 
 
-def test_failures_while_standing_by_do_not_start_the_wait_anew() -> None:
+def test_failures_while_standing_by_do_not_restart_the_wait() -> None:
     async def work() -> None:
         leases = Leases()
         spec = {"holderIdentity": "dead", "leaseDurationSeconds": 15}
@@ -312,7 +312,7 @@ def test_failures_while_standing_by_do_not_start_the_wait_anew() -> None:
     run(work)
 
 
-def test_a_lease_that_somebody_takes_by_force_is_lost_at_once() -> None:
+def test_a_lease_that_another_takes_by_force_is_lost_at_once() -> None:
     async def work() -> None:
         leases = Leases()
         a = Candidate(leases, "a")
@@ -344,7 +344,7 @@ def test_a_lease_that_is_deleted_is_made_again() -> None:
     run(work)
 
 
-def test_a_renewal_whose_answer_was_lost_is_no_loss() -> None:
+def test_a_renewal_with_a_lost_response_does_not_lose_the_lease() -> None:
     class Lossy(Leases):
         async def carry_out(self, write: Write) -> Raw:
             answer = await super().carry_out(write)
@@ -363,7 +363,7 @@ def test_a_renewal_whose_answer_was_lost_is_no_loss() -> None:
     run(work)
 
 
-def test_who_leaves_while_a_renewal_is_under_way_gives_the_lease_back_all_the_same() -> None:
+def test_a_leader_that_stops_while_a_renewal_is_in_flight_still_releases_the_lease() -> None:
     class Slow(Leases):
         async def carry_out(self, write: Write) -> Raw:
             answer = await super().carry_out(write)
@@ -430,7 +430,7 @@ def test_a_process_that_was_stopped_knows_that_it_no_longer_leads() -> None:
 
 @pytest.mark.parametrize("timing", [Timing(10, 10, 2), Timing(10, 2, 2), Timing(10, 7, 0), Timing(0.9, 0.5, 0.1)])
 def test_times_that_do_not_hold_are_refused(timing: Timing) -> None:
-    with pytest.raises(ValueError, match="a lease needs duration > deadline > retry > 0 and at least a second"):
+    with pytest.raises(ValueError, match="a lease needs duration > deadline > retry > 0 and duration >= 1 s"):
         Elector(Leases(Store(lambda: 0.0, RandomIds())), "lead", "default", timing=timing)
 
 

@@ -103,7 +103,7 @@ def test_a_token_that_has_expired_is_asked_for_again(tmp_path: Path) -> None:
     assert current(found).token == "secret-2"
 
 
-def test_a_program_that_wants_to_know_is_told_of_the_cluster(tmp_path: Path) -> None:
+def test_a_program_with_provide_cluster_info_gets_the_cluster(tmp_path: Path) -> None:
     program(tmp_path)
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "us"}}
     cluster = {"certificate-authority-data": "Q0E=", "tls-server-name": "kube", "extensions": [extension]}
@@ -133,17 +133,17 @@ def test_a_client_certificate_of_a_program_is_used(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("raise SystemExit('log in first')", "ended with 1: log in first; get it at example.org"),
-        ("print('top-secret')", "does not answer with an ExecCredential"),
-        (f'print(\'{{"apiVersion":"{BETA}","kind":"ExecCredential"}}\')', "answers with something else than an"),
-        (f'print(\'{{"apiVersion":"{V1}","kind":"ExecCredential"}}\')', "answers with neither a token nor a"),
+        ("print('top-secret')", "did not print an ExecCredential"),
+        (f'print(\'{{"apiVersion":"{BETA}","kind":"ExecCredential"}}\')', "printed something other than an"),
+        (f'print(\'{{"apiVersion":"{V1}","kind":"ExecCredential"}}\')', "returned neither a token nor a"),
         (
             f'print(\'{{"apiVersion":"{V1}","kind":"ExecCredential","status":{{"clientCertificateData":"top-secret"}}}}\')',
-            "answers with half of a certificate and its key",
+            "returned a client certificate or its key without the other",
         ),
         ("import time; time.sleep(30)", r"did not end within 0.3 s"),
     ],
 )
-def test_what_goes_wrong_is_said_in_a_sentence_without_secrets(tmp_path: Path, text: str, why: str) -> None:
+def test_failures_are_reported_in_one_sentence_without_secrets(tmp_path: Path, text: str, why: str) -> None:
     path = program(tmp_path, text)
     found = credentials(tmp_path, installHint="get it at example.org", timeout=0.3 if "sleep" in text else None)
     with pytest.raises(NoCredentials, match=f"https://server: the credential plug-in {path} {why}") as error:
@@ -151,7 +151,7 @@ def test_what_goes_wrong_is_said_in_a_sentence_without_secrets(tmp_path: Path, t
     assert "top-secret" not in str(error.value)
 
 
-def test_what_a_program_started_is_ended_with_it(tmp_path: Path) -> None:
+def test_the_children_of_a_program_are_killed_with_it(tmp_path: Path) -> None:
     path = program(tmp_path)
     path.write_text("#!/bin/sh\nsleep 30 & echo $! > sleeping; wait\n")
     begin = monotonic()
@@ -164,7 +164,7 @@ def test_what_a_program_started_is_ended_with_it(tmp_path: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """One that has ended and that nobody has asked after is not."""
+    """Whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -179,9 +179,9 @@ def test_a_program_that_is_not_there_comes_with_the_hint_of_where_to_get_it(tmp_
         current(found)
 
 
-def test_a_program_that_needs_somebody_is_not_run_where_nobody_is(tmp_path: Path) -> None:
+def test_a_program_that_needs_a_user_is_not_run_without_a_terminal(tmp_path: Path) -> None:
     program(tmp_path)
-    with pytest.raises(NoCredentials, match=r"wants to ask somebody .*, and there is no terminal"):
+    with pytest.raises(NoCredentials, match=r"needs a user at a terminal .*, and there is no terminal"):
         current(credentials(tmp_path, interactiveMode="Always"))
 
 
@@ -190,9 +190,9 @@ def test_a_program_that_needs_somebody_is_not_run_where_nobody_is(tmp_path: Path
     [
         ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "apiVersion: .* is not supported; use a plug-in of"),
         ({"command": None}, "command: is missing; name the program to run"),
-        ({"interactiveMode": None}, 'interactiveMode: "" is no mode; write one of Never, IfAvailable, Always'),
-        ({"env": {"a": "b"}}, "env: is no list of names and values"),
-        ({"args": "one"}, "args: is no list"),
+        ({"interactiveMode": None}, 'interactiveMode: "" is not a mode; write one of Never, IfAvailable, Always'),
+        ({"env": {"a": "b"}}, "env: is not a list of names and values"),
+        ({"args": "one"}, "args: is not a list"),
     ],
 )
 def test_a_plug_in_that_cannot_be_run_is_refused_with_its_field(tmp_path: Path, fields: Any, said: str) -> None:
@@ -206,7 +206,7 @@ def test_a_token_of_the_user_goes_before_a_program(tmp_path: Path) -> None:
     assert (config.token, config.plugin) == ("mine", None)
 
 
-def test_what_a_program_is_given_is_not_shown(tmp_path: Path) -> None:
+def test_the_environment_of_a_program_is_not_in_its_repr(tmp_path: Path) -> None:
     config = configured(tmp_path, args=["--password", "secret"], env=[{"name": "A", "value": "secret"}])
     assert "secret" not in repr(config)
 

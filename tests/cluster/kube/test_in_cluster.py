@@ -37,10 +37,10 @@ def test_without_a_namespace_it_is_the_default(account: Path) -> None:
 
 
 def test_outside_of_a_pod_the_missing_part_is_named(account: Path) -> None:
-    with pytest.raises(InputError, match="KUBERNETES_SERVICE_HOST is not set: this is no pod; run it in a pod"):
+    with pytest.raises(InputError, match="KUBERNETES_SERVICE_HOST is not set: this is not a pod; run it in a pod"):
         in_cluster_config({}, account)
     (account / "token").unlink()
-    with pytest.raises(InputError, match=f"{account}/token: is not there; run it in a pod with a ServiceAccount token"):
+    with pytest.raises(InputError, match=f"{account}/token: does not exist; run it in a pod with a ServiceAccount"):
         in_cluster_config(ENVIRON, account)
     assert not is_in_cluster(ENVIRON, account)
     assert not is_in_cluster({}, account)

@@ -1,4 +1,4 @@
-"""So many requests a second, the urgent ones first."""
+"""Rate limits: requests per second, the urgent ones first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cluster.kube.virtual_time import clock, run
 
 
 async def times(bucket: Bucket, count: int) -> list[float]:
-    """When each of so many that come at once gets its token."""
+    """When each of several simultaneous requests gets its token."""
 
     async def one() -> float:
         await bucket.take()
@@ -27,7 +27,7 @@ def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
     assert found == pytest.approx([0, 0, 0, 0.1, 0.2, 0.3])
 
 
-def test_tokens_come_back_while_nobody_asks_up_to_the_burst() -> None:
+def test_unused_tokens_add_up_to_the_burst() -> None:
     async def work() -> list[float]:
         bucket = Bucket(qps=10, burst=3)
         await times(bucket, 3)
@@ -37,7 +37,7 @@ def test_tokens_come_back_while_nobody_asks_up_to_the_burst() -> None:
     assert run(work) == pytest.approx([0, 0, 0, 0.1])
 
 
-def test_without_a_rate_nobody_waits() -> None:
+def test_without_a_rate_no_request_waits() -> None:
     assert run(lambda: times(Bucket(), 1000)) == [0.0] * 1000
 
 
@@ -60,7 +60,7 @@ def test_the_urgent_go_first_however_late_they_come() -> None:
     assert run(work) == ["pod-0", "lease", "pod-1", "event-0", "event-1"]
 
 
-def test_who_gives_up_costs_no_token() -> None:
+def test_a_cancelled_request_takes_no_token() -> None:
     async def work() -> float:
         bucket = Bucket(qps=1, burst=1)
         await bucket.take()
@@ -74,7 +74,7 @@ def test_who_gives_up_costs_no_token() -> None:
     assert run(work) == pytest.approx(1.0)
 
 
-def test_who_gives_up_in_the_moment_of_getting_a_token_gives_it_back() -> None:
+def test_a_request_cancelled_as_it_gets_its_token_returns_it() -> None:
     async def work() -> float:
         bucket = Bucket(qps=1, burst=1)
         await bucket.take()
@@ -129,7 +129,7 @@ def test_every_kind_has_a_limit_of_its_own() -> None:
         ("/version", "/"),
     ],
 )
-def test_what_a_request_is_about(where: str, resource: str) -> None:
+def test_the_resource_of_a_request_follows_from_its_path(where: str, resource: str) -> None:
     assert Request("GET", where).resource == resource
 
 

@@ -83,18 +83,18 @@ def test_the_proxy_of_a_kubeconfig_goes_before_the_environment() -> None:
 
 @pytest.mark.parametrize("scheme", ["socks5", "https"])
 def test_a_proxy_that_we_cannot_use_is_refused_with_its_variable(scheme: str) -> None:
-    with pytest.raises(InputError, match=f"HTTPS_PROXY: proxies are spoken to over http, not over {scheme}; give the"):
+    with pytest.raises(InputError, match=f"HTTPS_PROXY: a proxy with scheme {scheme} is not supported, only http"):
         proxy_for("https://kube.example.org", "", {"HTTPS_PROXY": f"{scheme}://proxy:1080"})
 
 
-def test_requests_go_through_a_proxy_and_the_server_is_still_who_it_says(running: Running) -> None:
+def test_requests_go_through_a_proxy_and_the_server_is_still_verified(running: Running) -> None:
     async def run() -> list[str]:
         async with BadProxy(Random(1), ("good",)) as proxy:
             config = replace(read_config([running.kubeconfig]), proxy=proxy.address)
             async with Client(config) as client:
                 assert (await client.get(NAMESPACE, "", "default"))["kind"] == "Namespace"
             async with Client(replace(config, server_name="other")) as client:
-                with pytest.raises(Unreachable, match="its certificate is not to be trusted: Hostname mismatch"):
+                with pytest.raises(Unreachable, match="its certificate is not trusted: Hostname mismatch"):
                     await client.get(NAMESPACE, "", "default")
             async with Client(replace(config, server_name="localhost")) as client:
                 await client.get(NAMESPACE, "", "default")
@@ -103,7 +103,7 @@ def test_requests_go_through_a_proxy_and_the_server_is_still_who_it_says(running
     assert asyncio.run(run()) == [f"127.0.0.1:{running.port}"] * 3
 
 
-def test_a_proxy_that_is_none_or_is_not_there_is_said_to_be_the_reason(running: Running) -> None:
+def test_a_broken_or_unreachable_proxy_is_reported_as_the_reason(running: Running) -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         return web.Response()
 
@@ -119,8 +119,8 @@ def test_a_proxy_that_is_none_or_is_not_there_is_said_to_be_the_reason(running: 
             return await why(other.config.server), await why("http://127.0.0.1:1")
 
     refused, away = asyncio.run(run())
-    assert refused == "the proxy on the way answered 404 Not Found"
-    assert away == "nobody listens at the proxy on the way"
+    assert refused == "the proxy answered 404 Not Found"
+    assert away == "the proxy refused the connection"
 
 
 def test_a_server_without_tls_is_asked_through_a_proxy_too() -> None:

@@ -26,12 +26,12 @@ from cluster.kube.scripted import scripted, status
 
 READ, WRITE, SAFE = Request("GET", "/x"), Request("POST", "/x"), Request("PUT", "/x", repeatable=True)
 EVICTION = Request("POST", "/api/v1/namespaces/a/pods/b/eviction", repeatable=False)
-LOST, AWAY = Unreachable("s", "lost", sent=True), Unreachable("s", "nobody listens there")
+LOST, AWAY = Unreachable("s", "lost", sent=True), Unreachable("s", "connection refused")
 BUSY, ASKED = TooManyRequests("later"), ServiceUnavailable("later", retry_after=2)
 
 
 async def tried(request: Request, error: Failure, retries: Retries, times: int = 1) -> tuple[bool, list[float]]:
-    """Whether it is tried again after so many failures, and how long each pause was; chance is in the middle."""
+    """Whether it is retried after this many failures, and how long each pause was; with jitter in the middle."""
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -62,7 +62,7 @@ async def tried(request: Request, error: Failure, retries: Retries, times: int =
         (READ, Refused("oh"), False),
     ],
 )
-def test_what_may_pass_and_does_no_harm_is_tried_again(request_: Request, error: Failure, again: bool) -> None:
+def test_a_transient_failure_is_retried_where_that_is_harmless(request_: Request, error: Failure, again: bool) -> None:
     assert asyncio.run(tried(request_, error, Retries()))[0] is again
 
 
@@ -79,18 +79,18 @@ def test_pauses_grow_and_end_with_the_attempts() -> None:
     assert slept == pytest.approx([0.15, 0.3, 0.6])
 
 
-def test_what_is_tried_for_long_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_retried_for_long_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(tried(SAFE, InternalError("failed calling webhook"), Retries(2**62, inf), times=3))
     assert caplog.messages == []
     asyncio.run(tried(SAFE, InternalError("failed calling webhook"), Retries(2**62, inf), times=20))
-    assert caplog.messages == ["PUT /x is tried again and again: failed calling webhook"]
+    assert caplog.messages == ["still retrying PUT /x: failed calling webhook"]
 
 
 def test_a_server_that_says_when_is_not_asked_before() -> None:
     assert asyncio.run(tried(READ, ASKED, Retries()))[1] == pytest.approx([2.15])
 
 
-def test_who_is_asked_to_wait_for_too_long_does_not() -> None:
+def test_a_retry_after_beyond_the_time_limit_is_not_waited_for() -> None:
     patient = TooManyRequests("later", retry_after=3600)
     assert asyncio.run(tried(READ, patient, Retries(seconds=60))) == (False, [])
 

@@ -63,7 +63,7 @@ def followed(answer: Answer, count: int, slept: Slept | None = None) -> list[str
     return asyncio.run(run())
 
 
-def test_what_is_there_comes_first_then_what_happens(running: Running) -> None:
+def test_the_list_comes_first_then_the_changes(running: Running) -> None:
     def make(name: str) -> None:
         running.do(lambda store: store.create(CONFIG_MAP, {"metadata": {"name": name}}))
 
@@ -92,7 +92,7 @@ def test_what_is_there_comes_first_then_what_happens(running: Running) -> None:
     assert asyncio.run(run()) == ["ADDED before", "listed", "ADDED after", "DELETED before"]
 
 
-def test_a_watch_that_is_too_late_lists_anew_and_tells_what_is_gone(running: Running) -> None:
+def test_an_expired_watch_lists_again_and_delivers_deletions(running: Running) -> None:
     """The history is forgotten between two watches, and something was deleted meanwhile."""
 
     def make(store: Store) -> None:
@@ -158,7 +158,7 @@ def test_every_watch_answered_with_gone_lists_again_with_longer_and_longer_pause
     assert slept.seconds == pytest.approx([0.15, 0.3, 0.6])
 
 
-def test_pauses_stop_growing_and_begin_anew_when_something_comes() -> None:
+def test_backoff_stops_growing_and_resets_when_an_event_arrives() -> None:
     slept = Slept()
 
     async def run() -> None:
@@ -281,7 +281,7 @@ def test_a_refusal_at_the_very_beginning_is_raised() -> None:
         followed(forbidden, 1)
 
 
-def test_a_watch_that_is_forbidden_is_raised_and_everything_is_listed_anew() -> None:
+def test_a_forbidden_watch_raises_and_the_next_one_begins_with_a_list() -> None:
     may_watch, begun = False, list[str]()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -359,8 +359,8 @@ def test_a_quiet_kind_does_not_wait_longer_and_longer() -> None:
     assert slept.seconds == pytest.approx([0.15] * 5)
 
 
-def test_a_list_is_told_page_by_page_and_what_is_gone_only_after_the_last() -> None:
-    """The second of two lists is lost between its pages, and begun anew."""
+def test_a_list_is_delivered_page_by_page_and_deletions_after_the_last_page() -> None:
+    """The second of two lists expires between its pages, and is started over."""
     told_at: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -386,7 +386,7 @@ def test_a_list_is_told_page_by_page_and_what_is_gone_only_after_the_last() -> N
 def test_silence_is_looked_into_for_a_server_that_was_restored_from_a_backup_waits_for_the_future(
     is_restored: bool,
 ) -> None:
-    """Its versions begin anew below ours; a watch from ours is accepted and shows nothing, not even a bookmark."""
+    """Its versions restart below ours; a watch from ours is accepted and shows nothing, not even a bookmark."""
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:

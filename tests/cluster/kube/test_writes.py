@@ -67,7 +67,7 @@ STORIES: dict[str, list[Write]] = {
         Patch(MAP, {"data": {"a": "1"}}, "apply", owner="me"),
         Patch(MAP, {"data": {"a": "2"}}, "apply", owner="you"),
     ],
-    "applied by nobody": [Patch(MAP, {"data": {"a": "1"}}, "apply")],
+    "applied without a field manager": [Patch(MAP, {"data": {"a": "1"}}, "apply")],
     "status": [Create(POD, pod()), Patch(POD_A, RUNNING, subresource="status")],
     "deleted": [Create(CONFIG_MAP, config_map(a="1")), Delete(MAP)],
     "deleted and not there": [Delete(MAP)],
@@ -173,7 +173,7 @@ def test_an_object_that_was_changed_meanwhile_is_not_overwritten(running: Runnin
         (Evict("default", "a"), False),
     ],
 )
-def test_what_may_be_sent_twice(write: Write, repeatable: bool) -> None:
+def test_which_writes_are_repeatable(write: Write, repeatable: bool) -> None:
     assert request_of(write).may_repeat is repeatable
 
 
@@ -227,7 +227,7 @@ def forgetting(running: Running, work: Callable[[Client], Awaitable[None]]) -> l
     return asyncio.run(run())
 
 
-def test_a_creation_whose_answer_was_lost_is_known_again(running: Running) -> None:
+def test_a_creation_with_a_lost_response_is_recognized(running: Running) -> None:
     async def work(client: Client) -> None:
         made = await client.carry_out(Create(CONFIG_MAP, config_map(a="1")))
         assert made["data"] == {"a": "1"}
@@ -238,7 +238,7 @@ def test_a_creation_whose_answer_was_lost_is_known_again(running: Running) -> No
     assert forgetting(running, work) == ["POST", "POST", "GET", "POST"]
 
 
-def test_an_event_whose_answer_was_lost_is_ours_without_a_look(running: Running) -> None:
+def test_an_event_with_a_lost_response_is_taken_for_ours_without_reading_it(running: Running) -> None:
     """Who writes events need not be allowed to read them."""
     about = {"involvedObject": {"kind": "Job", "name": "a", "namespace": "default"}, "reason": "Stopped"}
 
@@ -249,12 +249,12 @@ def test_an_event_whose_answer_was_lost_is_ours_without_a_look(running: Running)
     assert forgetting(running, work) == ["POST", "POST"]
 
 
-def test_what_somebody_else_made_is_not_taken_for_ours(running: Running) -> None:
+def test_an_object_of_another_creator_is_not_taken_for_ours(running: Running) -> None:
     async def work(client: Client) -> None:
         with pytest.raises(AlreadyExists):
             await client.carry_out(Create(CONFIG_MAP, config_map(a="1")))
 
-    for manager, body in (("somebody", config_map(a="1")), ("closeknit", config_map(a="2"))):
+    for manager, body in (("other", config_map(a="1")), ("closeknit", config_map(a="2"))):
         running.do(emptied)
         made = Create(CONFIG_MAP, body)
         running.do(partial(Store.carry_out, write=made, options=Options(manager=manager)))
@@ -274,7 +274,7 @@ def test_a_pod_that_is_bound_where_we_wanted_it_is_bound(running: Running) -> No
     assert forgetting(running, work) == ["GET", "POST", "POST", "GET", "POST"]
 
 
-def test_an_update_whose_answer_was_lost_is_a_conflict(running: Running) -> None:
+def test_an_update_with_a_lost_response_is_a_conflict(running: Running) -> None:
     async def work(client: Client) -> None:
         made = await client.get(*MAP)
         with pytest.raises(Conflict):
@@ -285,7 +285,7 @@ def test_an_update_whose_answer_was_lost_is_a_conflict(running: Running) -> None
     assert forgetting(running, work) == ["GET", "PUT", "PUT"]
 
 
-def test_a_status_whose_answer_was_lost_is_known_again_if_it_is_there_exactly(running: Running) -> None:
+def test_a_status_with_a_lost_response_is_recognized_if_it_is_equal(running: Running) -> None:
     async def work(client: Client) -> None:
         made = await client.get(COHORT, "", "c")
         written = await client.carry_out(Update(COHORT, {**made, "status": share(1)}, "status"))
@@ -301,7 +301,7 @@ def share(weighted: int) -> dict[str, Any]:
     return {"fairSharing": {"weightedShare": weighted}}
 
 
-def test_a_deletion_whose_answer_was_lost_finds_nothing_the_second_time(running: Running) -> None:
+def test_a_deletion_with_a_lost_response_finds_nothing_the_second_time(running: Running) -> None:
     async def work(client: Client) -> None:
         made = await client.get(*MAP)
         with pytest.raises(NotFound):
@@ -312,7 +312,7 @@ def test_a_deletion_whose_answer_was_lost_finds_nothing_the_second_time(running:
     assert forgetting(running, work) == ["GET", "DELETE", "DELETE"]
 
 
-def test_a_name_that_is_taken_is_not_looked_at_where_no_answer_was_lost() -> None:
+def test_a_taken_name_is_a_conflict_where_no_response_was_lost() -> None:
     asked: list[str] = []
 
     async def taken(request: web.Request) -> web.StreamResponse:
@@ -343,11 +343,11 @@ def test_a_name_that_is_taken_is_not_looked_at_where_no_answer_was_lost() -> Non
         ({"a": {"b": 1}}, {"a": 1}, False),
     ],
 )
-def test_what_was_sent_is_within_what_is_there(wanted: Any, there: Any, expected: bool) -> None:
+def test_an_object_contains_what_was_sent(wanted: Any, there: Any, expected: bool) -> None:
     assert is_within(wanted, there) is expected
 
 
-def test_what_a_server_drops_at_creation_is_not_asked_for() -> None:
+def test_fields_that_a_server_drops_at_creation_are_ignored() -> None:
     sent = Create(JOB, {"metadata": {"name": "j"}, "spec": {"parallelism": 1}, "status": {"active": 1}})
     there = {"metadata": {"name": "j", "managedFields": [{"manager": "closeknit"}]}, "spec": {"parallelism": 1}}
     assert is_done(sent, there)

@@ -1,4 +1,4 @@
-"""An event loop whose time jumps to the next timer whenever nothing else is left to do: hours in no time, exactly."""
+"""An event loop that jumps to the next timer whenever nothing else is left to do: hours pass instantly and exactly."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Waits for nobody: what would have been waited is added to the clock."""
+    """Never blocks: the time that it would have waited is added to the clock."""
 
     now = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if not ready:
-            assert timeout is not None, "everybody waits for somebody else"
+            assert timeout is not None, "deadlock: every task waits for another"
             self.now += max(0.0, timeout)
         return ready
 

@@ -28,10 +28,10 @@ def test_a_bad_network_is_survived(ground: Ground) -> None:
         sleep(BAD)
         eventually(lambda: min(bad.met[fate] for fate in FATES) > 0)
         scene.judge.now()
-        bad.mend()
+        bad.repair()
         begun = monotonic()
         scene.rest()
-        print(f"\n{dict(bad.met)}; at rest {monotonic() - begun:.0f} s after the network was mended")
+        print(f"\n{dict(bad.met)}; at rest {monotonic() - begun:.0f} s after the network was repaired")
         assert controller.starts == 1, "it lives on"
 
 
@@ -41,11 +41,11 @@ def test_two_who_see_the_lease_only_now_and_then_never_decide_both(ground: Groun
         sleep(BAD)
         eventually(lambda: min(bad.met[fate] for fate in FATES) > 0)
         scene.judge.now()
-        bad.mend()
+        bad.repair()
         begun = monotonic()
         scene.rest()
         starts = [one.starts for one in scene.replicas]
-        print(f"\n{dict(bad.met)}; begun {starts} times; at rest {monotonic() - begun:.0f} s after it was mended")
+        print(f"\n{dict(bad.met)}; begun {starts} times; at rest {monotonic() - begun:.0f} s after it was repaired")
 
 
 @contextmanager

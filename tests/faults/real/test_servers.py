@@ -14,7 +14,7 @@ from servers.components import API_SERVER, ETCD
 from servers.real.test_restarts import expired
 
 UNDER_LOAD = 4.0
-"""Seconds for which users act before something breaks, and after it was mended."""
+"""Seconds for which users act before something breaks, and after it was repaired."""
 
 
 @pytest.mark.parametrize("name", [API_SERVER, ETCD])

@@ -1,1 +1,1 @@
-"""The client: one thin way to any server of the Kubernetes protocol, the embedded host and a real API server alike."""
+"""The client: a thin layer over the Kubernetes API, for the embedded host and a real API server alike."""

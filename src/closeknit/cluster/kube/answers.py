@@ -1,6 +1,6 @@
-"""What a server answers when it does not do as asked, as exceptions.
+"""Error responses of a server as exceptions.
 
-Each is one of `cluster.errors`: by the reason of the Status that was sent, else by the status code.
+Each becomes one of `cluster.errors`: by the reason of its Status object, else by the HTTP status code.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _CLASSES = [
 ]
 _BY_REASON = {one.reason: one for one in reversed(_CLASSES)}
 _BY_CODE = {one.code: one for one in reversed(_CLASSES)}
-"""Of two with the same reason or code the more general one, which comes first."""
+"""Of two classes with the same reason or code the more general one, which comes first in the list."""
 
 
 def refusal(code: int, body: bytes, retry_after: str = "", where: str = "") -> Refused:
-    """What was answered instead of success; `where` is the path that was asked for."""
+    """The exception for an error response; `where` is the path of the request."""
     try:
         status = msgspec.json.decode(body)
     except msgspec.DecodeError:
         status = None
     if not isinstance(status, dict) or status.get("kind") != "Status":
-        text = body[:500].decode("utf-8", "replace").strip() or f"the server answered {code} and nothing else"
+        text = body[:500].decode("utf-8", "replace").strip() or f"the server answered {code} without a message"
         status = {"message": f"{where}: {text}" if where else text, "code": code}
     return refusal_of(status, code, retry_after)
 
 
 def _seconds(retry_after: str) -> int | None:
-    """The header gives seconds or, from servers in between, a date."""
+    """The seconds of a Retry-After header; None for a date, which proxies send."""
     if retry_after.isdigit():
         return int(retry_after)
     try:

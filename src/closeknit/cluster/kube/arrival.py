@@ -1,8 +1,10 @@
-"""A server that comes up, seen from outside: nobody listens; it refuses everybody, since it has not read who may do
-what; it is ready. Whoever begins in between takes for an answer what is none.
+"""Waiting for a server that is starting up.
 
-    nobody, or no answer     waited for, without end
-    answers, is not ready    waited for PATIENCE, then taken as it is: /readyz may be forbidden for good
+An API server that starts first refuses connections, then forbids every request because it has not read its roles yet,
+then is ready. A client that starts in between would mistake such a refusal for a permanent one.
+
+    no connection, or no response    wait without limit
+    responds, but is not ready       wait for PATIENCE, then go on: /readyz may be forbidden permanently
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from .pauses import Pauses
 from .unreachable import Unreachable
 
 PATIENCE = 20.0
-"""Seconds; a server reads its roles within a few."""
+"""In seconds; a server reads its roles within a few."""
 
 
 async def arrival(
@@ -25,7 +27,7 @@ async def arrival(
     pauses: Pauses | None = None,
     now: Callable[[], float] = monotonic,
 ) -> None:
-    """Wait until it is ready; what stands in the way is said once."""
+    """Wait until the server is ready; report the first problem through `say`, once."""
     pauses = pauses or Pauses()
     answered_at: float | None = None
     told = False

@@ -1,11 +1,11 @@
-"""Requests to a server of the Kubernetes protocol: one method a verb, objects as plain trees, refusals as exceptions.
+"""Requests to a Kubernetes API server: one method per verb, objects as plain trees, errors as exceptions.
 
     carry_out(write) ──▶ request ──▶ limits ──▶ connection ──▶ answer
                             ▲                       │
-                            └── retries ◀── 429, 5xx, no answer
+                            └── retries ◀── 429, 5xx, no response
 
-Lists come in pages, which is how a server can give out a hundred thousand objects; a list that grew stale between two
-pages is begun anew.
+Lists are read in pages, so that a server can return a hundred thousand objects; a list whose continue token expires
+between two pages is started over.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["JSON", "METADATA", "TABLE", "Client", "Listing", "path"]
 
 PAGE = 500
 TRIES = 4
-"""So often a list is begun before a server that keeps forgetting its pages is believed."""
+"""How often a list is started before an expired continue token becomes an error."""
 TIMEOUT = 60.0
 
 Lane = AbstractAsyncContextManager[object]
 OPEN: Lane = nullcontext()
-"""For whoever need not wait for others."""
+"""A lane without any limit."""
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class _Page(msgspec.Struct):
 
 
 class Listing(msgspec.Struct):
-    """What there was at `version`, each as JSON; `columns` are there if a table was asked for."""
+    """The objects at `version`, each as JSON; `columns` are set if a table was requested."""
 
     version: str
     items: list[msgspec.Raw]
@@ -69,10 +69,10 @@ _tree = msgspec.json.Decoder(Raw)
 
 
 class Client:
-    """Use it in an `async with`. `warn` is called with what the server says besides its answer.
+    """A client to be used in an `async with`. `warn` is called with the Warning headers of responses.
 
-    `manager` is who owns the fields that are written. As it is, it is made for commands; a controller gives it
-    `retries` with more patience, and `limits`.
+    `manager` is the field manager of its writes. The defaults are for commands; a controller passes `retries` with
+    more patience, and `limits`.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Client:
         )
 
     async def carry_out(self, write: Write, lane: Lane = OPEN) -> Raw:
-        """What the server answers: the object, or a Status where it sends none (of a Bind, an Evict, most Deletes).
+        """Send a write; returns the object, or a Status where the server sends none (for Bind, Evict, most Deletes).
 
-        What was carried out though its answer got lost, and is refused the second time, is answered with what is there.
-        Each attempt is made in the `lane`; between two of them it is left to others.
+        If the response to a first attempt was lost and the second is refused because the first was carried out, returns
+        the object as it is on the server. Each attempt is made in the `lane`, which is free between two attempts.
         """
         request = request_of(write, self.manager)
         attempts = Attempts(request, self.retries)
@@ -116,7 +116,7 @@ class Client:
             return self.read(_tree, await self._attempted(request, attempts, lane))
         except Conflict as refused:
             if attempts.in_doubt and isinstance(write, Create) and write.kind is EVENT:
-                return write.body  # nobody else makes one of this name, and nobody needs to read it
+                return write.body  # its name is unique to this process, and no caller reads the response
             found = await self._found(target(write)) if attempts.in_doubt else None
             if found is None or not is_done(write, found, self.manager):
                 raise refused
@@ -163,7 +163,7 @@ class Client:
     # Lists
 
     async def list(self, kind: Kind, namespace: str = "", *, accept: str = JSON, **query: str | int) -> list[Raw]:
-        """All objects, whole; the kinds of Kubernetes' own leave it to the list to say what they are."""
+        """All objects in full, with the apiVersion and kind that items of built-in lists lack."""
         listing = await self.listing(path(kind, namespace), accept, query)
         kept = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [{**kept, **msgspec.json.decode(one)} for one in listing.items]
@@ -171,7 +171,7 @@ class Client:
     async def listing(
         self, where: str, accept: str = JSON, query: Query | None = None, tick: Callable[[int], None] | None = None
     ) -> Listing:
-        """All of a list in one; `tick` is called with the size of each page."""
+        """A whole list; `tick` is called with the size of each page."""
         for last in range(TRIES):
             found = Listing("", [], [])
             try:
@@ -195,7 +195,7 @@ class Client:
         size: int = PAGE,
         retries: Retries | None = None,
     ) -> AsyncGenerator[Listing, None]:
-        """A list page by page, all of the same version; raises Expired if the server has forgotten it meanwhile."""
+        """A list page by page, all of the same version; raises Expired if the continue token expires meanwhile."""
         token = ""
         while True:
             asked = {**(query or {}), "limit": size, **({"continue": token} if token else {})}
@@ -205,7 +205,7 @@ class Client:
             if not token:
                 return
 
-    # Whatever else
+    # Any request
 
     async def tree(
         self, method: str, where: str, body: Any = None, media: str = JSON, query: Query | None = None
@@ -213,11 +213,12 @@ class Client:
         return self.read(_tree, await self.request(method, where, body, media, query))
 
     def read(self, decoder: msgspec.json.Decoder[T], answer: bytes) -> T:
-        """An answer in the form that it has to have; whoever answers otherwise is no server that we know."""
+        """Decode a response; one of another form does not come from a Kubernetes API server."""
         try:
             return decoder.decode(answer)
         except msgspec.DecodeError as error:
-            raise Unreachable(self.config.server, f"it does not answer as Kubernetes does: {error}") from None
+            why = f"its response is not that of a Kubernetes API server: {error}"
+            raise Unreachable(self.config.server, why) from None
 
     async def request(
         self,
@@ -228,7 +229,7 @@ class Client:
         query: Query | None = None,
         accept: str = JSON,
     ) -> bytes:
-        """Send a request; the body of its answer."""
+        """Send a request; returns the body of the response."""
         return await self.send(Request(method, where, body, media, query or {}, accept))
 
     async def send(self, request: Request, retries: Retries | None = None) -> bytes:
@@ -257,9 +258,9 @@ class Client:
         idle: float | None = None,
         begun: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer as they come; nothing for `idle` seconds is as good as no connection.
+        """The lines of a response as they arrive; `idle` seconds without any count as a lost connection.
 
-        `begun` is called when the server has agreed to answer, which may be long before the first line.
+        `begun` is called when the response headers arrive, which may be long before the first line.
         """
         request = Request("GET", where, query=query or {}, accept=accept, idle=idle)
         await self._turn(request)

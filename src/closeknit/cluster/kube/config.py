@@ -1,7 +1,7 @@
-"""Which server, whom it trusts, who we are: what a context of a kubeconfig says, as a value.
+"""A context of a kubeconfig as a value: the server, its certificate authority, and the client's identity.
 
-What is not supported is refused, never passed over: a proxy or another user that is silently left out would send
-requests where they do not belong. Secrets are not in the `repr`.
+An unsupported field is an error, never ignored: silently leaving out a proxy or another user would send requests where
+they do not belong. Secrets are not in the `repr`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ REFUSED_OF_USER = ("auth-provider", "username", "password")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Certificates and keys are PEM texts. `source` is the file, or files, that this is from.
+    """How to reach a server. Certificates and keys are PEM texts; `source` is the file, or files, of this config.
 
-    Of `token_file`, `token` and `plugin` the first that is there counts, as with kubectl. `acting_as` are the headers
-    by which a user who may do so acts as another. `proxy` goes before what the environment says.
+    Of `token_file`, `token` and `plugin` the first that is set counts, as with kubectl. `acting_as` are the
+    impersonation headers. `proxy` takes precedence over the environment.
     """
 
     server: str
@@ -47,10 +47,10 @@ class Config:
     source: str = ""
 
     def tls(self, certificate: str = "", key: str = "") -> ssl.SSLContext | None:
-        """For the client's side of a connection; None where there is nothing to secure.
+        """The client's TLS context; None for a server without TLS.
 
-        The certificate is our own unless another is given. The library reads it from files only, so it goes through
-        one that nobody else can open and that is gone again when this returns.
+        The client certificate is the configured one unless another is given. The library reads it from files only, so
+        it is written to a private temporary file that is removed before this returns.
         """
         if urlsplit(self.server).scheme != "https":
             return None
@@ -66,13 +66,13 @@ class Config:
                     file.write_text(f"{certificate}\n{key}")
                     context.load_cert_chain(file)
         except ssl.SSLError as error:
-            said = error.reason or "it is no PEM"
+            said = error.reason or "it is not PEM"
             raise refuse(f"a certificate or key cannot be read: {said}", "write it again", self.source) from None
         return context
 
 
 def read_config(files: Sequence[Path], context: str = "") -> Config:
-    """What the current context of these files says, or the one that is named."""
+    """Read the named context from these files, or the current one."""
     known = kubeconfig.read(files)
     name = context or known.current()
     chosen = known.find("contexts", name)
@@ -107,10 +107,10 @@ def _proxy(cluster: Entry) -> str:
 
 
 def _acting_as(user: Entry) -> Iterator[tuple[str, str]]:
-    """The headers of impersonation."""
+    """The impersonation headers."""
     name, uid, groups, extra = user.text("as"), user.text("as-uid"), user.texts("as-groups"), user.tree("as-user-extra")
     if not name and (uid or groups or extra):
-        raise user.wrong("as", "is missing, and other fields say more about that user", "name the user to act as")
+        raise user.wrong("as", "is missing, but other impersonation fields are set", "name the user to act as")
     if name:
         yield "Impersonate-User", name
     if uid:

@@ -1,6 +1,6 @@
-"""HTTP: a request goes out as whoever we are, an answer comes back, and everything else is an exception.
+"""HTTP: send one authenticated request and return its response; every failure is an exception.
 
-The library that speaks it is loaded when a connection is made, so that importing this costs nothing. A request that is
+The HTTP library is loaded when a connection is opened, so that importing this module is cheap. A request that is
 refused as Unauthorized is sent once more if there are newer credentials than those it was sent with.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0
 KEPT = 60.0
-"""Seconds that a connection is kept for the next request."""
+"""Seconds that an idle connection is kept open for the next request."""
 
 
 def credentials_of(config: Config) -> Credentials:
@@ -40,7 +40,7 @@ def credentials_of(config: Config) -> Credentials:
 
 
 class Connection:
-    """`warn` is called with what the server says besides its answer."""
+    """A session with one server. `warn` is called with the Warning headers of responses."""
 
     def __init__(self, config: Config, warn: Callable[[str], None], timeout: float) -> None:
         self.config, self.warn, self.timeout = config, warn, timeout
@@ -54,7 +54,7 @@ class Connection:
 
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT)
         self._session = aiohttp.ClientSession(connector=connector, headers={"User-Agent": f"{MANAGER}/{__version__}"})
-        # It would send a PUT again by itself after a lost answer; only we know what that means, and have to be told.
+        # aiohttp would resend a PUT after a lost response by itself; retries are decided in `retries` alone.
         self._session._retry_connection = False
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ class Connection:
 
     @asynccontextmanager
     async def answered(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer, to be read while this is open."""
+        """Send a request; its response can be read within this context."""
         import aiohttp
 
         try:
@@ -90,7 +90,7 @@ class Connection:
         import aiohttp
         from yarl import URL
 
-        assert self._session is not None, "the client is used outside of its `async with`"
+        assert self._session is not None, "the client is used outside its `async with`"
         headers = [("Accept", request.accept), *self.config.acting_as]
         if identity.token:
             headers.append(("Authorization", f"Bearer {identity.token}"))
@@ -112,7 +112,7 @@ class Connection:
         )
 
     def _tls(self, identity: Identity) -> ssl.SSLContext | None:
-        """The same as long as the certificate is; connections are kept by it."""
+        """The TLS context of an identity; the same object for the same certificate, since aiohttp pools by it."""
         if self._secured is None or self._secured[0] != identity.certificate:
             self._secured = identity.certificate, self.config.tls(identity.certificate, identity.key)
         return self._secured[1]
@@ -125,7 +125,7 @@ def _warning(header: str) -> str:
 
 
 def _was_sent(error: Exception) -> bool:
-    """Not if there never was a connection."""
+    """Whether the request may have reached the server: not if no connection was established."""
     import aiohttp
 
     return not isinstance(
@@ -134,19 +134,19 @@ def _was_sent(error: Exception) -> bool:
 
 
 def _why(error: Exception) -> str:
-    """In a few words; the libraries' own are long and name the server again."""
+    """The error in a few words; the libraries' own messages are long and repeat the server's address."""
     import aiohttp
 
     inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"the proxy on the way answered {error.status} {error.message}"
-    nobody = "nobody listens at the proxy on the way" if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+        return f"the proxy answered {error.status} {error.message}"
     if isinstance(inner, ConnectionRefusedError):
-        return nobody or "nobody listens there"
+        is_proxy = isinstance(error, aiohttp.ClientProxyConnectionError)
+        return "the proxy refused the connection" if is_proxy else "connection refused"
     if isinstance(inner, TimeoutError):
-        return "no answer in time"
+        return "timed out"
     if isinstance(inner, aiohttp.ClientPayloadError):
-        return "it broke off in the middle of an answer"
+        return "the connection broke in the middle of a response"
     if isinstance(inner, ssl.SSLCertVerificationError):
-        return f"its certificate is not to be trusted: {inner.verify_message}"
+        return f"its certificate is not trusted: {inner.verify_message}"
     return str(getattr(inner, "strerror", None) or inner) or type(inner).__name__

@@ -1,7 +1,7 @@
-"""What is shown to the server so that it knows who asks, and where the next one comes from when it ends.
+"""Credentials for the server, and how they are renewed when they expire.
 
-A token may be fixed, in a file that is written anew before it ends, or from a program. A refusal as Unauthorized is
-worth one more attempt where something newer may be had.
+A token may be fixed, in a file that is rewritten before the token expires, or come from a program. A request refused as
+Unauthorized is sent once more if newer credentials are available.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Protocol
 from .unreachable import NoCredentials
 
 LOOK_AGAIN = 60.0
-"""Seconds after which a file of a token is read again even if it seems to be the same."""
+"""Seconds after which a token file is read again even if it seems unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A bearer token, a client certificate with its key, both or nothing."""
+    """A bearer token, a client certificate with its key, both or neither."""
 
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -32,7 +32,7 @@ class Credentials(Protocol):
     async def current(self) -> Identity: ...
 
     async def renewed(self, refused: Identity) -> bool:
-        """Whether there is something else to show now than what was refused."""
+        """Whether the credentials now differ from those that were refused."""
         ...
 
 
@@ -48,10 +48,10 @@ class Fixed:
 
 
 class TokenFile:
-    """A token that somebody else keeps fresh, as the kubelet does for a ServiceAccount.
+    """A token in a file that another process rotates, as the kubelet does for a ServiceAccount.
 
-    It is read again when the file has changed, when a minute has passed, and when it was refused. While the file
-    cannot be read the last token is used on.
+    The file is read again when it has changed, after a minute, and when its token was refused. While it cannot be read
+    the last token stays in use.
     """
 
     def __init__(self, path: str, server: str, now: Callable[[], float] = monotonic) -> None:

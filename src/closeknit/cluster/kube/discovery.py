@@ -1,7 +1,7 @@
-"""What a server serves of the kinds that we know: whether, in which versions, and what may be done with them.
+"""Which of our kinds a server serves, in which versions, and with which verbs and subresources.
 
 /api, /apis in the aggregated form (apidiscovery.k8s.io/v2)          two requests
-an older server answers in the old form: then every version of our groups is asked for
+an older server answers in the unaggregated form: then one request per version of our groups
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .client import Client
 from .request import JSON
 
 CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False, ("crd",))
-"""What brings kinds and takes them away; it is none of those that we serve ourselves."""
+"""The kind that defines kinds; not one of those that the embedded host serves."""
 
 AGGREGATED = ",".join(
     [f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")] + [JSON]
 )
 
 Verbs = Mapping[str, frozenset[str]]
-"""By resource, or by resource and part of it: `pods`, `pods/eviction`."""
+"""Verbs by resource or subresource: `pods`, `pods/eviction`."""
 
 
 class Serving(NamedTuple):
-    """How a kind is served. `versions`: all of them, the preferred first; `verbs`, `parts` are those of our version."""
+    """How a kind is served. `versions`: all, the preferred one first; `verbs` and `parts` are those of our version."""
 
     versions: tuple[str, ...]
     verbs: frozenset[str]
@@ -37,7 +37,7 @@ class Serving(NamedTuple):
 
 
 class Served(NamedTuple):
-    """`version` is the server's own: v1.36.3. A kind of `kinds` may be served in other versions than ours only."""
+    """What a server serves. `version` is its own, as in v1.36.3. A kind may be served, but not in our version."""
 
     version: str
     kinds: Mapping[Kind, Serving]
@@ -70,7 +70,7 @@ class _Meta(msgspec.Struct):
 
 
 class _Group(msgspec.Struct):
-    """Of the aggregated form, or of the old one, which has its name elsewhere and no resources."""
+    """A group in the aggregated form, or in the old one, where the name is elsewhere and resources are missing."""
 
     versions: list[_Version] = []
     metadata: _Meta = msgspec.field(default_factory=_Meta)
@@ -78,7 +78,7 @@ class _Group(msgspec.Struct):
 
 
 class _Groups(msgspec.Struct):
-    """Of /api and /apis, in either form."""
+    """The response of /api or /apis, in either form."""
 
     kind: str
     items: list[_Group] = []
@@ -153,7 +153,7 @@ def _verbs(version: _Version) -> Iterable[tuple[str, frozenset[str]]]:
 
 
 async def _of_old(client: Client, group: str, version: str) -> Verbs:
-    """A version may vanish between two requests."""
+    """The verbs of one version in the old form; empty if the version has vanished since the first request."""
     where = f"/apis/{group}/{version}" if group else f"/api/{version}"
     try:
         answer = client.read(_resources, await client.request("GET", where))

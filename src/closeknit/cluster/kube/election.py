@@ -1,13 +1,13 @@
-"""Who leads: one of several, by a Lease that has to be renewed.
+"""Leader election: one of several replicas leads, by a Lease that it keeps renewing.
 
                   lease free, or not renewed for its duration
     standing by ─────────────────────────────────────────────▶ leading ──▶ work
          ▲                                                        │
-         │   not renewed within the deadline, or somebody else's  │   work ends, or we are told to stop
-         └──── LeadershipLost ◀───────────────────────────────────┴──▶ the lease is given back
+         │   not renewed within the deadline, or taken by another │   work ends, or is cancelled
+         └──── LeadershipLost ◀───────────────────────────────────┴──▶ the lease is released
 
-Clocks of different machines differ, so nobody's timestamps are believed: a lease is over when *we* have seen no change
-of it for its duration, by our own clock. The leader stops at its deadline, which is before anybody else may begin.
+Clocks of different machines differ, so timestamps in the Lease are ignored: a lease has expired when this process has
+seen no change of it for its duration, by its own clock. The leader stops at its deadline, before any other may start.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .unreachable import Unreachable
 T = TypeVar("T")
 
 JITTER, SPREAD = 0.5, 0.1
-"""Who stands by waits between once and so much more of the retry period, so that not all come at once; and for a lease
-that ends, up to so much of it longer than the lease lasts."""
+"""Jitter as fractions of the retry period, so that standbys do not all try at once: added to each wait between two
+attempts, and to the wait for a lease that is about to expire."""
 
 
 class Timing(NamedTuple):
-    """In seconds: how long a lease lasts, how long its holder tries to renew it, how long between attempts."""
+    """In seconds: the lease duration, the renew deadline, and the retry period."""
 
     duration: float = 10.0
     deadline: float = 7.0
@@ -45,12 +45,12 @@ class Timing(NamedTuple):
     def checked(self) -> Timing:
         if not self.duration > self.deadline > self.retry > 0 or self.duration < 1:
             said = f"{self.duration:g} s, {self.deadline:g} s and {self.retry:g} s"
-            raise ValueError(f"a lease needs duration > deadline > retry > 0 and at least a second, not {said}")
+            raise ValueError(f"a lease needs duration > deadline > retry > 0 and duration >= 1 s, not {said}")
         return self
 
 
 class Leases(Protocol):
-    """What is asked of a client."""
+    """The part of a client that election uses."""
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw: ...
 
@@ -58,16 +58,19 @@ class Leases(Protocol):
 
 
 class LeadershipLost(Exception):  # noqa: N818 - it is a state of things, not a fault
-    """Somebody else may lead by now: stop, and stand by again."""
+    """Another replica may lead by now: stop, and stand by again."""
 
 
 def own_identity() -> str:
-    """Of this process; nobody else ever has the same."""
+    """A unique identity for this process."""
     return f"{socket.gethostname()}_{uuid4()}"
 
 
 class Elector:
-    """`on_change` is told who leads whenever that changes; empty: nobody. `complain` is told what goes wrong."""
+    """One replica's part in the election.
+
+    `on_change` is called with the new leader's identity whenever it changes, empty for none; `complain` with errors.
+    """
 
     def __init__(
         self,
@@ -90,20 +93,20 @@ class Elector:
         self._now, self._wall, self._chance = now, wall, chance
         self._lease: Raw | None = None
         self._is_sure = False
-        """Whether the lease is as we wrote it last, as far as we know."""
+        """Whether the lease is presumably still as this process wrote it last."""
         self._seen_at = self._renewed_at = float("-inf")
 
     @property
     def is_leader(self) -> bool:
-        """True only as long as nobody else can be, even if this process was stopped for a while."""
+        """True only while no other replica can be leader, even if this process was suspended for a while."""
         return self.leader == self.identity and self._left() > 0
 
     def _left(self) -> float:
-        """Seconds until the deadline."""
+        """Seconds until the renew deadline."""
         return self._renewed_at + self.timing.deadline - self._now()
 
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Stand by until we lead, then do the work. It is cancelled, and LeadershipLost raised, if we no longer do."""
+        """Stand by until elected, then do the work. If leadership is lost, cancel it and raise LeadershipLost."""
         try:
             await self._win()
             return await self._lead(work)
@@ -115,7 +118,7 @@ class Elector:
             await asyncio.sleep(self._pause())
 
     def _pause(self) -> float:
-        """Until the next look: it is not put off beyond the moment from which the lease is to be had."""
+        """Seconds until the next attempt, which is not later than the lease's expiry plus jitter."""
         usual, retry = self.timing.retry * (1 + JITTER * self._chance()), self.timing.retry
         left = -inf if self._lease is None else self._seen_at + self._lasts(self._lease) - self._now()
         return usual if left <= 0 else min(usual, left + retry * SPREAD * self._chance())
@@ -133,10 +136,10 @@ class Elector:
             for task in (own, renewing):
                 task.cancel()
             await asyncio.gather(own, renewing, return_exceptions=True)
-        raise LeadershipLost(f"the lease {self.namespace}/{self.name} is no longer ours")
+        raise LeadershipLost(f"lost the lease {self.namespace}/{self.name}")
 
     async def _renew(self) -> None:
-        """Returns when leadership is lost. One attempt that gets no answer leaves time for another."""
+        """Renew the lease until leadership is lost. An attempt without a response leaves time for another."""
         pause = retry = self.timing.retry
         while self.is_leader:
             await asyncio.sleep(min(pause, self._left()))
@@ -150,7 +153,7 @@ class Elector:
     # The lease
 
     async def _attempted(self, seconds: float) -> bool:
-        """Take or renew the lease if it is to be had, and if that is done in time."""
+        """Try to acquire or renew the lease within this time; returns whether it is held."""
         try:
             async with asyncio.timeout(seconds):
                 return await self._attempt()
@@ -163,7 +166,7 @@ class Elector:
         return False
 
     async def _attempt(self) -> bool:
-        before, lease = self._now(), await self._looked_at()
+        before, lease = self._now(), await self._current()
         if not self._may_take(lease):
             return False
         self._is_sure = False
@@ -172,8 +175,8 @@ class Elector:
         self._see_leader(self.identity)
         return True
 
-    async def _looked_at(self) -> Raw | None:
-        """While we lead, what we wrote last is as good as a look: if it is not, the write is refused."""
+    async def _current(self) -> Raw | None:
+        """The lease. The leader uses what it wrote last without reading: if that is outdated, its write conflicts."""
         if self._is_sure and self.leader == self.identity:
             return self._lease
         try:
@@ -219,10 +222,10 @@ class Elector:
         return Update(LEASE, {**lease, "spec": {**old, **spec}})
 
     async def _give_back(self) -> None:
-        """So that the next one need not wait; not if somebody else may have it by now."""
+        """Release the lease so that the next leader need not wait; not if another replica may hold it by now."""
         with suppress(Refused, Unreachable, TimeoutError):
             async with asyncio.timeout(self.timing.retry):
-                lease = await self._looked_at() if self.is_leader else None
+                lease = await self._current() if self.is_leader else None
                 if lease is not None and _holder(lease) == self.identity:
                     await self.client.carry_out(self._released(lease))
         self._is_sure = False

@@ -1,9 +1,9 @@
-"""Programs that know who we are: credential plug-ins of a kubeconfig (client.authentication.k8s.io, v1 and v1beta1).
+"""Credential plug-ins: the `exec` of a user in a kubeconfig (client.authentication.k8s.io, v1 and v1beta1).
 
     KUBERNETES_EXEC_INFO ──▶ program ──▶ ExecCredential on its standard output ──▶ kept until it expires or is refused
 
-The answer holds secrets, so it is never quoted, not even where it cannot be read. What the program says on its standard
-error may be: that is where it explains itself. A program that does not come back in time is ended.
+The output holds secrets, so messages never quote it, not even when it cannot be parsed. They quote standard error,
+where the program explains itself. A program that does not finish in time is killed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 EXTENSION = f"{GROUP}/exec"
 MODES = ("Never", "IfAvailable", "Always")
 TIMEOUT, WITH_A_USER = 60.0, 600.0
-"""Seconds that a program may take, alone and while somebody types."""
+"""Seconds that a program may take, without and with a user at the terminal."""
 MOST_SAID = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """How to run one. `cluster` is what it is told of the server, where it wants to know."""
+    """How to run a plug-in. `cluster` is the server's data for it, if it asks for them (provideClusterInfo)."""
 
     version: str
     command: str
@@ -49,7 +49,7 @@ class Plugin:
 
 
 def plugin_of(user: Entry, cluster: Entry) -> Plugin:
-    """The `exec` of a user."""
+    """The plug-in in a user's `exec`."""
     given = Entry(user.file, f"{user.kind} {user.name}:", "exec", user.tree("exec"))
     version, mode = given.text("apiVersion"), given.text("interactiveMode")
     if version not in VERSIONS:
@@ -57,7 +57,7 @@ def plugin_of(user: Entry, cluster: Entry) -> Plugin:
     if not given.text("command"):
         raise given.wrong("command", "is missing", "name the program to run")
     if mode not in MODES and (mode or version == VERSIONS[0]):
-        raise given.wrong("interactiveMode", f'"{mode}" is no mode', f"write one of {', '.join(MODES)}")
+        raise given.wrong("interactiveMode", f'"{mode}" is not a mode', f"write one of {', '.join(MODES)}")
     return Plugin(
         version=version,
         command=given.program("command"),
@@ -72,12 +72,12 @@ def plugin_of(user: Entry, cluster: Entry) -> Plugin:
 def _variables(given: Entry) -> list[tuple[str, str]]:
     found = given.fields.get("env") or []
     if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("name") for one in found):
-        raise given.wrong("env", "is no list of names and values", "write {name: ..., value: ...} for each")
+        raise given.wrong("env", "is not a list of names and values", "write {name: ..., value: ...} for each")
     return [(str(one["name"]), str(one.get("value") or "")) for one in found]
 
 
 def _told(cluster: Entry) -> dict[str, Any]:
-    """What a plug-in may know of the cluster; the file of an authority is sent as data."""
+    """The cluster as passed to a plug-in; a file with its certificate authority is sent as data."""
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
     found = {name: cluster.fields[name] for name in names if cluster.fields.get(name)}
     authority = cluster.pem("certificate-authority")
@@ -106,7 +106,7 @@ _answer = msgspec.json.Decoder(_Answer)
 
 
 class ExecCredentials:
-    """One program is run at a time, however many requests wait for it."""
+    """Credentials from a plug-in; it runs once at a time, however many requests wait for it."""
 
     def __init__(
         self, plugin: Plugin, server: str, now: Callable[[], float] = time, timeout: float | None = None
@@ -155,10 +155,10 @@ class ExecCredentials:
         return self._read(out)
 
     def _is_with_user(self) -> bool:
-        """Whether the program may ask whoever sits before the terminal."""
+        """Whether the program may prompt a user at the terminal."""
         is_terminal = sys.stdin is not None and sys.stdin.isatty()
         if self._plugin.mode == "Always" and not is_terminal:
-            raise self._failed("wants to ask somebody (interactiveMode Always), and there is no terminal")
+            raise self._failed("needs a user at a terminal (interactiveMode Always), and there is no terminal")
         return is_terminal and self._plugin.mode != "Never"
 
     def _info(self, is_with_user: bool) -> str:
@@ -183,16 +183,16 @@ class ExecCredentials:
         try:
             answer = _answer.decode(out)
         except msgspec.DecodeError:
-            raise self._failed("does not answer with an ExecCredential") from None
+            raise self._failed("did not print an ExecCredential") from None
         status = answer.status
         if answer.kind != "ExecCredential" or answer.api_version != self._plugin.version:
-            raise self._failed(f"answers with something else than an ExecCredential of {self._plugin.version}")
+            raise self._failed(f"printed something other than an ExecCredential of {self._plugin.version}")
         if status is None or not (status.token or status.client_certificate_data):
-            raise self._failed("answers with neither a token nor a client certificate")
+            raise self._failed("returned neither a token nor a client certificate")
         if bool(status.client_certificate_data) != bool(status.client_key_data):
-            raise self._failed("answers with half of a certificate and its key")
+            raise self._failed("returned a client certificate or its key without the other")
         if status.expiration_timestamp is not None and status.expiration_timestamp.tzinfo is None:
-            raise self._failed("answers with an expirationTimestamp without a time zone")
+            raise self._failed("returned an expirationTimestamp without a time zone")
         return status
 
     def _failed(self, why: str, with_hint: bool = False) -> NoCredentials:
@@ -201,7 +201,7 @@ class ExecCredentials:
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
-    """With all that it started, which is in a session of its own unless somebody sits before it."""
+    """Kill a program with its children, which share its session unless a user is at the terminal."""
     with suppress(ProcessLookupError, PermissionError):
         if os.getsid(process.pid) == process.pid:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""Who we are inside of a pod: the ServiceAccount that the kubelet puts there.
+"""The configuration inside a pod: the ServiceAccount that the kubelet mounts there.
 
-The address comes from the environment, everything else from three files. The token is bound to the pod and ends within
-the hour; the file always holds one that is still good, so it is read again while the program runs.
+The address comes from the environment, everything else from three files. The token is bound to the pod and expires
+within the hour; the kubelet keeps a valid one in the file, so it is read again while the program runs.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def is_in_cluster(environ: Mapping[str, str] = os.environ, folder: Path = FOLDER
 
 
 def in_cluster_config(environ: Mapping[str, str] = os.environ, folder: Path = FOLDER) -> Config:
-    """The server that runs this pod, as its ServiceAccount."""
+    """The API server of this pod's cluster, with the pod's ServiceAccount."""
     host, port = environ.get(HOST, ""), environ.get(PORT, "")
     if not host or not port:
-        raise refuse(f"{HOST if not host else PORT} is not set: this is no pod", OUTSIDE, "environment")
+        raise refuse(f"{HOST if not host else PORT} is not set: this is not a pod", OUTSIDE, "environment")
     for name in ("token", "ca.crt"):
         if not (folder / name).exists():
-            raise refuse("is not there", OUTSIDE, str(folder / name))
+            raise refuse("does not exist", OUTSIDE, str(folder / name))
     namespace = folder / "namespace"
     return Config(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",

@@ -1,7 +1,7 @@
-"""Files of kubectl's: named clusters, users and contexts, and where in which file each is from.
+"""Kubeconfig files: named clusters, users and contexts, and the file of each.
 
-Of several files the first that names something counts, and paths in a file are relative to it. What cannot be used is
-refused with the file, the entry and the field.
+Of several files the first that defines a name counts, and paths in a file are relative to it. Errors name the file, the
+entry and the field.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named cluster, user or context, and the file that it is from."""
+    """One named cluster, user or context, and its file."""
 
     file: Path
     kind: str
@@ -37,39 +37,41 @@ class Entry:
     def texts(self, field: str) -> tuple[str, ...]:
         found = self.fields.get(field) or ()
         if isinstance(found, str) or not isinstance(found, list | tuple):
-            raise self.wrong(field, "is no list", "write it as a list of texts")
+            raise self.wrong(field, "is not a list", "write it as a list of strings")
         return tuple(map(str, found))
 
     def tree(self, field: str) -> Tree:
         found = self.fields.get(field) or {}
         if not isinstance(found, dict):
-            raise self.wrong(field, "is no mapping of names to values", "write it as one")
+            raise self.wrong(field, "is not a mapping of names to values", "write it as one")
         return found
 
     def path(self, field: str) -> str:
-        """A path is relative to its file."""
+        """A path, resolved relative to its file."""
         return str(self.file.parent / self.text(field)) if self.text(field) else ""
 
     def program(self, field: str) -> str:
-        """A bare name is looked for on the PATH, anything else is a path."""
+        """A command: a bare name is looked up on the PATH, anything else is a path."""
         return self.path(field) if os.sep in self.text(field) else self.text(field)
 
     def pem(self, field: str) -> str:
-        """What is written here, else what is in the file that is named here."""
+        """A PEM text: the inline data, else the content of the file named."""
         data = self.text(f"{field}-data")
         try:
             if data:
                 return b64decode(data, validate=True).decode()
             return Path(self.path(field)).read_text() if self.text(field) else ""
         except OSError as error:
-            raise self.wrong(field, f"{self.path(field)} cannot be read: {error.strerror}", "mend the path") from None
+            raise self.wrong(field, f"{self.path(field)} cannot be read: {error.strerror}", "fix the path") from None
         except ValueError:
             raise self.wrong(f"{field}-data", "is not the Base64 of a PEM text", "write it again") from None
 
     def address(self, field: str) -> str:
         url = urlsplit(self.text(field))
         if url.scheme not in ("https", "http") or not url.hostname:
-            raise self.wrong(field, f'"{self.text(field)}" is no address', "write one such as https://10.0.0.1:6443")
+            raise self.wrong(
+                field, f'"{self.text(field)}" is not an address', "write one such as https://10.0.0.1:6443"
+            )
         return self.text(field).rstrip("/")
 
     def refuse_all(self, fields: Sequence[str]) -> None:
@@ -90,7 +92,7 @@ class Kubeconfig:
     trees: tuple[tuple[Path, Tree], ...]
 
     def current(self) -> str:
-        """The name of the context that counts where nobody names another."""
+        """The name of the current context."""
         for _, tree in self.trees:
             if tree.get("current-context"):
                 return str(tree["current-context"])
@@ -111,18 +113,18 @@ class Kubeconfig:
         for file, tree in self.trees:
             for one in tree.get(kind) or ():
                 if not isinstance(one, dict) or not isinstance(one.get(singular) or {}, dict):
-                    raise refuse("has an entry that is not of the right form", "mend it", str(file), field=kind)
+                    raise refuse("has an entry of the wrong form", "fix it", str(file), field=kind)
                 yield Entry(file, singular, str(one.get("name", "")), one.get(singular) or {})
 
 
 def read(files: Sequence[Path]) -> Kubeconfig:
-    """Of several, those that are not there are passed over, as kubectl does."""
+    """Read kubeconfig files as one; of several, missing ones are skipped, as kubectl does."""
     present = tuple((file, _parsed(file)) for file in files if file.exists() or len(files) == 1)
     return Kubeconfig(", ".join(map(str, files)), present)
 
 
 def _parsed(file: Path) -> Tree:
-    """JSON, as we write it ourselves, is read without loading a YAML library."""
+    """Parse a kubeconfig; JSON, the form that Closeknit writes, needs no YAML library."""
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -136,7 +138,7 @@ def _parsed(file: Path) -> Tree:
             tree = yaml.safe_load(data)
         except yaml.YAMLError as error:
             said = str(error).replace("\n", " ")
-            raise refuse(f"is no kubeconfig: {said}", "give another file", str(file)) from None
+            raise refuse(f"is not a kubeconfig: {said}", "give another file", str(file)) from None
     if not isinstance(tree, dict):
-        raise refuse("is no kubeconfig", "give another file", str(file))
+        raise refuse("is not a kubeconfig", "give another file", str(file))
     return tree

@@ -1,8 +1,8 @@
-"""How many requests a second, so that one client does not crowd out the others of an API server.
+"""Client-side rate limits, so that one client does not crowd out the others of an API server.
 
-A bucket of tokens: `burst` of them at first, `qps` more a second, one for every request. Where they run out requests
-wait, and the more urgent go first however late they come. A rate of 0 lets everything through. Every kind of objects
-has a bucket: events that are told do not keep workloads from being admitted.
+A token bucket: `burst` tokens at first, `qps` more per second, one for each request. When it is empty requests wait,
+and a more urgent one goes first however late it comes. A rate of 0 means no limit. Each kind of objects has its own
+bucket, so that events do not delay admissions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import count
 from .request import Priority, Request
 
 WHOLE = 1 - 1e-9
-"""A token, but for what adding up fractions of one loses."""
+"""One token, with tolerance for the rounding error of adding up fractions."""
 
 
 class Bucket:
@@ -27,7 +27,7 @@ class Bucket:
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, priority: Priority = Priority.ORDINARY) -> None:
-        """One token; returns when there is one for us."""
+        """Take one token, waiting until there is one."""
         if self.qps <= 0:
             return
         loop = asyncio.get_running_loop()
@@ -60,7 +60,7 @@ class Bucket:
 
 
 class Limits:
-    """A bucket for every kind of objects, as the clients of Kueue have, and one for all writes."""
+    """A bucket per kind of objects, as Kueue's clients have, and one for all writes."""
 
     def __init__(self, qps: float = 0.0, burst: int = 0, writes: Bucket | None = None) -> None:
         self.qps, self.burst, self.writes = qps, burst, writes or Bucket()

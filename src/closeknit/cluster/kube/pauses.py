@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt: longer every time, and never for exactly as long as the others."""
+"""Exponential backoff with jitter between two attempts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Pauses:
         self._next = first
 
     def next(self, at_least: float = 0.0) -> float:
-        """Seconds, between half of what it could be and all of it, so that not everybody comes back at once.
+        """The next pause in seconds: half to all of the current backoff, so that clients do not come back in step.
 
-        What a server asked for comes before that: `at_least` is never cut short.
+        `at_least` is what the server asked for (Retry-After); the pause is never shorter.
         """
         pause, self._next = self._next, min(LONGEST_PAUSE, self._next * 2)
         return at_least + pause * (0.5 + 0.5 * self._chance())

@@ -1,9 +1,9 @@
-"""Which proxy a request goes through: the one that the kubeconfig names, else the one of the environment.
+"""Which proxy a request goes through: the one in the kubeconfig, else the one of the environment.
 
-    HTTPS_PROXY, HTTP_PROXY   by the scheme of the server; small letters count too
-    NO_PROXY                  who is reached without: names with all below them, addresses, ranges, `*`
+    HTTPS_PROXY, HTTP_PROXY   by the scheme of the server; lower case works too
+    NO_PROXY                  the exceptions: host names with their subdomains, addresses, ranges, `*`
 
-They are read as every program of Kubernetes reads them. What is on this machine is never asked for through a proxy.
+The variables have the meaning that they have for every Go program. Loopback addresses never go through a proxy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PORTS = {"https": 443, "http": 80}
 
 
 def proxy_for(server: str, given: str, environ: Mapping[str, str]) -> str:
-    """The address of the proxy on the way to `server`; empty if there is none."""
+    """The address of the proxy for `server`; empty if there is none."""
     if given:
         return given
     url = urlsplit(server)
@@ -34,22 +34,22 @@ def proxy_for(server: str, given: str, environ: Mapping[str, str]) -> str:
 
 
 def checked(address: str) -> str:
-    """A proxy that we can use, with its scheme; raises ValueError with what is wrong and what to do."""
+    """A supported proxy address, with its scheme; raises ValueError with the problem and the remedy."""
     if not address:
         return ""
     url = urlsplit(address if "://" in address else f"http://{address}")
     if url.scheme != "http":
         raise ValueError(
-            f"proxies are spoken to over http, not over {url.scheme}",
-            "give the address of one that takes CONNECT, such as http://proxy.example:3128",
+            f"a proxy with scheme {url.scheme} is not supported, only http",
+            "give the address of a proxy that accepts CONNECT, such as http://proxy.example:3128",
         )
     if not url.hostname:
-        raise ValueError("is no address", "write one such as http://proxy.example:3128")
+        raise ValueError("is not an address", "write one such as http://proxy.example:3128")
     return url.geturl()
 
 
 def is_direct(url: SplitResult, exceptions: str) -> bool:
-    """Whether a server is one of the exceptions, or on this machine."""
+    """Whether a server is one of the exceptions, or a loopback address."""
     host, port = (url.hostname or "").rstrip("."), url.port or PORTS.get(url.scheme, 0)
     if host == "localhost" or _is_loopback(host):
         return True
@@ -57,7 +57,7 @@ def is_direct(url: SplitResult, exceptions: str) -> bool:
 
 
 def _matches(exception: str, host: str, port: int) -> bool:
-    """example.org has all below it, .example.org only what is below; a port narrows it down."""
+    """example.org matches itself and its subdomains, .example.org only the latter; a port narrows it down."""
     if exception == "*":
         return True
     if "/" in exception:
@@ -73,7 +73,7 @@ def _matches(exception: str, host: str, port: int) -> bool:
 
 
 def _apart(exception: str) -> tuple[str, str]:
-    """_apart("[::1]:80") == ("::1", "80"); an address of IPv6 without brackets has no port."""
+    """_apart("[::1]:80") == ("::1", "80"); an IPv6 address without brackets has no port."""
     if exception.startswith("["):
         name, _, rest = exception[1:].partition("]")
         return name, rest.removeprefix(":")

@@ -1,4 +1,4 @@
-"""One request as a value: what to send where, how urgent it is, and whether it may be sent twice."""
+"""One request as a value: method, path and body, its priority, and whether it may be repeated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Query = Mapping[str, str | int]
 
 
 class Priority(IntEnum):
-    """Who goes first where requests wait for each other."""
+    """The order in which requests that wait for the rate limit are sent."""
 
     LEASE = 0
     ORDINARY = 1
@@ -36,9 +36,9 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`repeatable`: sending it again after a lost answer does no harm. None: only if it reads.
+    """`repeatable`: sending it again after a lost response does no harm; None: only if it is a read.
 
-    `idle`: seconds without anything coming after which the connection is as good as none.
+    `idle`: seconds without data after which the connection counts as lost.
     """
 
     method: str
@@ -57,7 +57,7 @@ class Request:
 
     @property
     def resource(self) -> str:
-        """The kind of objects that it is about: /apis/batch/v1/namespaces/a/jobs/b is about batch/v1/jobs."""
+        """The resource in its path: batch/v1/jobs for /apis/batch/v1/namespaces/a/jobs/b."""
         _, root, *parts = [*self.where.split("?")[0].split("/"), "", "", ""]
         version, rest = (parts[:2], parts[2:]) if root == "apis" else (parts[:1], parts[1:])
         plural = rest[2] if rest[0] == "namespaces" and len(rest) > 2 and rest[2] else rest[0]
@@ -73,12 +73,12 @@ class Request:
 
 
 def priority_of(kind: Kind) -> Priority:
-    """Leases first: who loses one stops working. Events last: nothing waits for them."""
+    """Leases first: a leader that loses its lease stops. Events last: nothing waits for them."""
     return {LEASE: Priority.LEASE, EVENT: Priority.EVENT}.get(kind, Priority.ORDINARY)
 
 
 def path(kind: Kind, namespace: str = "", name: str = "", subresource: str = "") -> str:
-    """Where objects are served, with names that cannot lead elsewhere."""
+    """The API path of an object; names that would escape it are rejected."""
     if {".", ".."} & {namespace, name}:
         raise BadRequest(f'"{name or namespace}" is not the name of an object')
     return kind.path(quote(namespace, safe=""), quote(name, safe=""), subresource)

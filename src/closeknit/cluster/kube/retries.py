@@ -1,12 +1,12 @@
-"""Which failures pass if one waits, and how long.
+"""Which failures are retried, and how long.
 
-    429                   the server has too much to do and did nothing: again, when it says so
-                          of an eviction: a PodDisruptionBudget forbids it, which is an answer
-    5xx, answer lost      it may have been done: again only if doing it twice does no harm
-    nobody there          nothing was sent: again
+    429                   the server is overloaded and did nothing: retry after its Retry-After
+                          for an eviction: a PodDisruptionBudget forbids it, which is final
+    5xx, response lost    it may have been carried out: retry only if that is harmless
+    connection refused    nothing was sent: retry
 
-After a failure that leaves it open whether the request was carried out, `in_doubt` is set: a later refusal may then be
-about our own work.
+After a failure that leaves open whether the request was carried out, `in_doubt` is set: a later conflict may then be
+with our own write.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 Failure = Refused | Unreachable
 
 LONG = 10.0
-"""Seconds."""
+"""Seconds of retrying after which a request is logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """`attempts` in all, within `seconds`, the second about `first` after the first one.
+    """At most `attempts` in all, within `seconds`; the second comes about `first` seconds after the first.
 
-    `lost`: also where there was no answer, or none that asks for patience.
+    `lost`: retry also where there was no response, or a 5xx without Retry-After.
     """
 
     attempts: int = 6
@@ -44,11 +44,11 @@ class Retries:
 
 
 ASKED_TO_WAIT = Retries(attempts=4, seconds=15.0, lost=False)
-"""For commands: whoever waits for an answer wants to know at once that there is no server."""
+"""For commands: retry only when the server asks for it, so that an unreachable server is reported at once."""
 
 
 class Attempts:
-    """Those at one request."""
+    """The attempts at one request."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Attempts:
         self._end = self._begin + retries.seconds
 
     async def again(self, error: Failure) -> bool:
-        """Whether to try once more; returns when it is time to."""
+        """Whether to try again; returns after the backoff."""
         is_open = isinstance(error, InternalError) or (isinstance(error, Unreachable) and error.sent)
         self.in_doubt |= is_open
         self._left -= 1
@@ -79,10 +79,10 @@ class Attempts:
         return True
 
     def _tell(self, error: Failure) -> None:
-        """Whoever reads the log should know of what is tried for long: once."""
+        """Log a request that is retried for long, once."""
         if not self._was_told and self._now() - self._begin > LONG:
             self._was_told = True
-            log.warning("%s %s is tried again and again: %s", self._request.method, self._request.where, error)
+            log.warning("still retrying %s %s: %s", self._request.method, self._request.where, error)
 
     def _may_pass(self, error: Failure) -> bool:
         if isinstance(error, TooManyRequests):

@@ -1,11 +1,11 @@
-"""What was told of each object last, and what is news.
+"""The last state of each object that was delivered, and which changes are new.
 
-Changes come on two ways: in the server's order by the stream, and as answers to writes of ours, which may be ahead of
-it. This is where the two become one: every event that leaves here fits those before it.
+Changes come from two sources: the watch, in the server's order, and the responses to our own writes, which may be ahead
+of it. Here the two are merged: every event that leaves here is consistent with those before it.
 
-    stream   ──▶ news      ─┐
-    answers  ──▶ answered  ─┼──▶ projection ──▶ ADDED, MODIFIED, DELETED
-    new list ──▶ begun, gone┘
+    watch     ──▶ news      ─┐
+    responses ──▶ answered  ─┼──▶ projection ──▶ ADDED, MODIFIED, DELETED
+    new list  ──▶ begun, gone┘
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Place = tuple[str, str]
 """Namespace and name."""
 
 Project = Callable[[bytes], Raw | None]
-"""What to keep of an object, which is given as JSON; None: it is as good as not there."""
+"""What to store of an object, which is given as JSON; None: treat it as absent."""
 
 
 class Event(NamedTuple):
-    """What became of an object; `cells` is its row, if rows were asked for."""
+    """A change of an object; `cells` is its table row, if rows were requested."""
 
     type: ChangeType
     object: Raw
@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What was told of an object last; `object` is None where only its identity is kept."""
+    """What was last delivered of an object; `object` is None where only its identity is stored."""
 
     uid: str
     version: str
@@ -57,7 +57,7 @@ class Meta(msgspec.Struct):
 
 
 class Bare(msgspec.Struct):
-    """An object of which only the names are read."""
+    """An object of which only names, uid and version are decoded."""
 
     metadata: Meta = msgspec.field(default_factory=Meta)
 
@@ -66,21 +66,24 @@ _bare = msgspec.json.Decoder(Bare)
 
 
 class Told:
-    """`shown` is the newest version that the server has told us of."""
+    """What one informer has delivered. `shown` is the newest version that the watch has reached."""
 
     def __init__(self, kind: Kind, project: Project, keeps_objects: bool) -> None:
         self.kind, self.project, self.keeps_objects = kind, project, keeps_objects
         self.known: dict[Place, Known] = {}
         self.shown = 0
         self._ahead: dict[Place, int] = {}
-        """Versions that we know from answers, and that the stream has yet to come to."""
+        """Versions known from responses that the watch has not reached yet."""
 
     def reached(self, version: str) -> None:
-        """The stream has come to this."""
+        """Record that the watch has reached this version."""
         self.shown = max(self.shown, number(version))
 
     def begun(self, version: str) -> dict[Place, None]:
-        """A new list comes. From now on answers count only if they are newer. What may be gone: all but those."""
+        """Start a new list at this version; returns the objects that may be gone.
+
+        Those known from newer responses are not among them. From now on responses count only if they are newer.
+        """
         self.shown = number(version)
         self._ahead = {place: at for place, at in self._ahead.items() if at > self.shown}
         return dict.fromkeys(place for place in self.known if place not in self._ahead)
@@ -98,9 +101,9 @@ class Told:
         return next(self._told("ADDED", _bare.decode(data).metadata, data), None)
 
     def news(self, type_: ChangeType, meta: Meta, data: bytes, cells: list[Any] | None) -> Iterator[Event]:
-        """What the server tells, unless an answer told more already.
+        """The events for a change from the server; none if a response was newer.
 
-        The deletion that an answer was about has the version of the answer.
+        A deletion has the same version as the response to the request that caused it.
         """
         ahead, version = self._ahead.get(meta.place), number(meta.version)
         if ahead is not None:
@@ -112,7 +115,10 @@ class Told:
         yield from self._told(type_, meta, data, cells)
 
     def _told(self, type_: ChangeType, meta: Meta, data: bytes, cells: list[Any] | None = None) -> Iterator[Event]:
-        """As events that fit what was told before: one of this name may have gone unnoticed, or be of no interest."""
+        """The change as events consistent with those before.
+
+        Another object of this name may have been deleted unseen, or the projection may leave the object out.
+        """
         place, known = meta.place, self.known.get(meta.place)
         if known is not None and known.uid != meta.uid:
             yield self.gone(place)
@@ -132,7 +138,7 @@ class Told:
             yield Event("ADDED" if known is None else "MODIFIED", raw, old, cells)
 
     def gone(self, place: Place) -> Event:
-        """A deletion that nobody saw."""
+        """The event for a deletion that no watch has shown."""
         known = self.known.pop(place)
         return Event("DELETED", known.object or self._identity(place, known), known.object)
 
@@ -145,5 +151,5 @@ class Told:
 
 
 def number(version: Any) -> int:
-    """Versions of one server can be compared; 0 where somebody's cannot."""
+    """A resourceVersion as a number, since those of one server can be compared; 0 for one that is not a number."""
     return int(version) if isinstance(version, str) and version.isascii() and version.isdigit() else 0

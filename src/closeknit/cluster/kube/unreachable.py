@@ -1,10 +1,10 @@
-"""No answer at all: exceptions of their own, which the command line can name without loading the client."""
+"""Exceptions for a missing response, in a module that the command line imports without loading the client."""
 
 from __future__ import annotations
 
 
 class Unreachable(Exception):  # noqa: N818 - it is a state of things, not a fault
-    """There is no answer from `server`, or none that makes sense.
+    """No response from `server`, or not one of a Kubernetes API server.
 
     `sent`: the request may have reached it, and may have been carried out.
     """
@@ -15,4 +15,4 @@ class Unreachable(Exception):  # noqa: N818 - it is a state of things, not a fau
 
 
 class NoCredentials(Unreachable):
-    """There is nothing to tell the server who we are; it was not asked."""
+    """There are no credentials for the server; no request was sent."""

@@ -1,15 +1,15 @@
-"""Following a kind: everything that is there, then every change, for as long as somebody asks.
+"""An informer: list a kind, then watch it, and deliver every change.
 
-    list ──▶ Listed ──▶ watch ──▶ changes … ──▶ the connection ends ──▶ watch on from the last version seen
+    list ──▶ Listed ──▶ watch ──▶ changes … ──▶ the connection ends ──▶ watch again from the last version seen
       ▲                   │
-      └── 410: too long ago to go on ── what is gone since is told as deleted
+      └── 410: the version has expired ── objects that are gone since are delivered as DELETED
 
-Whoever follows can rely on one thing: after `Listed`, the changes so far add up to what the server had. A missed
-deletion would be counted as room in use for ever, so nothing is ever assumed to be still there. Every new attempt
-waits longer than the last, and by chance, until something comes.
+The guarantee: after `Listed`, the changes so far add up to what the server had. A missed deletion would count as used
+capacity for ever, so no object is assumed to still exist after a new list. Attempts are made with exponential backoff
+and jitter until an event arrives.
 
-Whoever also writes need not wait for the stream to show it: `answered` takes the server's answer to a write as the
-change that it is, and what the stream still shows from before is passed over.
+A caller that also writes need not wait for the watch to show its write: `answered` turns the server's response into a
+change, and older events that the watch still delivers are dropped.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from .unreachable import Unreachable
 __all__ = ["Event", "Follower", "Listed"]
 
 IDLE = 70.0
-"""Servers send a bookmark every minute."""
+"""Seconds without an event after which a watch counts as dead; servers send a bookmark every minute."""
 
 
 class Listed(NamedTuple):
-    """All that was there has been told; `columns` name the cells of rows, if rows were asked for."""
+    """The list has been delivered completely; `columns` name the cells of rows, if rows were requested."""
 
     version: str
     columns: list[Raw]
@@ -66,17 +66,16 @@ _tree = msgspec.json.Decoder(Raw)
 
 
 class Follower:
-    """`rows`: with the cells that `kubectl get` shows. What `selectors` leave out is as good as not there.
+    """An informer for one kind. `rows`: with the cells that `kubectl get` shows. `selectors` limit what it sees.
 
-    `project` makes of an object what is told and kept of it, so that of a hundred thousand pods those of others can be
-    small. With `keeps_objects` off only names, uids and versions are kept: changes come without what was before, and
-    what is found to be gone is told as its metadata alone.
+    `project` decides what is delivered and stored of an object, so that of a hundred thousand pods those of other
+    schedulers stay small. With `keeps_objects` off only names, uids and versions are stored: changes come without the
+    old object, and a deletion found by a new list comes with its metadata alone.
 
-    A refusal or a missing connection is raised only as long as nothing was ever listed; afterwards `complain` is told,
-    and it is tried again. What is forbidden is raised whenever it is: nothing that was told is kept true any more, and
-    the next time everything is listed anew.
+    An error is raised only before the first complete list; afterwards it is passed to `complain` and retried. Forbidden
+    is always raised: what was delivered is no longer kept up to date, and the next `events` begins with a new list.
 
-    `retries` are those of lists, else the client's; `begun` is called whenever a watch stands.
+    `retries` are those of lists, else the client's; `begun` is called whenever a watch is established.
     """
 
     def __init__(
@@ -98,9 +97,9 @@ class Follower:
         self.client, self.kind, self.rows, self.complain = client, kind, rows, complain
         self.retries, self.begun = retries, begun
         self.version = ""
-        """From here the next watch goes on; empty if everything has to be listed."""
+        """The version from which the next watch starts; empty if a list is needed first."""
         self._was_silent = False
-        """Whether the last watch showed nothing at all."""
+        """Whether the last watch delivered no event at all."""
         self._told = Told(kind, project, keeps_objects)
         self._takes_answers = not selectors and not rows
         self._where, self._namespace = path(kind, namespace), namespace
@@ -113,7 +112,7 @@ class Follower:
         return self._told.known
 
     def forget(self) -> list[Event]:
-        """The kind is served no more: everything that was known of it is gone."""
+        """The deletion of every known object, for a kind that is no longer served."""
         self.version = ""
         return [self._told.gone(place) for place in list(self.known)]
 
@@ -125,7 +124,7 @@ class Follower:
                     async for told in self._list():
                         yield told
                     was_listed = True
-                elif self._was_silent and await self._has_begun_anew():
+                elif self._was_silent and await self._was_restored():
                     raise Expired("the server was restored from a backup")
                 async with aclosing(self._watch()) as stream:
                     async for event in stream:
@@ -144,11 +143,11 @@ class Follower:
             asked_to_wait = 0.0
 
     def answered(self, raw: Raw) -> Event | None:
-        """The answer to a write of ours as a change, if the stream has not come that far.
+        """The response to one of our writes as a change, if the watch has not reached its version.
 
-        Nothing if it has: then it has shown this or something later, its deletion perhaps. Nothing either where the
-        stream has to come first: the place is still taken by another object of the same name, what selectors would say
-        is not known here, or versions cannot be compared. And nothing if it is about a namespace that nobody follows.
+        None if it has: the watch has then delivered this state or a later one, perhaps a deletion. None also where the
+        watch has to come first: another object of the same name is still known, selectors would have to be evaluated,
+        or versions cannot be compared. And None for an object of a namespace that is not watched.
         """
         is_elsewhere = bool(self._namespace) and (raw.get("metadata") or {}).get("namespace") != self._namespace
         return self._told.answered(raw) if self._takes_answers and not is_elsewhere else None
@@ -156,7 +155,7 @@ class Follower:
     # The stream
 
     async def _list(self) -> AsyncIterator[Event | Listed]:
-        """All that is there, as far as it is news, and what is gone."""
+        """List all objects; yields those that are new or changed, and the deletions since the last list."""
         gone: dict[Place, None] | None = None
         version, columns = "", list[Raw]()
         async with aclosing(self.client.pages(self._where, self._accept, self._query, retries=self.retries)) as pages:
@@ -178,15 +177,15 @@ class Follower:
         self.version = version
         yield Listed(version, columns)
 
-    async def _has_begun_anew(self) -> bool:
-        """Whether the server's versions have fallen behind ours: then it shows nothing until they have caught up."""
+    async def _was_restored(self) -> bool:
+        """Whether the server's versions are behind ours: then a watch shows nothing until they have caught up."""
         async with aclosing(self.client.pages(self._where, JSON, {}, 1, self.retries)) as pages:
             async for page in pages:
                 return number(page.version) < number(self.version)
         return False
 
     async def _watch(self) -> AsyncGenerator[Event, None]:
-        """What happens from the version on that was seen last, until the connection ends."""
+        """Watch from the last version seen until the connection ends."""
         self._was_silent = True
         query = {**self._query, "watch": "true", "allowWatchBookmarks": "true", "resourceVersion": self.version}
         async with aclosing(self.client.lines(self._where, query, self._accept, self._idle, self.begun)) as lines:

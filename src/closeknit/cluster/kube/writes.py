@@ -1,10 +1,9 @@
-"""Writes of the port as requests of the protocol, and how to know our own work again.
+"""Writes of the port as HTTP requests, and how to recognize a write of ours that was already carried out.
 
-Whoever creates something names it, so a creation that is repeated because its answer got lost is refused as existing
-already. It is ours if we are among the managers of what is there and everything that was sent is in it: then somebody
-asked for this very object under our name, and it is the answer that was lost. A pod that is bound to the node that we
-asked for is bound as we wanted, and a status that is exactly as we sent it is ours. Every other refusal stays one: a
-Conflict means only that somebody has to look again.
+Objects are created with a fixed name, so a creation that is repeated because its response was lost fails with
+AlreadyExists. The object is ours if our field manager is among its managers and it contains everything that was sent.
+Likewise a pod that is bound to the requested node is bound as requested, and a status that equals the one sent is ours.
+Every other error stays one: a Conflict only means that the object has to be reconciled again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ..port import Bind, Create, Delete, Evict, Key, Patch, Raw, Update, Write
 from .request import MANAGER, PATCHES, Query, Request, path, priority_of
 
 _NOT_KEPT = ("status",)
-"""What a creation may send and a server drops."""
+"""Fields that a creation may send and a server drops."""
 
 
 def request_of(write: Write, manager: str = MANAGER) -> Request:
@@ -38,7 +37,7 @@ def request_of(write: Write, manager: str = MANAGER) -> Request:
 
 
 def _create(write: Create, manager: str) -> Request:
-    """A name that the server makes up is another one the next time."""
+    """A creation is repeatable if it names its object: a generated name would differ the next time."""
     kind, body = write.kind, typed(write.kind, write.body)
     where = path(kind, home(kind, body))
     is_named = bool((body.get("metadata") or {}).get("name"))
@@ -52,7 +51,7 @@ def _update(write: Update, manager: str) -> Request:
 
 
 def _patch(write: Patch, manager: str) -> Request:
-    """Steps that are taken twice do harm, unless they begin with a look at what is there."""
+    """A patch is repeatable, except a JSON patch without a `test` operation."""
     kind, namespace, name = write.key
     query: dict[str, str | int] = {"fieldManager": write.owner or manager}
     body = write.body
@@ -70,7 +69,7 @@ def _patch(write: Patch, manager: str) -> Request:
 
 
 def _delete(write: Delete) -> Request:
-    """Who comes after it under the same name is not meant."""
+    """A deletion is repeatable only with a uid: without one it could hit a successor of the same name."""
     kind, namespace, name = write.key
     body: Raw = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": write.propagation}
     if write.grace is not None:
@@ -94,7 +93,7 @@ def _bind(write: Bind, manager: str) -> Request:
 
 
 def _evict(write: Evict) -> Request:
-    """Not to be repeated: it does not say which pod of this name is meant."""
+    """An eviction is not repeatable: without a uid it could hit a successor of the same name."""
     meta = {"name": write.pod, "namespace": write.namespace}
     body: Raw = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
     if write.grace is not None:
@@ -113,12 +112,12 @@ def typed(kind: Kind, body: Raw) -> Raw:
 
 
 def home(kind: Kind, body: Raw) -> str:
-    """The namespace of an object; without one it is the default."""
+    """The namespace of an object, `default` if it has none."""
     return ((body.get("metadata") or {}).get("namespace") or "default") if kind.namespaced else ""
 
 
 def target(write: Write) -> Key | None:
-    """What to look at to see whether a write that was refused had been carried out before."""
+    """The object to read to see whether a write that was refused had been carried out before; None if unknown."""
     match write:
         case Create() if (write.body.get("metadata") or {}).get("name"):
             return Key(write.kind, home(write.kind, write.body), write.body["metadata"]["name"])
@@ -130,7 +129,7 @@ def target(write: Write) -> Key | None:
 
 
 def is_done(write: Write, there: Raw, manager: str = MANAGER) -> bool:
-    """Whether what is there is what `write` would have made of it."""
+    """Whether the object on the server is what `write` would have produced."""
     match write:
         case Create():
             managers = {one.get("manager") for one in there["metadata"].get("managedFields") or ()}
@@ -146,7 +145,7 @@ def is_done(write: Write, there: Raw, manager: str = MANAGER) -> bool:
 
 
 def is_within(wanted: Any, there: Any) -> bool:
-    """Whether all that is wanted is there; defaults may have come on top, and what is empty may have been dropped.
+    """Whether everything wanted is there; the server may have added defaults and dropped empty fields.
 
     is_within({"a": [{"b": 1}]}, {"a": [{"b": 1, "c": 2}], "d": 3})
     """
@@ -161,7 +160,7 @@ def is_within(wanted: Any, there: Any) -> bool:
 
 
 def _is_same_amount(wanted: Any, there: Any) -> bool:
-    """A server writes quantities in its own way: 1000m is 1."""
+    """Whether two quantities are equal, since a server normalizes them: 1000m is 1."""
     try:
         return isinstance(there, str) and nanos(str(wanted)) == nanos(there)
     except QuantityError:
