@@ -298,7 +298,7 @@ def test_a_folder_that_everybody_may_write_to_is_refused(start: Start, tmp_path:
     code, _, err = start().end_of_itself()
     assert code == 2
     assert err == (
-        f"error: {folder}: everybody may write here, so keys and state are not safe; "
+        f"error: {folder}: every user may write here, so keys and state are not safe; "
         "choose another folder, or chmod 700 this one\n"
     )
     assert list(folder.iterdir()) == []
@@ -328,7 +328,7 @@ def test_a_folder_of_a_newer_version_is_left_alone(start: Start) -> None:
     before = state.read_bytes()
     code, _, err = start().end_of_itself()
     assert code == 2
-    assert "written by a newer closeknit: its form is 99" in err
+    assert "written by a newer closeknit: its format is 99" in err
     assert state.read_bytes() == before
 
 

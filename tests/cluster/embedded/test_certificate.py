@@ -32,7 +32,7 @@ def test_the_certificate_is_for_loopback_only(tmp_path: Path) -> None:
     assert names.get_values_for_type(x509.DNSName) == ["localhost"]
 
 
-def test_what_was_made_is_used_again(tmp_path: Path) -> None:
+def test_existing_credentials_are_reused(tmp_path: Path) -> None:
     first = credentials(tmp_path, NOW)
     content = first.certificate.read_bytes(), first.key.read_bytes()
     second = credentials(tmp_path, NOW + 3000 * DAY)

@@ -23,7 +23,7 @@ class Cluster:
         self.store.create(EVENT, {"metadata": {"name": name}, **fields})
 
     def at(self, seconds: float) -> list[str]:
-        """The events that are left after so many seconds."""
+        """The events that are left after this many seconds."""
         self.time = START + seconds
         self.loop.run(self.time)
         return [one["metadata"]["name"] for one in self.store.all(EVENT)]

@@ -1,4 +1,4 @@
-"""The state folder: one process at a time, and nobody else's eyes."""
+"""The state folder: used by one process at a time, and private to its user."""
 
 from __future__ import annotations
 

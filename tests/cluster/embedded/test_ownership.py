@@ -119,7 +119,7 @@ def test_a_custom_kind_is_owned_with_the_objects_in_it() -> None:
     }
 
 
-def test_nobody_owns_what_the_server_fills_in() -> None:
+def test_fields_that_the_server_fills_in_have_no_owner() -> None:
     tolerations = [{"key": "node.kubernetes.io/not-ready"}]
     body = raw(POD, spec={"containers": [CONTAINER]})
     new = raw(POD, spec={"containers": [CONTAINER], "tolerations": tolerations, "priority": 0})
@@ -128,7 +128,7 @@ def test_nobody_owns_what_the_server_fills_in() -> None:
     assert "f:tolerations" in owned(made(POD, new, given))["maker Update"]["f:spec"]
 
 
-def test_nobody_owns_the_labels_and_the_selector_that_a_job_gets() -> None:
+def test_the_generated_labels_and_selector_of_a_job_have_no_owner() -> None:
     body = raw(JOB, spec={"template": {"metadata": {"labels": {"mine": "1"}}, "spec": {"containers": [CONTAINER]}}})
     labels = {"mine": "1", "job-name": "it"}
     spec = {"selector": {"matchLabels": {"job-name": "it"}}, "suspend": False}
@@ -164,7 +164,7 @@ def test_an_object_of_an_unknown_kind_is_left_alone() -> None:
 # Updating
 
 
-def test_what_changed_goes_to_the_updater_and_away_from_the_others() -> None:
+def test_an_updater_takes_over_the_fields_that_it_changes() -> None:
     old = made(CONFIG_MAP, config(a="1", b="1"))
     new = changed(old, data={"a": "2", "b": "1", "c": "3"})
     assert owned(new) == {
@@ -174,12 +174,12 @@ def test_what_changed_goes_to_the_updater_and_away_from_the_others() -> None:
     assert [entry["time"] for entry in new["metadata"]["managedFields"]] == [TIME, LATER_TIME]
 
 
-def test_what_is_removed_is_owned_by_nobody() -> None:
+def test_a_removed_field_has_no_owner() -> None:
     old = made(CONFIG_MAP, config(a="1", b="1"))
     assert owned(changed(old, data={"a": "1"})) == {"maker Update": {"f:data": {".": {}, "f:a": {}}}}
 
 
-def test_who_owns_nothing_any_more_is_no_longer_listed() -> None:
+def test_a_manager_that_owns_nothing_is_no_longer_listed() -> None:
     old = made(CONFIG_MAP, config(a="1"))
     old = changed(old, "second", data={"a": "2"})
     old = changed(old, "third", data={"a": "3"})
@@ -257,12 +257,12 @@ def test_which_metadata_a_write_of_the_status_reaches(kind: Kind, expected: set[
     assert owned(new)["other Update/status"].get("f:metadata", {}).keys() == expected
 
 
-def test_an_object_of_which_nobody_kept_track_stays_so() -> None:
+def test_an_object_without_managed_fields_stays_without() -> None:
     old = config(a="1")
     assert "managedFields" not in changed(old, data={"a": "2"})["metadata"]
 
 
-def test_at_most_ten_updaters_are_told_apart() -> None:
+def test_at_most_ten_updaters_are_listed() -> None:
     new = made(CONFIG_MAP, config(x="1"))
     for number in range(12):
         data = {**new["data"], f"k{number}": "1"}
@@ -294,7 +294,7 @@ def test_a_writer_can_end_the_tracking(given: list[Raw]) -> None:
     assert "managedFields" not in changed(old, metadata=meta, data={"a": "2"})["metadata"]
 
 
-def test_a_writer_can_say_who_owns_what() -> None:
+def test_a_writer_can_set_managed_fields() -> None:
     old = made(CONFIG_MAP, config(a="1", b="1"))
     meta = {**old["metadata"], "managedFields": [entry("renamed", {"f:data": {"f:a": {}, "f:b": {}}})]}
     assert owned(changed(old, metadata=meta, data={"a": "2", "b": "1"})) == {
@@ -330,14 +330,14 @@ def test_entries_of_another_version_go() -> None:
     assert owned(changed(old, metadata=meta)) == {"y Update": {"f:data": {}}}
 
 
-def test_a_write_of_the_status_cannot_say_who_owns_what() -> None:
+def test_a_write_of_the_status_cannot_set_managed_fields() -> None:
     old = made(DEPLOYMENT, raw(DEPLOYMENT, spec={"replicas": 1}))
     meta = {**old["metadata"], "managedFields": [{}]}
     new = changed(old, subresource="status", metadata=meta, status={"replicas": 1})
     assert owned(new).keys() == {"maker Update", "other Update/status"}
 
 
-def test_an_object_whose_lists_make_no_sense_can_still_be_updated() -> None:
+def test_an_object_with_malformed_lists_can_still_be_updated() -> None:
     old = made(WORKLOAD, raw(WORKLOAD, spec={"active": True}))
     new = changed(old, status={}, spec={"active": True, "podSets": [{"count": 1}, 5]})
     assert owned(new) == owned(old)

@@ -48,7 +48,7 @@ def owned(new: Raw) -> dict[str, Any]:
 # Merging
 
 
-def test_an_apply_adds_to_what_others_said() -> None:
+def test_an_apply_adds_to_the_fields_of_others() -> None:
     old = by_apply(CONFIG_MAP, "one", data={"a": "1"})
     new = apply(old, "two", {"labels": {"l": "1"}}, data={"b": "2"})
     assert new["data"] == {"a": "1", "b": "2"}
@@ -72,7 +72,7 @@ def test_items_of_a_set_are_added() -> None:
     assert owned(new)["two Apply"] == {"f:metadata": {"f:finalizers": {'v:"x/b"': {}, 'v:"x/c"': {}}}}
 
 
-def test_what_is_atomic_is_replaced() -> None:
+def test_an_atomic_field_is_replaced() -> None:
     spec = {"nodeSelector": {"a": "1"}, "tolerations": [{"key": "a"}]}
     new = apply(
         by_apply(POD, "one", spec=spec), "one", spec={"nodeSelector": {"b": "2"}, "tolerations": [{"key": "b"}]}
@@ -113,7 +113,7 @@ def test_an_apply_through_another_part_has_an_entry_of_its_own() -> None:
     assert (entry["time"], entry["subresource"]) == (LATER_TIME, "status")
 
 
-def test_a_status_said_through_the_object_itself_is_passed_over() -> None:
+def test_a_status_applied_through_the_object_itself_is_ignored() -> None:
     old = by_apply(DEPLOYMENT, "one", spec={"replicas": 1})
     assert apply(old, "one", spec={"replicas": 1}, status={"replicas": 9}) == old
 
@@ -125,7 +125,7 @@ def test_null_in_an_apply_removes_a_value_and_claims_it() -> None:
     assert owned(new)["one Apply"] == {"f:spec": {"f:paused": {}, "f:replicas": {}}}
 
 
-def test_what_is_claimed_to_be_empty_is_owned_but_not_there() -> None:
+def test_a_field_applied_as_empty_is_owned_but_not_stored() -> None:
     old = by_apply(POD, "one", spec={"containers": [{"name": "c"}], "nodeSelector": {"a": "1"}})
     new = apply(old, "one", spec={"containers": [{"name": "c", "args": []}], "nodeSelector": {}})
     assert new["spec"] == {"containers": [{"name": "c"}]}
@@ -136,7 +136,7 @@ def test_what_is_claimed_to_be_empty_is_owned_but_not_there() -> None:
 # Leaving out
 
 
-def test_what_a_manager_no_longer_says_is_removed() -> None:
+def test_a_field_that_a_manager_no_longer_applies_is_removed() -> None:
     old = by_apply(CONFIG_MAP, "one", {"labels": {"l": "1"}}, data={"a": "1", "b": "1"})
     new = apply(old, "one", data={"b": "1"})
     assert new["data"] == {"b": "1"}
@@ -144,14 +144,14 @@ def test_what_a_manager_no_longer_says_is_removed() -> None:
     assert owned(new) == {"one Apply": {"f:data": {"f:b": {}}}}
 
 
-def test_what_another_manager_says_too_stays() -> None:
+def test_a_field_that_another_manager_owns_too_stays() -> None:
     old = apply(by_apply(CONFIG_MAP, "one", data={"a": "1", "b": "1"}), "two", data={"a": "1"})
     new = apply(old, "one", data={"b": "1"})
     assert new["data"] == {"a": "1", "b": "1"}
     assert owned(new) == {"one Apply": {"f:data": {"f:b": {}}}, "two Apply": {"f:data": {"f:a": {}}}}
 
 
-def test_an_item_that_is_left_out_goes_with_what_nobody_claimed_in_it() -> None:
+def test_an_item_that_is_left_out_is_removed_with_its_unowned_fields() -> None:
     old = by_apply(POD, "one", spec={"containers": [{"name": "a"}, {"name": "b"}]})
     defaulted = [{"name": "a", "imagePullPolicy": "Always"}, {"name": "b", "imagePullPolicy": "Always"}]
     old = {**old, "spec": {"containers": defaulted}}
@@ -179,7 +179,7 @@ def test_the_last_item_of_a_list_leaves_no_list_behind() -> None:
     assert apply(old, "one", spec={"containers": [{"name": "a"}]})["spec"] == {"containers": [{"name": "a"}]}
 
 
-def test_a_map_that_somebody_made_is_still_theirs_when_its_entries_are_gone() -> None:
+def test_the_creator_of_a_map_still_owns_it_when_its_entries_are_gone() -> None:
     made = {**said(CONFIG_MAP, {"labels": {"x": "1"}}), "data": {"k": "v"}}
     old = updated(CONFIG_MAP, None, made, "maker", NOW, "")
     old = apply(old, "one", {"labels": {"x": "2"}}, force=True)
@@ -188,14 +188,14 @@ def test_a_map_that_somebody_made_is_still_theirs_when_its_entries_are_gone() ->
     assert owned(new)["maker Update"] == {"f:data": {".": {}, "f:k": {}}, "f:metadata": {"f:labels": {}}}
 
 
-def test_one_who_says_nothing_any_more_is_no_longer_listed() -> None:
+def test_a_manager_that_applies_nothing_is_no_longer_listed() -> None:
     old = apply(by_apply(CONFIG_MAP, "one", data={"a": "1"}), "two", data={"b": "1"})
     new = apply(old, "two")
     assert new["data"] == {"a": "1"}
     assert owned(new).keys() == {"one Apply"}
 
 
-def test_nobody_at_all_is_an_empty_list() -> None:
+def test_without_any_owner_managed_fields_is_an_empty_list() -> None:
     new = apply(by_apply(CONFIG_MAP, "one", data={"a": "1"}), "one")
     assert new["metadata"]["managedFields"] == []
     assert "data" not in new
@@ -218,7 +218,7 @@ def test_a_field_of_another_manager_with_another_value_is_a_conflict() -> None:
     assert refused.value.causes == (Cause(".data.a", 'conflict with "one"', "FieldManagerConflict"),)
 
 
-def test_conflicts_are_told_by_manager() -> None:
+def test_conflicts_are_grouped_by_manager() -> None:
     template = {"spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "name": "x"}]}]}}
     old = by_apply(DEPLOYMENT, "one", spec={"template": template})
     old = updated(DEPLOYMENT, old, {**old, "spec": {**old["spec"], "replicas": 3}}, "hand", NOW, "")
@@ -266,7 +266,7 @@ def test_removing_what_others_own_is_no_conflict() -> None:
     assert apply(old, "one", spec={"containers": [{"name": "c"}]})["spec"]["nodeSelector"] == {"a": "1"}
 
 
-def test_what_the_same_manager_did_by_update_counts_as_another() -> None:
+def test_updates_of_the_same_manager_count_as_another_owner() -> None:
     old = by_apply(CONFIG_MAP, "one", data={"a": "1"})
     old = updated(CONFIG_MAP, old, {**old, "data": {"a": "2"}}, "one", NOW, "")
     with pytest.raises(Conflict) as refused:
@@ -277,7 +277,7 @@ def test_what_the_same_manager_did_by_update_counts_as_another() -> None:
 # Before the first apply, and kubectl
 
 
-def test_what_nobody_kept_track_of_belongs_to_a_manager_of_its_own() -> None:
+def test_fields_without_an_owner_go_to_a_manager_of_their_own() -> None:
     old = said(CONFIG_MAP, data={"a": "1", "b": "1"})
     with pytest.raises(Conflict) as refused:
         apply(old, "one", data={"a": "2"})

@@ -1,4 +1,4 @@
-"""Sets of fields behave as sets, and an apply as what it says, whatever the objects."""
+"""Sets of fields behave as sets, and an apply as specified, for random objects."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def holds(raw: Any, body: Any) -> bool:
 
 @settings(max_examples=200)
 @given(WRITES, BODIES)
-def test_what_a_forced_apply_says_is_there_and_stays_so(writes: list[tuple[str, bool, Raw]], body: Raw) -> None:
+def test_the_fields_of_a_forced_apply_are_there_and_stay(writes: list[tuple[str, bool, Raw]], body: Raw) -> None:
     old = played(writes)
     before = deepcopy(old)
     new = applied(POD, old, full(body), "me", True, 10.0, "")

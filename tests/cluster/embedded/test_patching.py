@@ -26,7 +26,7 @@ def test_a_merge_patch_removes_what_is_null_and_replaces_lists() -> None:
     assert old == {"a": {"b": 1, "c": [1, 2]}, "d": 4}
 
 
-def test_a_merge_patch_of_something_else_with_an_object_starts_anew() -> None:
+def test_a_merge_patch_replaces_a_scalar_by_an_object() -> None:
     assert merged({"a": [1]}, {"a": {"b": 1}}) == {"a": {"b": 1}}
 
 
@@ -90,7 +90,7 @@ def test_a_step_that_cannot_be_taken_makes_the_patch_invalid(step: Raw) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, "x", 5, None, [1], [{"op": "add", "path": 5}], [{"op": 1, "path": "/a"}]])
-def test_what_is_no_json_patch_is_a_bad_request(body: Any) -> None:
+def test_a_malformed_json_patch_is_a_bad_request(body: Any) -> None:
     with pytest.raises(BadRequest):
         patched(CONFIG_MAP, "json", OLD, body)
 

@@ -138,7 +138,7 @@ def test_an_item_can_be_deleted() -> None:
     assert names(after({"containers": containers("a b c")}, patch)["containers"]) == "a c"
 
 
-def test_an_item_that_is_deleted_and_said_again_is_a_new_one() -> None:
+def test_an_item_that_is_deleted_and_given_again_is_a_new_one() -> None:
     patch = {"containers": [{"name": "b", "$patch": "delete"}, {"name": "b", "image": "j"}]}
     old = {"containers": [{"name": "a"}, {"name": "b", "image": "i", "args": ["x"]}]}
     assert after(old, patch) == {"containers": [{"name": "b", "image": "j"}, {"name": "a"}]}
@@ -155,7 +155,7 @@ def test_an_object_can_be_replaced_or_emptied() -> None:
     assert after(old, {"securityContext": {"$patch": "delete"}}) == {"securityContext": {}}
 
 
-def test_what_is_not_there_cannot_be_replaced_or_deleted() -> None:
+def test_a_missing_item_cannot_be_replaced_or_deleted() -> None:
     body = {"securityContext": {"$patch": "replace", "fsGroup": 3}, "volumes": [{"name": "v", "$patch": "delete"}]}
     assert after({}, body) == {"volumes": []}
 

@@ -59,7 +59,7 @@ def test_every_kind_has_a_schema(kind: Kind) -> None:
     assert ("status" in schema.fields) >= kind.status
 
 
-def test_a_kind_that_nobody_wrote_down_has_none() -> None:
+def test_a_kind_without_a_table_has_no_schema() -> None:
     other = Kind("example.org", "v1", "Thing", "things")
     assert schema_of(other) is None
     assert prune(other, {"spec": {"a": None}}) == ({"spec": {"a": None}}, [])
@@ -81,7 +81,7 @@ def test_a_kind_that_nobody_wrote_down_has_none() -> None:
         (RAY_CLUSTER, ("spec", "workerGroupSpecs", "*", "template", "spec", "volumes"), ("name",)),
     ],
 )
-def test_lists_whose_items_go_by_keys(kind: Kind, path: tuple[str, ...], keys: tuple[str, ...]) -> None:
+def test_which_lists_have_keys(kind: Kind, path: tuple[str, ...], keys: tuple[str, ...]) -> None:
     found = at(kind, *path)
     assert (found.type, found.keys, found.atomic) == ("list", keys, False)
 
@@ -101,7 +101,7 @@ def test_lists_whose_items_go_by_keys(kind: Kind, path: tuple[str, ...], keys: t
         (WORKLOAD, ("status", "admission", "podSetAssignments", "*", "topologyAssignment", "slices"), True),
     ],
 )
-def test_what_has_one_owner_as_a_whole(kind: Kind, path: tuple[str, ...], is_atomic: bool) -> None:
+def test_which_fields_are_atomic(kind: Kind, path: tuple[str, ...], is_atomic: bool) -> None:
     assert at(kind, *path).atomic is is_atomic
 
 
@@ -140,7 +140,7 @@ def test_the_pod_template_of_a_workload_knows_more_than_we_do() -> None:
     assert at(WORKLOAD, "spec", "podSets", "*").field("somethingNew") is None
 
 
-def test_what_is_there_in_an_object_that_says_nothing() -> None:
+def test_the_fields_of_an_empty_object() -> None:
     assert blank_of(POD) == {"metadata": {}, "spec": {"containers": None}, "status": {}}
     assert blank_of(WORKLOAD) == {"metadata": {}}
     assert blank_of(STATEFUL_SET)["spec"]["serviceName"] == ""
@@ -254,7 +254,7 @@ def test_a_value_that_cannot_be_read_is_a_bad_request(kind: Kind, raw: Raw, fiel
         {"metadata": {"creationTimestamp": "2026-01-01T00:00:00.5+02:00", "annotations": None}},
     ],
 )
-def test_what_can_be_read_is_in_order(raw: Raw) -> None:
+def test_decodable_objects_are_accepted(raw: Raw) -> None:
     assert check_types(POD, raw) == []
 
 
@@ -312,7 +312,7 @@ def test_metadata_of_a_custom_kind_that_cannot_be_read_is_a_bad_request() -> Non
     assert isinstance(wrong_form(CLUSTER_QUEUE, "q", causes), BadRequest)
 
 
-def test_the_status_of_a_custom_kind_is_looked_at_only_where_it_is_written() -> None:
+def test_the_status_of_a_custom_kind_is_checked_only_where_it_is_written() -> None:
     raw = {"metadata": {"name": "w"}, "spec": 5, "status": {"conditions": [{"type": "Admitted"}]}}
     assert [cause.field for cause in check_types(WORKLOAD, raw)] == ["spec"]
     fields = [cause.field for cause in check_types(WORKLOAD, raw, "status")]

@@ -38,7 +38,7 @@ def test_a_kind_is_described_with_its_fields_and_what_they_need() -> None:
     assert parts["Job"]["description"] == "Runs pods until enough of them have succeeded."
     assert parts["Job"]["properties"]["spec"] == {
         "allOf": [{"$ref": "#/components/schemas/JobSpec"}],
-        "description": "What is wanted.",
+        "description": "The desired state.",
     }
     assert parts["JobSpec"]["required"] == ["template"]
     assert parts["JobSpec"]["properties"]["suspend"] == {"type": "boolean"}
@@ -86,7 +86,7 @@ def field_at(parts: dict[str, Any], path: str) -> Any:
 def test_a_list_is_described_and_its_items_do_not_repeat_it() -> None:
     parts = openapi_v3("kueue.x-k8s.io", "v1beta2")["components"]["schemas"]
     sets = field_at(parts, "Workload.spec.podSets")
-    assert sets["description"] == "Its pods, by what they are like."
+    assert sets["description"] == "Its pods, in sets of equal ones."
     assert "description" not in sets["items"]
     assert field_at(parts, "Cohort.spec.resourceGroups.flavors.name")["description"] == "The name of a ResourceFlavor."
 
@@ -97,6 +97,6 @@ def test_the_pod_template_of_a_workload_is_open() -> None:
     assert pod_set["properties"]["template"]["x-kubernetes-preserve-unknown-fields"] is True
 
 
-def test_nothing_is_said_about_a_group_that_is_not_served() -> None:
+def test_a_group_that_is_not_served_has_no_document() -> None:
     document = openapi_v3("example.org", "v1")
     assert (document["paths"], document["components"]["schemas"]) == ({}, {})

@@ -129,7 +129,7 @@ def test_an_object_made_and_changed_in_one_commit_is_there_as_changed(tmp_path: 
     assert again.get(CONFIG_MAP, "default", "a")["data"] == {"k": "v"}
 
 
-def test_what_was_committed_survives_a_kill_and_nothing_else_does(tmp_path: Path) -> None:
+def test_committed_changes_survive_a_kill_and_nothing_else_does(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path / "state")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (-signal.SIGKILL, "72\n"), ended.stderr
@@ -206,12 +206,12 @@ def test_a_change_of_an_object_that_was_there_before_the_log_is_kept(tmp_path: P
 
 
 @pytest.mark.parametrize("content", [b"This is no database, but a letter to a friend." * 100, b"\x00" * 5000])
-def test_a_file_that_is_no_database_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_rejected_by_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "state").write_bytes(content)
     with pytest.raises(InputError) as refused:
         opened(tmp_path / "state")
     assert str(refused.value).startswith(f"{tmp_path / 'state'}: cannot be read: ")
-    assert str(refused.value).endswith("; put a copy in its place, or move it away to begin anew")
+    assert str(refused.value).endswith("; restore a copy, or move it away to start over")
     assert (tmp_path / "state").read_bytes() == content
 
 
@@ -224,21 +224,21 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     content = bytearray((tmp_path / "state").read_bytes())
     content[8192 * 4 : 8192 * 9] = b"\xa5" * (8192 * 5)
     (tmp_path / "state").write_bytes(content)
-    with pytest.raises(InputError, match="move it away to begin anew"):
+    with pytest.raises(InputError, match="move it away to start over"):
         opened(tmp_path / "state")
 
 
-def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_rejected_and_left_as_it_is(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "state")
     other.execute("CREATE TABLE recipes (name)")
     other.close()
     before = (tmp_path / "state").read_bytes()
-    with pytest.raises(InputError, match="this is no state file of closeknit; move it away, or choose another folder"):
+    with pytest.raises(InputError, match="is not a state file of closeknit; move it away, or choose another folder"):
         opened(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == before
 
 
-def test_a_file_of_a_newer_form_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_a_newer_format_is_rejected(tmp_path: Path) -> None:
     _, log = begun(tmp_path / "state")
     log.close()
     later = sqlite3.connect(tmp_path / "state")
@@ -247,7 +247,7 @@ def test_a_file_of_a_newer_form_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         opened(tmp_path / "state")
     assert str(refused.value) == (
-        f"{tmp_path / 'state'}: written by a newer closeknit: its form is 7, and 1 is the last one known here; "
+        f"{tmp_path / 'state'}: written by a newer closeknit: its format is 7, and this version supports up to 1; "
         "use that version, or choose another folder"
     )
 

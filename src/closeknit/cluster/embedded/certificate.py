@@ -1,8 +1,8 @@
-"""What a client needs to trust the embedded host and to be let in: a certificate, a token, a kubeconfig.
+"""What a client needs to reach the embedded host: a certificate, a token, a kubeconfig.
 
-kubectl sends no token over plain http, so there has to be a certificate. It is made once, for loopback names only,
-is its own authority, and is kept with its key and the token where only their owner can read them. Whoever copied
-the kubeconfig goes on using it after a restart, for years.
+kubectl sends no token over plain HTTP, so the host needs a certificate. It is self-signed, issued once, for loopback
+names only, and stored with its key and the token, readable by their owner only. A copied kubeconfig stays valid after a
+restart, for years.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Credentials(NamedTuple):
     token: str
 
     def tls(self) -> ssl.SSLContext:
-        """For the server's side of a connection."""
+        """The server's TLS context."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self.key)
         context.set_alpn_protocols(["http/1.1"])
@@ -40,7 +40,7 @@ class Credentials(NamedTuple):
 
 
 def credentials(folder: Path, now: float) -> Credentials:
-    """Those of the folder, made where they are missing, broken, or about to end."""
+    """The credentials of the folder, created where they are missing, broken, or about to expire."""
     found = Credentials(folder / CERTIFICATE, folder / KEY, _token(folder / TOKEN))
     if not _lasts(found, now):
         certificate, key = _issued(now)
@@ -50,14 +50,14 @@ def credentials(folder: Path, now: float) -> Credentials:
 
 
 def write_kubeconfig(folder: Path, port: int) -> Path:
-    """Write what kubectl needs to reach the host on this port; says where."""
+    """Write a kubeconfig for the host on this port; returns its path."""
     path = folder / KUBECONFIG
     write_private(path, kubeconfig(folder, port).encode())
     return path
 
 
 def kubeconfig(folder: Path, port: int) -> str:
-    """In JSON, which is YAML too."""
+    """The kubeconfig in JSON, which is valid YAML too."""
     authority = b64encode((folder / CERTIFICATE).read_bytes()).decode()
     config = {
         "apiVersion": "v1",
@@ -82,7 +82,7 @@ def _token(path: Path) -> str:
 
 
 def _lasts(found: Credentials, now: float) -> bool:
-    """Whether certificate and key are there, belong together, and hold for a while yet."""
+    """Whether certificate and key exist, match, and do not expire soon."""
     try:
         found.tls()
         trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

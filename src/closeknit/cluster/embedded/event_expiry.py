@@ -1,7 +1,7 @@
-"""Events do not stay: an hour, and not more than a certain number of them, the oldest going first.
+"""Events expire after an hour, and earlier, oldest first, when there are too many of them.
 
-On a real cluster the API server lets them expire. Here a stand-in deletes them, in the order in which they last
-happened, so that the same run ends with the same events.
+On a real cluster the API server lets them expire. Here a stand-in deletes them in the order in which they last
+occurred, so that the same run ends with the same events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .store import Store
 LIFETIME = 3600.0
 MOST = 10_000
 BATCH = 500
-"""How many are deleted in one step, so that nobody else waits long."""
+"""How many are deleted in one step, so that other participants do not wait long."""
 
 _SWEEP = ("sweep",)
 
@@ -66,7 +66,7 @@ class EventExpiry:
 
 
 def _happened(event: Raw) -> float:
-    """When it was last seen to happen, as far as it says so."""
+    """When the event last occurred, by its own timestamps."""
     latest = 0.0
     for text in (event["metadata"].get("creationTimestamp"), event.get("lastTimestamp"), event.get("eventTime")):
         try:

@@ -1,8 +1,8 @@
-"""Evicting a pod: deleting it, unless a PodDisruptionBudget says that too few would be left.
+"""Evicting a pod: deleting it, unless a PodDisruptionBudget forbids it.
 
-A pod that waits, has ended or is going may always go. One that runs and is not ready may go if its budget lets such
-pods go: always, or by default while enough others are healthy. What an eviction takes from a budget is written to its
-status in the same step, so that the next one sees it; the budget's controller counts anew afterwards.
+A pod that is pending, finished or terminating may always be evicted. One that runs and is not ready may be evicted if
+its budget's unhealthyPodEvictionPolicy allows it: always, or by default while enough others are healthy. An eviction
+updates the budget's status in the same step, so that the next one sees it; the budget's controller recounts afterwards.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 SOON = 10
-"""Seconds after which it is worth trying again, if the budget was just made."""
+"""Retry-After in seconds for a budget that its controller has not processed yet."""
 
 
 def evict(store: Store, namespace: str, pod: str, options: Options, grace: int | None = None) -> Raw:
-    """The pod as it is then; raises TooManyRequests if a budget forbids it."""
+    """Evict a pod; returns it as it is then. Raises TooManyRequests if a budget forbids it."""
     found = store.get(POD, namespace, pod)
     if not _may_always_go(found):
         labels = found["metadata"].get("labels")
@@ -59,7 +59,7 @@ def _lets_unready_go(budget: Raw, pod: Raw) -> bool:
 
 
 def _take(store: Store, budget: Raw, pod: str, options: Options) -> None:
-    """One disruption less, or a refusal."""
+    """Take one disruption from the budget; raises TooManyRequests if none is left."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 1):
         why = f"The disruption budget {name} is still being processed by the server."
@@ -76,7 +76,7 @@ def _take(store: Store, budget: Raw, pod: str, options: Options) -> None:
 
 
 def _mark(store: Store, pod: Raw, options: Options) -> None:
-    """Whoever sees the pod go can tell why."""
+    """Set the DisruptionTarget condition, which records why the pod is deleted."""
     target = {
         "type": "DisruptionTarget",
         "status": "True",

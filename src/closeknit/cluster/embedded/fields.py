@@ -1,8 +1,8 @@
-"""What fields a kind of object has, and how each is merged: the tables in `schemas`, as a graph to walk.
+"""The fields of each kind, and how they are merged: the tables in `schemas` as a graph.
 
-One file holds Kubernetes' own kinds with all their parts, and one each API group of custom kinds; those refer to parts
-of the first, such as PodSpec, or have a part of the same name that differs. The files are written by
-`tests/servers/schemas.py` from what the real servers publish. A file is read when one of its kinds is first asked for.
+One file holds the built-in kinds with all their types, and one file each the API groups of custom kinds; these refer to
+types of the first, such as PodSpec, or redefine a type of the same name. `tests/servers/schemas.py` writes the files
+from what the real servers publish. A file is read when one of its kinds is first used.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Schema:
     """One field, or the object itself.
 
     `type` is object, map, list, any, or a scalar: string, boolean, int32, int64, integer, number, quantity,
-    int-or-string, time, micro-time, bytes. `atomic`: it has one owner and is replaced as a whole. A list that is not
-    atomic has items told apart by `keys`, or, if there are none, by their value. `strategy` and `merge_key` are what
-    strategic patches go by. `open`: unknown fields are kept.
+    int-or-string, time, micro-time, bytes. `atomic`: it has one owner and is replaced as a whole. The items of a list
+    that is not atomic are identified by `keys`, or, if there are none, by their value. `strategy` and `merge_key`
+    control strategic patches. `open`: unknown fields are preserved.
     """
 
     type: str
@@ -45,13 +45,13 @@ class Schema:
     part: str = ""
 
     def field(self, name: str) -> Schema | None:
-        """What a key of an object or a map holds; None if there is no such field."""
+        """The schema of a key of an object or a map; None if there is no such field."""
         if self.type == "object":
             return self.fields.get(name) or (ANY if self.open else None)
         return self.inner if self.type == "map" else ANY if self.type == "any" else None
 
     def item(self) -> Schema:
-        """What an entry of a list or map holds."""
+        """The schema of the entries of a list or map."""
         return self.inner or ANY
 
 
@@ -67,13 +67,13 @@ _SCALARS = {
 
 @lru_cache(maxsize=256)
 def schema_of(kind: Kind) -> Schema | None:
-    """What an object of the kind looks like; None if nobody wrote it down."""
+    """The schema of a kind; None if there is no table for it."""
     file = _file(kind)
     return _part(file, kind.kind) if kind.kind in _table(file)["blanks"] else None
 
 
 def blank_of(kind: Kind) -> dict[str, Any]:
-    """What is there before anything is said: Go writes some fields even of an empty object."""
+    """The fields that every object of the kind has: Go serializes some fields even of an empty object."""
     blank: dict[str, Any] = _table(_file(kind))["blanks"].get(kind.kind, {})
     return blank
 
@@ -117,14 +117,14 @@ def _read(file: str, entry: str | dict[str, Any]) -> Schema:
 
 
 def _opened(schema: Schema) -> Schema:
-    """The same, but unknown fields are kept, here and below."""
+    """The same schema, with unknown fields preserved here and below."""
     fields = {name: _opened(one) for name, one in schema.fields.items()}
     inner = _opened(schema.inner) if schema.inner is not None else None
     return replace(schema, open=True, fields=fields, inner=inner) if schema.type in CONTAINERS else schema
 
 
 def _manner(entry: dict[str, Any]) -> dict[str, Any]:
-    """How a field is merged and what it may be, as far as the entry says."""
+    """How a field is merged and which values it may have, as far as the entry defines it."""
     found: dict[str, Any] = {}
     for word, name in (("atomic", "atomic"), ("null", "nullable"), ("key", "merge_key")):
         if word in entry:

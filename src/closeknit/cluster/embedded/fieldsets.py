@@ -1,4 +1,4 @@
-"""Sets of fields of an object, in the very form in which `managedFields` carries them (FieldsV1).
+"""Sets of fields of an object, in the format of `managedFields` (FieldsV1).
 
 A set is a tree of dicts: `f:name` is a field or the key of a map, `k:{"name":"c"}` the item of a list with that key,
 `v:"x"` an item of a set. A node belongs to the set if it is empty or holds a `.`; otherwise only what is below it does.
@@ -27,7 +27,7 @@ _encoded = msgspec.json.Encoder().encode
 
 
 class FieldsError(ValueError):
-    """Items of a list that cannot be told apart, or a field that has no place in the schema."""
+    """Items of a list that cannot be told apart, or a field that is not in the schema."""
 
 
 class Several(list[Any]):
@@ -41,11 +41,11 @@ def child(schema: Schema, name: str) -> Schema:
 
 
 def item_name(schema: Schema, item: Any) -> str:
-    """What the item of a list is called in a set."""
+    """The name of a list item in a set."""
     if not schema.keys:
         return f"v:{_encoded(item).decode()}"
     if not isinstance(item, dict):
-        raise FieldsError("an item of a list that goes by keys has to be an object")
+        raise FieldsError("an item of a list with keys has to be an object")
     if len(schema.keys) == 1:
         key = schema.keys[0]
         if key in item:
@@ -65,7 +65,7 @@ def _key_value(schema: Schema, item: Fields, key: str) -> Any:
 
 
 def by_name(schema: Schema, items: list[Any]) -> dict[str, Any]:
-    """The items of a list by what they are called; those with the same name as `Several`."""
+    """The items of a list by their names; those with the same name as `Several`."""
     found: dict[str, Any] = {}
     for item in items:
         name = item_name(schema, item)
@@ -82,7 +82,7 @@ def by_name(schema: Schema, items: list[Any]) -> dict[str, Any]:
 
 
 def everything(schema: Schema, value: Any) -> Fields:
-    """The value and all that is in it: what appears, or goes, together with it."""
+    """The set of the value and everything in it: what is added or removed together with it."""
     if schema.atomic or not value or isinstance(value, Several):
         return LEAF
     if isinstance(value, dict):
@@ -98,7 +98,7 @@ def everything(schema: Schema, value: Any) -> Fields:
 
 
 def said(schema: Schema, value: Any) -> Fields | None:
-    """What an apply with this value claims: its leaves and its items, not the objects and lists that hold them."""
+    """The set that an apply with this value claims: its leaves and items, not the objects and lists that hold them."""
     if isinstance(value, dict) and value and not schema.atomic:
         found: Fields = {}
         known = schema.fields if schema.type == "object" else {}
@@ -129,7 +129,7 @@ Changes = tuple[Fields | None, Fields | None]
 
 
 def compare(schema: Schema, old: Any, new: Any) -> Changes:
-    """What was added or has another value, and what is gone, between two values that are not equal."""
+    """The sets of fields that were added or changed, and that were removed, between two different values."""
     if (old or new) and not schema.atomic:
         if schema.type == "list":
             if isinstance(old, list | None) and isinstance(new, list | None):
@@ -168,7 +168,7 @@ def has_itself(fields: Fields | None) -> bool:
 
 
 def is_set(fields: object) -> bool:
-    """Whether this is the form of a set."""
+    """Whether this value has the form of a set."""
     return isinstance(fields, dict) and all(
         (key == SELF and one == {}) or (key[:2] in ("f:", "k:", "v:", "i:") and is_set(one))
         for key, one in fields.items()
@@ -176,7 +176,7 @@ def is_set(fields: object) -> bool:
 
 
 def minus(fields: Fields, others: Fields) -> Fields | None:
-    """What is in the first set and not in the second; None if that is nothing."""
+    """The fields in the first set and not in the second; None if there are none."""
     stays = (not fields or SELF in fields) and not (not others or SELF in others)
     found: Fields = {SELF: LEAF} if stays else {}
     is_same = stays == (not fields or SELF in fields)
@@ -211,7 +211,7 @@ def union(fields: Fields, others: Fields) -> Fields:
 
 
 def overlap(fields: Fields, others: Fields) -> Fields | None:
-    """What is in both; None if that is nothing."""
+    """The fields in both sets; None if there are none."""
     both = has_itself(fields) and has_itself(others)
     found: Fields = {SELF: LEAF} if both else {}
     for key, below in fields.items():
@@ -225,7 +225,7 @@ def overlap(fields: Fields, others: Fields) -> Fields | None:
 
 
 def paths(fields: Fields, prefix: str = "") -> Iterator[str]:
-    """As messages name them: .spec.containers[name="c"].image."""
+    """The paths of a set as messages write them: .spec.containers[name="c"].image."""
     if prefix and has_itself(fields):
         yield prefix
     for key in sorted(fields):

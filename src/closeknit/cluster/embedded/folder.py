@@ -1,6 +1,6 @@
 """The folder in which an embedded host keeps its state, used by one process at a time.
 
-The kernel holds the lock, not a file with a process id: it is gone the moment its process is, however that ended.
+The kernel holds the lock, not a file with a process id: it is released when the process ends, however that happens.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ...model.mistake import InputError, Mistake, refuse
 LOCK = "lock"
 
 
-class FolderInUse(InputError):  # noqa: N818 - said to the user as it is
-    """Another process has it."""
+class FolderInUse(InputError):  # noqa: N818 - shown to the user as it is
+    """Another process uses the folder."""
 
 
 class Folder:
-    """A state folder that is ours until it is closed; others on the machine cannot read it."""
+    """A state folder, locked by this process until it is closed; other users cannot read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if path.stat().st_mode & stat.S_IWOTH:
-                text = "everybody may write here, so keys and state are not safe"
+                text = "every user may write here, so keys and state are not safe"
                 raise refuse(text, "choose another folder, or chmod 700 this one", str(path))
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
@@ -41,7 +41,7 @@ class Folder:
             raise FolderInUse([Mistake("another process uses this folder", remedy, str(path))]) from error
 
     def close(self) -> None:
-        """Closing twice is fine."""
+        """Release the lock. Closing twice is harmless."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -56,7 +56,7 @@ class Folder:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """All of it or nothing, and for its owner's eyes only from the first byte on."""
+    """Write a file atomically, readable by its owner only from the first byte on."""
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,7 +1,7 @@
-"""The form of what a client sends: values of the right type, spelled so that they can be read.
+"""The form of what a client sends: values of the right type that can be parsed.
 
-Of Kubernetes' own kinds, a wrong type makes the whole request unreadable (400). Of custom kinds, every value is named
-that is wrong, missing, not among those listed, or there twice (422). Whether values make sense is for the host's rules.
+For a built-in kind a value of the wrong type makes the whole request undecodable (400). For a custom kind the response
+names every value that is wrong, missing, not in its enum, or duplicate (422). What values mean is checked by the rules.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _JSON_TYPES = {
 
 
 def check_types(kind: Kind, raw: Raw, subresource: str = "", partial: bool = False) -> list[Cause]:
-    """What cannot be read, or, in custom kinds, is missing, unlisted or there twice.
+    """The values that cannot be decoded or, in custom kinds, are missing, not in their enum, or duplicate.
 
-    Of a custom kind with a status, only what a write through the subresource reaches is looked at. `partial`: it is the
-    body of an apply, in which nothing is missing.
+    Of a custom kind with a status, only what a write through the subresource reaches is checked. `partial`: `raw` is
+    the body of an apply, which need not be complete.
     """
     schema = schema_of(kind)
     if schema is None:
@@ -67,7 +67,7 @@ def check_types(kind: Kind, raw: Raw, subresource: str = "", partial: bool = Fal
 
 
 def _reached(kind: Kind, raw: Raw, subresource: str) -> dict[str, Any]:
-    """The parts of an object that a write through the subresource reaches, but for its metadata."""
+    """The top-level fields that a write through the subresource reaches, without metadata."""
     if kind.status and subresource == "status":
         return {"status": raw["status"]} if "status" in raw else {}
     hidden = ("metadata", "status") if kind.status else ("metadata",)
@@ -75,7 +75,7 @@ def _reached(kind: Kind, raw: Raw, subresource: str) -> dict[str, Any]:
 
 
 def wrong_form(kind: Kind, name: str, causes: Sequence[Cause], by_patch: bool = False) -> Refused:
-    """What a server answers to an object with these."""
+    """The error response for an object with these causes."""
     first = causes[0]
     if not kind.is_built_in and not first.field.startswith("metadata"):
         texts = [f"{cause.field}: {cause.message}" for cause in causes]
@@ -89,7 +89,7 @@ def wrong_form(kind: Kind, name: str, causes: Sequence[Cause], by_patch: bool = 
 
 
 def _unreadable(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
-    """What no decoder of the kind could read; null is read as nothing at all."""
+    """The values that no decoder of the kind could read; null counts as absent."""
     if value is None or schema.type == "any":
         return
     if not _is_type(schema, value):
@@ -109,7 +109,7 @@ def _unreadable(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
 
 
 def _malformed(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
-    """What the schema of a custom kind does not allow."""
+    """The values that the schema of a custom kind does not allow."""
     if schema.type == "any" or (value is None and schema.nullable):
         return
     if not _is_type(schema, value):
@@ -161,7 +161,7 @@ def _is_type(schema: Schema, value: Any) -> bool:
 
 
 def _misspelled(schema: Schema, value: Any) -> str:
-    """What is wrong with a value of the right type."""
+    """The problem with a value of the right type; empty if there is none."""
     match schema.type:
         case "int32" | "int64" | "integer":
             bits = _BITS[schema.type]

@@ -1,7 +1,7 @@
-"""The entries of `managedFields`: who holds which set of fields.
+"""The entries of `managedFields`: which manager holds which set of fields.
 
-A holder is a manager together with how it wrote, Apply or Update, and through which part of the object; it has one
-entry. Entries are values like all the rest: taking fields from one makes another.
+A holder is a manager together with its operation, Apply or Update, and its subresource; it has one entry. Entries are
+immutable values: removing fields from one makes another.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..port import Raw
 from .fieldsets import Fields, is_set, minus, overlap, paths, union
 
 ANCIENT = "ancient-changes"
-"""Holds what the oldest of too many updaters did."""
+"""The manager that takes over the fields of the oldest updaters when there are too many."""
 MOST_UPDATERS = 10
 
 
 class Holder(NamedTuple):
-    """Who holds a set of fields. An apply counts as the same in whatever version of the kind it was written."""
+    """The holder of a set of fields. For an apply the version of the kind does not matter."""
 
     manager: str
     operation: str
@@ -47,7 +47,7 @@ class Holder(NamedTuple):
 
 
 def given_entries(old: Raw | None, new: Raw, subresource: str) -> list[Raw]:
-    """Who held what before: as the writer says, if it says so and may, else as it was."""
+    """The entries before a write: those that the writer sent, if it did and may, else the stored ones."""
     before: list[Raw] = (old["metadata"].get("managedFields") or []) if old is not None else []
     given = new["metadata"].get("managedFields") if old is not None else None
     if given is None or subresource or given == before:
@@ -71,7 +71,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def held_by(fields: Fields | None, entries: Iterable[Raw]) -> Fields:
-    """What is held by anybody, and the given fields."""
+    """The union of all entries and the given fields."""
     found = fields if fields is not None else {}
     for entry in entries:
         found = union(found, entry["fieldsV1"]) if found else entry["fieldsV1"]
@@ -79,7 +79,7 @@ def held_by(fields: Fields | None, entries: Iterable[Raw]) -> Fields:
 
 
 def taken(entries: Iterable[Raw], touched: Fields | None, removed: Fields | None) -> list[Raw]:
-    """The entries without what somebody else changed or removed; those who own nothing any more vanish."""
+    """The entries without the fields that another manager changed or removed; those left empty are dropped."""
     found: list[Raw] = []
     for entry in entries:
         fields: Fields | None = entry["fieldsV1"]
@@ -95,7 +95,7 @@ def taken(entries: Iterable[Raw], touched: Fields | None, removed: Fields | None
 
 
 def capped(entries: list[Raw]) -> list[Raw]:
-    """At most so many updaters; the oldest share one entry."""
+    """The entries with at most MOST_UPDATERS updaters; the oldest share one entry."""
     updates = sorted((entry for entry in entries if entry["operation"] == "Update"), key=_order)
     if len(updates) <= MOST_UPDATERS:
         return entries
@@ -123,7 +123,7 @@ def _order(entry: Raw) -> tuple[str, str, str, str, str]:
 
 
 def refuse_conflicts(entries: Iterable[Raw], touched: Fields | None) -> None:
-    """Raise Conflict if others hold what an apply changes."""
+    """Raise Conflict if other managers hold fields that an apply changes."""
     causes: list[Cause] = []
     if touched is None:
         return

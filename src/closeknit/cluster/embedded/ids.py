@@ -1,7 +1,7 @@
-"""Where names and identities come from: the system's randomness, or a seed, so that a run can be repeated.
+"""Generated names and uids: from the system's randomness, or from a seed, so that a run can be repeated.
 
-A tail is what the API server puts behind `generateName`. It has no vowels and nothing that looks like another
-character, so that no word and no mistake in copying comes of it.
+A tail is what the API server appends to `generateName`. It has no vowels and no ambiguous characters, so that it
+neither spells a word nor is copied wrongly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class RandomIds:
-    """`seed`: the same one gives the same ids in the same order; without one nobody can foretell them."""
+    """`seed`: equal seeds give the same ids in the same order; without one they are unpredictable."""
 
     def __init__(self, seed: int | str | None = None) -> None:
         self._random = SystemRandom() if seed is None else Random(seed)

@@ -9,7 +9,7 @@ from ..port import Raw
 
 
 def selects(selector: Raw | None, labels: Mapping[str, str] | None) -> bool:
-    """Whether a selector picks these labels: an empty one picks everything, none at all nothing."""
+    """Whether a selector matches these labels: an empty one matches everything, None matches nothing."""
     if selector is None:
         return False
     has = labels or {}

@@ -1,8 +1,8 @@
-"""The annotation in which `kubectl apply` remembers what it said, when it merges on the client's side.
+"""The annotation in which client-side `kubectl apply` stores what it applied last.
 
-Who changes over to server-side apply still has the old fields under another manager. The server helps kubectl, and
-nobody else: a conflict about a field that the annotation names is none, and the annotation is kept up to date, so that
-the way back stays open.
+After a change to server-side apply the old fields still belong to another manager. The server helps kubectl, and only
+kubectl: a conflict about a field that the annotation contains is ignored, and the annotation is kept up to date, so
+that changing back works too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MANAGER = "kubectl"
 
 
 def without_forgiven(schema: Schema, old: Raw, manager: str, touched: Fields) -> Fields | None:
-    """The fields that may be in conflict: those that the annotation does not name."""
+    """The fields that can conflict: those that the annotation does not contain."""
     text = _text(old)
     if manager != MANAGER or text is None:
         return touched
@@ -32,7 +32,7 @@ def without_forgiven(schema: Schema, old: Raw, manager: str, touched: Fields) ->
 
 
 def noted(new: Raw, body: Raw, manager: str) -> Raw:
-    """The object with the body in the annotation, if it has one."""
+    """The object with the body stored in its annotation, if it has one."""
     if manager != MANAGER or _text(new) is None:
         return new
     text = msgspec.json.encode(body, order="sorted").decode() + "\n"

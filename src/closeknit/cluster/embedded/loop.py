@@ -1,8 +1,8 @@
-"""The loop of the embedded host: changes go to whoever they concern, what they decide is written, until all is quiet.
+"""The loop of the embedded host: deliver changes to participants and carry out their writes until all are idle.
 
-Everybody who takes part is a `Participant`: told of every change in order, asked for its next step, and told how its
-writes ended. `Standin` is the small form that most take: an object concerns some keys, and for a key there is
-something to do now, or later. Order is fixed, so the same beginning gives the same end.
+A `Participant` sees every change in order, returns the writes of its next step, and gets the result of each. `Standin`
+is the small form of most participants: a change adds keys to a work queue, and reconciling a key returns writes or a
+time to reconcile it again. The order is fixed, so equal starts give equal ends.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..worklist import Worklist
 from .store import Store
 
 BEHIND = 10_000
-"""So many changes are passed on even within a step: the store does not remember them for ever."""
+"""After this many changes they are delivered even within a step, because the store's history is bounded."""
 
 
 class Later(NamedTuple):
-    """Look at this again at that time."""
+    """Reconcile the key again at this time."""
 
     at: float
 
@@ -31,7 +31,7 @@ Step = Write | Later
 
 
 class Participant(Protocol):
-    """Somebody who watches the cluster and writes to it. `watches` names the kinds that it is told of; () is all."""
+    """A controller that watches the cluster and writes to it. `watches` are the kinds that it sees; () means all."""
 
     @property
     def watches(self) -> tuple[Kind, ...]: ...
@@ -39,30 +39,30 @@ class Participant(Protocol):
     def see(self, change: Change) -> None: ...
 
     def due(self) -> float | None:
-        """When there is next something to do; None if only a change can bring that about. 0.0 means at once."""
+        """When the next step is due; 0.0 means now, None that there is none until a change arrives."""
 
     def step(self, now: float) -> Sequence[Write]:
-        """What to write now, in this order."""
+        """Take one step; returns the writes to carry out, in this order."""
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        """How a write of its last step ended."""
+        """Receive the result of a write of the last step."""
 
 
 class Standin(Protocol):
-    """One controller of the real cluster, as a function of the store. `watches` as for a participant."""
+    """A controller of a real cluster as a function of the store. `watches` as in `Participant`."""
 
     @property
     def watches(self) -> tuple[Kind, ...]: ...
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        """What has to be looked at after this change."""
+        """The keys to reconcile after this change."""
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterable[Step]:
-        """What to write for a key, and when to look again. Must not write itself."""
+        """The writes for a key, and when to reconcile it again. It must not write itself."""
 
 
 class Worker:
-    """Makes a participant of a stand-in, one key at a time."""
+    """Runs a stand-in as a participant, one key per step."""
 
     def __init__(self, store: Store, standin: Standin) -> None:
         self.store, self.standin, self.watches = store, standin, standin.watches
@@ -96,7 +96,7 @@ class Worker:
 
 
 class Loop:
-    """Runs all participants in turn. When each is next due is asked again only after it was told or did something."""
+    """Runs all participants in turn. A due time is read again only after its participant saw a change or ran a step."""
 
     def __init__(self, store: Store, participants: Iterable[Participant]) -> None:
         self.store = store
@@ -109,13 +109,13 @@ class Loop:
             self.add(one)
 
     def add(self, one: Participant) -> None:
-        """Somebody else who takes part, as the last of all."""
+        """Add a participant after all others."""
         self.participants.append(one)
         self._at.append(0.0)
         self._told.clear()
 
     def run(self, now: float, most: int | None = None) -> float | None:
-        """Until nobody has anything to do at this time, or so many steps were taken; then says when there is."""
+        """Run until no step is due at this time, or `most` steps were taken; returns when the next is due."""
         taken = 0
         while most is None or taken < most:
             self.pass_on()
@@ -129,7 +129,7 @@ class Loop:
         return now
 
     def pass_on(self) -> None:
-        """Tell everybody whom it concerns what happened since."""
+        """Deliver the changes since the last call to the participants that watch their kinds."""
         if self.store.version == self.seen:
             return
         changes = self.store.changes(self.seen)

@@ -1,7 +1,7 @@
-"""What an apply makes of an object: what it says is merged in, what it no longer says is taken out.
+"""The merge of server-side apply: fields in the applied body are merged in, those it no longer has are removed.
 
-How a field is merged is a matter of its schema: objects and maps key by key, lists that go by keys or values item by
-item, everything atomic as a whole. What was not touched is not copied.
+The schema determines how a field is merged: objects and maps key by key, lists with keys and sets item by item,
+everything atomic as a whole. Unchanged parts are not copied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .fieldsets import SELF, Fields, Several, by_name, child, has_itself, item_n
 
 
 def merged(schema: Schema, live: Any, body: Any) -> Any:
-    """The live value with what the body says."""
+    """The live value with the body merged in."""
     if schema.atomic:
         return body
     if isinstance(body, dict):
@@ -47,7 +47,7 @@ def _merged_map(schema: Schema, live: Fields, body: Fields) -> Fields:
 def _merged_list(schema: Schema, live: list[Any], body: list[Any]) -> list[Any]:
     """Items that only the live list has stay where they are, those of the body come in its order.
 
-    live a b c, body c x b: a c x b. The body has c before b, so b waits until c has come.
+    live a b c, body c x b: a c x b. The body has c before b, so b comes after c.
     """
     inner = schema.inner or ANY
     there, wanted = by_name(schema, live), by_name(schema, body)
@@ -74,7 +74,7 @@ def _merged_list(schema: Schema, live: list[Any], body: list[Any]) -> list[Any]:
 
 
 def _named(schema: Schema, items: list[Any], found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The items with their names, in order; those that share a name come each in its place."""
+    """The items with their names, in order; items that share a name each keep their place."""
     if len(found) == len(items):
         yield from found.items()
     else:
@@ -83,17 +83,17 @@ def _named(schema: Schema, items: list[Any], found: dict[str, Any]) -> Iterator[
 
 
 def without_dropped(schema: Schema, value: Any, last: Fields, owned: Fields) -> Any:
-    """The value without what somebody claimed before (`last`), claims no longer, and nobody else owns.
+    """The value without the fields that a manager claimed before (`last`), claims no longer, and no other owns.
 
-    `owned` is what all, the one who drops it included, own now. An object or list that somebody still owns a part of
-    stays with that part, and what nobody ever claimed stays with what it is in. What is empty now is null, until
-    `without_nulls`: whoever owned the list or map as such keeps it.
+    `owned` is what all managers, the dropping one included, own now. An object or list with a part that is still owned
+    stays with that part, and a field that was never claimed stays with its parent. A value that becomes empty is null
+    until `without_nulls`, since the owner of a list or map as such keeps it.
     """
     return _without(schema, value, last, owned, False, False)
 
 
 def _without(schema: Schema, value: Any, last: Fields, owned: Fields, lost: bool, dead: bool) -> Any:
-    """`lost`: something above was claimed before. `dead`: and nobody owns it now."""
+    """`lost`: a parent was claimed before. `dead`: and no manager owns it now."""
     if schema.atomic:
         return value
     if schema.type == "list":
@@ -131,7 +131,7 @@ def _left(
 
 
 def _says(schema: Schema, value: Any) -> bool:
-    """Whether there is anything in it that could have an owner: an empty list has none."""
+    """Whether the value contains anything that can have an owner: an empty list does not."""
     if schema.atomic or not isinstance(value, dict | list):
         return True
     if isinstance(value, list):
@@ -140,7 +140,7 @@ def _says(schema: Schema, value: Any) -> bool:
 
 
 def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
-    """The value without what `without_dropped` left null."""
+    """The value without the nulls that `without_dropped` left."""
     if schema.type == "list":
         if not isinstance(value, list):
             return value
@@ -164,7 +164,7 @@ def without_nulls(schema: Schema, value: Any, last: Fields) -> Any:
 
 
 def _listed(schema: Schema, items: list[Any], found: dict[str, Any], left: dict[str, Any]) -> list[Any]:
-    """What is left of a list, in its order."""
+    """The remaining items of a list, in its order."""
     return [
         item if isinstance(left[name], Several) else left[name]
         for name, item in _named(schema, items, found)

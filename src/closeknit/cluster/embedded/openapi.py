@@ -1,7 +1,7 @@
-"""The OpenAPI documents of the host, from the same tables: what `kubectl explain`, `create` and `apply` ask for.
+"""The OpenAPI documents of the host, from the same tables: what `kubectl explain`, `create` and `apply` request.
 
-A document has the kinds of one API group and version with all their parts, and for every kind a patch operation that
-names it, by which clients learn that the host checks fields by itself.
+A document has the kinds of one API group and version with all their types, and for every kind a patch operation, from
+which clients learn that the server supports field validation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SCALARS: dict[str, Document] = {
 
 @lru_cache(maxsize=64)
 def openapi_v3(group: str, version: str) -> Document:
-    """The document of a group and version; treat it as given, it is shared."""
+    """The document of a group and version; it is shared, so do not modify it."""
     parts: Document = {}
     paths: Document = {}
     for kind in KINDS:
@@ -81,7 +81,7 @@ def _patch(kind: Kind, names: Document) -> Document:
 
 
 def _described(schema: Schema, parts: Document, path: str) -> Document:
-    """A field, with the way to it; parts with a name are put aside once and referred to."""
+    """The schema of the field at `path`; named types go into `parts` once and are referred to."""
     found: Document
     if schema.type == "object" and schema.part:
         if schema.part not in parts:

@@ -1,9 +1,10 @@
-"""Who owns which field of an object: `metadata.managedFields`, and what server-side apply makes of it.
+"""Field ownership: `metadata.managedFields`, and server-side apply.
 
-A create, update or patch makes its writer the owner of what it changed, and nobody else any more. An apply says all
-that its manager wants: that is merged into the object, what it owned alone and no longer says is removed, and a field
-that somebody else owns with another value is a conflict, unless it is forced. Fields that the server fills in belong to
-nobody. Sets of fields are in `fieldsets`, merging in `merging`, and who holds which set in `holders`.
+A create, update or patch makes its manager the only owner of the fields that it changed. The body of an apply is all
+that its manager wants: it is merged into the object, fields that the manager alone owned and no longer sends are
+removed, and a field that another manager owns with another value is a conflict, unless the apply is forced. Fields that
+the server fills in have no owner. Sets of fields are in `fieldsets`, merging in `merging`, and the entries in
+`holders`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .merging import merged, without_dropped, without_nulls
 from .schema import prune
 
 BEFORE = "before-first-apply"
-"""Owns what was there when nobody kept track and the first apply comes."""
+"""The manager of fields that had no owner when the first apply came."""
 
 _UNTRACKED = frozenset(
     {
@@ -32,7 +33,7 @@ _UNTRACKED = frozenset(
 )
 _UNTRACKED_IN_STATUS = {POD: _UNTRACKED | {"ownerReferences"}, DEPLOYMENT: _UNTRACKED | {"labels"}}
 _NAMED: Fields = {"f:metadata": {"f:name": {}}}
-"""What every apply says, though nobody is listed as its owner."""
+"""The fields that every apply contains, but that are not listed as owned."""
 _NEVER = frozenset({"apiVersion", "kind"})
 _FILLED_IN: dict[Kind, tuple[tuple[str, ...], ...]] = {
     POD: tuple(
@@ -44,15 +45,15 @@ _FILLED_IN: dict[Kind, tuple[tuple[str, ...], ...]] = {
     JOB: (("metadata", "labels"), ("spec", "selector"), ("spec", "template", "metadata", "labels")),
     SERVICE: tuple(("spec", name) for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")),
 }
-"""What the server adds to a new object by itself: it is owned only as far as its maker gave it."""
+"""Fields that the server adds to a new object: owned only if its creator sent them."""
 
 
 def updated(
     kind: Kind, old: Raw | None, new: Raw, manager: str, now: float, subresource: str, body: Raw | None = None
 ) -> Raw:
-    """The object after a create, update or patch: what changed belongs to the manager now.
+    """The object after a create, update or patch: the manager now owns what changed.
 
-    `body` is what its maker gave, for a new object. An object of which nobody kept track is left alone.
+    `body` is what the creator sent, for a new object. An object without managedFields is left as it is.
     """
     schema = schema_of(kind)
     if schema is None:
@@ -77,7 +78,7 @@ def updated(
 
 
 def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
-    """The object that an apply made: what the manager said is its own, not what defaults added."""
+    """The object that an apply created: the manager owns what it sent, not what defaults added."""
     schema = schema_of(kind)
     if schema is None:
         return new
@@ -92,9 +93,9 @@ def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
 
 
 def applied(kind: Kind, old: Raw, body: Raw, manager: str, force: bool, now: float, subresource: str) -> Raw:
-    """The object after an apply: what the manager says is there, what it no longer says is gone.
+    """The object after an apply: what the manager sent is merged in, what it no longer sends is removed.
 
-    If nobody owns anything any more, its `managedFields` are empty, but there.
+    If no manager owns anything any more, `managedFields` is present but empty.
     """
     schema = schema_of(kind)
     if schema is None:
@@ -129,7 +130,7 @@ def _applied(kind: Kind, schema: Schema, old: Raw, body: Raw, owner: Holder, for
 
 
 def _settled(kind: Kind, new: Raw) -> Raw:
-    """What a manager claims may be empty; then it is owned, but not there."""
+    """The object as stored: an empty field that a manager claims is owned, but not stored."""
     return prune(kind, new)[0] if kind.is_built_in else new
 
 
@@ -139,12 +140,12 @@ def _unreadable(kind: Kind, body: Raw, error: FieldsError) -> BadRequest:
 
 
 def alike(before: Sequence[Raw], after: Sequence[Raw]) -> bool:
-    """Whether two lists say the same, times aside."""
+    """Whether two lists of entries are equal apart from their times."""
     return [{**one, "time": None} for one in before] == [{**one, "time": None} for one in after]
 
 
 def _tracked(kind: Kind, schema: Schema, old: Raw, subresource: str, stamp: str) -> list[Raw]:
-    """Who holds what before an apply; what nobody kept track of belongs to a manager of its own."""
+    """The entries before an apply; fields without an owner go to the manager BEFORE."""
     entries: list[Raw] = old["metadata"].get("managedFields") or []
     if entries:
         return entries
@@ -156,7 +157,7 @@ def _tracked(kind: Kind, schema: Schema, old: Raw, subresource: str, stamp: str)
 
 
 def _is_hidden(kind: Kind, part: str, subresource: str) -> bool:
-    """Whether a write through this subresource does not reach the part."""
+    """Whether a write through this subresource does not reach the top-level field."""
     if part in _NEVER:
         return True
     if subresource != "status":
@@ -165,7 +166,7 @@ def _is_hidden(kind: Kind, part: str, subresource: str) -> bool:
 
 
 def _seen(kind: Kind, tree: Raw, subresource: str) -> Raw:
-    """The parts of an object that count for a write through the subresource."""
+    """The top-level fields that a write through the subresource reaches."""
     seen = {part: value for part, value in tree.items() if not _is_hidden(kind, part, subresource)}
     if isinstance(meta := seen.get("metadata"), dict):
         hidden = _UNTRACKED if subresource != "status" else _UNTRACKED_IN_STATUS.get(kind, _UNTRACKED)
@@ -174,7 +175,7 @@ def _seen(kind: Kind, tree: Raw, subresource: str) -> Raw:
 
 
 def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
-    """What an apply may say."""
+    """The fields of a body that an apply may set."""
     meta = body.get("metadata") or {}
     if not isinstance(meta, dict):
         raise BadRequest("metadata has to be an object")
@@ -187,7 +188,7 @@ def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
 
 
 def _changes(kind: Kind, schema: Schema, old: Raw, new: Raw, subresource: str) -> Changes:
-    """What a write touched and removed. A part that every object of the kind has, such as a status, does not appear."""
+    """The sets that a write changed and removed, without top-level fields that every object has, such as a status."""
     before, after = _seen(kind, old, subresource), _seen(kind, new, subresource)
     for part, blank in blank_of(kind).items():
         if isinstance(blank, dict) and not _is_hidden(kind, part, subresource):
@@ -197,7 +198,7 @@ def _changes(kind: Kind, schema: Schema, old: Raw, new: Raw, subresource: str) -
 
 
 def _as_given(kind: Kind, touched: Fields, body: Raw) -> Fields | None:
-    """The set without what the server filled in and the body does not have."""
+    """The set without fields that the server filled in and the body does not have."""
     found: Fields | None = touched
     for path in _FILLED_IN.get(kind, ()):
         if found is not None:

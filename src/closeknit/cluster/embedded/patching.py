@@ -1,8 +1,8 @@
-"""Patches: what a client sends to change part of an object, in each of the forms of Kubernetes.
+"""Patches of every type that Kubernetes has.
 
-A merge patch (RFC 7386) replaces every list it names, a JSON patch (RFC 6902) is a list of steps, and a strategic merge
-patch merges lists item by item, as the schema of Kubernetes' own kinds says (`strategic`). Whatever the form, a patch
-does not make an object another one: name, namespace, identity and kind stay.
+A merge patch (RFC 7386) replaces every list it names, a JSON patch (RFC 6902) is a list of operations, and a strategic
+merge patch merges lists item by item, as the schema of the built-in kinds defines (`strategic`). No patch may change an
+object's identity: name, namespace, uid and kind stay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ACCEPTED = "application/json-patch+json, application/merge-patch+json, applicat
 
 
 def patched(kind: Kind, form: PatchForm, old: Raw, body: object) -> Raw:
-    """The object with the patch on it; `old` stays as it is."""
+    """The object with the patch applied; `old` is not modified."""
     new = by_steps(old, body) if form == "json" else _by_object(kind, form, old, body)
     _refuse_another(kind, old, new)
     return new
@@ -60,7 +60,7 @@ def _refuse_another(kind: Kind, old: Raw, new: object) -> None:
 
 
 def unusable(text: str) -> Invalid:
-    """What a server answers to a patch that leaves something it cannot read."""
+    """The error response for a patch whose result cannot be decoded."""
     return Invalid(f' "" is invalid: patch: Invalid value: {text}', causes=[Cause("patch", f"Invalid value: {text}")])
 
 
@@ -84,18 +84,18 @@ def merged(old: Any, body: Any) -> Any:
 
 
 class StepError(Exception):
-    """A step that cannot be taken: its path leads nowhere, or its test fails."""
+    """An operation that fails: its path does not exist, or its test fails."""
 
 
 def by_steps(old: Any, steps: object) -> Any:
-    """RFC 6902: one step after the other, all or none. Indices may count from the end, as API servers allow."""
+    """RFC 6902: apply all operations in order, or none. Indices may count from the end, as API servers allow."""
     if not isinstance(steps, Sequence) or isinstance(steps, str):
         raise BadRequest("error decoding patch: a JSON patch has to be a list of operations")
     if len(steps) > MOST_STEPS:
         raise TooLarge(f"the allowed maximum operations in a JSON patch is {MOST_STEPS}, got {len(steps)}")
     for step in steps:
         if not isinstance(step, dict) or not all(isinstance(step.get(key, ""), str) for key in ("op", "path", "from")):
-            raise BadRequest("error decoding patch: an operation has to be an object with text in op, path and from")
+            raise BadRequest("error decoding patch: an operation has to be an object with strings in op, path and from")
     new = old
     try:
         for step in steps:
@@ -153,7 +153,7 @@ def _found(tree: Any, path: Sequence[str]) -> Any:
 
 
 def _at(tree: Any, path: Sequence[str], change: Callable[[Any, str], Any], whole: Any) -> Any:
-    """The tree with the parent of the path changed, all else shared."""
+    """The tree with the parent of the path changed, and everything else shared."""
     if not path:
         return whole
     if len(path) == 1:
@@ -194,7 +194,7 @@ def _without(parent: Any, key: str) -> Any:
 
 
 def _index(key: str, last: int) -> int:
-    """Where in a list a key points; -1 is the last place."""
+    """The index in a list that a key stands for; -1 is the last."""
     if not re.fullmatch(r"-?[0-9]{1,9}", key, re.ASCII):
         raise StepError
     index = int(key)

@@ -1,8 +1,8 @@
-"""What a client sends, held against the schema of its kind: what has no place there is dropped, and named.
+"""Pruning what a client sends to the schema of its kind: unknown fields are dropped and reported.
 
-What is dropped besides is what the real servers do not keep either: null everywhere, and of Kubernetes' own kinds also
-lists and maps that are empty. This is the door to all that the tables of fields are good for: what a kind looks like
-(`fields`), whether an object has the right form (`form`), and the documents for clients (`openapi`).
+Also dropped is what the real servers do not store: nulls everywhere, and in built-in kinds empty lists and maps. This
+module is the entry to the tables of fields: the schema of a kind (`fields`), whether an object has the right form
+(`form`), and the documents for clients (`openapi`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ZEROES: dict[str, Any] = {"boolean": False, **dict.fromkeys((*_WHOLE, "number",
 
 
 def prune(kind: Kind, raw: Raw) -> tuple[Raw, list[str]]:
-    """The object as it is kept, and the paths of the fields that nobody knows: spec.containers[0].foo."""
+    """The object as it is stored, and the paths of unknown fields: spec.containers[0].foo."""
     schema = schema_of(kind)
     if schema is None:
         return raw, []
@@ -31,7 +31,7 @@ def prune(kind: Kind, raw: Raw) -> tuple[Raw, list[str]]:
 
 
 class _Walk:
-    """One way through an object; what stays as it is is not copied. `settles`: what is empty is not kept."""
+    """One walk through an object; unchanged parts are not copied. `settles`: empty values are dropped."""
 
     def __init__(self, settles: bool) -> None:
         self.settles = settles
@@ -72,7 +72,7 @@ class _Walk:
         return value
 
     def item(self, schema: Schema, value: Any, path: str) -> Any:
-        """In a list or map of Kubernetes' own kinds, null is read as the empty value."""
+        """The item as stored; in a list or map of a built-in kind, null is read as the empty value."""
         if value is not None or not self.settles:
             return self.value(schema, value, path)
         if schema.type in ("object", "map"):

@@ -1,12 +1,12 @@
-"""The log of the embedded host in one SQLite file: what was committed is there again after the process was killed.
+"""The log of the embedded host in one SQLite file: committed changes survive a killed process.
 
-Changes are collected and written as one transaction a commit: every object is a row that holds it whole, so the file
-is always the store as it stood at the version in `meta`. Rows keep the order in which objects were made, because the
-store does. Free pages are used again and given back, so the file stays as small as what is in it.
+Changes are collected and written as one transaction per commit: every object is a row that holds it whole, so the file
+is always the store as of the version in `meta`. Rows keep the order in which objects were created, because the store
+does. Free pages are reused and returned, so the file stays as small as its content.
 
     append ──▶ pending (last state of each object) ──▶ commit: one transaction ──▶ load
 
-The latest decisions lie beside the objects, in a ring of bounded length.
+The latest decisions are stored next to the objects, in a ring of bounded length.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..port import Change, Key, Raw
 from .store import NotKeptError, Store
 
 SCHEMA = 1
-"""The number of the file's form, kept in its `user_version`."""
+"""The version of the file format, stored in its `user_version`."""
 OURS = 0x436C6B74
-"""Marks the file as one of ours, in its `application_id`."""
+"""Marks a state file of Closeknit, in its `application_id`."""
 DECISIONS = 10_000
 WAL_LIMIT = 4 << 20
 PAGE = 8192
 SPARE_PAGES = 64
-"""So many free pages, and an eighth of those in use, are kept for what comes; what is beyond is given back."""
+"""This many free pages, plus an eighth of those in use, stay in the file; the rest is returned."""
 STEP = 128
-"""How many pages are given back at once: that takes 3 ms."""
+"""How many pages are returned at once, which takes 3 ms."""
 LAST_STEP = 20_000
 
 _TABLES = """
@@ -51,13 +51,13 @@ _KEEP = (
 _DROP = "DELETE FROM objects WHERE kind = ? AND namespace = ? AND name = ?"
 
 _MIGRATIONS: dict[int, str] = {}
-"""What makes a file of one form one of the next."""
+"""The SQL that migrates a file from this format version to the next."""
 
 _BY_NAME = {kind.resource: kind for kind in KINDS}
 
 
 class _Pending(NamedTuple):
-    """What is to become of a row; `is_new`: it goes to the end, also where there was one of this name before."""
+    """The pending state of a row; `is_new`: it goes to the end, also if the name existed before."""
 
     body: Raw | None
     is_new: bool
@@ -69,7 +69,7 @@ class Decision(NamedTuple):
 
 
 class SqliteLog:
-    """`fsync`: also survives a power cut, at the price of waiting for the disk at every commit."""
+    """The file of a store. `fsync`: it also survives a power cut, at the price of a disk flush per commit."""
 
     def __init__(self, path: Path, fsync: bool = False) -> None:
         self.path = path
@@ -89,7 +89,7 @@ class SqliteLog:
             self._file.execute(f"PRAGMA page_size = {PAGE}")
             self._file.execute("PRAGMA auto_vacuum = INCREMENTAL")
         elif self._one("PRAGMA application_id") != OURS:
-            raise refuse("this is no state file of closeknit", "move it away, or choose another folder", str(self.path))
+            raise refuse("is not a state file of closeknit", "move it away, or choose another folder", str(self.path))
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
         self._file.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
@@ -102,16 +102,16 @@ class SqliteLog:
     def _migrate(self) -> None:
         form = self._one("PRAGMA user_version")
         if form > SCHEMA:
-            text = f"written by a newer closeknit: its form is {form}, and {SCHEMA} is the last one known here"
+            text = f"written by a newer closeknit: its format is {form}, and this version supports up to {SCHEMA}"
             raise refuse(text, "use that version, or choose another folder", str(self.path))
         while form < SCHEMA:
             self._file.executescript(f"BEGIN; {_MIGRATIONS[form]} PRAGMA user_version = {form + 1}; COMMIT")
             form += 1
 
     def load(self, store: Store) -> None:
-        """Give the store the objects of the file, in the order in which they were made, and its version.
+        """Load the objects of the file into the store, in the order of their creation, and set its version.
 
-        Objects of kinds that are not served any more stay in the file.
+        Objects of kinds that are no longer served stay in the file.
         """
         try:
             (verdict,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
@@ -137,7 +137,7 @@ class SqliteLog:
         self._pending[key] = _Pending(change.object if is_made else None, is_made)
 
     def commit(self, version: int) -> None:
-        """Write what was collected; if that fails it stays collected, and the next commit tries again."""
+        """Write the collected changes; if that fails they stay collected, and the next commit tries again."""
         if not self._pending and not self._decisions:
             return
         try:
@@ -169,7 +169,7 @@ class SqliteLog:
         self._file.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
 
     def _give_back(self) -> None:
-        """Make the file smaller by free pages that nobody will need soon."""
+        """Shrink the file by free pages that are not needed soon."""
         free = self._one("PRAGMA freelist_count")
         if free > SPARE_PAGES:
             used = self._one("PRAGMA page_count") - free
@@ -180,13 +180,13 @@ class SqliteLog:
     # Decisions
 
     def decide(self, body: bytes) -> int:
-        """Keep a decision with the next commit, and forget the one that is too old by now."""
+        """Store a decision with the next commit, and drop the oldest beyond the limit."""
         self._last += 1
         self._decisions.append(Decision(self._last, body))
         return self._last
 
     def decisions(self, since: int = 0) -> list[Decision]:
-        """Those after a number, oldest first."""
+        """The decisions after a number, oldest first."""
         rows = self._file.execute("SELECT number, body FROM decisions WHERE number > ? ORDER BY number", (since,))
         kept = [Decision(*row) for row in rows]
         return [*kept, *(one for one in self._decisions if one.number > since)][-DECISIONS:]
@@ -197,7 +197,7 @@ class SqliteLog:
             self._file.execute("DELETE FROM decisions WHERE number <= ?", (self._last - DECISIONS,))
 
     def close(self) -> None:
-        """What was not committed is lost, as it would be if the process had been killed."""
+        """Close the file. Uncommitted changes are lost, as if the process had been killed."""
         with suppress(sqlite3.Error):
             self._file.executescript(f"PRAGMA incremental_vacuum({LAST_STEP})")
         self._file.close()
@@ -207,6 +207,4 @@ class SqliteLog:
         return int(answer)
 
     def _unreadable(self, error: Exception) -> InputError:
-        return refuse(
-            f"cannot be read: {error}", "put a copy in its place, or move it away to begin anew", str(self.path)
-        )
+        return refuse(f"cannot be read: {error}", "restore a copy, or move it away to start over", str(self.path))

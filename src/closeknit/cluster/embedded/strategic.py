@@ -1,8 +1,8 @@
 """Strategic merge patches: like merge patches, but lists with a merge key are merged item by item.
 
 The patch may carry directives: `$patch: delete|replace` on an object or an item of a list, `$retainKeys` with the
-keys that are to stay, `$deleteFromPrimitiveList/LIST`, and `$setElementOrder/LIST` with the order that the items are to
-have. Which lists are merged, and by what key, is in the schema; kubectl reads the same from the same source.
+keys to retain, `$deleteFromPrimitiveList/LIST`, and `$setElementOrder/LIST` with the order of the items. Which lists
+are merged, and by which key, is in the schema, which kubectl reads too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DELETE_FROM, ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
 def strategically(schema: Schema, old: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """The object with the patch on it."""
+    """The object with the patch applied."""
     match patch.get(PATCH):
         case None:
             pass
@@ -54,7 +54,7 @@ def _patched(schema: Schema, old: Any, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What a patch says about a field that is not there yet: nothing that is null or has a directive."""
+    """A patch as the value of a field that does not exist yet: without nulls and directives."""
     if isinstance(value, dict):
         if PATCH in value:
             return None
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 def _literal(value: Any) -> Any:
-    """What a patch says where it is taken as a value: directives in it mean nothing."""
+    """A patch taken as a plain value: its directives are dropped."""
     if isinstance(value, dict):
         return {key: _literal(one) for key, one in value.items() if one is not None and not key.startswith("$")}
     return [_literal(one) for one in value] if isinstance(value, list) else value
@@ -90,7 +90,7 @@ def _delete_from(new: dict[str, Any], key: str, values: Any) -> None:
 
 
 def _merged_list(schema: Schema, old: list[Any], patch: list[Any], order: list[Any] | None = None) -> list[Any]:
-    """The items of both, in the order that the patch says, those of the old list among them as far as they go."""
+    """The items of both lists, in the order of the patch, with the old items in between as far as possible."""
     left, said = _directed(schema, old, patch) if schema.merge_key else (old, patch)
     new = _union(schema, left, said)
     wanted = [_name(schema, one) for one in (order if order is not None else said)]
@@ -99,7 +99,7 @@ def _merged_list(schema: Schema, old: list[Any], patch: list[Any], order: list[A
 
 
 def _directed(schema: Schema, old: list[Any], patch: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The old items that no directive removes, and the items of the patch that are no directives."""
+    """The old items that no directive removes, and the items of the patch that are not directives."""
     if not all(isinstance(one, dict) for one in patch):
         raise Invalid("list element types are not identical: a patch of a list of objects has to hold objects")
     said = [one for one in patch if PATCH not in one]
@@ -138,17 +138,17 @@ def _are_scalars(items: list[Any]) -> bool:
 
 
 def _name(schema: Schema, item: Any) -> Any:
-    """What tells an item from others: its merge key, or the value itself."""
+    """What identifies an item: its merge key, or the value itself."""
     if schema.merge_key and (not isinstance(item, dict) or schema.merge_key not in item):
         raise Invalid(f"an item does not contain declared merge key: {schema.merge_key}")
     name = item[schema.merge_key] if schema.merge_key else item
     if isinstance(name, dict | list):
-        raise Invalid("what tells the items of a list apart has to be a value")
+        raise Invalid("the merge key of an item has to be a scalar")
     return name
 
 
 def _ordered(schema: Schema, new: dict[str, Any], patch: dict[str, Any], key: str, order: Any) -> None:
-    """Carry out `$setElementOrder` for a list, and what the patch says about its items with it."""
+    """Apply `$setElementOrder` for a list, together with the patch of its items."""
     field, said = schema.field(key) or ANY, patch.get(key)
     if not isinstance(order, list) or not isinstance(said, list | None):
         raise Invalid(f"{ORDER}{key} has to be a list, and so has {key}")
@@ -167,9 +167,9 @@ def _ordered(schema: Schema, new: dict[str, Any], patch: dict[str, Any], key: st
 
 
 def _arranged(schema: Schema, items: list[Any], wanted: list[Any], there: list[Any]) -> list[Any]:
-    """Items that are wanted, in that order; the others go before the first of these that they were before.
+    """The `wanted` items in that order; each other item goes before the first of these that followed it.
 
-    there a b c d, wanted c x b: a was before c, and d behind all of them, hence a c x b d.
+    there a b c d, wanted c x b: a was before c, and d after all of them, hence a c x b d.
     """
     by_name: dict[Any, list[Any]] = {}
     for one in items:

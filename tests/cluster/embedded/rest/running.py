@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Running:
-    """`api` is a client that is let in. Touch the store only through `do`, which runs in the server's thread."""
+    """`api` is a client with the token. Use the store only through `do`, which runs in the server's thread."""
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ def test_a_path_means(path: str, meant: Address) -> None:
         "/apis/kueue.x-k8s.io/v1beta2/namespaces/a/clusterqueues",
     ],
 )
-def test_what_is_not_served_is_not_found(path: str) -> None:
+def test_a_path_that_is_not_served_is_not_found(path: str) -> None:
     with pytest.raises(NotFound):
         find(path)
 

@@ -1,4 +1,4 @@
-"""Bodies: what can be read, what cannot, and what is refused before anybody looks inside."""
+"""Bodies: which can be decoded, and which are rejected without being parsed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_date_in_yaml_stays_text() -> None:
         *(b"1 2", b"[" * 100_000, b'{"a":' * 500 + b"1" + b"}" * 500, b"9" * 5000),
     ],
 )
-def test_what_is_no_json_is_refused(data: bytes) -> None:
+def test_a_body_that_is_not_json_is_rejected(data: bytes) -> None:
     with pytest.raises(BadRequest):
         tree(data, JSON)
 
@@ -54,7 +54,7 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
         b"a: \x00",
     ],
 )
-def test_what_is_no_single_plain_yaml_document_is_refused(data: bytes) -> None:
+def test_a_body_that_is_not_one_plain_yaml_document_is_rejected(data: bytes) -> None:
     with pytest.raises(BadRequest):
         tree(data, YAML)
 
@@ -80,7 +80,7 @@ def test_nesting_within_reason_is_read() -> None:
 def test_protobuf_is_refused_with_a_remedy_where_there_is_one() -> None:
     with pytest.raises(UnsupportedMediaType, match=r"--dry-run=client -o yaml \| kubectl create -f -"):
         refuse_protobuf(PROTOBUF, is_create=True)
-    with pytest.raises(UnsupportedMediaType, match="protobuf is not read here; who has the token"):
+    with pytest.raises(UnsupportedMediaType, match="protobuf is not supported; the token"):
         tree(b"k8s\x00", PROTOBUF)
     refuse_protobuf(JSON)
 
@@ -127,7 +127,7 @@ def test_kind_and_version_may_be_left_out_and_the_namespace_is_filled_in() -> No
         {"metadata": {"namespace": "other"}},
     ],
 )
-def test_what_is_no_object_of_the_kind_is_refused(value: Any) -> None:
+def test_a_body_that_is_not_an_object_of_the_kind_is_rejected(value: Any) -> None:
     with pytest.raises(BadRequest):
         object_of(JOB, value, "n")
 

@@ -322,7 +322,7 @@ def explain(kubectl: Kubectl) -> None:
     assert "KIND:       Pod" in text
     assert "image\t<string>" in text
     text = kubectl("explain", "wl.spec")
-    assert "queueName\t<string>\n    The LocalQueue that it waits in." in text
+    assert "queueName\t<string>\n    The LocalQueue in which it waits." in text
     assert "A pool of quota that workloads wait for." in kubectl("explain", "cq")
     assert "FIELDS" in kubectl("explain", "jobset.spec.replicatedJobs")
     assert "does not exist" in kubectl.fails("explain", "pods.spec.color")

@@ -1,4 +1,4 @@
-"""Kueue's v1beta1 is not served; whoever sends it is told what to run."""
+"""Kueue's v1beta1 is not served; the error names the command to run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ QUEUES = "/apis/kueue.x-k8s.io/{}/clusterqueues"
 REMEDY = "`closeknit convert` rewrites manifests"
 
 
-def test_a_request_to_the_old_version_is_told_what_to_run(api: Api) -> None:
+def test_the_error_for_the_old_version_names_the_command_to_run(api: Api) -> None:
     for answer in (
         api.get(QUEUES.format("v1beta1")),
         api.post(QUEUES.format("v1beta1"), {"metadata": {"name": "main"}}),

@@ -71,7 +71,7 @@ def test_an_apply_needs_a_manager() -> None:
         ("", "x" * 200, "x" * 128),
     ],
 )
-def test_whoever_writes_has_a_name(text: str, agent: str, manager: str) -> None:
+def test_every_write_has_a_field_manager(text: str, agent: str, manager: str) -> None:
     assert writing(Query(text), "CreateOptions", agent).manager == manager
 
 

@@ -1,4 +1,4 @@
-"""The server: who is let in, when it answers, and what it says of itself."""
+"""The server: access, the order of commits and responses, and its documents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def raw_answer(running: Running, text: bytes) -> bytes:
         return line.recv(1 << 16)
 
 
-# Who is let in
+# Access
 
 
 @pytest.mark.parametrize("path", ["/api/v1/pods", "/version", "/", "/apis", "/closeknit/x", "/openapi/v3", "/metrics"])
@@ -58,7 +58,7 @@ def test_everything_needs_the_token(running: Running, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/readyz/ping"])
-def test_whether_it_is_alive_anybody_may_ask(running: Running, path: str) -> None:
+def test_health_checks_need_no_token(running: Running, path: str) -> None:
     stranger = running.api.as_user(None)
     assert (stranger.get(path).status, stranger.get(path).body) == (200, "ok")
     stranger.close()
@@ -133,7 +133,7 @@ def test_the_page_is_shown_to_browsers_and_paths_to_programs(folder: Path) -> No
             assert "/apis/batch/v1" in running.api.get("/", accept=program).body["paths"], program
 
 
-def test_a_browser_without_the_token_is_told_how_to_get_in(folder: Path) -> None:
+def test_a_browser_without_the_token_gets_a_page_that_explains_access(folder: Path) -> None:
     with Running(folder, page=lambda: "<h1>secret</h1>") as running:
         stranger = running.api.as_user(None)
         answer = stranger.get("/", accept="text/html,application/xhtml+xml,*/*;q=0.8")
@@ -171,7 +171,7 @@ def test_a_port_that_is_taken_on_ipv6_is_served_on_ipv4(folder: Path, monkeypatc
         assert running.api.get("/version").status == 200
 
 
-def test_a_deletion_that_has_to_wait_says_for_whom(api: Api) -> None:
+def test_a_deletion_that_has_to_wait_warns_with_the_users(api: Api) -> None:
     kueue = "/apis/kueue.x-k8s.io/v1beta2"
     quota = {"name": "cpu", "nominalQuota": 4}
     groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "f", "resources": [quota]}]}]
@@ -202,7 +202,7 @@ def test_others_can_answer_under_paths_of_their_own(folder: Path) -> None:
 
 
 class SlowLog:
-    """A log that remembers what it was told, and can be made to fail."""
+    """A log that records its calls, and can be made to fail."""
 
     def __init__(self) -> None:
         self.commits: list[int] = []
@@ -217,7 +217,7 @@ class SlowLog:
         self.commits.append(version)
 
 
-def test_an_answer_comes_after_the_commit_and_nudges_whoever_waits(folder: Path) -> None:
+def test_a_response_comes_after_the_commit_and_on_change_is_called(folder: Path) -> None:
     log, nudges = SlowLog(), []
     with Running(folder, log=log, on_change=lambda: nudges.append(log.commits[-1])) as running:
         answer = running.api.post(MAPS, config_map("a"))
@@ -228,7 +228,7 @@ def test_an_answer_comes_after_the_commit_and_nudges_whoever_waits(folder: Path)
         assert len(nudges) == 1
 
 
-def test_what_cannot_be_kept_is_not_answered_as_done_nor_shown(folder: Path) -> None:
+def test_a_failed_commit_is_an_error_and_is_not_shown_to_watchers(folder: Path) -> None:
     log = SlowLog()
     with Running(folder, log=log) as running:
         log.is_full = True
@@ -246,7 +246,7 @@ def test_writes_of_one_turn_share_a_commit(folder: Path) -> None:
 
         async def together() -> list[int]:
             class Sent:
-                """As much of a request as the server looks at."""
+                """The part of a request that the server reads."""
 
                 def __init__(self, name: str) -> None:
                     self.method, self.raw_path = "POST", MAPS
@@ -327,7 +327,7 @@ def test_protobuf_is_refused_wherever_it_is_sent(api: Api) -> None:
     for path, has_remedy in ((MAPS, True), ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", False)):
         answer = api.request("POST", path, b"k8s\x00", "application/vnd.kubernetes.protobuf")
         assert (answer.status, answer.body["reason"]) == (415, "UnsupportedMediaType")
-        assert "protobuf is not read here" in answer.body["message"]
+        assert "protobuf is not supported" in answer.body["message"]
         assert ("--dry-run=client -o yaml | kubectl create -f -" in answer.body["message"]) is has_remedy
 
 
@@ -373,7 +373,7 @@ def test_an_unknown_method_is_a_status_too(running: Running) -> None:
     assert b'"reason":"MethodNotAllowed"' in answer
 
 
-def test_what_is_no_http_is_a_status_too(running: Running) -> None:
+def test_malformed_http_gets_a_status_too(running: Running) -> None:
     answer = raw_answer(running, b"GET / HTTP/1.1\r\nbroken header\r\n\r\n")
     assert answer.split()[1] == b"400"
     assert b'"kind":"Status"' in answer
@@ -405,7 +405,7 @@ def test_a_watch_in_http_1_0_is_refused(running: Running) -> None:
     assert b" 400 " in answer.partition(b"\r\n")[0]
 
 
-def test_a_watch_from_a_forgotten_version_is_told_so_in_the_stream(folder: Path) -> None:
+def test_a_watch_from_an_expired_version_gets_an_error_event(folder: Path) -> None:
     with Running(folder) as running:
         running.api.post(MAPS, config_map("a"))
         running.do(lambda store: store.compact())
@@ -416,7 +416,7 @@ def test_a_watch_from_a_forgotten_version_is_told_so_in_the_stream(folder: Path)
         assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
 
 
-def test_a_watch_from_the_future_is_told_to_list_anew(api: Api) -> None:
+def test_a_watch_from_a_future_version_is_expired(api: Api) -> None:
     with api.watch(MAPS, resourceVersion=10**9) as watch:
         event = watch.next()
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)

@@ -71,7 +71,7 @@ def test_a_span_is_exact_where_short_and_coarse_where_long(span: float, text: st
 
 
 @pytest.mark.parametrize("text", [None, "", "yesterday", 5, {}, "2027-01-15"])
-def test_where_there_is_no_time_nobody_knows_the_age(text: object) -> None:
+def test_without_a_time_the_age_is_unknown(text: object) -> None:
     assert age(text, NOW) == "<unknown>"
 
 
@@ -355,7 +355,7 @@ def test_kinds_of_others() -> None:
     assert row(MPI_JOB, made(MPI_JOB)) == row(COHORT, made(COHORT)) == {}
 
 
-def test_what_is_being_deleted_shows_it() -> None:
+def test_an_object_that_is_being_deleted_shows_it() -> None:
     going = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"levels": []}}
     for kind in (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, TOPOLOGY):
         assert row(kind, made(kind, **going))["State"] == "Terminating"

@@ -7,7 +7,7 @@ def test_a_warning_is_quoted_and_on_one_line() -> None:
     assert list(headers(['a "b" \\ c\nd'])) == ['299 - "a \\"b\\" \\\\ c d"']
 
 
-def test_the_same_is_said_once() -> None:
+def test_equal_warnings_are_sent_once() -> None:
     assert list(headers(["a", "b", "a"])) == ['299 - "a"', '299 - "b"']
 
 

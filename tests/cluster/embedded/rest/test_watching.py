@@ -1,4 +1,4 @@
-"""Watchers: what they are sent, once for all, and what becomes of those who do not read."""
+"""Watchers: what they are sent, encoded once for all, and how a watcher that does not read is dropped."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_changes_come_in_order_as_one_chunk_a_commit() -> None:
     within(check)
 
 
-def test_nobody_is_told_before_it_is_published() -> None:
+def test_watchers_get_nothing_before_it_is_published() -> None:
     def check(cluster: Cluster) -> None:
         line = cluster.watch()
         cluster.make("x")
@@ -178,7 +178,7 @@ def test_a_watcher_that_does_not_read_is_cut_off_and_the_others_go_on() -> None:
     within(check)
 
 
-def test_who_has_left_is_told_nothing_and_leaves_nothing_behind() -> None:
+def test_a_watcher_that_left_gets_nothing_and_leaves_nothing_behind() -> None:
     def check(cluster: Cluster) -> None:
         line, subject = Line(), Subject(selection(CONFIG_MAP, "", "", ""), Form())
         watcher = Watcher(line)
@@ -193,7 +193,7 @@ def test_who_has_left_is_told_nothing_and_leaves_nothing_behind() -> None:
     within(check)
 
 
-def test_if_the_history_is_gone_everybody_has_to_list_anew() -> None:
+def test_without_history_every_watcher_has_to_list_again() -> None:
     def check(cluster: Cluster) -> None:
         line, subject = Line(), Subject(selection(CONFIG_MAP, "", "", ""), Form())
         watcher = Watcher(line)
@@ -225,7 +225,7 @@ def test_a_table_names_its_columns_in_the_first_event_only() -> None:
     within(check)
 
 
-def test_metadata_alone_is_sent_to_those_who_ask_for_it() -> None:
+def test_metadata_alone_is_sent_where_it_is_requested() -> None:
     def check(cluster: Cluster) -> None:
         line = cluster.watch(form=Form(shape="metadata"))
         cluster.make("x")
@@ -249,7 +249,7 @@ def test_a_bookmark_is_bare_but_for_its_version() -> None:
     }
 
 
-def test_what_was_never_in_the_selection_does_not_leave_it() -> None:
+def test_an_object_that_was_never_in_the_selection_does_not_leave_it() -> None:
     wanted = selection(CONFIG_MAP, "", "a=1", "")
     raw = {"metadata": {"name": "x", "labels": {}}}
     assert transition(wanted, Change(2, "ADDED", CONFIG_MAP, raw)) is None

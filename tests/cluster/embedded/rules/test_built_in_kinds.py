@@ -209,7 +209,7 @@ def test_the_address_of_a_service_is_kept_when_it_is_left_out_and_cannot_change(
     assert name_only.keys() == {"type", "externalName", "ports", "sessionAffinity"}
 
 
-def test_a_node_is_not_ready_until_somebody_looked_unless_we_made_it() -> None:
+def test_a_new_node_is_tainted_not_ready_unless_a_trusted_writer_created_it() -> None:
     host = Host()
     body = {
         "spec": {"podCIDR": "10.0.0.0/24", "unschedulable": False},
@@ -357,7 +357,7 @@ ROLLING = "spec.strategy.rollingUpdate"
         (kinds.NODE, {"spec": {"podCIDRs": ["x"]}}, [("spec.podCIDRs[0]", "Invalid")]),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_field(kind: Kind, body: Raw, wrong: Any) -> None:
+def test_an_object_that_breaks_a_rule_is_rejected_by_field(kind: Kind, body: Raw, wrong: Any) -> None:
     assert Host().refusal(kind, body) == wrong
 
 
@@ -385,12 +385,12 @@ def test_what_breaks_a_rule_is_refused_by_field(kind: Kind, body: Raw, wrong: An
         (kinds.NODE, {}, {"spec": {"unschedulable": True}}, []),
     ],
 )
-def test_what_may_not_change_stays(kind: Kind, body: Raw, change: Raw, wrong: Any) -> None:
+def test_immutable_fields_cannot_change(kind: Kind, body: Raw, change: Raw, wrong: Any) -> None:
     host = Host()
     host.create(kind, body)
     assert host.change_refusal(kind, change) == wrong
 
 
-def test_what_is_not_base64_cannot_be_decoded() -> None:
+def test_data_that_is_not_base64_cannot_be_decoded() -> None:
     assert refused(lambda: Host().create(kinds.SECRET, {"data": {"a": "c!"}}))[0] == 400
     assert refused(lambda: Host().create(kinds.CONFIG_MAP, {"binaryData": {"a": "x"}}))[0] == 400

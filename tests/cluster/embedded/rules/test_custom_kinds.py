@@ -64,7 +64,7 @@ def test_a_job_set_is_filled_in() -> None:
     assert one["template"]["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure"
 
 
-def test_what_job_set_fills_in_can_be_taken_away_again() -> None:
+def test_defaults_of_a_job_set_can_be_removed_again() -> None:
     host = Host()
     host.create(JOB_SET, job_set())
     assert "successPolicy" not in host.patch(JOB_SET, {"spec": {"successPolicy": None}})["spec"]
@@ -234,7 +234,7 @@ def request(**spec: Any) -> Raw:
         (PROVISIONING_REQUEST, request(provisioningClassName="A_"), ["spec.provisioningClassName"]),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_field(kind: Kind, body: Raw, wrong: list[str]) -> None:
+def test_an_object_that_breaks_a_rule_is_rejected_by_field(kind: Kind, body: Raw, wrong: list[str]) -> None:
     assert [field for field, _ in Host().refusal(kind, body)] == wrong
 
 
@@ -281,7 +281,7 @@ def test_a_job_set_may_be_sent_elsewhere_while_it_is_suspended(
         ({"runtimePatches": [{"manager": "kueue.x-k8s.io/manager"}]}, []),
     ],
 )
-def test_a_train_job_is_said_once_but_for_what_others_add(change: Raw, wrong: Any) -> None:
+def test_a_train_job_is_immutable_except_its_runtime_patches(change: Raw, wrong: Any) -> None:
     host = Host()
     host.create(kinds.CLUSTER_TRAINING_RUNTIME, {"metadata": {"name": "r"}, "spec": {}}, trusted=True)
     host.create(TRAIN_JOB, {"spec": {"runtimeRef": {"name": "r"}, "trainer": {"numNodes": 2}, "suspend": True}})
@@ -296,7 +296,7 @@ def test_patches_of_a_train_job_that_runs_stay() -> None:
     assert host.change_refusal(TRAIN_JOB, change) == [("spec.runtimePatches", "Forbidden")]
 
 
-def test_what_a_provisioning_request_asks_for_is_said_once() -> None:
+def test_the_spec_of_a_provisioning_request_is_immutable() -> None:
     host = Host()
     host.create(PROVISIONING_REQUEST, request())
     change = {"spec": {"provisioningClassName": "d"}}

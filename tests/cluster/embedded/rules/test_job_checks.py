@@ -123,7 +123,7 @@ def test_pods_of_a_job_that_stands_still_may_be_sent_elsewhere(change: Raw, has_
 
 
 @pytest.mark.parametrize("change", OTHERS)
-def test_what_pods_are_stays_even_while_the_job_stands_still(change: Raw) -> None:
+def test_the_rest_of_the_template_is_immutable_even_while_the_job_is_suspended(change: Raw) -> None:
     host = Host()
     host.create(JOB, job(suspend=True))
     assert host.change_refusal(JOB, {"spec": {"template": {"spec": change}}}) == [("spec.template.spec", "Invalid")]

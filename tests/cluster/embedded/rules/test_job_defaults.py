@@ -85,7 +85,7 @@ def test_a_selector_chosen_by_hand_stays() -> None:
     assert made["spec"]["template"]["metadata"]["labels"] == {"a": "b"}
 
 
-def test_times_of_conditions_that_nobody_gave_are_null() -> None:
+def test_missing_times_of_conditions_are_null() -> None:
     host = Host()
     host.create(JOB, job())
     made = host.patch(JOB, {"status": {"conditions": [{"type": "X", "status": "True"}]}}, "status")

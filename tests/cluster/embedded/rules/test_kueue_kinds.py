@@ -42,7 +42,7 @@ def test_a_cluster_queue_is_filled_in() -> None:
     }
 
 
-def test_a_flavor_is_kept_until_nobody_needs_it_and_can_then_be_let_go() -> None:
+def test_a_flavor_stays_while_it_is_in_use_and_can_then_be_deleted() -> None:
     host = Host()
     assert host.create(RESOURCE_FLAVOR, {"spec": {}})["metadata"]["finalizers"] == [IN_USE]
     assert "finalizers" not in host.patch(RESOURCE_FLAVOR, {"metadata": {"finalizers": None}})["metadata"]
@@ -73,7 +73,7 @@ def test_without_partial_admission_a_workload_has_no_least_count() -> None:
         (RESOURCE_FLAVOR, {"spec": {"topologyName": "t"}}, [("spec.nodeLabels", "Required")]),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_field(kind: Kind, body: Raw, wrong: Any) -> None:
+def test_an_object_that_breaks_a_rule_is_rejected_by_field(kind: Kind, body: Raw, wrong: Any) -> None:
     assert Host().refusal(kind, body) == wrong
 
 
@@ -90,7 +90,7 @@ def test_a_local_queue_leads_to_one_cluster_queue_for_ever() -> None:
     assert host.change_refusal(LOCAL_QUEUE, {"spec": {"clusterQueue": "b"}}) == [("spec.clusterQueue", "Invalid")]
 
 
-def test_what_was_wrong_with_a_cluster_queue_before_is_put_up_with() -> None:
+def test_what_was_invalid_in_a_cluster_queue_before_is_tolerated() -> None:
     group = {
         "coveredResources": ["cpu"],
         "flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "1"}]}],

@@ -1,4 +1,4 @@
-"""What is deleted while it is in use says who holds it, and so does whatever newly refers to it."""
+"""Deleting an object in use warns with its users, and so does a new reference to it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def delete(host: Host, kind: Kind, name: str) -> Raw:
 
 
 def warned(host: Host, kind: Kind, body: Raw) -> list[str]:
-    """What is said when the object is made."""
+    """The warnings when the object is created."""
     options = Options(trusted=False)
     host.store.create(kind, {**body, "metadata": {"name": "new", **body.get("metadata", {})}}, options)
     return options.warnings
@@ -80,7 +80,7 @@ def test_many_workloads_are_named_in_part_and_counted() -> None:
     )
 
 
-def test_flavors_and_topologies_name_who_refers_to_them() -> None:
+def test_flavors_and_topologies_name_the_objects_that_refer_to_them() -> None:
     host = centre()
     flavor, topology = delete(host, RESOURCE_FLAVOR, "f"), delete(host, TOPOLOGY, "t")
     assert why_it_stays(host.store, RESOURCE_FLAVOR, flavor) == (
@@ -91,13 +91,13 @@ def test_flavors_and_topologies_name_who_refers_to_them() -> None:
     )
 
 
-def test_what_nobody_uses_gives_no_reason_to_stay() -> None:
+def test_an_unused_object_has_no_reason_to_stay() -> None:
     host = centre()
     assert why_it_stays(host.store, CLUSTER_QUEUE, host.store.get(CLUSTER_QUEUE, "", "q")) == ""
     assert why_it_stays(host.store, CONFIG_MAP, {"metadata": {"name": "q", "namespace": "default"}}) == ""
 
 
-def test_who_refers_to_what_is_being_deleted_is_told() -> None:
+def test_a_reference_to_an_object_that_is_being_deleted_is_a_warning() -> None:
     host = centre()
     workload(host, "x")
     for kind, name in ((CLUSTER_QUEUE, "q"), (RESOURCE_FLAVOR, "f"), (TOPOLOGY, "t")):
@@ -114,17 +114,18 @@ def test_who_refers_to_what_is_being_deleted_is_told() -> None:
     ]
 
 
-def test_who_writes_to_what_is_being_deleted_is_told() -> None:
+def test_a_write_to_an_object_that_is_being_deleted_is_a_warning() -> None:
     host, options = centre(), Options(trusted=False)
     workload(host, "x")
     delete(host, CLUSTER_QUEUE, "q")
     host.store.patch(Key(CLUSTER_QUEUE, "", "q"), {"spec": {"cohortName": "c"}}, options=options)
     assert options.warnings == [
-        'it is being deleted, whatever is written to it: ClusterQueue "q" stays until its workload is gone: default/x'
+        'it is being deleted, which this write does not change: ClusterQueue "q" stays until its workload is gone: '
+        "default/x"
     ]
 
 
-def test_what_refers_to_objects_that_stand_is_told_nothing() -> None:
+def test_a_reference_to_an_object_that_is_not_being_deleted_is_no_warning() -> None:
     host = centre()
     assert warned(host, LOCAL_QUEUE, {"spec": {"clusterQueue": "q"}}) == []
     assert warned(host, JOB, job({QUEUE: "lq"})) == []

@@ -53,7 +53,7 @@ def test_metadata_that_break_a_rule_are_refused_by_field(meta: Raw, wrong: Any) 
         ("A_", [("metadata.generateName", "Invalid"), ("metadata.name", "Invalid")]),
     ],
 )
-def test_the_beginning_of_a_name_is_looked_at_too(prefix: str, wrong: Any) -> None:
+def test_generate_name_is_checked_too(prefix: str, wrong: Any) -> None:
     assert Host().refusal(CONFIG_MAP, {"metadata": {"name": "", "generateName": prefix}}) == wrong
 
 
@@ -80,7 +80,7 @@ def test_parts_of_metadata_that_are_empty_are_not_kept() -> None:
     assert made["metadata"].keys() & {"labels", "annotations", "finalizers"} == set()
 
 
-def test_who_is_going_gets_no_new_finalizer_and_may_lose_one() -> None:
+def test_an_object_that_is_being_deleted_gets_no_new_finalizer_but_may_lose_one() -> None:
     host = Host()
     host.create(CONFIG_MAP, {"metadata": {"finalizers": ["a.b/c", "a.b/d"]}})
     host.store.delete(Key(CONFIG_MAP, "default", "x"))
@@ -89,7 +89,7 @@ def test_who_is_going_gets_no_new_finalizer_and_may_lose_one() -> None:
     assert host.patch(CONFIG_MAP, {"metadata": {"finalizers": ["a.b/d"]}})["metadata"]["finalizers"] == ["a.b/d"]
 
 
-def test_a_namespace_is_known_by_a_label_that_nobody_can_take() -> None:
+def test_a_namespace_has_its_name_as_a_label_that_cannot_be_removed() -> None:
     host = Host()
     made = host.create(NAMESPACE, {})
     assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "x"}

@@ -1,4 +1,4 @@
-"""What `closeknit check` warns of is said to whoever writes such an object."""
+"""A write gets the warnings of `closeknit check` for its object."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_workload_is_judged_by_its_pod_sets() -> None:
     ]
 
 
-def test_a_change_is_told_again_only_if_it_changes_what_is_judged() -> None:
+def test_an_update_warns_again_only_if_it_changes_what_is_checked() -> None:
     host, quiet, loud = Host(), Options(trusted=False), Options(trusted=False)
     key = Key(JOB, "default", "x")
     host.create(JOB, {**job(), "metadata": noted(run_time="1m")})
@@ -92,7 +92,7 @@ def test_a_change_is_told_again_only_if_it_changes_what_is_judged() -> None:
     assert (quiet.warnings, len(loud.warnings)) == ([], 1)
 
 
-def test_our_own_writers_are_told_nothing() -> None:
+def test_trusted_writers_get_no_warnings() -> None:
     options = Options(trusted=True)
     Host().store.create(POD, {**pod(), "metadata": {"name": "x", **noted(run_time="soon")}}, options)
     assert options.warnings == []

@@ -85,7 +85,7 @@ def test_a_deadline_comes_nearer_and_never_goes(later: int, wrong: Any) -> None:
         ({"schedulerName": "z"}, [("spec", "Forbidden")]),
     ],
 )
-def test_a_gated_pod_may_be_told_more_about_where_to_go(change: Raw, wrong: Any) -> None:
+def test_the_scheduling_directives_of_a_gated_pod_may_be_narrowed(change: Raw, wrong: Any) -> None:
     host = Host()
     gates = [{"name": "x/a"}, {"name": "x/b"}]
     host.create(POD, pod(schedulingGates=gates, nodeSelector={"a": "b"}, **terms([FIRST])))

@@ -144,14 +144,14 @@ def test_a_pod_template_is_held_to_the_same_rules() -> None:
     ]
 
 
-def test_what_is_no_quantity_cannot_be_decoded() -> None:
+def test_a_malformed_quantity_cannot_be_decoded() -> None:
     body = pod(containers=[{**CONTAINER, "resources": {"limits": {"cpu": "x"}}}])
     code, message = refused(lambda: Host().create(POD, body))
     assert code == 400
     assert '"x" is not a quantity' in message
 
 
-def test_all_causes_are_told_at_once_in_one_sentence() -> None:
+def test_all_causes_are_reported_at_once_in_one_sentence() -> None:
     code, message = refused(lambda: Host().create(POD, pod(containers=[{"name": "A"}])))
     assert code == 422
     assert message == (
@@ -160,5 +160,5 @@ def test_all_causes_are_told_at_once_in_one_sentence() -> None:
     )
 
 
-def test_the_form_of_objects_of_our_own_is_not_looked_at() -> None:
+def test_objects_of_trusted_writers_are_not_validated() -> None:
     assert Host().create(POD, pod(containers=[{"name": "A"}]), trusted=True)["spec"]["containers"][0]["name"] == "A"

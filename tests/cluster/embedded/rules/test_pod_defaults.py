@@ -102,7 +102,7 @@ def test_an_image_that_may_change_is_pulled_always(image: str, policy: str) -> N
     assert container_of(image=image)["imagePullPolicy"] == policy
 
 
-def test_what_says_nothing_is_not_kept() -> None:
+def test_empty_fields_are_not_stored() -> None:
     made = spec_of(
         hostPID=False,
         nodeSelector={},
@@ -184,7 +184,7 @@ def test_a_time_to_stop_below_nothing_is_one_second() -> None:
     assert spec_of(terminationGracePeriodSeconds=-5)["terminationGracePeriodSeconds"] == 1
 
 
-def test_what_was_given_is_not_changed_in_place() -> None:
+def test_the_given_object_is_not_changed_in_place() -> None:
     body = pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}}], tolerations=[])
     Host().create(POD, body)
     assert body == pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}}], tolerations=[])

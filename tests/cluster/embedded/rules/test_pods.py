@@ -66,7 +66,7 @@ def test_a_class_for_all_is_taken_by_pods_that_name_none() -> None:
         {"overhead": {"cpu": "1"}},
     ],
 )
-def test_what_admission_does_not_allow_is_forbidden(spec: Raw) -> None:
+def test_a_pod_that_admission_rejects_is_forbidden(spec: Raw) -> None:
     code, message = refused(lambda: Host().create(POD, pod(**spec)))
     assert code == 403
     assert message.startswith('pods "x" is forbidden: ')

@@ -42,7 +42,7 @@ def test_numbers_become_texts_and_null_becomes_nothing() -> None:
 
 
 @pytest.mark.parametrize("given", ["1 Gi", "1K", "", "1e", True, [], "9" * 300, pytest.param(10**5000, id="huge")])
-def test_what_is_no_quantity_cannot_be_decoded(given: object) -> None:
+def test_a_malformed_quantity_cannot_be_decoded(given: object) -> None:
     with pytest.raises(BadRequest):
         written(given)
 

@@ -73,7 +73,7 @@ def test_the_groups_of_a_job_set_are_a_leader_and_its_workers() -> None:
     assert Host().refusal(JOB_SET, body) == [(path, "Invalid")]
 
 
-def test_sets_whose_pods_are_looked_at_one_by_one_are_not_looked_at_as_a_whole() -> None:
+def test_sets_with_pods_checked_one_by_one_are_not_checked_as_a_whole() -> None:
     pods = {"metadata": {"labels": {"app": "x"}, "annotations": {REQUIRED: "not a label"}}, "spec": template()["spec"]}
     for kind in (DEPLOYMENT, STATEFUL_SET):
         assert Host().refusal(kind, a_set(template=pods)) == []
@@ -84,12 +84,12 @@ def test_a_pod_that_asks_for_an_impossible_topology_is_refused() -> None:
     assert wrong == [(f"metadata.annotations[{REQUIRED}]", "Invalid")]
 
 
-def test_outside_of_managed_namespaces_nobody_looks() -> None:
+def test_jobs_outside_managed_namespaces_are_not_checked() -> None:
     body = noted(job(), **{REQUIRED: "not a label"})
     assert Host().refusal(JOB, {**body, "metadata": {"namespace": "kube-system"}}) == []
 
 
-def test_writers_of_ours_are_not_looked_at() -> None:
+def test_trusted_writers_are_not_checked() -> None:
     made = Host().create(JOB, noted(job(), **{REQUIRED: "not a label"}), trusted=True)
     assert made["spec"]["template"]["metadata"]["annotations"][REQUIRED] == "not a label"
 
@@ -168,7 +168,7 @@ def running(labels: Raw) -> Host:
         ({QUEUE: "q", PREBUILT: "w"}, {PREBUILT: "v"}, [], [PREBUILT]),
     ],
 )
-def test_what_a_job_says_about_waiting_stays_while_it_runs(
+def test_queue_and_limits_of_a_job_are_immutable_while_it_runs(
     labels: Raw, change: Raw, while_it_waits: list[str], while_it_runs: list[str]
 ) -> None:
     waiting = Host()
@@ -186,7 +186,7 @@ def test_a_queue_is_not_left_where_the_default_one_would_be_taken() -> None:
     assert wrong == [(f"metadata.labels[{QUEUE}]", "Invalid")]
 
 
-def test_whether_a_job_is_elastic_is_said_once() -> None:
+def test_whether_a_job_is_elastic_is_immutable() -> None:
     host = Host()
     host.create(JOB, job())
     wrong = host.change_refusal(JOB, {"metadata": {"annotations": {ELASTIC: "true"}}})
@@ -265,7 +265,7 @@ def test_the_templates_of_a_leader_worker_set_in_a_queue_stay() -> None:
     assert host.change_refusal(LEADER_WORKER_SET, change) == [(path, "Invalid")]
 
 
-def test_a_deployment_whose_pods_run_stays_in_its_queue() -> None:
+def test_a_deployment_with_running_pods_stays_in_its_queue() -> None:
     host = Host()
     host.create(DEPLOYMENT, {**a_set(), "metadata": {"labels": {QUEUE: "q"}}})
     change = {"metadata": {"labels": {QUEUE: "r"}}}

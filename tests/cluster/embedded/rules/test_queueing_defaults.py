@@ -86,7 +86,7 @@ def test_all_jobs_wait_if_all_are_managed() -> None:
     assert Host(all_jobs=True).create(JOB, job())["spec"]["suspend"] is True
 
 
-def test_the_default_priority_class_is_for_those_who_wait() -> None:
+def test_the_default_priority_class_is_for_held_jobs() -> None:
     host = Host()
     host.create(kinds.WORKLOAD_PRIORITY_CLASS, {"metadata": {"name": "default"}, "value": 1})
     assert host.create(JOB, labelled(job()))["metadata"]["labels"] == {
@@ -223,7 +223,7 @@ def test_both_templates_of_a_leader_worker_set_are_marked_and_workers_count_from
     }
 
 
-def test_a_set_that_is_written_anew_keeps_its_marks() -> None:
+def test_a_set_that_is_updated_keeps_its_labels() -> None:
     host = Host()
     host.create(DEPLOYMENT, labelled(a_set()))
     made = host.patch(DEPLOYMENT, {"spec": {"template": {"metadata": {"annotations": None}}}})

@@ -148,7 +148,7 @@ def test_any_change_is_taken_or_refused(kind: Kind, subresource: str, change: An
 
 
 @given(st.sampled_from(list(GOOD)))
-def test_what_was_filled_in_once_stays_as_it_is(kind: Kind) -> None:
+def test_defaulting_is_idempotent(kind: Kind) -> None:
     made = Host().create(kind, GOOD[kind])
     assert RULES[kind].fill(made) == made
 

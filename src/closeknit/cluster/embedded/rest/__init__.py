@@ -1,1 +1,1 @@
-"""The embedded host seen from outside: the REST protocol of Kubernetes, as far as kubectl and controllers use it."""
+"""The REST API of the embedded host: the Kubernetes protocol, as far as kubectl and controllers use it."""

@@ -1,4 +1,4 @@
-"""Which objects a path means: the kind and, as far as they are in it, namespace, name, and the part of an object.
+"""Parsing API paths: the kind and, as far as they are given, namespace, name and subresource.
 
 /apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART
 /apis/batch/v1/namespaces/team/jobs/train/status
@@ -17,17 +17,17 @@ NOT_SERVED = "the server could not find the requested resource"
 OLD_VERSION = (
     f"{V1BETA1} is not served, {V1BETA2} is: `closeknit convert` rewrites manifests, `closeknit apply` sends them"
 )
-"""What clients of the version before are told."""
+"""The error message for clients of the previous version."""
 NOT_ALLOWED = "the server does not allow this method on the requested resource"
 BINDINGS = "bindings"
-"""Where pods can be bound too, named by what is sent there."""
+"""The other path for binding pods, where the body names the pod."""
 
 _BY_PLURAL = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
 _GROUPS = {(kind.group, kind.version) for kind in KINDS}
 
 
 class Address(NamedTuple):
-    """Without a name: the collection; without a namespace too: that of the whole cluster."""
+    """The object of a path. Without a name: the collection; without a namespace too: that of the whole cluster."""
 
     kind: Kind
     namespace: str = ""
@@ -36,12 +36,12 @@ class Address(NamedTuple):
 
     @property
     def is_across(self) -> bool:
-        """Whether it means all namespaces of a kind that lives in them."""
+        """Whether it means all namespaces of a namespaced kind."""
         return self.kind.namespaced and not self.namespace
 
 
 def steps(path: str) -> list[str]:
-    """A path as it was sent, taken apart; a slash at its end makes no difference."""
+    """The segments of a path; a trailing slash makes no difference."""
     try:
         parts = [unquote(part, errors="strict") for part in path.removeprefix("/").split("/")]
         "".join(parts).encode()
@@ -55,7 +55,7 @@ def is_served(group: str, version: str) -> bool:
 
 
 def address(group: str, version: str, parts: list[str]) -> Address:
-    """What is meant behind /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
+    """The address of the segments after /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
     if f"{group}/{version}" == V1BETA1:
         raise NotFound(OLD_VERSION)
     if not is_served(group, version) or not 1 <= len(parts) <= 5 or not all(parts):

@@ -1,4 +1,4 @@
-"""How long ago something was, the way kubectl says it: exact where it is short, coarse where it is long."""
+"""Ages in the format of kubectl: exact if short, coarse if long."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86_400, 365 * 86_400
 
 
 def age(text: object, now: float) -> str:
-    """age("2026-01-01T00:00:00Z", …) == "3m12s"; where there is no time, nobody knows."""
+    """age("2026-01-01T00:00:00Z", …) == "3m12s"; without a time it is unknown."""
     moment = seconds(text)
     return UNKNOWN if moment is None else shown(now - moment)
 
 
 def seconds(text: object) -> float | None:
-    """A time of an object in seconds since 1970; None if there is none."""
+    """A timestamp in seconds since 1970; None if there is none."""
     try:
         return timestamps.parse(text) if isinstance(text, str) and text else None
     except (ValueError, OverflowError):

@@ -1,8 +1,7 @@
-"""What a client sends, read into a tree of JSON values that nobody has to be afraid of any more.
+"""Request bodies, decoded into trees of JSON values that are safe to work with.
 
-Whatever a tree may be made of elsewhere, here it is neither deeper than the code that walks it can go, nor does it hold
-numbers that JSON does not know. Whether it is an object of a kind, and of the right one, is checked here too; what
-its fields hold is the schema's business, and what that means the rules'.
+A tree is neither nested deeper than recursive code can walk, nor does it contain numbers that JSON does not have. That
+it is an object of the right kind is checked here too; the schema checks its fields, and the rules what they mean.
 """
 
 from __future__ import annotations
@@ -26,30 +25,30 @@ JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 MOST_BYTES = 3 << 20
 MOST_YAML = 1 << 20
-"""YAML is read forty times slower than JSON."""
+"""The limit for YAML, which is parsed forty times slower than JSON."""
 DEEPEST = 128
 
-_NO_PROTOBUF = "protobuf is not read here"
-_NOT_ASKED = "who has the token of this host may do everything, so that kubectl auth has nothing to ask"
+_NO_PROTOBUF = "protobuf is not supported"
+_NOT_ASKED = "the token of this host permits everything, so kubectl auth has nothing to check"
 _REMEDY = "with kubectl, add: --dry-run=client -o yaml | kubectl create -f -"
 
 
 def media_type(header: str) -> str:
-    """media_type("application/json; charset=utf-8") == "application/json"; JSON is what nothing means."""
+    """media_type("application/json; charset=utf-8") == "application/json"; JSON is the default."""
     return header.partition(";")[0].strip().lower() or JSON
 
 
 def refuse_protobuf(media: str, is_create: bool = False) -> None:
-    """Some commands of kubectl send nothing else. Those that make an object can be had another way."""
+    """Reject protobuf, which some kubectl commands always send. For those that create an object name another way."""
     if media == PROTOBUF:
         raise UnsupportedMediaType(f"{_NO_PROTOBUF}; {_REMEDY if is_create else _NOT_ASKED}")
 
 
 def tree(data: bytes, media: str) -> Any:
-    """The body as a tree; raises a Refused that says what is wrong with it."""
+    """The body as a tree; raises a Refused if it cannot be decoded."""
     refuse_protobuf(media)
     if media not in (JSON, YAML):
-        raise UnsupportedMediaType(f"the body is {media}, and what can be read is {JSON} and {YAML}")
+        raise UnsupportedMediaType(f"the body is {media}; supported are {JSON} and {YAML}")
     return json_tree(data) if media == JSON else yaml_tree(data)
 
 
@@ -57,33 +56,33 @@ def json_tree(data: bytes) -> Any:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body is no JSON: {error}") from None
+        raise BadRequest(f"the body is not JSON: {error}") from None
     _check_depth(value, data)
     return value
 
 
 def yaml_tree(data: bytes) -> Any:
-    """YAML, and therefore also JSON; one document, no aliases."""
+    """A body in YAML, which includes JSON; one document, no aliases."""
     try:
         return json_tree(data)
     except BadRequest:
         pass
     if len(data) > MOST_YAML:
-        raise TooLarge(f"a body in YAML may have {MOST_YAML} bytes; send JSON")
+        raise TooLarge(f"a YAML body may have at most {MOST_YAML} bytes; send JSON")
     try:
         pieces = list(_Plain(io.BytesIO(data)))
     except (yaml.YAMLError, UnicodeError, RecursionError, ValueError, OverflowError) as error:
-        raise BadRequest(f"the body is no YAML: {error}") from None
+        raise BadRequest(f"the body is not YAML: {error}") from None
     if len(pieces) != 1:
-        raise BadRequest(f"the body has to be one object, and there are {len(pieces)}")
+        raise BadRequest(f"the body has to be one object, not {len(pieces)}")
     return json_tree(pieces[0])
 
 
 class _Plain(YamlPieces):
-    """A few lines of aliases can stand for more than any memory holds."""
+    """YAML without aliases: a few lines of them can expand to more than fits into memory."""
 
     def _alias(self, event: Any) -> Any:
-        raise BadRequest("the body is YAML with an alias, and these are not read here")
+        raise BadRequest("aliases in a YAML body are not supported")
 
 
 def _check_depth(value: Any, data: bytes) -> None:
@@ -98,7 +97,7 @@ def _check_depth(value: Any, data: bytes) -> None:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """What is in it, without what holds nothing."""
+    """The values in it that are not empty."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):
@@ -109,7 +108,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def repeated(data: bytes) -> list[str]:
-    """The fields that are there twice in the same object of a JSON text, of which only the last counts."""
+    """The duplicate fields in the objects of a JSON text, of which only the last counts."""
     found = False
 
     def noticed(pairs: list[tuple[str, Any]]) -> _Pairs:
@@ -125,7 +124,7 @@ def repeated(data: bytes) -> list[str]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object of JSON, field by field."""
+    """A JSON object as a list of fields."""
 
 
 def _repeated(value: Any, path: str) -> Iterator[str]:
@@ -143,9 +142,9 @@ def _repeated(value: Any, path: str) -> Iterator[str]:
 
 
 def object_of(kind: Kind, value: Any, namespace: str, name: str = "") -> Raw:
-    """The tree as an object of this kind that belongs where it was sent; without a name: one to be made."""
+    """The tree as an object of this kind, checked against the path; without a name: an object to create."""
     if not isinstance(value, dict):
-        raise BadRequest(f"the body is no object of kind {kind.kind}")
+        raise BadRequest(f"the body is not an object of kind {kind.kind}")
     of, version = value.get("kind") or kind.kind, value.get("apiVersion") or kind.api_version
     if (of, version) != (kind.kind, kind.api_version):
         remedy = f"; {OLD_VERSION}" if version == V1BETA1 else ""
@@ -153,12 +152,12 @@ def object_of(kind: Kind, value: Any, namespace: str, name: str = "") -> Raw:
         raise BadRequest(text + remedy)
     meta = value.get("metadata")
     if not isinstance(meta, dict | None):
-        raise BadRequest(f"{kind.kind} cannot be read: metadata is no object")
+        raise BadRequest(f"{kind.kind} cannot be read: metadata is not an object")
     meta = meta or {}
     if any(not isinstance(meta.get(field), str | None) for field in ("name", "generateName", "namespace", "uid")):
-        raise BadRequest(f"{kind.kind} cannot be read: name, generateName, namespace and uid are texts")
+        raise BadRequest(f"{kind.kind} cannot be read: name, generateName, namespace and uid have to be strings")
     if not isinstance(meta.get("resourceVersion"), str | None):
-        raise BadRequest(f"{kind.kind} cannot be read: metadata.resourceVersion is a text")
+        raise BadRequest(f"{kind.kind} cannot be read: metadata.resourceVersion has to be a string")
     given = meta.get("namespace") or namespace
     if kind.namespaced and given != namespace:
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")

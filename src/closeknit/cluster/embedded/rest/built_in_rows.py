@@ -1,4 +1,4 @@
-"""What `kubectl get` says of Kubernetes' own kinds: for each kind its columns, and a row of an object behind its name.
+"""What `kubectl get` prints for built-in kinds: for each kind its columns, and the cells of a row after the name.
 
 Columns that end in `+` are only shown with `-o wide`. Rows leave out name and age, which are the same everywhere.
 """
@@ -42,7 +42,7 @@ ROLE = "node-role.kubernetes.io/"
 
 
 class Layout(NamedTuple):
-    """`numbers`, `flags` and `dates` are the columns that are not text."""
+    """The columns of a kind and how to fill a row; `numbers`, `flags` and `dates` are those that are not strings."""
 
     columns: str
     row: Callable[[Raw, float], list[Any]]
@@ -62,7 +62,7 @@ def _count(raw: Raw, *path: str) -> int:
 
 
 def _containers(raw: Raw, *path: str) -> list[Any]:
-    """Their names and their images."""
+    """The names and the images of the containers."""
     found = _at(raw, *(path or ("spec", "template", "spec")), "containers") or []
     return [",".join(one.get(field) or "" for one in found) for field in ("name", "image")]
 

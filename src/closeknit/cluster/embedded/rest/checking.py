@@ -1,7 +1,7 @@
-"""Whether an object that a client sent is made of the fields that its kind has, and of the right types.
+"""Field validation: whether an object from a client has only known fields, with values of the right types.
 
-What to do about a field that nobody knows or that is there twice is the client's choice, `fieldValidation`: to refuse
-the object, to warn, or to pass over it. In any case such a field is not kept.
+The client chooses by `fieldValidation` what happens to an unknown or duplicate field: reject the object, warn, or
+ignore it. In any case such a field is not stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def checked(
 ) -> Raw:
     """The object with known fields only; raises a Refused, or fills `options.warnings`.
 
-    What a kind of somebody else's lacks may still get a default; whether it does is known after the rules.
+    A field that a custom kind lacks may still get a default, so missing fields are checked after the rules.
     """
     check_types(kind, raw, part, is_partial=not kind.is_built_in and part != "status", by_patch=by_patch)
     kept, unknown = schema.prune(kind, raw)
@@ -34,7 +34,7 @@ def checked(
 
 
 def check_types(kind: Kind, raw: Raw, part: str = "", is_partial: bool = False, by_patch: bool = False) -> None:
-    """Refuse an object in which something is of the wrong type; `is_partial`: what is missing is not wrong."""
+    """Reject an object with values of the wrong type; `is_partial`: missing fields are allowed."""
     causes = schema.check_types(kind, raw, part, is_partial)
     if causes:
         name = raw["metadata"].get("name") if isinstance(raw.get("metadata"), dict) else ""

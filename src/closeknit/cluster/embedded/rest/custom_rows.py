@@ -1,7 +1,7 @@
-"""What `kubectl get` says of custom kinds: the columns that their definitions ask for, each with where its value lies.
+"""What `kubectl get` prints for custom kinds: the columns of their definitions, each with the path of its value.
 
-Kinds that ask for none show their age. What we add is how queues, flavors and topologies stand: one that is deleted
-while it is in use stays, and looks like any other in the columns of Kueue.
+Kinds without columns show their age. Closeknit adds the state of queues, flavors and topologies: one that is deleted
+while in use stays, and Kueue's columns do not show that.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _status_of(condition: str) -> Custom:
 
 
 class Told(NamedTuple):
-    """A column of ours: not a value of the object, but something to be said of it."""
+    """A column that Closeknit adds: computed from the object, not one of its values."""
 
     name: str
     tell: Callable[[Raw], str]

@@ -1,8 +1,8 @@
-"""What is served here, said in the ways in which clients ask: the old documents, the aggregated one, and OpenAPI.
+"""Discovery in all its forms: the unaggregated documents, the aggregated one, and OpenAPI.
 
-All of it follows from the table of kinds. kubectl asks for the aggregated form and falls back to the old one; it evicts
-pods only where `pods/eviction` is listed with group and version, and validates what it sends only where a document of
-OpenAPI says that the kind can be patched with `fieldValidation`.
+Everything follows from the table of kinds. kubectl requests the aggregated form and falls back to the old one; it
+evicts pods only where `pods/eviction` is listed with group and version, and relies on server-side validation only
+where the OpenAPI document has a patch of the kind with `fieldValidation`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PART_VERBS = ["get", "patch", "update"]
 
 
 class Part(NamedTuple):
-    """A subresource; `kind` is what is sent to it and comes from it, where that is not the object itself."""
+    """A subresource; `kind` is the kind of its request and response, if that is not the object itself."""
 
     name: str
     verbs: tuple[str, ...]
@@ -197,7 +197,7 @@ def root_paths() -> Raw:
 
 @cache
 def openapi_index() -> Raw:
-    """/openapi/v3: where each document is, under an address that changes when it does."""
+    """/openapi/v3: the path of each document, which changes with its content."""
     paths = {}
     for name, of in group_versions():
         path, content = _path(name, of), sha256(msgspec.json.encode(openapi(name, of))).hexdigest()

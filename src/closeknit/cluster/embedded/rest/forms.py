@@ -1,6 +1,6 @@
-"""In which form a client wants its answer: whole objects, a table to print, or metadata alone; as JSON or as YAML.
+"""The form of a response: whole objects, a table to print, or metadata alone; as JSON or YAML.
 
-Kubernetes puts this into `Accept`, best first, or whatever has the highest `q`:
+Clients request it in the `Accept` header, in order of preference or by `q`:
 application/json;as=Table;v=v1;g=meta.k8s.io,application/json
 """
 
@@ -31,7 +31,7 @@ _SHAPES: dict[str, Literal["table", "metadata"]] = {
 
 
 class Form(NamedTuple):
-    """`version` is that of the table or the metadata; `include` says how much of an object goes with its row."""
+    """`version` is that of the table or the metadata; `include` is how much of an object comes with its row."""
 
     media: Literal["application/json", "application/yaml"] = JSON
     shape: Literal["whole", "table", "metadata"] = "whole"
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 def choices(header: str) -> list[Choice]:
-    """What a header accepts, best first; what it gives a `q` of 0 it does not accept."""
+    """The choices of a header, best first; those with a `q` of 0 are left out."""
     ranked: list[tuple[float, Choice]] = []
     for choice in header.split(","):
         media, *given = (part.strip() for part in choice.split(";"))
@@ -65,14 +65,14 @@ def _quality(text: str) -> float:
 
 
 def is_for_people(header: str) -> bool:
-    """Whether a page is wanted rather than data: browsers name HTML before anything that we have."""
+    """Whether the client is a browser, which prefers HTML to every form of data."""
     medias = [choice.media for choice in choices(header)]
     data = (*_ANYTHING, JSON, YAML)
     return HTML in medias and not any(media in data for media in medias[: medias.index(HTML)])
 
 
 def accepted(header: str, query: Query) -> Form:
-    """The best form of the header that can be had; raises NotAcceptable if there is none."""
+    """The best supported form of the header; raises NotAcceptable if there is none."""
     for media, parameters in choices(header):
         if media in _ANYTHING or media == JSON:
             form = WHOLE
@@ -122,7 +122,7 @@ def one(kind: Kind, raw: Raw, form: Form, now: float) -> Raw:
 
 
 def many(kind: Kind, objects: Sequence[Raw], meta: Raw, form: Form, now: float) -> Raw:
-    """A list in this form. Kubernetes' own kinds leave kind and version to the list."""
+    """A list in this form. Items of built-in kinds carry no kind and version of their own."""
     match form.shape:
         case "table":
             return table(kind, objects, meta, form, now)

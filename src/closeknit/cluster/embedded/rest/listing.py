@@ -1,7 +1,7 @@
-"""Lists and pages of them: what there is, or was at a version, in the order of names.
+"""Lists and their pages: the objects now, or at a version, in the order of names.
 
-Pages need no memory. The first one names its version in the token for the next, and since objects are never changed in
-place, the state at a version is today's with the changes since then taken back.
+Pages need no state in the server. The first one puts its version into the continue token, and since objects are never
+changed in place, the state at a version is the current one with the changes since then undone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Page(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """Where the next page begins: behind this name, at this version."""
+    """Where the next page begins: after this name, at this version."""
 
     version: int
     namespace: str
@@ -38,7 +38,7 @@ class _Token(NamedTuple):
 
 
 def page(store: Store, selection: Selection, query: Query) -> Page:
-    """What a list request asks for; raises Expired if the version it wants is no longer known."""
+    """The page that a list request asks for; raises Expired if its version is no longer in the history."""
     check(query, is_watch=False)
     limit, token = max(0, query.number("limit") or 0), query.text("continue")
     after = _read(token) if token else None
@@ -60,13 +60,13 @@ def page(store: Store, selection: Selection, query: Query) -> Page:
 
 
 def present(store: Store, selection: Selection) -> list[Raw]:
-    """All that is there now, in the order of names."""
+    """The selected objects now, in the order of names."""
     objects = store.objects[selection.kind]
     return [objects[key] for key in _keys(objects, selection) if selection.matches(objects[key])]
 
 
 def check(query: Query, is_watch: bool) -> None:
-    """The rules about which parameters go together."""
+    """Check which parameters may be combined."""
     match, has_version = query.text("resourceVersionMatch"), bool(query.text("resourceVersion"))
     initial = query.has("sendInitialEvents")
 

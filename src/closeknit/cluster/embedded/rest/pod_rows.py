@@ -1,7 +1,7 @@
-"""What `kubectl get pods` says of a pod: one word that sums up its phase and what its containers do.
+"""What `kubectl get pods` prints for a pod: one word that sums up its phase and the states of its containers.
 
-The first trouble in order wins: an init container that is not through, then the first container that waits or has
-ended, then, whatever they say, that the pod is being deleted.
+The first problem counts: an init container that is not done, then the first container that waits or has terminated; a
+pod that is being deleted is Terminating in any case.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _last_end(container: Raw) -> float | None:
 
 
 def _starting(containers: Any, total: int, sidecars: set[str]) -> str:
-    """What holds up the start, if anything does: "Init:1/3"."""
+    """What delays the start, if anything does: "Init:1/3"."""
     for number, one in enumerate(containers):
         state = one.get("state") or {}
         ended, waiting = state.get("terminated"), state.get("waiting") or {}

@@ -1,4 +1,4 @@
-"""What the part behind the `?` says, checked the way an API server checks it; what it does not know it passes over."""
+"""Query parameters, checked as an API server checks them; unknown ones are ignored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Query:
         return self._values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """Whatever is there means yes, except false and 0."""
+        """Whether the flag is set: to anything but false and 0."""
         return name in self._values and self._values[name] not in _NO
 
     def has(self, name: str) -> bool:
@@ -44,7 +44,7 @@ class Query:
         return number
 
     def version(self) -> int | None:
-        """`resourceVersion`; None if there is none."""
+        """The `resourceVersion`; None if there is none."""
         text = self.text("resourceVersion")
         if text and not (text.isascii() and text.isdigit() and len(text) < 20):
             raise BadRequest(f'invalid resource version: "{text}" is not a number')
@@ -52,7 +52,7 @@ class Query:
 
 
 def invalid(options: str, field: str, message: str, reason: str) -> Invalid:
-    """A parameter that breaks a rule, as the API server names it."""
+    """The error for an invalid parameter, as an API server words it."""
     cause = Cause(field, message, reason)
     text = f'{options}.meta.k8s.io "" is invalid: {field}: {message}'
     return Invalid(text, group="meta.k8s.io", kind=options, causes=[cause])
@@ -64,7 +64,7 @@ def not_supported(options: str, field: str, value: object, *supported: str) -> I
 
 
 def writing(query: Query, options: str, user_agent: str, is_apply: bool = False) -> Options:
-    """How a client wants something written. Without a `fieldManager` it is named by its User-Agent."""
+    """The write options of a request. Without a `fieldManager` the User-Agent names the manager."""
     validation = query.text("fieldValidation") or "Warn"
     if validation not in get_args(Validation):
         raise not_supported(options, "fieldValidation", validation, "", "Ignore", "Strict", "Warn")
@@ -102,7 +102,7 @@ def _is_dry(query: Query, options: str) -> bool:
 
 
 class Deleting(NamedTuple):
-    """`propagation` is None where nobody said."""
+    """The options of a deletion; `propagation` is None where the client did not set it."""
 
     propagation: Propagation | None = None
     grace: int | None = None
@@ -112,7 +112,7 @@ class Deleting(NamedTuple):
 
 
 def deleting(query: Query, body: Raw | None) -> Deleting:
-    """How a client wants something deleted, as its DeleteOptions say, or the query where there are none."""
+    """The options of a deletion: from DeleteOptions, or from the query where there are none."""
     given = body or {}
     grace = _typed(given, "gracePeriodSeconds", int)
     conditions = _typed(given, "preconditions", dict) or {}

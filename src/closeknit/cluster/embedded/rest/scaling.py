@@ -1,4 +1,4 @@
-"""The scale of an object: how many replicas it is to have and has, seen the same way for every kind that has one."""
+"""The scale subresource: desired and current replicas, in the same form for every kind that has one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 class _Places(NamedTuple):
-    """Where the numbers lie in an object."""
+    """The paths of the numbers in an object."""
 
     wanted: tuple[str, ...] = ("spec", "replicas")
     actual: tuple[str, ...] = ("status", "replicas")
@@ -51,13 +51,13 @@ def scale_of(kind: Kind, raw: Raw) -> Raw:
 
 
 def scaled(kind: Kind, raw: Raw, scale: Any) -> Raw:
-    """The object with as many replicas as this Scale says, bound to its version if that is given."""
+    """The object with the replicas of this Scale, and its resourceVersion as a precondition if it is set."""
     spec = scale.get("spec") if isinstance(scale, dict) else None
     if not isinstance(scale, dict) or not isinstance(spec, dict | None):
-        raise BadRequest("the body is no Scale")
+        raise BadRequest("the body is not a Scale")
     replicas = (spec or {}).get("replicas") or 0
     if not isinstance(replicas, int) or isinstance(replicas, bool) or whole_number(str(replicas)) is None:
-        raise BadRequest("Scale cannot be read: spec.replicas is a number")
+        raise BadRequest("Scale cannot be read: spec.replicas has to be a number")
     meta = raw["metadata"]
     if replicas < 0:
         cause = Cause("spec.replicas", f"Invalid value: {replicas}: must be greater than or equal to 0")

@@ -1,7 +1,7 @@
 """Which objects of a kind a client wants: by namespace, by labels, by a few fields.
 
-A `Selection` is read once from the texts of a request and then asked of many objects. Which fields there are differs
-from kind to kind; one that the kind does not offer is refused, for it would silently find nothing.
+A `Selection` is parsed once from a request and then evaluated for many objects. Which fields can be selected differs
+from kind to kind; an unsupported one is an error, because it would silently find nothing.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _FIELDS: dict[Kind, dict[str, str]] = {
     },
     WORKLOAD: {"status.admission.clusterQueue": ""},
 }
-"""What a field is worth where an object does not have it."""
+"""The value of a field that an object does not have."""
 
 _PLACES = {"status.successful": ("status", "succeeded"), "source": ("source", "component")}
-"""Fields that lie elsewhere than their names say."""
+"""Fields whose path differs from their name."""
 
 
 class Selection(NamedTuple):
-    """`name`: only the object of this name can be meant; empty where that is not so."""
+    """A parsed selector. `name`: only the object of this name can match; empty if there is no such limit."""
 
     kind: Kind
     namespace: str
@@ -62,7 +62,7 @@ class Selection(NamedTuple):
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing but the namespace is asked."""
+        """Whether it selects by namespace only."""
         return not self.labels and not self.fields
 
     def matches(self, raw: Raw) -> bool:
@@ -77,7 +77,7 @@ class Selection(NamedTuple):
 
 
 def selection(kind: Kind, namespace: str, labels: str, fields: str) -> Selection:
-    """What `labelSelector` and `fieldSelector` say; raises BadRequest."""
+    """Parse `labelSelector` and `fieldSelector`; raises BadRequest."""
     wanted = tuple(_fields(kind, fields))
     name = next((value for field, value, is_equal in wanted if field == NAME and is_equal), "")
     return Selection(kind, namespace, tuple(_labels(labels)), wanted, name)
@@ -147,7 +147,7 @@ class _Tokens:
             raise BadRequest(f"unable to parse requirement: expected {sign!r}")
 
     def word(self) -> str:
-        """An empty one where a sign or the end follows."""
+        """The next word; empty where a sign or the end follows."""
         return "" if self.next is None or self.next in _SIGNS else str(self.pop())
 
 
@@ -165,7 +165,7 @@ def _requirement(tokens: _Tokens) -> Requirement:
     sign = str(tokens.pop())
     operator = _OPERATORS.get(sign)
     if operator is None:
-        raise BadRequest(f'unable to parse requirement: "{sign}" is no operator')
+        raise BadRequest(f'unable to parse requirement: "{sign}" is not an operator')
     values = _values(tokens) if sign in ("in", "notin") else (tokens.word(),)
     wrong = next((one for one in values if not _is_value(operator, one)), None)
     if wrong is not None:
@@ -187,7 +187,7 @@ def _is_value(operator: str, text: str) -> bool:
     return whole_number(text) is not None if operator in ("Gt", "Lt") else is_label_value(text)
 
 
-# The other way round
+# Selectors to text
 
 
 def label_text(labels: Raw) -> str:
@@ -196,7 +196,7 @@ def label_text(labels: Raw) -> str:
 
 
 def selector_text(selector: Raw) -> str:
-    """The selector of an object as one writes it: "app=web,tier in (a,b),!old"."""
+    """The selector of an object as text: "app=web,tier in (a,b),!old"."""
     terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
     for one in selector.get("matchExpressions") or ():
         key, values = one["key"], ",".join(sorted(one.get("values") or ()))

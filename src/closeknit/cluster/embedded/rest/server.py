@@ -1,11 +1,11 @@
-"""The Kubernetes REST protocol over a store: https on loopback, for whoever has the token.
+"""The Kubernetes REST API over a store: HTTPS on loopback, for clients with the token.
 
-    request ──▶ host, token ──▶ address ──▶ verb ──▶ store ──▶ commit ──▶ answer
+    request ──▶ host, token ──▶ address ──▶ verb ──▶ store ──▶ commit ──▶ response
                                                                  └──────▶ watchers, on_change
 
-Nothing is answered before what it tells of is committed; what several requests write in one turn of the event loop is
-committed together. A web page cannot reach the server: it has no token, and a name that was made to point to
-loopback is not one of the hosts that are served.
+No response is sent before the state that it shows is committed; what several requests write in one turn of the event
+loop is committed together. A web page cannot reach the server: it has no token, and a DNS name that was rebound to
+loopback is not one of the accepted hosts.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ LOOPBACK, LOOPBACK_V6 = "127.0.0.1", "::1"
 HEALTH = ("livez", "readyz", "healthz")
 LONGEST_LINE = 1 << 16
 MOMENT = 0.03
-"""Seconds for which news are gathered for those who watch: one write to each of a hundred connections costs."""
+"""Seconds for which changes are batched for watchers, because each write to a hundred connections is costly."""
 LAST_WORDS = 1.0
-"""How many seconds a connection gets to end by itself when the server stops."""
+"""Seconds that a connection has to finish when the server stops."""
 
 Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request to a path that is not Kubernetes'."""
@@ -48,7 +48,10 @@ log = logging.getLogger(__name__)
 
 
 class Server:
-    """`extra` by path, such as closeknit/config; `page` gives the HTML at `/`; `on_change` is called after a write."""
+    """`extra` are further endpoints by path, such as closeknit/config; `page` returns the HTML at `/`.
+
+    `on_change` is called after a write.
+    """
 
     def __init__(
         self,
@@ -69,13 +72,13 @@ class Server:
         self._runner: web.ServerRunner | None = None
 
     async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
-        """Listen on loopback, of IPv6 too where the machine has it; port 0 is any that is free. Says which."""
+        """Listen on loopback, also on IPv6 where available; port 0 means any free one. Returns the port."""
         listener = _Listener(self.handle, handler_cancellation=True)
         self._runner = web.ServerRunner(listener, shutdown_timeout=LAST_WORDS)
         await self._runner.setup()
         await web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls).start()
         self.port = int(self._runner.addresses[0][1])
-        with suppress(OSError):  # no IPv6 here, or somebody else has the port there
+        with suppress(OSError):  # no IPv6 here, or the port is taken there
             await web.TCPSite(self._runner, LOOPBACK_V6, self.port, ssl_context=tls).start()
         self._hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, f"[{LOOPBACK_V6}]", "localhost"))
         return self.port
@@ -88,12 +91,12 @@ class Server:
             await self._runner.cleanup()
 
     def settle(self) -> None:
-        """Have everything kept that was written so far, and tell those who watch."""
+        """Commit everything written so far, and publish it to watchers."""
         self.store.commit()
         self.hub.publish()
 
     def settle_soon(self) -> None:
-        """Have everything kept; those who watch are told in a moment, of all that has happened by then at once."""
+        """Commit everything now, and publish it to watchers in a moment, in one batch."""
         self.store.commit()
         if not self.hub.is_watched:
             self.hub.publish()
@@ -109,7 +112,7 @@ class Server:
             self._say_changed()
 
     def _say_changed(self) -> None:
-        """Whoever runs us commits as well, and sees for itself if nothing can be kept."""
+        """Notify the owner of this server, which commits too and handles a failed commit."""
         if self.on_change is not None:
             self.on_change()
 
@@ -152,7 +155,7 @@ class Server:
         return self._document(request, query, where)
 
     def _document(self, request: web.BaseRequest, query: Query, where: list[str]) -> web.Response:
-        """What is known about the server itself."""
+        """The documents about the server itself."""
         accept = request.headers.get("Accept", "")
         is_aggregated = discovery.AGGREGATED.replace(" ", "") in accept.replace(" ", "")
         found: Raw | None = None
@@ -209,13 +212,13 @@ class Server:
 
     async def _watch(self, request: web.BaseRequest, at: Address, query: Query, form: Form) -> web.StreamResponse:
         if form.media != forms.JSON:
-            raise BadRequest("a watch is answered in JSON")
+            raise BadRequest("a watch is only available in JSON")
         return await Stream(self.hub, self.settle, Subject(selected(at, query), form), query).run(request)
 
     def _reply(self, reply: Reply, form: Form) -> web.Response:
         content: Any = reply.content
         if isinstance(content, Page):
-            assert reply.kind is not None  # a list is always one of a kind
+            assert reply.kind is not None  # a list always has a kind
             content = forms.many(reply.kind, content.objects, content.meta, form, self.store.now())
         elif reply.kind is not None:
             content = forms.one(reply.kind, content, form, self.store.now())
@@ -228,7 +231,7 @@ class Server:
     # Commits
 
     async def _kept(self) -> None:
-        """Wait until what was just written is committed, together with whatever else is written in this turn."""
+        """Wait until what was just written is committed, together with all other writes of this turn."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._keep)
@@ -240,7 +243,7 @@ class Server:
         waiting, self._waiting = self._waiting, []
         try:
             self.settle_soon()
-        except Exception as error:  # not kept, so nobody is told that it was
+        except Exception as error:  # not committed, so every waiting request fails
             for one in waiting:
                 if not one.done():
                     one.set_exception(error)
@@ -251,7 +254,7 @@ class Server:
 
 
 class _Listener(web.Server):
-    """Makes a `_Connection` of every connection."""
+    """Handles every connection by a `_Connection`."""
 
     def __call__(self) -> web.RequestHandler:
         settings: dict[str, Any] = {"max_line_size": LONGEST_LINE, "max_field_size": LONGEST_LINE, "access_log": None}
@@ -259,7 +262,7 @@ class _Listener(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    """What is no HTTP is refused in the same words as everything else."""
+    """A connection that answers malformed HTTP with a Status object too."""
 
     def handle_error(
         self,
@@ -278,7 +281,7 @@ class _Connection(web.RequestHandler):
 
 
 async def _read(request: web.BaseRequest) -> bytes:
-    """The body, up to the size that is allowed."""
+    """The body, up to the size limit."""
     if (request.content_length or 0) > bodies.MOST_BYTES:
         raise _too_large()
     pieces, size = [], 0
@@ -294,11 +297,9 @@ async def _read(request: web.BaseRequest) -> bytes:
 
 
 def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
-    """Programs know what a token is; who looks at the page is told how to get in."""
+    """The response without a valid token; for a browser, a page that explains how to get access."""
     if where == [""] and forms.is_for_people(request.headers.get("Accept", "")):
-        text = (
-            "<h1>closeknit</h1><p>This page is for those who have the token. Run <code>kubectl proxy</code> with the "
-        )
+        text = "<h1>closeknit</h1><p>This page requires the token. Run <code>kubectl proxy</code> with the "
         text += "kubeconfig of this cluster, and open the address that it prints.</p>"
         return web.Response(text=text, status=401, content_type=forms.HTML)
     return _refusal(Unauthorized("Unauthorized"))

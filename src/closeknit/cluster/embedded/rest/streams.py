@@ -1,4 +1,4 @@
-"""A watch from its request to its end: what is there or was missed first, then what happens, then a last bookmark."""
+"""A watch from its request to its end: first the current objects or missed changes, then new ones, then a bookmark."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .watching import Event, Hub, Subject, Watcher
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 BOOKMARK_EVERY = 60.0
 LONGEST, SPREAD = 1800, 1800
-"""A watch for which nobody set a time ends after 30 to 60 minutes, not all of them together."""
+"""A watch without a timeout ends after 30 to 60 minutes, at random, so that they do not all end together."""
 PIECE = 200
-"""How many events are encoded before others get their turn."""
+"""How many events are encoded before other tasks get a turn."""
 PATIENCE = 30.0
-"""How many seconds a piece may lie unread before the watcher is given up."""
+"""Seconds that data may stay unread before the watcher is dropped."""
 
 _numbers = count()
 
 
 class Stream:
-    """`settle` has everything committed and published that was written so far."""
+    """One watch. `settle` commits and publishes everything written so far."""
 
     def __init__(self, hub: Hub, settle: Callable[[], None], subject: Subject, query: Query) -> None:
         listing.check(query, is_watch=True)
@@ -61,13 +61,13 @@ class Stream:
         finally:
             self.hub.leave(self.subject, watcher)
             if transport.is_closing():
-                transport.abort()  # or it would wait for somebody to read what is left
+                transport.abort()  # or it would wait for the client to read what is left
         if not transport.is_closing():
             await response.write_eof()
         return response
 
     async def _catch_up(self, response: web.StreamResponse, watcher: Watcher) -> None:
-        """Send what is there or was missed, until nothing is left to send; then, in the same moment, join."""
+        """Send current objects or missed changes until nothing is left; then, without a gap, join the group."""
         self.settle()
         store, selection = self.hub.store, self.subject.selection
         if self.start > self.hub.seen:

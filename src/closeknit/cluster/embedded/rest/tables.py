@@ -1,4 +1,4 @@
-"""The columns and rows of a Table, for whichever kind: what `kubectl get` prints."""
+"""The columns and rows of a Table of any kind: what `kubectl get` prints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def columns(kind: Kind) -> list[Raw]:
 
 
 def cells(kind: Kind, raw: Raw, now: float) -> list[Any]:
-    """A row. An object that is not as it should be is shown by its name."""
+    """The cells of a row. A malformed object is shown by its name alone."""
     try:
         layout = LAYOUTS.get(kind)
         if layout is not None:

@@ -1,7 +1,7 @@
-"""What is done at an address: read, list, make, change, delete, and the few things that parts of objects are for.
+"""The verbs of the API: get, list, create, update, patch, delete, and those of subresources.
 
-Everything here is at once: what the store is asked to do is done when the function returns, or was refused. Waiting for
-clients, and for what was done to be kept, is the server's part.
+Everything here is synchronous: when a function returns, the store has carried out the request or refused it. Waiting
+for clients and for commits is the server's part.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ PATCHES: dict[str, PatchForm] = {
 }
 
 _RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT)
-"""Whoever deletes one of these gets it back; of the others only a word that it is gone."""
+"""Deleting one of these returns the object; deleting another returns a Status."""
 _VERSIONED = (LEASE, BUDGET, RUNTIME_CLASS)
-"""Whoever puts one of these, or of the custom kinds, has to say which version it changes."""
+"""An update of one of these, or of a custom kind, has to carry a resourceVersion."""
 _FOR_EVER = ("default", "kube-system", "kube-public")
 _NOTHING_RUNS = ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers")
 
 
 class Sent(NamedTuple):
-    """What of a request matters here."""
+    """The parts of a request that matter here."""
 
     method: str
     query: Query
@@ -60,7 +60,7 @@ class Sent(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """`kind` is None where the content is to be sent as it is, in whatever form things are wanted."""
+    """A response; `kind` is None where the content is sent as it is, whatever form was requested."""
 
     content: Raw | Page
     kind: Kind | None = None
@@ -80,7 +80,7 @@ class Verbs:
         self.store = store
 
     def find(self, method: str, at: Address) -> Verb:
-        """What to do for a method at an address; raises NotFound or MethodNotAllowed."""
+        """The verb for a method at an address; raises NotFound or MethodNotAllowed."""
         kind, parts = at.kind, {part.name for part in discovery.parts(at.kind)}
         found: dict[str, Verb]
         if at.part in parts:
@@ -127,7 +127,7 @@ class Verbs:
         self.store.get(POD, at.namespace, at.name)
         raise BadRequest(f"pods here are simulated: nothing runs in {at.name}, so there is no {at.part}")
 
-    # Making and changing
+    # Creating and changing
 
     def create(self, at: Address, sent: Sent) -> Reply:
         options = writing(sent.query, "CreateOptions", sent.agent)
@@ -169,7 +169,7 @@ class Verbs:
                 raise BadRequest("metadata.managedFields must be nil")
         raw = bodies.object_of(at.kind, body, at.namespace, at.name)
         if not raw.get("kind") or not raw.get("apiVersion"):
-            raise BadRequest("an object to be applied has to name its kind and apiVersion")
+            raise BadRequest("an applied object has to have a kind and an apiVersion")
         check_types(at.kind, raw, at.part, is_partial=True)
         is_there = self.store.find(at.kind, at.namespace, at.name) is not None
         made = self.store.patch(Key(at.kind, at.namespace, at.name), raw, "apply", at.part, options)
@@ -209,11 +209,11 @@ class Verbs:
     def _deleting(self, sent: Sent) -> tuple[Deleting, Options]:
         body = bodies.tree(sent.data, sent.media) if sent.data else None
         if body is not None and (not isinstance(body, dict) or body.get("kind") not in (None, "DeleteOptions")):
-            raise BadRequest("what comes with a deletion has to be DeleteOptions")
+            raise BadRequest("the body of a deletion has to be DeleteOptions")
         how = deleting(sent.query, body)
         return how, Options(trusted=False, dry_run=how.is_dry)
 
-    # Parts of objects
+    # Subresources
 
     def get_scale(self, at: Address, sent: Sent) -> Reply:
         return Reply(scaling.scale_of(at.kind, self.store.get(at.kind, at.namespace, at.name)))
@@ -242,7 +242,7 @@ class Verbs:
         if target.get("kind", NODE.kind) not in ("", NODE.kind) or not isinstance(node, str) or not node:
             raise BadRequest("a Binding needs a target that is a Node with a name")
         if not isinstance(uid, str) or not isinstance(name, str) or name != (at.name or name):
-            raise BadRequest("the name in the Binding is not that of the pod, or its uid is no text")
+            raise BadRequest("the name in the Binding is not that of the pod, or its uid is not a string")
         more = {"metadata": {field: _inner(meta, field) for field in ("labels", "annotations") if meta.get(field)}}
         if more["metadata"]:
             dry = Options(options.manager, trusted=False, dry_run=True)
@@ -253,7 +253,7 @@ class Verbs:
         return Reply(_SUCCESS, code=201)
 
     def _mark(self, at: Address, name: str, more: Raw, options: Options) -> None:
-        """Put what a Binding brings along on the pod."""
+        """Copy the labels and annotations of a Binding to the pod."""
         new = patching.merged(self.store.get(POD, at.namespace, name), more)
         self.store.update(POD, checked(POD, new, options, by_patch=True), options=options)
 
@@ -293,17 +293,17 @@ def _needs_version(at: Address) -> Invalid:
 
 
 def _propagation(at: Address, how: Deleting) -> Propagation:
-    """Of Jobs, the pods stay where nobody says otherwise: so it was before there was garbage collection."""
+    """The propagation policy. Jobs orphan their pods by default, as before garbage collection existed."""
     return how.propagation or ("Orphan" if at.kind is JOB else "Background")
 
 
 def _grace(asked: int | None) -> int | None:
-    """A negative one is as good as one second."""
+    """The grace period; a negative one counts as one second."""
     return 1 if asked is not None and asked < 0 else asked
 
 
 def _inner(body: Any, field: str) -> Raw:
     inner = body.get(field) if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(inner, dict | None):
-        raise BadRequest(f"the body cannot be read: {field} is no object")
+        raise BadRequest(f"the body cannot be read: {field} is not an object")
     return inner or {}

@@ -1,7 +1,7 @@
-"""What a client is told besides its answer: `Warning` headers, as RFC 7234 writes them and kubectl prints them.
+"""`Warning` headers in the format of RFC 7234, which kubectl prints.
 
-A client reads only so many bytes of headers, so all warnings of an answer together are bounded, in the same way as
-those of kube-apiserver: where they are too long each is cut, and where that is not enough the last are left out.
+Clients limit the size of headers, so the warnings of a response are bounded as in kube-apiserver: if they are too long
+each is truncated, and if that is not enough the last are left out.
 """
 
 from __future__ import annotations

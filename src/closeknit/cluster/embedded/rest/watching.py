@@ -1,12 +1,12 @@
-"""Watches: what changed is matched and encoded once for all who asked for the same, and written to each of them.
+"""Watches: a change is matched and encoded once for all watchers of the same subject, and written to each of them.
 
-Watchers that want the same kind, namespace, selection and form are a group. After a commit every group gets the
-changes that concern it as one piece of bytes. Nobody waits for a watcher: one that does not read until its buffer is
-full is cut off, and comes back from the version that it saw last.
+Watchers of the same kind, namespace, selection and form are a group. After a commit every group gets its changes as one
+chunk of bytes. The server does not wait for a watcher: one that does not read until its buffer is full is disconnected,
+and can resume from the version that it saw last.
 
     commit ──▶ publish ──▶ group: match, encode, join ──▶ watcher, watcher, …
 
-A new watcher first gets what is there or what it missed, at its own pace, and joins its group when nothing is left.
+A new watcher first gets current objects or missed changes at its own pace, and joins its group when nothing is left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .forms import Form
 from .selectors import Selection
 
 FULL = 8 << 20
-"""How many bytes may lie unread before a watcher is cut off."""
+"""How many bytes may stay unread before a watcher is disconnected."""
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 _Memo = dict[tuple[str, str, Form], bytes]
@@ -45,7 +45,7 @@ class Subject(NamedTuple):
 
 
 class Watcher:
-    """One connection. `over` is done when there is no more to wait for."""
+    """One connection. `over` is done when the watch has ended."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
@@ -73,7 +73,7 @@ class _Group:
 
 
 class Hub:
-    """All who watch. `seen` is the version up to which they were told."""
+    """All watchers. `seen` is the version up to which changes were published."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -93,7 +93,7 @@ class Hub:
         group.watchers[watcher] = None
 
     def leave(self, subject: Subject, watcher: Watcher) -> None:
-        """Leaving a group that one is not in is fine."""
+        """Remove a watcher from its group; harmless if it is not in it."""
         group = self._groups.get(subject)
         if group is None:
             return
@@ -106,7 +106,7 @@ class Hub:
                 del self._by_place[place]
 
     def publish(self) -> None:
-        """Tell everybody what happened since the last time. Only call this after a commit."""
+        """Send the changes since the last call to all watchers. Only call this after a commit."""
         if self.seen == self.store.version:
             return
         after, self.seen = self.seen, self.store.version
@@ -129,7 +129,7 @@ class Hub:
             self._send(group, memo)
 
     def end(self) -> None:
-        """Let everybody go, for the server stops."""
+        """End all watches, because the server stops."""
         for group in list(self._groups.values()):
             for watcher in group.watchers:
                 watcher.end()
@@ -164,12 +164,12 @@ class Hub:
 
 
 def _place(selection: Selection) -> tuple[Kind, str, str]:
-    """Where changes are looked for that may concern it: no namespace, no name means any."""
+    """The key under which a group is found for a change; an empty namespace or name means any."""
     return selection.kind, selection.namespace, selection.name
 
 
 def transition(selection: Selection, change: Change) -> Event | None:
-    """What a change is to somebody who sees only the selection: whoever enters is added, whoever leaves deleted."""
+    """The event for a watcher of the selection: an object that enters it is ADDED, one that leaves it DELETED."""
     is_in = change.type != "DELETED" and selection.matches(change.object)
     was_in = change.old is not None and selection.matches(change.old)
     if is_in:
@@ -183,7 +183,7 @@ def transition(selection: Selection, change: Change) -> Event | None:
 
 
 def lines(subject: Subject, events: Iterable[Event], now: float, is_first: bool) -> bytes:
-    """Events as they are sent; a table names its columns in the first that a watcher gets, and only there."""
+    """Events as they are sent; a table has its columns only in the first event of a watcher."""
     result = []
     for event in events:
         result.append(_line(subject, event, now, None, is_first))
@@ -192,7 +192,7 @@ def lines(subject: Subject, events: Iterable[Event], now: float, is_first: bool)
 
 
 def bookmark(subject: Subject, version: int, now: float, annotations: Raw | None = None) -> bytes:
-    """So far the watcher has seen everything."""
+    """A bookmark: the watcher has seen everything up to this version."""
     kind, meta = subject.selection.kind, {"resourceVersion": str(version)}
     bare = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
     if annotations:
@@ -205,7 +205,7 @@ def failure(why: Refused) -> bytes:
 
 
 def framed(data: bytes) -> bytes:
-    """As one chunk of HTTP/1.1."""
+    """The data as one HTTP/1.1 chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 

@@ -1,4 +1,4 @@
-"""What objects of the embedded host have to be like: defaults, validation, what may not change, and held jobs."""
+"""The admission rules of the embedded host: defaults, validation, immutable fields, and holding jobs."""
 
 from .host import HostRules
 from .settings import Settings

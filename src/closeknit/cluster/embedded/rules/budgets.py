@@ -28,7 +28,7 @@ def _begun_budget(_making: Making, raw: Raw) -> Raw:
 def _check_budget(raw: Field, causes: Causes) -> None:
     spec = raw.at("spec")
     if spec.at("minAvailable").given and spec.at("maxUnavailable").given:
-        causes.invalid(spec, "give minAvailable or maxUnavailable, not both")
+        causes.invalid(spec, "set minAvailable or maxUnavailable, not both")
     for key in ("minAvailable", "maxUnavailable"):
         if spec.at(key).given:
             check_share(spec.at(key), causes)

@@ -1,7 +1,7 @@
-"""What is wrong with an object, field by field, in the words by which clients know it.
+"""The causes of an Invalid error, field by field, in the words of Kubernetes.
 
-A check says which rule was broken and where; the forms in which Kubernetes writes such causes, and the one sentence
-that sums them up, are made here and nowhere else.
+A check reports which rule is broken and where; the wording of the causes, and the one sentence that sums them up, are
+defined here only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...errors import Cause, Invalid
 from ...kinds import Kind
 
 LONGEST = 300
-"""Characters of a value that a message repeats."""
+"""How many characters of a value a message quotes."""
 
 
 class Causes:
@@ -29,7 +29,7 @@ class Causes:
         self._add(field, "Required value", text, "FieldValueRequired")
 
     def invalid(self, field: Field | str, text: str, value: Any = ...) -> None:
-        """`value` where the field's own is not the one to show."""
+        """Report an invalid value; `value` is the one to show, if it is not the field's own."""
         shown = field.value if value is ... and isinstance(field, Field) else value
         self._add(field, f"Invalid value: {_quoted(shown)}", text, "FieldValueInvalid")
 
@@ -55,7 +55,7 @@ class Causes:
         self._add(field, f"Too many: {number}", f"must have at most {most} items", "FieldValueTooMany")
 
     def one_of(self, field: Field, allowed: Sequence[str], needed: bool = True) -> bool:
-        """A word of a closed set."""
+        """Check that the field is one of the allowed words."""
         if not field.text():
             if needed:
                 self.required(field)
@@ -66,7 +66,7 @@ class Causes:
         return True
 
     def at_least(self, field: Field, least: int, needed: bool = False) -> None:
-        """A whole number that is not below a bound."""
+        """Check that the field is a whole number not below a bound."""
         if not field.given:
             if needed:
                 self.required(field)
@@ -76,13 +76,13 @@ class Causes:
             self.invalid(field, f"must be at least {least}")
 
     def take(self, mistakes: Iterable[Mistake]) -> None:
-        """Mistakes found by readers of ours, who have no words for the kind of mistake."""
+        """Add mistakes found by the dialect's readers, which do not classify them as Kubernetes does."""
         for one in mistakes:
             text = f"{one.text}; {one.remedy}" if one.remedy else one.text
             self.found.append(Cause(one.field, text, _reason(one)))
 
     def refuse(self, kind: Kind, name: str) -> None:
-        """Raise, if there is anything."""
+        """Raise Invalid, if there are any causes."""
         if self.found:
             raise invalid(kind, name, list(dict.fromkeys(self.found)))
 
@@ -92,7 +92,7 @@ class Causes:
 
 
 def entries(field: Field) -> dict[str, Field]:
-    """The entries of a mapping whose keys are data, as causes name them: limits[cpu]."""
+    """The entries of a mapping with free keys, with their paths as in causes: limits[cpu]."""
     return {key: Field(value, f"{field.path}[{key}]", field.report) for key, value in field.mapping().items()}
 
 

@@ -1,4 +1,4 @@
-"""PriorityClasses, RuntimeClasses and LimitRanges: what others name, or are measured by."""
+"""PriorityClasses, RuntimeClasses and LimitRanges: objects that pods refer to or are limited by."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHAIN = (
     ("defaultRequest", "max", "is greater than max value"),
     ("default", "max", "is greater than max value"),
 )
-"""What may not be above what; the second is named where both are defaults, else the first."""
+"""Pairs of which the first may not exceed the second; errors name the second if both are defaults, else the first."""
 
 
 def _filled_priority(raw: Raw) -> Raw:
@@ -34,15 +34,15 @@ def _filled_priority(raw: Raw) -> Raw:
 def _check_priority(raw: Field, causes: Causes) -> None:
     name, value = raw.at("metadata", "name"), raw.at("value")
     if name.text().startswith("system-"):
-        causes.forbidden(name, "names that begin with system- are reserved")
+        causes.forbidden(name, "names with the prefix system- are reserved")
     if isinstance(value.value, int) and value.value > MAX_PRIORITY:
-        causes.forbidden(value, f"priorities of users end at {MAX_PRIORITY}")
+        causes.forbidden(value, f"must be at most {MAX_PRIORITY}")
     causes.one_of(raw.at("preemptionPolicy"), POLICIES)
 
 
 def _check_priority_change(old: Field, new: Field, causes: Causes) -> None:
     if old.at("value").value != new.at("value").value:
-        causes.forbidden(new.at("value"), "stays as it was made")
+        causes.forbidden(new.at("value"), "cannot be changed")
     unchanged(old, new, causes, "preemptionPolicy")
 
 

@@ -1,4 +1,4 @@
-"""What containers have to be like: names, images, resources, ports, variables, probes, mounts."""
+"""Validation of containers: names, images, resources, ports, variables, probes, mounts."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 def check_containers(
     containers: Field, causes: Causes, taken: set[str], volumes: Collection[str], filled: bool, init: bool = False
 ) -> None:
-    """All of one list; `taken` are names used elsewhere in the pod, `volumes` those that can be mounted.
+    """Check all containers of one list; `taken` are names used elsewhere in the pod, `volumes` those to mount.
 
-    `filled` says that defaults are there, so that what is missing was meant to be.
+    `filled`: defaults have been applied, so a missing field is an error.
     """
     for one in containers.items():
         _check_name(one.at("name"), causes, taken)
         if not one.at("image").text():
             causes.required(one.at("image"))
         elif one.at("image").text() != one.at("image").text().strip():
-            causes.invalid(one.at("image"), "begins or ends with a blank")
+            causes.invalid(one.at("image"), "must not begin or end with whitespace")
         causes.one_of(one.at("imagePullPolicy"), PULL_POLICIES, filled)
         causes.one_of(one.at("terminationMessagePolicy"), MESSAGE_POLICIES, filled)
         check_resources(one.at("resources"), causes)
@@ -50,7 +50,7 @@ def check_containers(
             if one.at(key).given and (not init or one.at("restartPolicy").value == "Always"):
                 _check_probe(one.at(key), causes, key)
             elif one.at(key).given:
-                causes.forbidden(one.at(key), "only init containers that go on running are looked at")
+                causes.forbidden(one.at(key), "only allowed for init containers with restartPolicy Always")
         for key in ("postStart", "preStop"):
             if one.at("lifecycle", key).given:
                 _check_handler(one.at("lifecycle", key), causes)
@@ -72,25 +72,25 @@ def _check_name(name: Field, causes: Causes, taken: set[str]) -> None:
 
 
 def check_resources(resources: Field, causes: Causes) -> None:
-    """Names and amounts, and requests that stay below their limits."""
+    """Check the names and amounts of resources, and that requests do not exceed limits."""
     limits, requests = resources.at("limits"), resources.at("requests")
     amounts = {
         key: {name: _amount(name, field, causes) for name, field in entries(part).items()}
         for key, part in (("limits", limits), ("requests", requests))
     }
     if any(name.startswith("hugepages-") for name in limits.mapping()) and not _has_plain(limits, requests):
-        causes.forbidden(resources, "huge pages need cpu or memory beside them")
+        causes.forbidden(resources, "huge pages require cpu or memory")
     for name, asked in amounts["requests"].items():
         most = amounts["limits"].get(name)
         if asked is None:
             continue
         if most is None:
             if _is_whole(name) and name not in limits.mapping():
-                causes.required(limits, f"a request for {name} needs a limit")
+                causes.required(limits, f"a request for {name} requires a limit")
         elif _is_whole(name) and asked != most:
-            causes.invalid(requests, f"has to be the same as the {name} limit", requests.mapping()[name])
+            causes.invalid(requests, f"must be equal to the {name} limit", requests.mapping()[name])
         elif asked > most:
-            text = f"is more than the {name} limit of {limits.mapping()[name]}"
+            text = f"must not exceed the {name} limit of {limits.mapping()[name]}"
             causes.invalid(requests, text, requests.mapping()[name])
 
 
@@ -99,7 +99,7 @@ def _has_plain(*parts: Field) -> bool:
 
 
 def _amount(name: str, field: Field, causes: Causes) -> int | None:
-    """In nano-units; None if there is something wrong with it."""
+    """The amount in nano-units; None if it is invalid, which is reported."""
     if not is_qualified_name(name):
         causes.invalid(field, "not the name of a resource", name)
         return None
@@ -121,12 +121,12 @@ def _amount(name: str, field: Field, causes: Causes) -> int | None:
 
 
 def _is_extended(name: str) -> bool:
-    """Devices and the like, which come in whole numbers."""
+    """Whether it is an extended resource, such as a device, which comes in whole numbers."""
     return "/" in name and "kubernetes.io/" not in name
 
 
 def _is_whole(name: str) -> bool:
-    """What cannot be promised twice."""
+    """Whether it cannot be overcommitted."""
     return _is_extended(name) or name.startswith("hugepages-")
 
 
@@ -163,20 +163,20 @@ def _check_environment(entries: Field, causes: Causes) -> None:
             causes.invalid(name, "use printable ASCII characters other than '='")
         if source.given:
             if entry.at("value").text():
-                causes.invalid(source, "cannot stand together with a value", "")
+                causes.invalid(source, "may not be specified together with a value", "")
             _check_source(source, causes)
 
 
 def _check_source(source: Field, causes: Causes) -> None:
-    """Exactly one place that a value comes from."""
+    """Check that a variable has exactly one source."""
     given = [key for key in SOURCES if source.at(key).given]
     if not given:
         causes.invalid(source, f"must specify one of: {', '.join(f'`{key}`' for key in SOURCES)}", "")
     elif len(given) > 1:
-        causes.invalid(source, "a value comes from one place", "")
+        causes.invalid(source, "may not have more than one source", "")
     path = source.at("fieldRef", "fieldPath")
     if source.at("fieldRef").given and not _FIELD_PATH.fullmatch(path.text()):
-        causes.invalid(path, "not a field of a pod that can be told")
+        causes.invalid(path, "not a supported field of a pod")
     for key in ("configMapKeyRef", "secretKeyRef"):
         if source.at(key).given and not source.at(key, "key").text():
             causes.required(source.at(key, "key"))
@@ -209,9 +209,9 @@ def _check_probe(probe: Field, causes: Causes, key: str) -> None:
 def _check_handler(handler: Field, causes: Causes) -> None:
     given = [key for key in HANDLERS if handler.at(key).given]
     if not given:
-        causes.required(handler, "give one of the ways to look")
+        causes.required(handler, "must specify a handler type")
     for more in given[1:]:
-        causes.forbidden(handler.at(more), "one way to look is enough")
+        causes.forbidden(handler.at(more), "may not specify more than one handler type")
     if given == ["exec"] and not handler.at("exec", "command").items():
         causes.required(handler.at("exec", "command"))
     for key in given[:1]:
@@ -220,7 +220,7 @@ def _check_handler(handler: Field, causes: Causes) -> None:
 
 
 def check_target(port: Field, causes: Causes) -> None:
-    """A number, or the name of a port."""
+    """Check that a port is a number or the name of a port."""
     if isinstance(port.value, str):
         if len(port.value) > 15 or not _PORT_NAME.fullmatch(port.value):
             causes.invalid(port, "must be a number or the name of a port")

@@ -1,4 +1,4 @@
-"""Defaults of custom kinds: a field that is missing is filled in where the object that it belongs to is there."""
+"""Defaults of custom kinds: a missing field is filled in where its parent exists."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...port import Raw
 Path = tuple[str, ...]
 
 EVERY = "[]"
-"""A step to every element of a list."""
+"""A path step to every element of a list."""
 
 
 def filler(defaults: dict[str, Any]) -> Callable[[Raw], Raw]:
-    """By path: filler({"spec.groups[].size": 1}) gives every group that has no size a size of 1."""
+    """A function that applies defaults by path: {"spec.groups[].size": 1} sets the size of every group without one."""
     compiled = [(_steps(path), value) for path, value in defaults.items()]
 
     def fill(raw: Raw) -> Raw:
@@ -30,7 +30,7 @@ def _steps(path: str) -> Path:
 
 
 def _filled(tree: Any, path: Path, value: Any) -> Any:
-    """The same tree if nothing was missing."""
+    """The tree with the default applied; the same tree if nothing was missing."""
     step, rest = path[0], path[1:]
     if step == EVERY:
         if not isinstance(tree, list):

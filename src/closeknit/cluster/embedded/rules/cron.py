@@ -1,7 +1,7 @@
-"""CronJobs: their schedules, and what else they have to be like.
+"""Validation of CronJobs and their schedules.
 
 A schedule is five fields (minute, hour, day, month, day of the week), each a list of numbers, ranges and steps, or one
-word such as @hourly. Whether a time matches is somebody else's business.
+word such as @hourly. Whether a time matches it is not decided here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .names import at_most
 WORDS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 POLICIES = ("Allow", "Forbid", "Replace")
 NAME = at_most(52)
-"""Names of its Jobs are longer by eleven characters."""
+"""The names of its Jobs are longer by eleven characters."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -48,15 +48,15 @@ def check_cron_job(job: Field, causes: Causes) -> None:
     if template.at("spec", "manualSelector").value is True:
         causes.unsupported(template.at("spec", "manualSelector"), ("nil", "false"))
     if template.at("spec", "selector").given:
-        causes.invalid(template.at("spec", "selector"), "is made for each Job; remove it")
+        causes.invalid(template.at("spec", "selector"), "is generated for each Job; remove it")
     check_job_spec(template.at("spec"), causes)
 
 
 def schedule_mistake(text: str) -> str:
-    """What is wrong with a schedule; empty if nothing is."""
+    """The problem with a schedule; empty if it is valid."""
     text = text.strip()
     if "TZ=" in text:
-        return "give the time zone in `timeZone`"
+        return "specify the time zone in `timeZone`"
     if text.startswith("@"):
         return "" if text in WORDS or _DURATION.fullmatch(text) else f"not one of {', '.join(WORDS)} or @every 1h"
     fields = text.split()
@@ -92,7 +92,7 @@ def _number(text: str, least: int, words: tuple[str, ...]) -> int | None:
 def _check_zone(zone: Field, causes: Causes) -> None:
     name = zone.text()
     if not name or name.lower() == "local":
-        causes.invalid(zone, "name a time zone such as Europe/Berlin")
+        causes.invalid(zone, "specify a time zone such as Europe/Berlin")
         return
     try:
         ZoneInfo(name)

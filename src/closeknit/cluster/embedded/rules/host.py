@@ -1,11 +1,11 @@
 """The rules of the embedded host: what an API server, its admission plugins and our own policies do with a write.
 
-    write ──▶ fill defaults ──▶ hold jobs ──▶ begin (identity, status, classes) ──▶ check ──▶ the object to keep
-                                                            │ or, of a change: prepare ──▶ compare with the old
+    write ──▶ fill defaults ──▶ hold jobs ──▶ begin (identity, status, classes) ──▶ check ──▶ the object to store
+                                                            │ or, for an update: prepare ──▶ compare with the old
                                                             └─▶ Refused, with every cause; or warnings
 
-Writers of ours are trusted: their objects get the same defaults and are held to what may not change, but their form is
-not looked at. Types have been looked at before; should one have slipped through, the object cannot be read.
+The host's own writers are trusted: their objects get the same defaults and immutable fields are checked, but they are
+not validated. Types were checked before; if a wrong one slips through, the error is that the object cannot be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .settings import Settings
 from .table import RULES
 
 _ODD = {("", "Node"): check_node}
-"""Judged here for its warnings alone; Kueue's own kinds warn where their rules are."""
+"""Kinds checked here for warnings only; the rules of Kueue's own kinds include their warnings."""
 _APART = ("metadata", "status")
 
 
@@ -96,7 +96,7 @@ class HostRules:
         return new
 
     def _warn(self, store: Store, kind: Kind, old: Raw | None, new: Raw, options: Options) -> None:
-        """What `closeknit check` would say of what is written anew, and what is about to go."""
+        """Add the warnings of `closeknit check` for what changed, and those about objects that are being deleted."""
         if old is None or not _says_the_same(old, new) or _notes(old) != _notes(new):
             options.warnings.extend(str(one) for one in odd(new, self.settings.gates, _ODD))
         options.warnings.extend(leaving.warnings(store, kind, new))
@@ -114,12 +114,12 @@ class HostRules:
 
 
 def _says_the_same(old: Raw, new: Raw) -> bool:
-    """Whether nothing but metadata and status differs."""
+    """Whether the objects differ in metadata and status only."""
     return all(_same(new.get(part), old.get(part)) for part in new.keys() | old.keys() if part not in _APART)
 
 
 def _same(one: object, other: object) -> bool:
-    """Large trees are often one and the same."""
+    """Equality with a shortcut, since large trees are often the same object."""
     return one is other or one == other
 
 
@@ -128,7 +128,7 @@ def _notes(raw: Raw) -> Raw:
 
 
 def _check_form(kind: Kind, raw: Raw, causes: Causes) -> None:
-    """Of a custom kind: what is still missing, now that defaults are there. What it means is asked only after that."""
+    """Raise Invalid for a custom kind with fields still missing after defaults; other checks rely on its form."""
     if not kind.is_built_in:
         causes.found.extend(check_types(kind, raw))
         causes.refuse(kind, raw["metadata"]["name"])

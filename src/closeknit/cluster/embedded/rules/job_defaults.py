@@ -1,4 +1,4 @@
-"""What an API server fills into Jobs and CronJobs, and the selector that it makes up for a Job."""
+"""The defaults of Jobs and CronJobs, and the generated selector of a Job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDLESS = 2**31 - 1
 
 
 def filled_job(raw: Raw) -> Raw:
-    """A Job that has no labels gets those of its pods: the very same mapping, by which `begun_job` knows it."""
+    """A Job without labels gets those of its pods: the same mapping object, by which `begun_job` recognizes it."""
     spec = filled_job_spec(raw.get("spec") or {})
     meta, labels = raw["metadata"], spec["template"]["metadata"].get("labels")
     if labels and not meta.get("labels"):
@@ -25,7 +25,7 @@ def filled_job(raw: Raw) -> Raw:
 
 
 def filled_job_spec(spec: Raw) -> Raw:
-    """That of a Job."""
+    """The spec of a Job with defaults."""
     spec = _of_any(spec)
     if spec.get("parallelism") is None:
         spec.setdefault("completions", 1)
@@ -38,7 +38,7 @@ def filled_job_spec(spec: Raw) -> Raw:
 
 
 def _of_any(spec: Raw) -> Raw:
-    """What also the template of a CronJob gets."""
+    """The defaults that also the template of a CronJob gets."""
     spec = {**said(spec), "template": filled_template(spec.get("template"))}
     policy = spec.get("podFailurePolicy")
     if policy:
@@ -52,7 +52,7 @@ def _rule(rule: Raw) -> Raw:
 
 
 def begun_job(_making: Making, raw: Raw) -> Raw:
-    """With labels by which its pods are known, unless somebody wants to choose them."""
+    """The Job with generated selector and pod labels, unless `manualSelector` is set."""
     raw = {**raw, "status": {}}
     spec, meta = raw["spec"], raw["metadata"]
     if spec["manualSelector"]:

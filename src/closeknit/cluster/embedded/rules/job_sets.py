@@ -1,7 +1,7 @@
-"""JobSets: Jobs by name, each a number of times.
+"""JobSets: named Jobs, each with a number of replicas.
 
-Their templates are fixed as those of a Job are; while one is suspended, before or after the change, where its pods go
-may change.
+Their templates are immutable like that of a Job; while a JobSet is suspended, before or after the change, the
+scheduling directives of its pods may change.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .rule import IMMUTABLE, Making, Rule, unchanged, unexchanged
 
 MAX_NAME = 63
 _POD_TAIL = 6
-"""Characters that the name of a pod has beyond that of its Job and its index."""
+"""Characters of a pod's name beyond those of its Job and its index."""
 REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
-"""Why a Job can fail."""
+"""The reasons for which a Job can fail."""
 
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MOVABLE = ("nodeSelector", "tolerations", "schedulingGates")
@@ -54,7 +54,7 @@ def _filled(raw: Raw) -> Raw:
 
 
 def _begun(_making: Making, raw: Raw) -> Raw:
-    """What JobSet itself fills in, and only once."""
+    """The defaults that the JobSet webhook sets, at creation only."""
     raw = _begin(raw)
     rules: Any = (raw["spec"].get("failurePolicy") or {}).get("rules")
     if not rules:
@@ -96,10 +96,10 @@ def _check_job(one: Field, set_name: str, known: list[str], causes: Causes) -> N
     copies = replicas.value if isinstance(replicas.value, int) else 1
     pods = job.at("parallelism").value if isinstance(job.at("parallelism").value, int) else 1
     if copies * pods > INT32_MAX:
-        causes.invalid(replicas, f"makes more than {INT32_MAX} pods")
+        causes.invalid(replicas, f"would create more than {INT32_MAX} pods")
     longest = f"{set_name}-{name.text()}-{max(0, copies - 1)}"
     if name.text() and host_label(longest[:MAX_NAME].rstrip("-")):
-        causes.invalid(name, f"Jobs would be called {longest}: {host_label(longest[:MAX_NAME].rstrip('-'))}")
+        causes.invalid(name, f"the name of a Job would be {longest}: {host_label(longest[:MAX_NAME].rstrip('-'))}")
     elif len(longest) + _pod_tail(job) > MAX_NAME:
         causes.invalid(name, f"pods of {longest} would have names of more than {MAX_NAME} characters")
     check_template(job.at("template"), causes, filled=False)
@@ -107,7 +107,7 @@ def _check_job(one: Field, set_name: str, known: list[str], causes: Causes) -> N
 
 
 def _pod_tail(job: Field) -> int:
-    """How much longer the longest name of a pod is than that of its Job."""
+    """How much longer the longest pod name is than that of its Job."""
     completions = job.at("completions").value
     return len(str(max(0, completions - 1))) + 1 + _POD_TAIL if isinstance(completions, int) else 0
 
@@ -115,11 +115,11 @@ def _pod_tail(job: Field) -> int:
 def _check_depends(one: Field, known: list[str], causes: Causes) -> None:
     for other in one.at("dependsOn").items():
         if other.at("name").text() not in known:
-            causes.invalid(other.at("name"), "must be a replicated job that comes before this one")
+            causes.invalid(other.at("name"), "must be a replicated job before this one")
 
 
 def _check_targets(spec: Field, known: list[str], causes: Causes) -> None:
-    """Policies name replicated jobs of this set."""
+    """Check that policies name replicated jobs of this set."""
     for target in _targets(spec):
         if target.text() not in known:
             causes.invalid(target, f"must be one of {', '.join(known)}")
@@ -127,7 +127,7 @@ def _check_targets(spec: Field, known: list[str], causes: Causes) -> None:
     _check_coordinator(spec, causes)
     order = spec.at("startupPolicy", "startupPolicyOrder")
     if order.value == "InOrder" and any(one.at("dependsOn").items() for one in spec.at("replicatedJobs").items()):
-        causes.invalid(spec, "startupPolicy InOrder and dependsOn cannot stand together", "object")
+        causes.invalid(spec, "startupPolicy InOrder and dependsOn cannot be combined", "object")
 
 
 def _check_rules(rules: Field, causes: Causes) -> None:
@@ -145,7 +145,7 @@ def _check_rules(rules: Field, causes: Causes) -> None:
 
 
 def _check_coordinator(spec: Field, causes: Causes) -> None:
-    """One pod of one Job, which has to have an index."""
+    """Check the coordinator: one pod of one Indexed Job."""
     one = spec.at("coordinator")
     jobs = {job.at("name").text(): job for job in spec.at("replicatedJobs").items()}
     found = jobs.get(one.at("replicatedJob").text())
@@ -180,14 +180,14 @@ def _check_change(old: Field, new: Field, causes: Causes) -> None:
 
 
 def _fixed(jobs: Any, free: bool) -> Any:
-    """What may not differ; `free` if pods may be sent elsewhere."""
+    """The part of the jobs that is immutable; `free`: scheduling directives may change."""
     if not free or not isinstance(jobs, list):
         return jobs
     return [without_placing(one, ("template", "spec", "template")) for one in jobs]
 
 
 def without_placing(tree: Any, path: tuple[str, ...]) -> Any:
-    """An object without what says where the pods of the template at that path go, and how they are labelled."""
+    """The object without the scheduling directives, labels and annotations of the pod template at that path."""
     if not isinstance(tree, dict):
         return tree
     if path:

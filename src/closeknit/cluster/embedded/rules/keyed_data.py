@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets: data by keys, which can be fixed for good."""
+"""ConfigMaps and Secrets: data by keys, which can be made immutable."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ NEEDED = {
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/basic-auth": ("username", "password"),
 }
-"""What Secrets of a type have to hold."""
+"""The keys that Secrets of a type have to have."""
 
 ACCOUNT_TOKEN, ACCOUNT = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")
-_FIXED = "the object says that it is immutable"
+_FIXED = "the object is marked as immutable"
 
 
 def _filled_secret(raw: Raw) -> Raw:
-    """Plain texts become data, and are not shown as such again."""
+    """Move `stringData` into `data`; it is write-only."""
     plain: Any = raw.get("stringData") or {}
     result = {key: value for key, value in raw.items() if key != "stringData"}
     if plain:
@@ -72,7 +72,7 @@ def _check_config_map(raw: Field, causes: Causes) -> None:
     _check_keys(data, causes)
     _check_keys(binary, causes)
     for key in data.mapping().keys() & binary.mapping().keys():
-        causes.invalid(f"{data.path}[{key}]", "is a key of binaryData too", key)
+        causes.invalid(f"{data.path}[{key}]", "is also a key of binaryData", key)
     if sum(len(str(value)) for part in (data, binary) for value in part.mapping().values()) > MAX_SIZE:
         causes.too_long("", MAX_SIZE)
 

@@ -1,4 +1,4 @@
-"""Kueue's own kinds: their defaults and rules are told by its dialect; here they become causes."""
+"""Kueue's own kinds: the dialect has their defaults and rules; here its mistakes become causes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rule import Making, Rule
 
 
 def _begun(making: Making, raw: Raw) -> Raw:
-    """What only happens once: a finalizer, and what the gates do not allow."""
+    """Done at creation only: add a finalizer, and drop what the gates do not allow."""
     return with_defaults(raw, making.settings.gates)
 
 

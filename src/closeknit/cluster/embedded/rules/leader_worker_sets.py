@@ -30,7 +30,7 @@ _fill = filler(
 
 
 def _filled(raw: Raw) -> Raw:
-    """An old word for not restarting at all is replaced."""
+    """The object with defaults; the deprecated restart policy Default becomes None."""
     raw = _fill({**raw, "spec": raw.get("spec") or {}})
     group = raw["spec"].get("leaderWorkerTemplate") or {}
     if group.get("restartPolicy") != "Default":
@@ -45,12 +45,12 @@ def _check(raw: Field, causes: Causes) -> None:
     causes.at_least(replicas, 0)
     causes.at_least(size, 1)
     if isinstance(replicas.value, int) and isinstance(size.value, int) and replicas.value * size.value > INT32_MAX:
-        causes.invalid(replicas, f"makes more than {INT32_MAX} pods")
+        causes.invalid(replicas, f"would create more than {INT32_MAX} pods")
     rolling = spec.at("rolloutStrategy", "rollingUpdateConfiguration")
     causes.at_least(rolling.at("partition"), 0)
     gone, more = check_share(rolling.at("maxUnavailable"), causes), check_share(rolling.at("maxSurge"), causes)
     if gone == 0 and more == 0 and replicas.value:
-        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
+        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 when maxSurge is 0")
     _check_sub_groups(group, causes)
     for key in ("leaderTemplate", "workerTemplate"):
         if group.at(key).given:
@@ -58,7 +58,7 @@ def _check(raw: Field, causes: Causes) -> None:
 
 
 def _check_sub_groups(group: Field, causes: Causes) -> None:
-    """They share the pods evenly, with or without the leader."""
+    """Check that subgroups divide the pods evenly, with or without the leader."""
     part, size = group.at("subGroupPolicy", "subGroupSize"), group.at("size").value
     if not group.at("subGroupPolicy").given:
         return

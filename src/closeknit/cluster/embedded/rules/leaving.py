@@ -1,8 +1,8 @@
-"""Queues, flavors and topologies that are to go while something still needs them: who that is, and who newly relies
-on them.
+"""Warnings about queues, flavors and topologies that are being deleted while they are in use.
 
-A finalizer keeps such an object until the last of its users is gone. Kubernetes says nothing of that: a deletion
-succeeds, the object stays, and whatever refers to it waits for ever. So those who write are told.
+A finalizer keeps such an object until its last user is gone. Kubernetes does not report that: a deletion succeeds, the
+object stays, and everything that refers to it waits for ever. So a deletion, and a write of an object that refers to
+one, get a warning that names the users.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...port import Raw
 from ..store import Store
 
 SHOWN = 5
-"""So many users are named, and the others counted."""
+"""How many users are named; the others are counted."""
 
 
 class Reference(NamedTuple):
-    """A field that names an object."""
+    """A field that refers to an object."""
 
     field: str
     kind: Kind
@@ -60,13 +60,13 @@ def _users(store: Store, kind: Kind, name: str) -> Iterator[str]:
         yield from (one["metadata"]["name"] for one in store.all(RESOURCE_FLAVOR) if usage.topology(one) == name)
 
 
-# What an object is told when it is written
+# Warnings for writes
 
 
 def warnings(store: Store, kind: Kind, raw: Raw) -> Iterator[str]:
-    """What of the things that it relies on is being deleted; itself, too."""
+    """A warning for each object it refers to that is being deleted, and for itself."""
     if "deletionTimestamp" in raw["metadata"] and (why := why_it_stays(store, kind, raw)):
-        yield f"it is being deleted, whatever is written to it: {why}"
+        yield f"it is being deleted, which this write does not change: {why}"
     for field, of, name in _references(store, kind, raw):
         found = store.find(of, "", name)
         if found is not None and "deletionTimestamp" in found["metadata"]:

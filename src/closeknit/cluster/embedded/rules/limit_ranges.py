@@ -1,4 +1,4 @@
-"""LimitRanges: what they fill in for themselves, what they give to pods, and which pods they refuse."""
+"""LimitRanges: their own defaults, the defaults they give to pods, and the pods they reject."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
 def filled_range(raw: Raw) -> Raw:
-    """Of containers: the largest is the default limit, a default limit the default request, and so is the least."""
+    """The range with defaults: for containers, max becomes the default limit, and that or min the default request."""
     spec = raw.get("spec") or {}
     limits = [_filled(one) for one in spec.get("limits") or ()]
     return {**raw, "spec": {**spec, "limits": limits}}
@@ -34,7 +34,7 @@ def _filled(item: Raw) -> Raw:
 
 
 def limited(store: Store, pod: Raw) -> Raw:
-    """The pod with the defaults of its namespace; Forbidden if it asks for more or less than is allowed."""
+    """The pod with the defaults of its namespace; raises Forbidden if it requests more or less than allowed."""
     if not store.objects[LIMIT_RANGE]:
         return pod
     meta = pod["metadata"]

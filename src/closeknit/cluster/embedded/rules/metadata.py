@@ -1,4 +1,4 @@
-"""What is the same for all kinds: names, labels, annotations, owners, finalizers."""
+"""Validation of metadata, the same for all kinds: names, labels, annotations, owners, finalizers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .names import TOO_LONG, NameForm
 MAX_ANNOTATIONS = 256 * 1024
 STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 _PARTS = ("labels", "annotations", "ownerReferences", "finalizers")
-_KEY = "a name is letters, digits, '-', '_' and '.', at most 63, with an optional domain and '/' before it"
+_KEY = "a name has at most 63 letters, digits, '-', '_' and '.', after an optional domain and '/'"
 _VALUE = "use at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 
 
 def tidy(meta: Raw) -> Raw:
-    """Without parts that are there but empty: to an API server they are not there."""
+    """The metadata without empty fields, which an API server treats as absent."""
     for part in _PARTS:
         if part in meta and not meta[part]:
             return {key: value for key, value in meta.items() if value or key not in _PARTS}
@@ -66,7 +66,7 @@ def _check_owners(owners: Field, causes: Causes) -> None:
     for owner in owners.items():
         version = owner.at("apiVersion").text()
         if not version or version.count("/") > 1:
-            causes.invalid(f"{owners.path}.apiVersion", "give a group and a version such as batch/v1", version)
+            causes.invalid(f"{owners.path}.apiVersion", "specify a group and a version such as batch/v1", version)
         for key in ("kind", "name", "uid"):
             if not owner.at(key).text():
                 causes.invalid(f"{owners.path}.{key}", "must not be empty", "")
@@ -83,17 +83,17 @@ def _check_finalizers(finalizers: Field, causes: Causes, of_kubernetes: bool) ->
         if not is_qualified_name(one.text()):
             causes.invalid(finalizers, _KEY, one.value)
         elif "/" not in one.text() and one.text() not in STANDARD_FINALIZERS and of_kubernetes:
-            causes.invalid(one, "give it a domain, such as example.com/cleanup")
+            causes.invalid(one, "must have a domain, such as example.com/cleanup")
     if ORPHAN in names and FOREGROUND in names:
-        causes.invalid(finalizers, f"{ORPHAN} and {FOREGROUND} cannot stand together")
+        causes.invalid(finalizers, f"{ORPHAN} and {FOREGROUND} cannot be combined")
 
 
 def check_metadata_change(old: Field, new: Field, causes: Causes) -> None:
-    """Who is going cannot be held by somebody new."""
+    """An object that is being deleted gets no new finalizers."""
     if not old.at("deletionTimestamp").given:
         return
     before = [one.text() for one in old.at("finalizers").items()]
     added = [one.text() for one in new.at("finalizers").items() if one.text() not in before]
     if added:
-        text = f"the object is being deleted and gets no new ones: {', '.join(added)}"
+        text = f"cannot be added while the object is being deleted: {', '.join(added)}"
         causes.forbidden(new.at("finalizers"), text)

@@ -1,4 +1,4 @@
-"""What objects may be called: each kind keeps to one of a few forms."""
+"""The forms of object names: each kind uses one of a few."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from ....model.label_names import MAX_NAME, MAX_PREFIX, is_subdomain
 
 NameForm = Callable[[str], str]
-"""What is wrong with a name; empty if nothing is."""
+"""The problem with a name; empty if it is valid."""
 
 TOO_LONG = "has more than"
-"""How the sentence about a name that is too long begins."""
+"""The beginning of the message about a name that is too long."""
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _HOST_LABEL = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
@@ -26,24 +26,24 @@ def subdomain(name: str) -> str:
 
 
 def label(name: str) -> str:
-    """`train-1`: namespaces, and what becomes a label of other objects."""
+    """`train-1`: namespaces, and names that become labels of other objects."""
     if len(name) > MAX_NAME:
         return f"{TOO_LONG} {MAX_NAME} characters"
     return "" if _LABEL.fullmatch(name) else f"use lower-case letters, digits and '-', {_ENDS}"
 
 
 def host_label(name: str) -> str:
-    """`train-1`, but not `1-train`: what becomes the name of a host."""
+    """`train-1`, but not `1-train`: names that become host names."""
     if len(name) > MAX_NAME:
         return f"{TOO_LONG} {MAX_NAME} characters"
     return "" if _HOST_LABEL.fullmatch(name) else "use lower-case letters, digits and '-', beginning with a letter"
 
 
 def anything(_name: str) -> str:
-    """Nobody looks."""
+    """Any name is valid."""
     return ""
 
 
 def at_most(most: int, form: NameForm = subdomain) -> NameForm:
-    """A form with a shorter limit, where longer names are made from it."""
+    """A form with a shorter limit, for names from which longer ones are derived."""
     return lambda name: f"{TOO_LONG} {most} characters" if len(name) > most else form(name)

@@ -1,4 +1,4 @@
-"""Namespaces and Nodes: what a cluster is made of before anything runs in it."""
+"""The rules of Namespaces and Nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FACTS = (
 
 
 def _filled_namespace(raw: Raw) -> Raw:
-    """Known by a label too, so that selectors can name it."""
+    """The namespace with its name as a label, so that selectors can match it."""
     meta = raw["metadata"]
     labels = {**(meta.get("labels") or {}), NAMESPACE_NAME: meta["name"]}
     return {**raw, "metadata": {**meta, "labels": labels}}
@@ -73,7 +73,7 @@ def _filled_node(raw: Raw) -> Raw:
 
 
 def _begun_node(making: Making, raw: Raw) -> Raw:
-    """A node is not ready until somebody looked, unless we made it ourselves."""
+    """A new node is tainted as not ready until its status is known, unless a trusted writer created it."""
     spec, status = raw["spec"], raw["status"]
     taints = spec.get("taints") or []
     if not making.trusted and not any(one.get("key") == NOT_READY for one in taints):
@@ -93,7 +93,7 @@ def _check_node(raw: Field, causes: Causes) -> None:
 
 
 def _check_taints(taints: Field, causes: Causes) -> None:
-    """An API server names them so, though they lie in the spec."""
+    """Check taints; like an API server, name them under metadata although they are in the spec."""
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints.items()):
         path = f"metadata.taints[{index}]"
@@ -116,11 +116,11 @@ def _check_node_change(old: Field, new: Field, causes: Causes) -> None:
         before = old.at("spec", key).text()
         if before and before != new.at("spec", key).text():
             path = f"spec.{key}s" if key == "podCIDR" else f"spec.{key}"
-            causes.forbidden(path, "stays once it is set")
+            causes.forbidden(path, "cannot be changed once it is set")
 
 
 def _prepared_namespace(_settings: Settings, old: Raw, new: Raw) -> Raw:
-    """Only the one who clears it out lets it go."""
+    """Keep the namespace's finalizers, which only its controller removes."""
     return {**new, "spec": old.get("spec") or {}}
 
 

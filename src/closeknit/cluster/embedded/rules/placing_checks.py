@@ -1,6 +1,6 @@
-"""What a pod may say about where it goes: node selector, affinity, tolerations, spreading, gates.
+"""Validation of a pod's scheduling directives: node selector, affinity, tolerations, spreading, gates.
 
-The rules are those of Kubernetes, each named at the field where an API server names it.
+The rules are those of Kubernetes, each reported at the field where an API server reports it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def check_tolerations(tolerations: Field, causes: Causes) -> None:
         if key.text() and not is_qualified_name(key.text()):
             causes.invalid(key, _NAME)
         if not key.text() and operator != "Exists":
-            causes.invalid(one.at("operator"), "without a key there is only Exists", operator)
+            causes.invalid(one.at("operator"), "must be Exists when `key` is empty", operator)
         if one.at("tolerationSeconds").given and effect.text() != "NoExecute":
-            causes.invalid(effect, "tolerationSeconds has a meaning only with NoExecute")
+            causes.invalid(effect, "must be NoExecute when `tolerationSeconds` is set")
         if operator == "Exists" and value.text():
-            causes.invalid(one.at("operator"), "Exists takes no value", value.value)
+            causes.invalid(one.at("operator"), "value must be empty when `operator` is 'Exists'", value.value)
         elif operator == "Equal" and not is_label_value(value.text()):
             causes.invalid(one.at("operator"), "not a label value", value.value)
         elif operator in ("Gt", "Lt") and whole_number(value.text()) is None:
@@ -61,7 +61,7 @@ def check_tolerations(tolerations: Field, causes: Causes) -> None:
 def _check_node_affinity(affinity: Field, causes: Causes) -> None:
     terms = affinity.at(REQUIRED, "nodeSelectorTerms")
     if affinity.at(REQUIRED).given and not terms.items():
-        causes.required(terms, "give at least one term")
+        causes.required(terms, "at least one term is required")
     for term in terms.items():
         _check_term(term, causes)
     for one in affinity.at(PREFERRED).items():
@@ -74,24 +74,24 @@ def _check_term(term: Field, causes: Causes) -> None:
         _check_requirement(one, causes, LABEL_OPERATORS)
     for one in term.at("matchFields").items():
         if one.at("operator").text() not in FIELD_OPERATORS:
-            causes.invalid(one.at("operator"), "not an operator of selectors")
+            causes.invalid(one.at("operator"), "not a valid selector operator")
         elif len(one.at("values").items()) != 1:
-            causes.required(one.at("values"), "give the name of one node")
+            causes.required(one.at("values"), "must have exactly one node name")
         if one.at("key").text() != NODE_NAME:
-            causes.invalid(one.at("key"), f"only {NODE_NAME} can be selected by")
+            causes.invalid(one.at("key"), f"only {NODE_NAME} is supported")
 
 
 def _check_requirement(one: Field, causes: Causes, operators: Sequence[str]) -> None:
     operator, values = one.at("operator"), one.at("values")
     number = len(values.items())
     if operator.text() not in operators:
-        causes.invalid(operator, "not an operator of selectors")
+        causes.invalid(operator, "not a valid selector operator")
     elif operator.text() in ("In", "NotIn") and not number:
-        causes.required(values, "In and NotIn need values")
+        causes.required(values, "In and NotIn require values")
     elif operator.text() in ("Exists", "DoesNotExist") and number:
-        causes.forbidden(values, "Exists and DoesNotExist take no values")
+        causes.forbidden(values, "Exists and DoesNotExist do not allow values")
     elif operator.text() in ("Gt", "Lt") and number != 1:
-        causes.required(values, "Gt and Lt compare with one number")
+        causes.required(values, "Gt and Lt require exactly one number")
     if not is_qualified_name(one.at("key").text()):
         causes.invalid(one.at("key"), _NAME)
     for value in values.items():
@@ -100,7 +100,7 @@ def _check_requirement(one: Field, causes: Causes, operators: Sequence[str]) -> 
 
 
 def check_selector(selector: Field, causes: Causes) -> None:
-    """A selector of labels."""
+    """Check a label selector."""
     check_labels(selector.at("matchLabels"), causes)
     for one in selector.at("matchExpressions").items():
         _check_requirement(one, causes, SELECTOR_OPERATORS)
@@ -132,7 +132,7 @@ def _check_weight(weight: Field, causes: Causes) -> None:
 def _check_spread(one: Field, causes: Causes) -> None:
     skew, key = one.at("maxSkew"), one.at("topologyKey")
     if not isinstance(skew.value, int) or skew.value <= 0:
-        causes.invalid(skew, "must be above 0", skew.value or 0)
+        causes.invalid(skew, "must be greater than 0", skew.value or 0)
     if not key.text():
         causes.required(key, "can not be empty")
     elif not is_qualified_name(key.text()):
@@ -143,7 +143,7 @@ def _check_spread(one: Field, causes: Causes) -> None:
 
 
 def _check_gates(spec: Field, causes: Causes) -> None:
-    """Gates have names of their own, and keep a pod from its node."""
+    """Check that gates have unique names, and that a gated pod has no node."""
     seen: set[str] = set()
     for gate in spec.at("schedulingGates").items():
         name = gate.at("name").text()
@@ -153,4 +153,4 @@ def _check_gates(spec: Field, causes: Causes) -> None:
             causes.duplicate(gate, name)
         seen.add(name)
     if seen and spec.at("nodeName").text():
-        causes.forbidden(spec.at("nodeName"), "a pod behind gates has no node")
+        causes.forbidden(spec.at("nodeName"), "cannot be set while there are scheduling gates")

@@ -1,7 +1,7 @@
-"""What may change in a pod: its images, its deadline, more tolerations; gates go and never come.
+"""Which fields of a pod may change: images, the deadline, additional tolerations, and gates, which can only be removed.
 
-While a gate holds it, where it may go can still be narrowed: labels are added to its node selector, expressions to the
-terms of its required node affinity. What it prefers is free.
+While the pod is gated its scheduling directives can be narrowed: labels added to its node selector, expressions to the
+terms of its required node affinity. Preferred affinity may change freely.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALLOWED = (
 
 
 def prepared_pod(settings: Settings, old: Raw, new: Raw) -> Raw:
-    """What admission decided once is not asked for again."""
+    """Keep what admission decided at creation."""
     before, spec = old["spec"], {**new["spec"]}
     for key in ("priority", "preemptionPolicy", "enableServiceLinks"):
         if key in before:
@@ -35,7 +35,7 @@ def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec"), new.at("spec")
     for key in ("containers", "initContainers"):
         if len(before.at(key).items()) != len(after.at(key).items()):
-            causes.forbidden(after.at(key), "containers can neither come nor go")
+            causes.forbidden(after.at(key), "containers cannot be added or removed")
             return
     _check_deadline(before.at("activeDeadlineSeconds"), after.at("activeDeadlineSeconds"), causes)
     gated = bool(before.at("schedulingGates").items())
@@ -52,7 +52,7 @@ def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
 
 
 def _fixed(spec: Raw, free: set[str], gated: bool) -> Raw:
-    """What of it may not differ."""
+    """The immutable part of a spec."""
     fixed = {key: value for key, value in spec.items() if key not in free}
     for key in ("containers", "initContainers"):
         fixed[key] = [_without(one, "image") for one in spec.get(key) or ()]
@@ -69,7 +69,7 @@ def _check_deadline(old: Field, new: Field, causes: Causes) -> None:
     if old.given and not new.given:
         causes.invalid(new, "must not be removed")
     elif old.given and isinstance(new.value, int) and new.value > old.value:
-        causes.invalid(new, "can only come nearer")
+        causes.invalid(new, "can only be lowered")
 
 
 def _check_gates(old: Field, new: Field, causes: Causes) -> None:
@@ -77,14 +77,14 @@ def _check_gates(old: Field, new: Field, causes: Causes) -> None:
     for gate in new.items():
         name = gate.at("name")
         if name.text() not in known:
-            causes.forbidden(name, f"gates can only be removed, and '{name.text()}' is new")
+            causes.forbidden(name, f"only removal is allowed, and '{name.text()}' is new")
 
 
 def _check_tolerations(old: Field, new: Field, causes: Causes) -> None:
-    """Those that are there stay; how many seconds they last may change."""
+    """Check that no toleration is removed; only their tolerationSeconds may change."""
     after = [_without(one.mapping(), "tolerationSeconds") for one in new.items()]
     if any(_without(one.mapping(), "tolerationSeconds") not in after for one in old.items()):
-        causes.forbidden(new, "those that are there stay; only their tolerationSeconds may change")
+        causes.forbidden(new, "existing tolerations cannot be changed, except tolerationSeconds")
 
 
 def _check_selector(old: Field, new: Field, causes: Causes) -> None:

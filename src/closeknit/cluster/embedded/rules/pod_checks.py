@@ -1,4 +1,4 @@
-"""What a pod, or the template of pods, has to be like."""
+"""Validation of pods and pod templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_pod(pod: Field, causes: Causes) -> None:
 
 
 def check_template(template: Field, causes: Causes, filled: bool = True) -> None:
-    """`filled` is false for a template in a custom kind: nobody has filled in what pods get by default."""
+    """Check a pod template; `filled` is false in a custom kind, where the defaults of pods are not applied."""
     meta = template.at("metadata")
     check_labels(_named(meta.at("labels"), f"{template.path}.labels"), causes)
     check_annotations(_named(meta.at("annotations"), f"{template.path}.annotations"), causes)
@@ -28,7 +28,7 @@ def check_template(template: Field, causes: Causes, filled: bool = True) -> None
 
 
 def _named(field: Field, path: str) -> Field:
-    """An API server leaves `metadata` out when it speaks of a template's."""
+    """A field of a template's metadata with the path that an API server reports, which omits `metadata`."""
     return Field(field.value, path, field.report)
 
 
@@ -50,7 +50,7 @@ def check_pod_spec(spec: Field, causes: Causes, filled: bool = True) -> None:
 
 
 def _volumes(volumes: Field, causes: Causes) -> set[str]:
-    """The names that can be mounted."""
+    """Check volumes; returns the names that can be mounted."""
     names: set[str] = set()
     for one in volumes.items():
         name = one.at("name")
@@ -63,12 +63,12 @@ def _volumes(volumes: Field, causes: Causes) -> set[str]:
         names.add(name.text())
         sources = [key for key in one.mapping() if key != "name"]
         if len(sources) > 1:
-            causes.forbidden(one.at(sources[1]), "a volume comes from one source")
+            causes.forbidden(one.at(sources[1]), "may not specify more than 1 volume type")
     return names
 
 
 def _check_names(spec: Field, causes: Causes) -> None:
-    """Names of other objects, and of hosts."""
+    """Check the names of other objects, and of hosts."""
     for key, form in (
         ("nodeName", subdomain),
         ("serviceAccountName", subdomain),
@@ -83,7 +83,7 @@ def _check_names(spec: Field, causes: Causes) -> None:
 
 
 def _check_host_ports(spec: Field, causes: Causes) -> None:
-    """A port of the host is used once; on the network of the host it is the port of the container."""
+    """Check that host ports are unique, and equal to the container port on the host network."""
     seen: set[tuple[str, str]] = set()
     for container in spec.at("containers").items():
         for port in container.at("ports").items():
@@ -91,7 +91,7 @@ def _check_host_ports(spec: Field, causes: Causes) -> None:
             if not host.value:
                 continue
             if spec.at("hostNetwork").value is True and host.value != port.at("containerPort").value:
-                causes.invalid(host, "on the network of the host it is the containerPort")
+                causes.invalid(host, "must match `containerPort` when `hostNetwork` is true")
             taken = (str(host.value), f"{port.at('protocol').value} {port.at('hostIP').value}")
             if taken in seen:
                 causes.duplicate(host)

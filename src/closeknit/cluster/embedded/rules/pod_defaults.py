@@ -1,8 +1,8 @@
-"""What an API server fills into pods and pod templates: policies, probes, ports, volumes, and quantities in one form.
+"""The defaults of pods and pod templates: policies, probes, ports, volumes, and quantities in canonical form.
 
-Templates get what is true of any pod made from them; what depends on the one pod (host ports, requests from limits)
-is filled in when that pod is made. Pods come mostly from templates that were filled before, so what is there already
-costs a look and no more. Nothing is changed in place.
+Templates get the defaults that hold for every pod made from them; those that depend on the pod (host ports, requests
+from limits) are applied when the pod is created. Most pods come from templates with defaults applied, so fields that
+are set cost only a lookup. Nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONTAINER: Raw = {
 _PROBE: Raw = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _MODE = {"defaultMode": 0o644}
 _MAPPINGS = frozenset({"nodeSelector", "labels", "annotations", "limits", "requests", "matchLabels"})
-"""Mappings by free keys: an empty one is none, while an empty object still says that it is there."""
+"""Mappings with free keys: an empty one counts as absent, while an empty object counts as present."""
 
 _PLAIN = frozenset(
     {
@@ -46,11 +46,11 @@ _PLAIN = frozenset(
         "unschedulable",
     }
 )
-"""Where no, or nothing, is the same as saying nothing."""
+"""Fields for which false or zero is the same as absent."""
 
 
 def filled_pod(spec: Raw) -> Raw:
-    """The spec of a pod, with what only pods have."""
+    """The spec of a pod with defaults, including those that only pods get."""
     spec = filled_spec(spec)
     spec.setdefault("enableServiceLinks", True)
     if spec["terminationGracePeriodSeconds"] < 0:
@@ -68,7 +68,7 @@ def filled_pod(spec: Raw) -> Raw:
 
 
 def filled_template(template: Any) -> Raw:
-    """A pod template; one that is missing is made, for its absence shows as what is missing in it."""
+    """A pod template with defaults; a missing one is created, so that its required fields are reported as missing."""
     template = template or {}
     return {
         **template,
@@ -78,7 +78,7 @@ def filled_template(template: Any) -> Raw:
 
 
 def filled_spec(spec: Raw) -> Raw:
-    """A spec of its own, to be changed further by whoever asked."""
+    """A spec with defaults: a new mapping that the caller may modify."""
     spec = {**_SPEC, **said(spec)}
     for key in ("containers", "initContainers", "ephemeralContainers"):
         if key in spec:
@@ -96,14 +96,14 @@ def filled_spec(spec: Raw) -> Raw:
 
 
 def said(raw: Raw) -> Raw:
-    """Without what says nothing: null, empty texts, lists and mappings."""
+    """The fields that are set: without null and empty strings, lists and mappings."""
     if all(raw.values()):
         return raw
     return {key: value for key, value in raw.items() if value or _says_something(key, value)}
 
 
 def _says_something(key: str, value: Any) -> bool:
-    """Of a value that Python takes for false."""
+    """Whether a value that is false in Python still counts as set."""
     if isinstance(value, dict):
         return key not in _MAPPINGS
     return value == 0 and key not in _PLAIN
@@ -122,7 +122,7 @@ def filled_container(container: Raw) -> Raw:
 
 
 def _is_latest(image: str) -> bool:
-    """Whether an image may mean another one tomorrow: repo:5000/a does, a:1 and a@sha256:… do not."""
+    """Whether the tag of an image is latest or missing: true for repo:5000/a, false for a:1 and a@sha256:…."""
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return tag == "latest" or not (tag or digest)
@@ -153,7 +153,7 @@ def _variable(entry: Raw) -> Raw:
 
 
 def _reference(source: Raw) -> Raw:
-    """Where a value comes from: a field of the pod, or a share of its resources."""
+    """The source of a value with defaults: a field of the pod, or one of its resources."""
     if source.get("fieldRef"):
         return {**source, "fieldRef": {"apiVersion": "v1", **said(source["fieldRef"])}}
     if source.get("resourceFieldRef"):
@@ -229,7 +229,7 @@ _SOURCES: dict[str, Callable[[Raw], Raw]] = {
 
 
 def _with_requests(container: Raw) -> Raw:
-    """A limit without a request is a request."""
+    """The container with requests; they default to the limits."""
     limits = container["resources"].get("limits")
     if not limits:
         return container
@@ -240,7 +240,7 @@ def _with_requests(container: Raw) -> Raw:
 
 
 def _with_host_ports(container: Raw) -> Raw:
-    """On the network of the host, a port of the container is one of the host."""
+    """The container with host ports; on the host network they default to the container ports."""
     if not container.get("ports"):
         return container
     ports = [{**one, "hostPort": one.get("hostPort") or one.get("containerPort")} for one in container["ports"]]
@@ -248,7 +248,7 @@ def _with_host_ports(container: Raw) -> Raw:
 
 
 def _whole_pod(spec: Raw) -> Raw:
-    """Resources of the pod as a whole: what its containers ask for together, then its limits."""
+    """Pod-level requests: they default to the sum of the containers' requests, then to the pod-level limits."""
     needs: Raw = spec["resources"]
     asked = total(amounts(one["resources"].get("requests") or {}) for one in spec.get("containers") or ())
     of_all = {name: canonical(name, value) for name, value in asked.items() if name in ("cpu", "memory")}

@@ -1,7 +1,7 @@
-"""What becomes of a pod when it is made: its account, its priority, how long it stays on a lost node, its limits.
+"""Admission of new pods: service account, priority, default tolerations, runtime class, limit ranges.
 
-These are the admission plugins of an API server, in their order. They need other objects (classes of priority and of
-runtime, ranges of limits), so they read the store; what needs no other object is filled in by `pod_defaults`.
+These are the admission plugins of an API server, in their order. They read other objects (PriorityClasses,
+RuntimeClasses, LimitRanges) from the store; defaults that need no other object are in `pod_defaults`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT_ACCOUNT = "default"
 
 
 def begun_pod(making: Making, pod: Raw) -> Raw:
-    """A pod with all that is decided at its beginning; its spec was filled in before."""
+    """A new pod after admission; its spec already has its defaults."""
     store, settings, meta = making.store, making.settings, pod["metadata"]
     spec = {**pod["spec"]}
     if not spec.get("serviceAccountName"):
@@ -45,7 +45,7 @@ def forbidden(name: str, text: str) -> Forbidden:
 
 
 def _set_priority(store: Store, name: str, spec: Raw) -> None:
-    """By its class, or the class that is the default for all; nobody may give the number himself."""
+    """Set the priority from the pod's class, or the global default; a number set by the user must agree."""
     given = spec.get("priorityClassName") or ""
     found = store.find(PRIORITY_CLASS, "", given) if given else _default_class(store)
     if found is not None:
@@ -54,23 +54,23 @@ def _set_priority(store: Store, name: str, spec: Raw) -> None:
     elif given in SYSTEM_CLASSES:
         value, policy = SYSTEM_CLASSES[given], PREEMPTS
     elif given:
-        raise forbidden(name, f"there is no PriorityClass {given}")
+        raise forbidden(name, f"no PriorityClass with name {given} was found")
     else:
         value, policy = 0, PREEMPTS
     for key, right in (("priority", value), ("preemptionPolicy", policy)):
         if spec.get(key, right) != right:
-            raise forbidden(name, f"{key} may not be {spec[key]}: its priority class makes it {right}")
+            raise forbidden(name, f"{key} must not be {spec[key]}: its priority class sets it to {right}")
         spec[key] = right
 
 
 def _default_class(store: Store) -> Raw | None:
-    """The lowest of those that say they are for all; there should be one at most."""
+    """The global default class; the lowest if there are several."""
     found = [one for one in store.all(PRIORITY_CLASS) if one.get("globalDefault")]
     return min(found, key=lambda one: (one.get("value") or 0, one["metadata"]["name"])) if found else None
 
 
 def with_tolerations(given: list[Raw], seconds: int) -> list[Raw]:
-    """With one for each way in which a node is lost, unless the pod says itself how long it stays there."""
+    """The tolerations with defaults for not-ready and unreachable nodes, unless the pod has its own."""
     missing = [key for key in (NOT_READY, UNREACHABLE) if not any(_tolerates(one, key) for one in given)]
     more = ({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds} for key in missing)
     return [*given, *more]
@@ -81,11 +81,11 @@ def _tolerates(toleration: Raw, key: str) -> bool:
 
 
 def _with_runtime(store: Store, name: str, spec: Raw) -> Raw:
-    """With what its class of runtime costs, and where it can run."""
+    """The spec with the overhead and the scheduling constraints of its RuntimeClass."""
     class_name = spec.get("runtimeClassName") or ""
     found = store.find(RUNTIME_CLASS, "", class_name) if class_name else None
     if class_name and found is None:
-        raise forbidden(name, f"there is no RuntimeClass {class_name}")
+        raise forbidden(name, f"no RuntimeClass with name {class_name} was found")
     overhead = canonical_all(((found or {}).get("overhead") or {}).get("podFixed"))
     if spec.get("overhead") is not None and spec["overhead"] != overhead:
         raise forbidden(name, "its overhead is not that of its RuntimeClass")
@@ -118,7 +118,7 @@ def _status(store: Store, spec: Raw) -> Raw:
 
 
 def filled_pod_status(old: Raw, new: Raw) -> Raw:
-    """What is decided once stays, what can be told from the rest is told; owners are none of a kubelet's business."""
+    """The new status with immutable fields kept and derived ones set; ownerReferences do not change with a status."""
     status = dict(new.get("status") or {})
     before = (old.get("status") or {}).get("qosClass")
     if before:
@@ -135,7 +135,7 @@ def filled_pod_status(old: Raw, new: Raw) -> Raw:
 
 
 def with_times(conditions: list[Raw], key: str) -> list[Raw]:
-    """Times that nobody gave are null, not absent."""
+    """The conditions with missing times as null, not absent."""
     if all(key in one and "lastTransitionTime" in one for one in conditions):
         return conditions
     return [{key: None, "lastTransitionTime": None, **one} for one in conditions]
@@ -148,7 +148,7 @@ def check_pod_status(old: Field, new: Field, causes: Causes) -> None:
 
 
 def quality(spec: Raw) -> str:
-    """Guaranteed if all that is asked for is also the limit, BestEffort if nothing is asked for."""
+    """The QoS class: Guaranteed if requests equal limits everywhere, BestEffort if there are none, else Burstable."""
     owners = [spec] if spec.get("resources") else [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     asked, guaranteed = False, True
     for owner in owners:
@@ -164,5 +164,5 @@ def quality(spec: Raw) -> str:
 
 
 def _some(quantity: Any) -> str:
-    """Nothing, if it is nothing."""
+    """The quantity as text; empty if it is zero."""
     return quantity if quantity and quantity != "0" else ""

@@ -1,4 +1,4 @@
-"""ProvisioningRequests: what they ask for is said once."""
+"""ProvisioningRequests: their spec is immutable."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Quantities as an API server writes them back: `1000m` becomes `1`, `1024Mi` becomes `1Gi`, a number becomes text.
+"""Quantities in the canonical form of an API server: `1000m` becomes `1`, `1024Mi` becomes `1Gi`, a number a string.
 
-Built-in kinds are decoded and encoded by the server, so two spellings of one amount are one value to their readers.
-Amounts below a thousandth are rounded up to it. Custom kinds keep what was written.
+The server decodes and encodes built-in kinds, so two spellings of one amount read back as one. Amounts below a
+thousandth are rounded up to it. Custom kinds keep what was written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MICRO, _NANO = 10**6, 10**9
 
 
 def canonical_all(quantities: Any) -> Any:
-    """A resource list; the same one if nothing in it changes."""
+    """A resource list in canonical form; the same object if nothing changes."""
     if not isinstance(quantities, dict):
         return quantities
     for value in quantities.values():
@@ -28,7 +28,7 @@ def canonical_all(quantities: Any) -> Any:
 
 
 def written(value: Any) -> str:
-    """One quantity; what is none cannot be decoded, which is said as a server says it."""
+    """One quantity in canonical form; raises BadRequest if it cannot be decoded."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, type(None))):
         raise BadRequest(f"{value!r} is not a quantity: write a number and a suffix such as 500m, 2, 1.5Gi")
     try:

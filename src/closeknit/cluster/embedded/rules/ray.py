@@ -1,4 +1,4 @@
-"""RayClusters and RayJobs: a head, groups of workers, and for a job somebody who submits it."""
+"""RayClusters and RayJobs: a head, groups of workers, and for a job a submitter."""
 
 from __future__ import annotations
 

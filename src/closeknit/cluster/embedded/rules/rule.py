@@ -1,4 +1,4 @@
-"""The rules of one kind, as a value: what is filled in, what is made up at the beginning, what is refused."""
+"""The rules of one kind as a value: defaults, what is set at creation, and validation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .settings import Settings
 
 
 class Making(NamedTuple):
-    """What is at hand when an object is made; `trusted` says that a writer of ours makes it."""
+    """The context of a creation; `trusted`: one of the host's own writers creates the object."""
 
     store: Store
     settings: Settings
@@ -34,11 +34,11 @@ def _nothing(*_: Any) -> None:
 
 
 class Rule(NamedTuple):
-    """`fill` is for every write, `begin` for the first one, `prepare` for all others: it gets the old object too.
+    """The functions for one kind: `fill` runs on every write, `begin` on creation, `prepare` on updates.
 
-    `check` judges an object by itself. `change` judges what an update does to it, `status` what one of its status does;
-    both say so of the new object. `fill_status` is for every write of a status. `change_judges_all` says that `change`
-    judges the new object by itself as well: it may put up with what was wrong before.
+    `check` validates an object by itself, `change` an update of it, `status` an update of its status. `fill_status`
+    runs on every write of a status. `change_judges_all`: `change` also validates the new object by itself, since it may
+    tolerate what was invalid before.
     """
 
     fill: Callable[[Raw], Raw] = _same
@@ -56,12 +56,12 @@ IMMUTABLE = "field is immutable"
 
 
 def unchanged(old: Field, new: Field, causes: Causes, *keys: str) -> None:
-    """Fields that stay as they were made."""
+    """Check that these fields did not change."""
     for key in keys:
         if old.at(key).value != new.at(key).value:
             causes.invalid(new.at(key), IMMUTABLE)
 
 
 def unexchanged(old: Field, new: Field, causes: Causes, *keys: str) -> None:
-    """Fields that may be given and taken away, but not be others: rules of custom kinds compare what is there."""
+    """Check that these fields did not change where both have them: rules of custom kinds allow setting and removing."""
     unchanged(old, new, causes, *(key for key in keys if old.at(key).given and new.at(key).given))

@@ -1,4 +1,4 @@
-"""Services: ports, and an address of their own that nobody answers at here."""
+"""Services: ports, and a cluster address on which nothing listens here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 AFFINITIES = ("ClientIP", "None")
 HEADLESS = "None"
 _GIVEN = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
-"""What the server decides when nobody says."""
+"""Fields that the server assigns if they are not set."""
 _FIRST_ADDRESS, _ADDRESSES = int(ipaddress.ip_address("10.96.0.1")), 2**16 - 2
 _FIRST_PORT, _PORTS = 30_000, 2768
 
@@ -43,7 +43,7 @@ def _port(port: Raw) -> Raw:
 
 
 def _begun(making: Making, raw: Raw) -> Raw:
-    """Numbers follow from the version of the store: no two Services have the same, for long enough."""
+    """Assign addresses and ports from the store's version, so that Services get different ones for long enough."""
     spec, number = {**raw["spec"]}, making.store.version
     if spec["type"] != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
@@ -58,7 +58,7 @@ def _begun(making: Making, raw: Raw) -> Raw:
 
 
 def _prepared(_settings: Settings, old: Raw, new: Raw) -> Raw:
-    """What the server gave is kept when it is left out, and taken back from one that is only a name."""
+    """Keep assigned fields that the update leaves out, and remove them from an ExternalName."""
     before, spec = old["spec"], {**new["spec"]}
     for key in _GIVEN:
         if spec["type"] == "ExternalName":
@@ -111,7 +111,7 @@ def _check_ports(ports: Field, causes: Causes, on_nodes: bool) -> None:
         check_target(target, causes)
         causes.one_of(port.at("protocol"), PROTOCOLS)
         if port.at("nodePort").value and not on_nodes:
-            causes.forbidden(port.at("nodePort"), "needs the type NodePort or LoadBalancer")
+            causes.forbidden(port.at("nodePort"), "requires the type NodePort or LoadBalancer")
         pair = (str(number.value), port.at("protocol").text())
         if pair in pairs:
             causes.duplicate(port, {"port": number.value, "protocol": pair[1]})
@@ -121,7 +121,7 @@ def _check_ports(ports: Field, causes: Causes, on_nodes: bool) -> None:
 def _check_change(old: Field, new: Field, causes: Causes) -> None:
     before, after = old.at("spec", "clusterIP").text(), new.at("spec", "clusterIP").text()
     if before and new.at("spec", "type").text() != "ExternalName" and before != after:
-        causes.invalid(new.at("spec", "clusterIPs").path + "[0]", "stays as it was given", [after])
+        causes.invalid(new.at("spec", "clusterIPs").path + "[0]", "cannot be changed", [after])
 
 
 def _is_address(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, StatefulSets, DaemonSets, PodTemplates: a template, and how many pods of it there are."""
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets, PodTemplates: a template, and how many pods of it to run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _filled(raw: Raw, defaults: Raw) -> Raw:
 
 
 def _with_strategy(raw: Raw, key: str, rolling: Raw) -> Raw:
-    """Rolling, unless it says otherwise; then it may not say how to roll."""
+    """The object with its update strategy, by default a rolling one with these parameters."""
     strategy = {"type": "RollingUpdate", **said(raw["spec"].get(key) or {})}
     if strategy["type"] == "RollingUpdate":
         strategy = {**strategy, "rollingUpdate": {**rolling, **said(strategy.get("rollingUpdate") or {})}}
@@ -54,34 +54,34 @@ def _check_counts(spec: Field, causes: Causes, *keys: str) -> None:
 
 
 def _check_pods(spec: Field, causes: Causes, must_select: bool = True) -> None:
-    """A selector that selects the pods of the template, which never end by themselves."""
+    """Check that the selector matches the template, and that its pods restart always and have no deadline."""
     selector, template = spec.at("selector"), spec.at("template")
     labels, before = template.at("metadata", "labels"), len(causes.found)
     if selector.given and not selector.value:
-        causes.invalid(selector, "has to select something")
+        causes.invalid(selector, "must not be empty")
     check_selector(selector, causes)
     if not selector.given and must_select:
         causes.required(selector)
     if len(causes.found) > before and selector.value and must_select:
-        causes.invalid(selector, "cannot be used as it is")
+        causes.invalid(selector, "is not a valid selector")
     if not selector.given or (len(causes.found) == before and not selects(selector.mapping(), labels.mapping())):
-        causes.invalid(labels, "the selector does not select them")
+        causes.invalid(labels, "the selector does not match them")
     check_template(template, causes)
     policy, deadline = template.at("spec", "restartPolicy"), template.at("spec", "activeDeadlineSeconds")
     if policy.text() in ("Never", "OnFailure"):
         causes.unsupported(policy, ("Always",))
     if deadline.given:
-        causes.forbidden(deadline, "pods of a set have no deadline")
+        causes.forbidden(deadline, "not allowed for the pods of a set")
 
 
 def check_share(field: Field, causes: Causes, whole: bool = True) -> int | None:
-    """A number, or a share that is no more than the `whole`; gives it if it is a number or none at all."""
+    """Check a number or percentage, of at most 100% if `whole`; returns it if it is a number or zero percent."""
     value = field.value
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
             causes.invalid(field, "must be a whole number or a percentage such as 25%")
         elif whole and int(value[:-1][:9]) > 100:
-            causes.invalid(field, "is more than all")
+            causes.invalid(field, "must not be greater than 100%")
         return 0 if value == "0%" else None
     causes.at_least(field, 0)
     return value if isinstance(value, int) else None
@@ -106,12 +106,12 @@ def _check_deployment(raw: Field, causes: Causes) -> None:
     rolling = strategy.at("rollingUpdate")
     if strategy.at("type").text() == "Recreate":
         if rolling.given:
-            causes.forbidden(rolling, "has no meaning with Recreate")
+            causes.forbidden(rolling, "may not be specified with type Recreate")
         return
     gone = check_share(rolling.at("maxUnavailable"), causes)
     more = check_share(rolling.at("maxSurge"), causes, whole=False)
     if gone == 0 and more == 0:
-        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
+        causes.invalid(rolling.at("maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
 def _filled_replica_set(raw: Raw) -> Raw:
@@ -162,7 +162,7 @@ def _check_stateful_set(raw: Field, causes: Causes) -> None:
     if strategy.at("type").text() not in ("RollingUpdate", "OnDelete"):
         causes.invalid(strategy, "must be 'RollingUpdate' or 'OnDelete'")
     elif strategy.at("type").text() == "OnDelete" and strategy.at("rollingUpdate").given:
-        causes.invalid(strategy.at("rollingUpdate"), "has no meaning with OnDelete")
+        causes.invalid(strategy.at("rollingUpdate"), "may not be specified with type OnDelete")
     causes.at_least(strategy.at("rollingUpdate", "partition"), 0)
 
 
@@ -184,7 +184,7 @@ def _begun_daemon_set(_making: Making, raw: Raw) -> Raw:
 
 
 def _prepared_daemon_set(_settings: Settings, old: Raw, new: Raw) -> Raw:
-    """The old way of telling which template a pod was made from."""
+    """Increment the template generation, the legacy record of a pod's template, if the template changed."""
     number = str((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or "1")
     last = int(number) if number.isdigit() and len(number) < 10 else 1
     return _numbered(new, last + (old["spec"]["template"] != new["spec"]["template"]))
@@ -211,9 +211,9 @@ def _check_daemon_set(raw: Field, causes: Causes) -> None:
         gone = check_share(rolling.at("maxUnavailable"), causes)
         more = check_share(rolling.at("maxSurge"), causes)
         if gone != 0 and more != 0:
-            causes.invalid(rolling.at("maxSurge"), "has to be 0 unless maxUnavailable is")
+            causes.invalid(rolling.at("maxSurge"), "must be 0 unless maxUnavailable is 0")
         if gone == 0 and more == 0:
-            causes.required(rolling.at("maxUnavailable"), "cannot be 0 while maxSurge is")
+            causes.required(rolling.at("maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
 def _check_selector_change(old: Field, new: Field, causes: Causes) -> None:
@@ -230,7 +230,7 @@ def _check_pod_template(raw: Field, causes: Causes) -> None:
 
 def _check_revision(raw: Field, causes: Causes) -> None:
     if not raw.at("data").given:
-        causes.required(raw.at("data"), "a revision is its data")
+        causes.required(raw.at("data"), "must not be empty")
     causes.at_least(raw.at("revision"), 0)
 
 

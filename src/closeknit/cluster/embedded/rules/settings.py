@@ -1,4 +1,4 @@
-"""What an administrator decides about the rules, as values."""
+"""The administrator's settings of the rules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ....model.settings import outside_of_system
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`namespaces` says where jobs are managed at all; `all_jobs`, that those without a queue are held too.
+    """`namespaces` selects where jobs are managed; `all_jobs`: those without a queue are held too.
 
-    `toleration_seconds` is how long a pod stays on a node that is lost, if it does not say so itself.
+    `toleration_seconds` is how long a pod stays on a lost node, unless it has its own toleration.
     """
 
     gates: Gates = field(default_factory=Gates.profile)

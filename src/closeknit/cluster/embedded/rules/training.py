@@ -66,7 +66,7 @@ def _check_pytorch_job(raw: Field, causes: Causes) -> None:
     for role in entries(specs).values():
         names = [one.at("name").text() for one in role.at("template", "spec", "containers").items()]
         if names and "pytorch" not in names:
-            causes.required(role.at("template", "spec", "containers"), "one container must be called pytorch")
+            causes.required(role.at("template", "spec", "containers"), "one container must be named pytorch")
     masters = specs.at("Master", "replicas")
     if masters.value not in (None, 1):
         causes.invalid(masters, "must be 1")
@@ -79,14 +79,14 @@ def _check_pytorch_change(old: Field, new: Field, causes: Causes) -> None:
 
 
 def _begun_train_job(making: Making, raw: Raw) -> Raw:
-    """Its runtime has to be there first."""
+    """Check at creation that the runtime exists."""
     reference = (raw.get("spec") or {}).get("runtimeRef") or {}
     kind, namespace = CLUSTER_TRAINING_RUNTIME, ""
     if reference.get("kind") == TRAINING_RUNTIME.kind:
         kind, namespace = TRAINING_RUNTIME, raw["metadata"]["namespace"]
     name = str(reference.get("name") or "")
     if not making.trusted and name and making.store.find(kind, namespace, name) is None:
-        cause = Cause("spec.runtimeRef", f"Invalid value: {name}: make the {kind.kind} before the TrainJob")
+        cause = Cause("spec.runtimeRef", f"Invalid value: {name}: create the {kind.kind} before the TrainJob")
         raise invalid(TRAIN_JOB, raw["metadata"]["name"], [cause])
     return raw
 
@@ -110,7 +110,7 @@ def _check_train_job(raw: Field, causes: Causes) -> None:
 
 
 def _check_train_change(old: Field, new: Field, causes: Causes) -> None:
-    """What others add to it may change only while it is suspended."""
+    """Check that runtimePatches, which other controllers add, change only while the job is suspended."""
     before, after = old.at("spec"), new.at("spec")
     unexchanged(before, after, causes, *_FIXED)
     held = before.at("suspend").value is True or after.at("suspend").value is True

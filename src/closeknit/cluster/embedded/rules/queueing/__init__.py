@@ -1,4 +1,4 @@
-"""What Closeknit itself asks of jobs: that they wait until their turn comes, and can be placed when it does."""
+"""Closeknit's own rules for jobs: they are held until they are admitted, and their topology requests are valid."""
 
 from .checks import check_held
 from .defaulting import held

@@ -1,7 +1,7 @@
-"""What is asked of a job that may wait in a queue: names, topology, and what stays while it runs.
+"""Validation of jobs that may wait in a queue: names, topology, and fields that are immutable while the job runs.
 
-These are the rules of Kueue's webhooks. Those about topology, names and times are told by its dialect, field by field;
-here is who is held to them, and what may change when.
+These are the rules of Kueue's webhooks. The dialect has those about topology, names and times, field by field; here is
+to which objects they apply, and which changes are allowed when.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .pods import check_pod, check_pod_change
 from .serving import check_serving_change, is_serving
 
 AUTOSCALING = "enableInTreeAutoscaling"
-"""Whether it is allowed depends on whether the job is elastic, which `refusal` knows."""
+"""Allowed only for elastic jobs, which `refusal` checks."""
 
 
 def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, new: Field, causes: Causes) -> None:
-    """All of it; `old` is the object before the change, if it is one."""
+    """Run all checks; `old` is the object before an update, None for a creation."""
     if kind is WORKLOAD:
         if old is None or old.at("spec").value != new.at("spec").value:
             workload(new, settings.gates)
@@ -74,7 +74,7 @@ def _check_elastic_kind(known: object, kind: Kind, new: Field, causes: Causes) -
 
 
 def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
-    """Rules 1 to 9, as many as the kind runs; sets whose pods are looked at one by one run none."""
+    """Run rules 1 to 9, as far as they apply to the kind; to sets whose pods are admitted one by one none does."""
     if kind is POD:
         annotations = new.at("metadata", "annotations")
         if "TopologyAwareScheduling" in gates:
@@ -97,7 +97,7 @@ def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
 
 
 def _body(store: Store, kind: Kind, new: Field) -> Field | None:
-    """Where the templates lie; for a TrainJob that is what its runtime makes of it. Counts are judged elsewhere."""
+    """The object with the templates; for a TrainJob its runtime applied to it. Counts are checked elsewhere."""
     if kind is not TRAIN_JOB:
         return Field.root(new.value)
     wanted = runtime_of(new.mapping())
@@ -113,7 +113,7 @@ def _check_elastic(new: Field, roles: list[Role], gates: Gates) -> None:
 
 
 def _check_partial(old: Field | None, new: Field, causes: Causes) -> None:
-    """A Job that may start with fewer pods says how few, and keeps its number while it runs."""
+    """Check the annotations of partial admission, and that parallelism does not change while the job runs."""
     spec, annotations = new.at("spec"), new.at("metadata", "annotations")
     both, least, number = (
         annotations.at(marks.SAME_COMPLETIONS),
@@ -126,28 +126,28 @@ def _check_partial(old: Field | None, new: Field, causes: Causes) -> None:
         causes.invalid(both, "must be true or false")
         same = False
     if same and spec.at("completionMode").text() != "Indexed":
-        causes.invalid(both, "needs completionMode Indexed")
+        causes.invalid(both, "requires completionMode Indexed")
     elif same and spec.at("completions").value != number.value:
-        causes.invalid(spec.at("completions"), f"must be equal to parallelism, for {marks.SAME_COMPLETIONS} says so")
+        causes.invalid(spec.at("completions"), f"must be equal to parallelism when {marks.SAME_COMPLETIONS} is true")
     if not least.given:
         return
     fewest = whole_number(least.text()) or 0
     judged = old is None or (spec.at("suspend").value is True and not _is_as_few(old, new))
     if judged and not (fewest > 0 and (not isinstance(number.value, int) or fewest < number.value)):
-        causes.invalid(least, "must be above 0 and below parallelism")
+        causes.invalid(least, "must be greater than 0 and less than parallelism")
     running = old is not None and old.at("spec", "suspend").value is not True and spec.at("suspend").value is not True
     if old is not None and running and number.value != old.at("spec", "parallelism").value:
-        causes.forbidden(number, "cannot change while a job that may start with fewer pods runs")
+        causes.forbidden(number, "cannot change while a partially admissible job runs")
 
 
 def _is_as_few(old: Field, new: Field) -> bool:
-    """A job that did start with as few pods as it may is stopped as it is."""
+    """Whether a job that started with its minimum of pods is being suspended without other changes."""
     paths = (("spec", "parallelism"), ("metadata", "annotations", keys.MIN_PARALLELISM))
     return all(old.at(*path).value == new.at(*path).value for path in paths)
 
 
 def _check_refusal(known: Integration, kind: Kind, new: Field, causes: Causes) -> None:
-    """What a job that waits may not be; groups of Ray become pod sets, whose names have rules of their own."""
+    """Check what the kind's integration refuses; groups of Ray become pod sets, whose names have their own rules."""
     refusal = known.refusal(new.mapping())
     path, _, text = refusal.partition(": ")
     if refusal:
@@ -170,7 +170,7 @@ def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new:
         elif not queue.text() and is_serving(kind):
             causes.invalid(queue, "cannot be removed", "")
         elif not queue.text() and has_default_queue(store, new.at("metadata", "namespace").text()):
-            causes.invalid(queue, "cannot be removed where a default queue is", "")
+            causes.invalid(queue, "cannot be removed in a namespace with a default queue", "")
     _check_class(before.at(keys.PRIORITY_CLASS), after.at(keys.PRIORITY_CLASS), running, causes)
     for key in (keys.PREBUILT, keys.MAX_SECONDS):
         if running and before.at(key).text() != after.at(key).text():
@@ -183,15 +183,15 @@ def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new:
 
 
 def _check_class(old: Field, new: Field, running: bool, causes: Causes) -> None:
-    """It may be exchanged for another, not given to who runs already, nor taken away."""
+    """The priority class may be changed, but not removed, nor added to a running job."""
     if old.text() and not new.text():
         causes.invalid(new, "cannot be removed", "")
     elif running and not old.text() and new.text():
-        causes.invalid(new, "cannot be given to a job that runs", new.text())
+        causes.invalid(new, "cannot be added to a running job", new.text())
 
 
 def _runs(settings: Settings, kind: Kind, old: Field, new: Field) -> bool:
-    """Whether what the job says about waiting has been acted upon."""
+    """Whether the job runs: it is not suspended, or has ready replicas."""
     known = job_kind(settings, kind)
     if isinstance(known, Integration):
         return not known.is_suspended(new.mapping())

@@ -1,8 +1,9 @@
-"""How a job is made to wait: a queue if the namespace has a default one, then suspend, or gates on its pods.
+"""Holding a job: assign the namespace's default queue, if any, then suspend the job or gate its pods.
 
-Jobs that know suspend are suspended, pods are gated. Deployments, StatefulSets and LeaderWorkerSets know no suspend:
-their templates are marked, and each pod that comes of them is gated. What exactly is put on is known where the kinds
-of jobs are; here is only who gets it. Pods of a job that is itself held are left alone: they are made when it runs.
+Jobs with a suspend field are suspended, pods are gated. Deployments, StatefulSets and LeaderWorkerSets have no suspend:
+their templates are labelled, and each pod created from them is gated. The dialect's job kinds define what exactly is
+set; here is only which objects it is set on. Pods of a job that is itself held are left alone: they are created when it
+runs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .managed import (
 
 
 def held(store: Store, settings: Settings, kind: Kind, old: Raw | None, raw: Raw) -> Raw:
-    """The object as it is to wait; the same one if it need not. Only templates are marked again when they change."""
+    """The object as held; the same object if it need not be. On an update only templates are labelled again."""
     if kind is POD:
         return _held_pod(store, settings, raw) if old is None else raw
     known = job_kind(settings, kind)

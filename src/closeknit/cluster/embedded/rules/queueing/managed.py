@@ -1,4 +1,4 @@
-"""Whose jobs are held: the namespace, the queue, and whether somebody further up is held already."""
+"""Which jobs are held: by namespace, by queue, and unless an owner is held already."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...store import Store
 from ..settings import Settings
 
 DEFAULT = "default"
-"""The name of the queue, and of the priority class, of those who name none."""
+"""The name of the default queue, and of the default priority class."""
 FARTHEST = 10
-"""How many owners above a job are looked at."""
+"""How many levels of owners are followed."""
 
 
 def job_kind(settings: Settings, kind: Kind) -> Integration | Serving | None:
-    """What is known of this kind of job; None for other kinds, and for those that are switched off."""
+    """The integration of this kind of job; None for other kinds, and for disabled ones."""
     found: Integration | Serving | None = _JOB_KINDS.get((kind.group, kind.kind))
     return found if found is not None and found.framework in settings.frameworks else None
 
@@ -40,7 +40,7 @@ def has_default_class(store: Store) -> bool:
 
 
 def queue_of(raw: Raw) -> str:
-    """The name of the queue that an object waits in."""
+    """The name of the queue in an object's labels."""
     return (raw["metadata"].get("labels") or {}).get(keys.QUEUE) or ""
 
 
@@ -59,14 +59,14 @@ def kind_of_owner(owner: Raw) -> Kind | None:
 
 
 def has_job_for_owner(settings: Settings, raw: Raw) -> bool:
-    """Whether it belongs to something that could itself wait in a queue."""
+    """Whether its owner could itself wait in a queue."""
     owner = controller_of(raw)
     kind = None if owner is None else kind_of_owner(owner)
     return kind is not None and job_kind(settings, kind) is not None
 
 
 def held_ancestor(store: Store, settings: Settings, raw: Raw) -> Raw | None:
-    """The nearest owner above that is held: what belongs to it runs when that one does."""
+    """The nearest owner that is held; its dependents run when it does."""
     namespace = raw["metadata"].get("namespace", "")
     for _ in range(FARTHEST):
         owner = controller_of(raw)

@@ -1,4 +1,4 @@
-"""What is asked of pods that wait by themselves or in a group."""
+"""Validation of pods that wait in a queue by themselves or in a group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..rule import IMMUTABLE
 
 
 def check_pod(pod: Field, causes: Causes) -> None:
-    """A group has a name and a number of pods, or it is none."""
+    """Check that a group has both a name and a number of pods."""
     labels, annotations = pod.at("metadata", "labels"), pod.at("metadata", "annotations")
     name = labels.at(keys.POD_GROUP) if labels.at(keys.POD_GROUP).given else annotations.at(keys.POD_GROUP)
     count = annotations.at(keys.POD_GROUP_COUNT)
@@ -36,10 +36,10 @@ def _number(count: Field) -> int:
 
 
 def check_pod_change(old: Field, new: Field, causes: Causes) -> None:
-    """A pod stays in its group, and one whose group gave up does not hope again."""
+    """Check that a pod stays in its group, and that an unretriable group does not become retriable."""
     before, after = (one.at("metadata", "labels", keys.POD_GROUP) for one in (old, new))
     if before.given and before.value != after.value:
         causes.invalid(after, IMMUTABLE, after.value)
     before, after = (one.at("metadata", "annotations", marks.RETRIABLE) for one in (old, new))
     if before.value == "false" and after.value != "false":
-        causes.forbidden(after, "a group that does not retry cannot begin to")
+        causes.forbidden(after, "an unretriable group cannot become retriable")

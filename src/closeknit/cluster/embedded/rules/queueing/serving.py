@@ -1,4 +1,4 @@
-"""What may change in a set that waits by its pods: a StatefulSet or LeaderWorkerSet has been counted as it is."""
+"""Which fields may change in a StatefulSet or LeaderWorkerSet in a queue: its pods were admitted as they are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_serving(kind: Kind) -> bool:
 
 
 def check_serving_change(kind: Kind, old: Field, new: Field, causes: Causes) -> None:
-    """What pods ask for and where they may go stays; a StatefulSet is whole or gone."""
+    """Check that resources and scheduling directives stay, and that a StatefulSet is scaled only to 0 and back."""
     if kind is STATEFUL_SET:
         _check_shape(old.at("spec", "template"), new.at("spec", "template"), causes)
         before, after = old.at("spec", "replicas").value, new.at("spec", "replicas")
@@ -34,11 +34,11 @@ def check_serving_change(kind: Kind, old: Field, new: Field, causes: Causes) -> 
 
 def _check_shape(old: Field, new: Field, causes: Causes) -> None:
     if old.given != new.given or _shape(old.at("spec").value) != _shape(new.at("spec").value):
-        causes.invalid(new.at("spec"), IMMUTABLE + ", as far as pods are placed by it", None)
+        causes.invalid(new.at("spec"), IMMUTABLE + " in all fields that affect placement", None)
 
 
 def _shape(spec: Any) -> Any:
-    """What pods of this spec are placed by; what cannot be read is like nothing else."""
+    """The shape of this spec's pods; an unreadable spec equals no other."""
     try:
         return plain_shape(convert(spec or {}, PodSpec))
     except (Unreadable, ValueError):
