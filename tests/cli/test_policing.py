@@ -60,7 +60,7 @@ def test_a_verb_that_is_missing_is_told_loudly_and_nothing_is_switched_off(
     [(level, text)] = looked(policing, caplog)
     assert level == "ERROR"
     assert text.startswith(
-        "unknown whether admission policies of ours are in force: it may not be tried: the verb create"
+        "unknown whether admission policies of ours are in force: a dry run is not permitted: the verb create"
     )
     found = asyncio.run(policing.look())
     assert (found.works, found.known) == (True, False)

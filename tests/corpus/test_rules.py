@@ -18,9 +18,9 @@ LAST = re.compile(rf"(?:(?:^| \+ ){LITERAL})+$")
 VALIDATING = "ValidatingAdmissionPolicy"
 UNBROKEN = {
     ("leaderworkersets", "one of the two pod sets must have 1 pod"): "its leader is always one pod",
-    ("trial", "closeknit-controller may try what becomes of a Job, and make none"): "told to its account only",
+    ("trial", "closeknit-controller may only create a Job as a dry run"): "concerns its account only",
 }
-"""What no case can break, by policy and the end of what is told, with the reason."""
+"""Rules that no case can break, by policy and the end of the message, with the reason."""
 
 
 def test_every_rule_of_a_definition_is_broken_by_a_case(said: dict[str, list[str]]) -> None:

@@ -90,7 +90,7 @@ def test_a_definition_fits_into_an_annotation(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KUEUE_KINDS, ids=lambda kind: kind.kind)
-def test_every_field_is_told_in_one_sentence(kind: Kind) -> None:
+def test_every_field_is_described_in_one_sentence(kind: Kind) -> None:
     for path, part in fields(schema(kind)):
         if not path.endswith(("[]", "{}")) and path != "metadata":
             assert re.fullmatch(r"[^.]+(\.\S[^.]*)*\.", part.get("description", "")), path
@@ -120,7 +120,7 @@ def test_a_rule_names_a_field_below_the_one_that_it_stands_at() -> None:
                 assert not rule.at or at(kind, f"{path}{rule.at}".lstrip(".")) is not None, (kind, path, rule.at)
 
 
-def test_a_pod_template_keeps_what_nobody_knows() -> None:
+def test_a_pod_template_preserves_unknown_fields() -> None:
     template = at("Workload", "spec.podSets[].template")
     assert template is not None
     assert template | {"description": ""} == {
@@ -202,7 +202,7 @@ def test_an_amount_is_a_quantity_that_is_not_negative(text: str, fits: bool) -> 
     assert (re.search(quota["pattern"], text) is not None) == fits
 
 
-def test_every_rule_is_in_the_reference_with_who_enforces_it() -> None:
+def test_every_rule_is_in_the_reference() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/where-rules-are-enforced.md").read_text()
     rows = {line.split(" | ")[1] for line in page.splitlines() if line.endswith("| CRD rule |")}
     messages = {rule.message for rules in RULES.values() for at_path in rules.values() for rule in at_path}

@@ -51,7 +51,7 @@ def test_manifests_are_printed_without_a_cluster(capsys: pytest.CaptureFixture[s
     assert "ServiceMonitor" in {one["kind"] for one in made}
 
 
-def test_what_is_odd_about_a_configuration_is_told_once_by_its_file(
+def test_warnings_about_a_configuration_are_shown_once_with_its_file(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.write_text(CONFIGURATION + "webhook: {port: 9443}\n")

@@ -1,4 +1,4 @@
-"""Kueue's own definitions: whether anybody converts them, and when they may be adopted."""
+"""Kueue's own definitions: whether their conversion webhook is alive, and when they may be adopted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def endpoints(addresses: list[str], ready: bool = True) -> Raw:
     ("there", "alive"),
     [([], False), ([endpoints(["10.0.0.1"])], True), ([endpoints(["10.0.0.1"], ready=False)], False)],
 )
-def test_a_service_is_alive_if_somebody_ready_is_behind_it(there: list[Raw], alive: bool) -> None:
+def test_a_service_is_alive_if_it_has_a_ready_endpoint(there: list[Raw], alive: bool) -> None:
     backend = Backend("kueue-system", "kueue-webhook-service")
     assert asyncio.run(is_alive(Server(*there), backend)) is alive
 
@@ -65,7 +65,7 @@ def test_a_service_is_alive_if_somebody_ready_is_behind_it(there: list[Raw], ali
         (stamped(kueues(["v1beta2"])), False),
     ],
 )
-def test_what_needs_a_webhook_or_serves_another_version_needs_adoption(raw: Raw, needed: bool) -> None:
+def test_a_definition_with_a_webhook_or_another_served_version_needs_adoption(raw: Raw, needed: bool) -> None:
     assert needs_adoption(raw) is needed
 
 
@@ -76,7 +76,7 @@ def test_nothing_is_adopted_while_objects_may_be_stored_otherwise(stored: list[s
     assert "rewrite every object as v1beta2" in mistake.remedy
 
 
-def test_what_is_stored_as_v1beta2_alone_may_be_adopted() -> None:
+def test_a_definition_stored_as_v1beta2_alone_may_be_adopted() -> None:
     assert list(not_adoptable(kueues(["v1beta2"]))) == []
 
 

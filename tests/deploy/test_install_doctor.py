@@ -99,7 +99,7 @@ def test_a_server_without_mutating_policies_loses_the_holding_of_jobs() -> None:
     absent = {*server_kinds.OLDER, *server_kinds.OLDER.values()}
     [(check, state, text)] = ailments(healthy(absent=absent, version="v1.34.1"))
     assert (check, state) == ("versions", "warning")
-    assert text.startswith("the server is v1.34.1, without MutatingAdmissionPolicy: jobs are held by the controller")
+    assert text.startswith("the server is v1.34.1, without MutatingAdmissionPolicy: the controller suspends jobs")
 
 
 def test_a_server_that_has_them_in_an_older_version_lacks_nothing() -> None:
@@ -108,23 +108,23 @@ def test_a_server_that_has_them_in_an_older_version_lacks_nothing() -> None:
         server.add({**one, "apiVersion": "admissionregistration.k8s.io/v1beta1"})
     assert ailments(server) == []
     said = [one.text for one in findings(server) if one.check == "versions"]
-    assert said[0] == "the server is v1.35.0, and has admission policies, mutating ones as v1beta1"
+    assert said[0] == "the server is v1.35.0, with admission policies, mutating ones as v1beta1"
 
 
-def test_another_version_than_this_commands_is_told() -> None:
+def test_an_installation_of_another_version_is_reported() -> None:
     server = healthy()
     labels = server.named(kinds.DEPLOYMENT, "closeknit-controller", "closeknit-system")["metadata"]["labels"]
     labels["app.kubernetes.io/version"] = "0.0.9"
     assert ailments(server) == [("versions", "warning", "closeknit 0.0.9 is installed")]
 
 
-def test_a_conversion_webhook_behind_which_is_nobody_is_a_problem() -> None:
+def test_a_conversion_webhook_without_endpoints_is_a_problem() -> None:
     server = healthy(kueues(["v1beta2"]))
     [(check, state, text)] = ailments(server)
     assert (check, state) == ("definitions", "problem")
     assert text == (
-        "the conversion webhook of workloads.kueue.x-k8s.io asks Service kueue-system/kueue-webhook-service, "
-        "behind which is nobody"
+        "the conversion webhook of workloads.kueue.x-k8s.io calls Service kueue-system/kueue-webhook-service, "
+        "which has no endpoints"
     )
     [finding] = [one for one in findings(server) if one.state is State.PROBLEM]
     assert "closeknit install --adopt-crds" in finding.remedy
@@ -134,7 +134,7 @@ def test_a_conversion_webhook_that_answers_is_none() -> None:
     assert ailments(healthy(kueues(["v1beta2"]), endpoints(["10.0.0.1"]))) == []
 
 
-def test_objects_that_may_be_stored_in_another_version_are_told() -> None:
+def test_objects_that_may_be_stored_in_another_version_are_reported() -> None:
     found = ailments(healthy(kueues(["v1beta1", "v1beta2"]), endpoints(["10.0.0.1"])))
     text = "workloads.kueue.x-k8s.io may hold objects that are stored as v1beta1, v1beta2"
     assert found == [("definitions", "warning", text)]
@@ -150,18 +150,18 @@ def test_a_definition_that_does_not_serve_our_version_is_a_problem() -> None:
 def test_a_policy_that_is_gone_is_a_problem() -> None:
     server = healthy()
     del server.objects[server_kinds.MUTATING_BINDING, "", "closeknit-jobs"]
-    text = "not there: mutatingadmissionpolicybinding/closeknit-jobs"
+    text = "missing: mutatingadmissionpolicybinding/closeknit-jobs"
     assert ailments(server) == [("policies", "problem", text)]
 
 
-def test_a_policy_that_somebody_changed_is_told() -> None:
+def test_a_changed_policy_is_reported() -> None:
     server = healthy()
     server.named(server_kinds.VALIDATING_POLICY, "closeknit-jobs")["spec"]["failurePolicy"] = "Ignore"
-    text = "not as this version makes them from the configuration: validatingadmissionpolicy/closeknit-jobs"
+    text = "not those of this version and configuration: validatingadmissionpolicy/closeknit-jobs"
     assert ailments(server) == [("policies", "warning", text)]
 
 
-def test_policies_of_another_configuration_are_told() -> None:
+def test_policies_of_another_configuration_are_reported() -> None:
     wishes = replace(Wishes(), rules=replace(Wishes().rules, all_jobs=True))
     [(check, state, _)] = ailments(healthy(), wishes)
     assert (check, state) == ("policies", "warning")
@@ -172,7 +172,7 @@ def test_policies_that_are_there_and_not_in_force_are_a_problem() -> None:
     server.suspends = False
     [(check, state, text)] = ailments(server)
     assert (check, state) == ("policies", "problem")
-    assert text.startswith("not in force: a Job that names a queue is not suspended as it is made in default")
+    assert text.startswith("not in force: a Job that names a queue is not suspended at creation in default")
 
 
 def test_without_jobs_among_the_frameworks_it_is_tried_as_the_controller_does() -> None:
@@ -180,10 +180,10 @@ def test_without_jobs_among_the_frameworks_it_is_tried_as_the_controller_does() 
     server.suspends = False
     wishes = replace(Wishes(), rules=replace(Wishes().rules, frameworks=frozenset({"jobset.x-k8s.io/jobset"})))
     [told] = [text for _, _, text in ailments(server, wishes) if "not in force" in text]
-    assert "is not suspended as it is made in closeknit-system" in told
+    assert "is not suspended at creation in closeknit-system" in told
 
 
-def test_who_may_not_try_it_is_told_which_verb_is_missing() -> None:
+def test_without_permission_for_a_dry_run_the_missing_verb_is_named() -> None:
     server = healthy()
     server.denied = {("create", "jobs")}
     [told] = [one for one in findings(server) if one.state is not State.OK and one.check == "policies"]
@@ -194,7 +194,7 @@ def test_who_may_not_try_it_is_told_which_verb_is_missing() -> None:
 def test_a_verb_that_is_missing_is_named() -> None:
     server = healthy()
     server.denied = {("update", "jobs"), ("update", "workloads/status")}
-    text = f"{ACCOUNT} may not: update on jobs.batch, update on workloads.kueue.x-k8s.io/status"
+    text = f"{ACCOUNT} lacks: update on jobs.batch, update on workloads.kueue.x-k8s.io/status"
     assert ailments(server) == [("permissions", "problem", text)]
 
 
@@ -209,7 +209,7 @@ def test_nodes_that_lack_a_level_are_named() -> None:
     assert ailments(server) == [("topology", "warning", text)]
 
 
-def test_a_flavor_without_nodes_and_one_without_its_topology_are_told() -> None:
+def test_a_flavor_without_nodes_and_one_without_its_topology_are_reported() -> None:
     server = healthy(
         node("n1", type="gpu"),
         kueue("ResourceFlavor", "empty", nodeLabels={"type": "tpu"}),
@@ -217,7 +217,7 @@ def test_a_flavor_without_nodes_and_one_without_its_topology_are_told() -> None:
     )
     assert ailments(server) == [
         ("topology", "warning", "resourceflavor empty matches no node: none has type=tpu"),
-        ("topology", "problem", "resourceflavor lost names the topology t, which is not there"),
+        ("topology", "problem", "resourceflavor lost names the topology t, which does not exist"),
     ]
 
 
@@ -231,7 +231,7 @@ def local(name: str, **spec: Any) -> Raw:
     return {**queue, "metadata": {"name": name, "namespace": "team"}}
 
 
-def test_queues_that_name_what_is_not_there_are_told_whether_a_controller_runs_or_not() -> None:
+def test_queues_that_name_missing_objects_are_reported_with_or_without_a_controller() -> None:
     groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "gpu", "resources": []}]}]
     server = healthy(
         kueue("ClusterQueue", "bare", resourceGroups=groups),
@@ -246,7 +246,7 @@ def test_queues_that_name_what_is_not_there_are_told_whether_a_controller_runs_o
     ]
 
 
-def test_a_queue_that_admits_nothing_is_told_unless_somebody_wants_it_so() -> None:
+def test_an_inactive_queue_is_reported_unless_it_is_stopped() -> None:
     ending = inactive("ends", "Terminating", "Can't admit new workloads; clusterQueue is terminating")
     ending["metadata"]["deletionTimestamp"] = "2026-11-16T00:00:00Z"
     server = healthy(
@@ -270,7 +270,7 @@ def test_a_queue_that_admits_nothing_is_told_unless_somebody_wants_it_so() -> No
     ("ready", "state", "text"),
     [(1, "warning", "1 of 2 replicas are ready"), (0, "problem", "none of 2 replicas is ready")],
 )
-def test_replicas_that_are_not_ready_are_told(ready: int, state: str, text: str) -> None:
+def test_replicas_that_are_not_ready_are_reported(ready: int, state: str, text: str) -> None:
     server = healthy()
     server.named(kinds.DEPLOYMENT, "closeknit-controller", "closeknit-system")["status"] = {"readyReplicas": ready}
     assert ailments(server) == [
@@ -278,16 +278,16 @@ def test_replicas_that_are_not_ready_are_told(ready: int, state: str, text: str)
     ]
 
 
-def test_a_lease_that_nobody_renews_has_no_leader() -> None:
+def test_a_lease_that_is_not_renewed_has_no_leader() -> None:
     server = healthy(a_lease("closeknit-controller", "closeknit-system", 100.0))
-    text = "nobody leads: the Lease closeknit-system/closeknit-controller is not renewed"
+    text = "no leader: the Lease closeknit-system/closeknit-controller is not renewed"
     assert ailments(server) == [("controller", "problem", text)]
 
 
 @pytest.mark.parametrize(("age", "runs"), [(3.0, True), (100.0, False)])
 def test_kueue_beside_us_is_a_problem_as_long_as_it_renews_its_lease(age: float, runs: bool) -> None:
     server = healthy(a_lease("c1f6bfd2.kueue.x-k8s.io", "kueue-system", age, "kueue-0"))
-    text = "Kueue runs beside us: kueue-0 renews the Lease kueue-system/c1f6bfd2.kueue.x-k8s.io"
+    text = "Kueue runs too: kueue-0 renews the Lease kueue-system/c1f6bfd2.kueue.x-k8s.io"
     assert ailments(server) == ([("kueue", "problem", text)] if runs else [])
 
 
@@ -310,9 +310,8 @@ def test_a_webhook_that_kueue_left_behind_is_a_problem(service: str, groups: lis
         "metadata": {"name": "left"},
         "webhooks": [hook],
     }
-    text = (
-        f"validatingwebhookconfiguration left asks Service system/{service}, behind which is nobody: it refuses objects"
-    )
+    hook = "validatingwebhookconfiguration left"
+    text = f"{hook} calls Service system/{service}, which has no endpoints: it rejects objects"
     assert ailments(healthy(left)) == ([("kueue", "problem", text)] if told else [])
 
 
@@ -321,5 +320,5 @@ def test_kinds_that_are_not_served_are_somebodys_choice() -> None:
     [finding] = [one for one in findings(server) if one.check == "kinds"]
     assert (finding.state, finding.text) == (
         State.OK,
-        "not served, so what needs them is off: jobsets.jobset.x-k8s.io",
+        "not served, so what needs them is disabled: jobsets.jobset.x-k8s.io",
     )

@@ -39,7 +39,7 @@ def kustomized(folder: Path) -> list[Raw]:
     return found
 
 
-def test_what_is_made_from_python_is_as_python_makes_it() -> None:
+def test_generated_files_are_up_to_date() -> None:
     """If this fails: make deploy."""
     stale = [path for path, text in files().items() if not (ROOT / path).exists() or (ROOT / path).read_text() != text]
     assert stale == []

@@ -1,4 +1,4 @@
-"""The objects of an installation: who runs, as whom, and what a configuration changes."""
+"""The objects of an installation, and how a configuration changes them."""
 
 from __future__ import annotations
 
@@ -103,6 +103,6 @@ def test_everything_is_in_the_namespace_that_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("monitored", "there"), [(False, set()), (True, {"Service", "ServiceMonitor"})])
-def test_prometheus_is_told_only_where_that_is_wanted(monitored: bool, there: set[str]) -> None:
+def test_a_service_monitor_is_installed_only_where_it_is_wanted(monitored: bool, there: set[str]) -> None:
     kinds = {kind for kind, _ in objects(replace(Wishes(), monitored=monitored))}
     assert kinds & {"Service", "ServiceMonitor"} == there

@@ -99,9 +99,9 @@ def test_definitions_of_others_are_left_as_they_are() -> None:
     assert ("patch", f"customresourcedefinition/{name}") not in server.done
 
 
-def test_anything_else_of_others_is_not_ours_to_change() -> None:
+def test_any_other_object_of_others_is_an_error() -> None:
     server = Server(of("ClusterRole", labels={"app.kubernetes.io/part-of": "something"}))
-    with refused(server, "clusterrole/closeknit-controller: is there already and is not ours"):
+    with refused(server, "clusterrole/closeknit-controller: already exists and is not part of closeknit"):
         installed(server)
 
 
@@ -170,7 +170,7 @@ def test_of_two_versions_the_newer_is_taken() -> None:
 
 
 def test_a_policy_that_the_configuration_has_no_more_is_deleted() -> None:
-    """It would go on holding jobs that nobody starts."""
+    """It would go on holding jobs that the controller does not start."""
     server = Server()
     installed(server)
     fewer = replace(WISHES, rules=replace(WISHES.rules, frameworks=frozenset({"batch/job"})))

@@ -31,7 +31,7 @@ def test_a_permission_names_what_it_is_for(grant: Grant) -> None:
     assert grant.reason
 
 
-def test_nobody_is_given_power_over_policies_definitions_roles_or_secrets() -> None:
+def test_no_role_grants_writes_to_policies_definitions_roles_or_secrets() -> None:
     guarded = ("admissionregistration.k8s.io", "apiextensions.k8s.io", "rbac.authorization.k8s.io")
     assert [one for one in GRANTS if one.group in guarded and WRITES & set(one.verbs)] == []
     assert [one for one in GRANTS if "secrets" in one.resources] == []

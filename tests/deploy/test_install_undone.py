@@ -1,4 +1,4 @@
-"""What `uninstall` takes away, what it leaves, and what it tells of."""
+"""What `uninstall` removes, what it leaves, and what it reports."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_our_finalizers_come_off_and_others_stay() -> None:
     assert kept == {"q": ["example.com/other"], "w": [], "p": [], "other": [IN_USE]}
 
 
-def test_what_nobody_will_start_any_more_is_named() -> None:
+def test_jobs_that_stay_held_are_named() -> None:
     gated = thing("v1", "Pod", "gated", "default", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]})
     server = there(
         job("waits", suspend=True),
@@ -123,12 +123,12 @@ def test_a_gated_pod_of_a_job_is_not_to_be_deleted_for_it_would_come_back_with_i
         for name in ("alone", "owned")
     )
     owned["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train", "uid": "1", "controller": True}]
-    remedy = "take off the scheduling gate kueue.x-k8s.io/topology"
+    remedy = "remove the scheduling gate kueue.x-k8s.io/topology"
     assert {one.remedy for one in uninstalled(there(alone)).held} == {f"{remedy}, or delete it"}
     assert {one.remedy for one in uninstalled(there(owned)).held} == {remedy}
 
 
-def test_running_jobs_whose_next_pods_would_wait_are_named_and_their_children_are_not() -> None:
+def test_running_jobs_with_gated_templates_are_named_and_their_children_are_not() -> None:
     template = {"spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}], "containers": []}}
     placed, plain, done, child = (job(name, suspend=False) for name in ("placed", "plain", "done", "child"))
     for one in (placed, done, child):

@@ -51,7 +51,7 @@ def test_every_policy_is_bound_once_and_refuses_what_it_cannot_judge(kind: str) 
         assert len(spec["matchConstraints"]["resourceRules"]) >= 1
 
 
-def test_what_is_only_misspelt_is_warned_of_and_all_else_is_refused() -> None:
+def test_misspelt_keys_are_warnings_and_everything_else_is_rejected() -> None:
     for name, spec in of(f"{VALIDATING}Binding").items():
         assert spec["validationActions"] == (["Warn"] if name.endswith("-spelling") else ["Deny"]), name
     assert "closeknit-jobs-spelling" in of(VALIDATING)
@@ -73,7 +73,7 @@ def test_no_map_is_made_twice() -> None:
 
 
 def test_no_condition_of_a_mutating_policy_depends_on_what_another_puts_on() -> None:
-    """Or it would not be asked again once that is there."""
+    """Otherwise it would not be evaluated again in the second round."""
     for spec in of(MUTATING).values():
         told = str(spec.get("matchConditions", ""))
         assert "queue-name" not in told
@@ -121,7 +121,7 @@ def test_workloads_and_queues_are_judged_everywhere() -> None:
         assert "namespaceSelector" not in of(VALIDATING)[f"closeknit-{name}"]["matchConstraints"]
 
 
-def test_kinds_that_are_switched_off_have_no_policy_and_hold_nobody() -> None:
+def test_disabled_kinds_have_no_policy_and_hold_no_dependents() -> None:
     for kind in (MUTATING, VALIDATING):
         about = {
             resource
@@ -159,7 +159,7 @@ def test_all_jobs_are_held_where_that_is_wanted() -> None:
         ("RefuseUnevenSlices", VALIDATING, "jobs", "does not divide the number of pods"),
         ("TASMultiLayerTopology", VALIDATING, "jobs", "JSON list"),
         ("AutoLevel", VALIDATING, "jobs", "auto"),
-        ("ElasticJobsViaWorkloadSlices", VALIDATING, "jobs", "cannot stand in an elastic job"),
+        ("ElasticJobsViaWorkloadSlices", VALIDATING, "jobs", "is not allowed in an elastic job"),
     ],
 )
 def test_a_gate_that_is_off_takes_its_rule_away(gate: str, kind: str, name: str, word: str) -> None:
@@ -176,7 +176,7 @@ def test_without_partial_admission_workloads_start_whole() -> None:
 
 def test_two_levels_together_are_refused_where_kueue_refuses_them() -> None:
     kueue = Settings(gates=Gates.profile("kueue"))
-    told = "cannot stand together with kueue.x-k8s.io/podset-required-topology; keep one of them, or switch on"
+    told = "cannot be combined with kueue.x-k8s.io/podset-required-topology; keep one of them, or enable"
     assert told in expressions(of(VALIDATING, kueue)["closeknit-jobs"])
     assert told not in expressions(of(VALIDATING)["closeknit-jobs"])
 

@@ -123,7 +123,7 @@ def test_a_job_runs_under_the_permissions_that_are_shipped(cluster: RealCluster)
     make_nodes(cluster.api, racks=2, hosts=2)
     done(ck(cluster, "install"))
     await_policies(cluster)
-    assert [text for check, text in ailments(cluster) if check == "controller"][-1].startswith("nobody leads")
+    assert [text for check, text in ailments(cluster) if check == "controller"][-1].startswith("no leader")
     cluster.apply(QUEUES)
     with controller(cluster):
         eventually(lambda: leader(cluster.api).startswith("controller-0_"))
@@ -172,7 +172,7 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
     assert "is in no pod of this cluster: if it runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
-    assert "pod default/held: take off the scheduling gate" in said
+    assert "pod default/held: remove the scheduling gate" in said
     assert ours(cluster.api) == {"CustomResourceDefinition", "ConfigMap", "Namespace"}
     await_heeded(cluster.api)
     delete(cluster.api, [*everything, queued("waits")])
@@ -314,10 +314,10 @@ def test_a_permission_that_was_taken_away_is_named_whoever_asks(cluster: RealClu
     rules = cluster.api.get(place).body["rules"]
     kept = [one for one in rules if "jobs" not in one["resources"] or "update" not in one["verbs"]]
     accepted(cluster.api.merge(place, {"rules": kept}))
-    missing = ("permissions", f"{ACCOUNT} may not: update on jobs.batch")
+    missing = ("permissions", f"{ACCOUNT} lacks: update on jobs.batch")
     eventually(lambda: missing in ailments(cluster))
     cluster.apply(WATCHER)
     watcher = cluster.kubeconfig_of("default", "watcher")
     eventually(lambda: missing in ailments(cluster, watcher))
-    unseen = {check for check, text in ailments(cluster, watcher) if "cannot be looked at" in text}
+    unseen = {check for check, text in ailments(cluster, watcher) if "cannot be checked" in text}
     assert {"definitions", "controller", "kueue"} <= unseen

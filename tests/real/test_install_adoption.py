@@ -50,7 +50,7 @@ def test_definitions_of_kueue_are_used_as_they_are(cluster: RealCluster) -> None
 def test_a_webhook_without_a_backend_is_found_and_adoption_mends_it(cluster: RealCluster) -> None:
     done(ck(cluster, "install"))
     [text] = [text for check, text in ailments(cluster) if check == "definitions"]
-    assert "asks Service kueue-system/kueue-webhook-service, behind which is nobody" in text
+    assert "calls Service kueue-system/kueue-webhook-service, which has no endpoints" in text
     done(ck(cluster, "install", "--adopt-crds", "--dry-run"))
     assert definition(cluster)["spec"]["conversion"]["strategy"] == "Webhook"
     said = done(ck(cluster, "install", "--adopt-crds"))

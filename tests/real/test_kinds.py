@@ -119,7 +119,7 @@ def test_a_kind_that_is_forbidden_is_named_with_the_verb_until_it_is_granted(kin
         grant = without(cluster, kind, verb)
         with controller(cluster) as process:
             eventually(lambda: lines(process, kind, f": {verb} is forbidden: grant it in the ClusterRole") == 1)
-            assert ("permissions", f"{ACCOUNT} may not: {verb} on {kind.resource}") in ailments(cluster)
+            assert ("permissions", f"{ACCOUNT} lacks: {verb} on {kind.resource}") in ailments(cluster)
             submit(cluster.api, JOB, "train")
             await_admitted(cluster.api, JOB, "train")
             grant()

@@ -114,4 +114,4 @@ def test_a_verb_that_was_taken_away_is_named_and_everything_goes_on() -> None:
         with controller(cluster) as process:
             missing = f"the verb create on jobs.batch in {HOME} is missing, which a dry run needs"
             eventually(lambda: "ERROR" in said(process) and missing in said(process))
-        assert ("permissions", f"{ACCOUNT} may not: create on jobs.batch in {HOME}") in ailments(cluster)
+        assert ("permissions", f"{ACCOUNT} lacks: create on jobs.batch in {HOME}") in ailments(cluster)

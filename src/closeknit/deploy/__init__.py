@@ -1,1 +1,1 @@
-"""What a cluster of Kubernetes is given so that Closeknit can work on it."""
+"""Installing Closeknit on a Kubernetes cluster: definitions, permissions, admission policies, the controller."""

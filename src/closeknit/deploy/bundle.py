@@ -1,8 +1,8 @@
-"""Everything that an installation consists of, in the order in which it is made.
+"""All objects of an installation, in the order in which they are created.
 
     namespace ▶ definitions ▶ permissions ▶ policies ▶ configuration ▶ controller
 
-Whoever is refused has not changed what comes after it, and the controller starts when everything it needs is there.
+If a stage fails, later ones are untouched; the controller starts when everything that it needs exists.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ def stages(wishes: Wishes) -> tuple[Stage, ...]:
 
 
 def policies_of(wishes: Wishes) -> Iterator[Raw]:
-    """What the API server itself holds jobs to, as the configuration says."""
+    """The admission policies for the configuration."""
     for one in policies(wishes.rules, wishes.namespace):
         yield stamped(one, wishes.version)

@@ -1,8 +1,8 @@
-"""Definitions that were there before us: whose they are, which versions they serve, who converts between them.
+"""Definitions that exist before an installation: their owner, their versions, and their conversion webhook.
 
-Kueue's own definitions convert v1beta1 by a webhook of Kueue's process. Where that process is gone, nothing of these
-kinds can be read in the other version, and a list may fail. Whoever goes on without Kueue adopts them: no conversion,
-and only v1beta2 is served. That is safe only when nothing is stored in any other version.
+Kueue's own definitions convert v1beta1 by a webhook of Kueue's process. Without that process no object can be read in
+the other version, and lists may fail. To continue without Kueue the definitions are adopted: no conversion, and only
+v1beta2 is served. That is safe only if no object is stored in another version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUR_VERSION = WORKLOAD.version
 
 
 class Backend(NamedTuple):
-    """A Service that a webhook asks."""
+    """The Service behind a webhook."""
 
     namespace: str
     name: str
@@ -46,7 +46,7 @@ def stored_versions(raw: Raw) -> list[str]:
 
 
 def converter(raw: Raw) -> Mapping[str, object] | None:
-    """How versions are converted, if a webhook does it."""
+    """The conversion webhook, if there is one."""
     conversion = raw["spec"].get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
         return None
@@ -55,13 +55,13 @@ def converter(raw: Raw) -> Mapping[str, object] | None:
 
 
 def backend_of(config: Mapping[str, object]) -> Backend | None:
-    """None where it is an address outside of the cluster."""
+    """The Service of a webhook; None for a URL."""
     service = config.get("service")
     return Backend(str(service["namespace"]), str(service["name"])) if isinstance(service, dict) else None
 
 
 async def is_alive(client: Client, backend: Backend) -> bool:
-    """Whether anybody is behind it."""
+    """Whether the Service has ready endpoints."""
     slices = await client.list(
         ENDPOINT_SLICE, backend.namespace, labelSelector=f"kubernetes.io/service-name={backend.name}"
     )
@@ -78,7 +78,7 @@ def needs_adoption(raw: Raw) -> bool:
 
 
 def not_adoptable(raw: Raw) -> Iterator[Mistake]:
-    """Why it cannot be: every object has to be stored as v1beta2."""
+    """Why a definition cannot be adopted: every object has to be stored as v1beta2."""
     stored = stored_versions(raw)
     if stored != [OUR_VERSION]:
         text = f"is [{', '.join(stored)}]: objects may be stored in a version that would no longer be served"
@@ -87,7 +87,7 @@ def not_adoptable(raw: Raw) -> Iterator[Mistake]:
 
 
 def adopted(raw: Raw) -> Raw:
-    """As a patch; refused if somebody has changed it meanwhile."""
+    """The adoption as a patch; a Conflict if the definition has changed meanwhile."""
     versions = [{**one, "served": one["name"] == OUR_VERSION} for one in raw["spec"]["versions"]]
     return {
         "metadata": {"resourceVersion": raw["metadata"]["resourceVersion"]},

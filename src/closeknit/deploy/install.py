@@ -1,6 +1,6 @@
-"""Installing: what was planned is applied, stage by stage, each object told as it is done.
+"""Installing: apply the plan stage by stage, and report each object when it is done.
 
-Definitions are waited for: nothing can be made of a kind before its server says that it is established.
+Definitions are waited for: no object of a kind can be created before its definition is established.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .plan import Step, applied
 PATIENCE = 60.0
 
 
-class NotEstablished(Exception):  # noqa: N818 - said to the user as it is
-    """A definition was taken, and is not served."""
+class NotEstablished(Exception):  # noqa: N818 - shown to the user as it is
+    """A definition was accepted, but is not served."""
 
 
 async def install(client: Client, steps: Sequence[Step], say: Callable[[Step], None], force: bool = False) -> None:
@@ -66,6 +66,6 @@ async def _until(check: Callable[[], Awaitable[bool]], end: float, what: str) ->
     while not await check():
         if monotonic() > end:
             raise NotEstablished(
-                f"{what} is not established after {PATIENCE:.0f} s; `kubectl describe` says why, then install again"
+                f"{what} is not established after {PATIENCE:.0f} s; see `kubectl describe`, then install again"
             )
         await asyncio.sleep(0.2)

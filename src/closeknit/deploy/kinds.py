@@ -1,4 +1,4 @@
-"""Kinds that an installation needs and only a real server has; the embedded host serves none of them."""
+"""Kinds that an installation needs and only a real server serves; the embedded host has none of them."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ SELF_ACCESS_REVIEW = Kind(*_REVIEW, "SelfSubjectAccessReview", "selfsubjectacces
 SELF_RULES_REVIEW = Kind(*_REVIEW, "SelfSubjectRulesReview", "selfsubjectrulesreviews", False)
 
 POLICIES = (MUTATING_BINDING, VALIDATING_BINDING, MUTATING_POLICY, VALIDATING_POLICY)
-"""Bindings first: that is the order in which they go."""
+"""Bindings first: that is the order of deletion."""
 OLDER = {MUTATING_POLICY: MUTATING_POLICY_BETA, MUTATING_BINDING: MUTATING_BINDING_BETA}
-"""Mutating policies before 1.36: the same fields."""
+"""Mutating policies before Kubernetes 1.36, with the same fields."""
 _KNOWN = {(one.api_version, one.kind): one for one in [*globals().values(), *BY_NAME.values()] if isinstance(one, Kind)}
 
 
@@ -53,7 +53,7 @@ def kind_of(raw: dict[str, object]) -> Kind:
 
 
 def as_served(known: Served, kind: Kind) -> Kind:
-    """The older version of a kind, where a server has that alone."""
+    """The kind in the version that the server has: the older one if it serves only that."""
     older = OLDER.get(kind)
     return older if older is not None and not known.can(kind, "create") and known.can(older, "create") else kind
 

@@ -1,4 +1,4 @@
-"""What our objects are called, and how they are known again: by labels, and by who wrote their fields."""
+"""The names of the installation's objects, and how to recognize them: by labels, and by their field manager."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from .. import __version__
 Raw = dict[str, Any]
 
 MANAGER = "closeknit-install"
-"""The owner of the fields that an installation writes; the controller itself writes as `closeknit`."""
+"""The field manager of an installation; the controller itself writes as `closeknit`."""
 NAMESPACE = "closeknit-system"
 NAME = "closeknit-controller"
-"""Of the Deployment, its ServiceAccount, its roles, and its Lease."""
+"""The name of the Deployment, its ServiceAccount, its roles, and its Lease."""
 
 PART_OF, VERSION = "app.kubernetes.io/part-of", "app.kubernetes.io/version"
 OURS = "closeknit"
 SELECTOR = f"{PART_OF}={OURS}"
 PODS = {"app.kubernetes.io/name": OURS, "app.kubernetes.io/component": "controller"}
-"""What the Deployment finds its pods by; it can never be changed."""
+"""The selector of the Deployment, which is immutable."""
 CONFIG_HASH = "closeknit.dev/config-hash"
 
 
 def stamped(raw: Raw, version: str = __version__) -> Raw:
-    """With the labels of ours."""
+    """The object with our labels."""
     meta = raw["metadata"]
     labels = {**(meta.get("labels") or {}), PART_OF: OURS, VERSION: version}
     return {**raw, "metadata": {**meta, "labels": labels}}
@@ -35,7 +35,7 @@ def is_ours(raw: Raw) -> bool:
 
 
 def version_of(raw: Raw) -> str:
-    """Of the closeknit that wrote it; empty if it does not say."""
+    """The version of closeknit that wrote the object; empty if unknown."""
     return str((raw["metadata"].get("labels") or {}).get(VERSION) or "") if is_ours(raw) else ""
 
 

@@ -1,7 +1,7 @@
-"""The objects of an installation, but for definitions and policies: who the controller is, what it may do, how it runs.
+"""The objects of an installation besides definitions and policies: service account, permissions, Deployment.
 
-Everything that differs from one installation to another is in `Wishes`. Two replicas, of which one leads; none of them
-runs as root, writes to its own disk, or is reached by anything but probes and metrics.
+Everything that differs from one installation to another is in `Wishes`. There are two replicas, of which one leads;
+they do not run as root, do not write to their own disk, and accept connections for probes and metrics only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rbac import CLUSTER_WIDE, Grant, own_namespace
 CONFIG_MAP = f"{NAME}-config"
 FOLDER = "/etc/closeknit"
 PORT = 8081
-"""Of probes and metrics."""
+"""The port of probes and metrics."""
 USER = 65532
 REPLICAS = 2
 DEFAULT_CONFIGURATION = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
@@ -35,9 +35,9 @@ def default_image(version: str = __version__) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """`configuration` is the text of the file that the controller reads, `rules` what it means for the API server.
+    """The options of an installation. `configuration` is the controller's file, `rules` its settings for admission.
 
-    `lease` is the one that the leader holds, `room` what containers ask for.
+    `lease` is the name of the leader's Lease, `room` are the resource requests of containers.
     """
 
     image: str = field(default_factory=default_image)
@@ -52,7 +52,7 @@ class Wishes:
 
 
 def namespace(wishes: Wishes) -> Raw:
-    """Nothing in it needs more than the strictest of the standards allows."""
+    """The namespace, with the restricted pod security standard."""
     levels = {f"pod-security.kubernetes.io/{one}": "restricted" for one in ("enforce", "warn")}
     return _object(wishes, kinds.NAMESPACE, wishes.namespace, labels=levels)
 
@@ -87,13 +87,13 @@ def config_map(wishes: Wishes) -> Raw:
 
 
 def controller(wishes: Wishes) -> list[Raw]:
-    """The network policy comes before the pods that it is about."""
+    """The objects that run the controller; the network policy comes before the pods that it protects."""
     found = [_network_policy(wishes), _budget(wishes), _deployment(wishes)]
     return [*found, _service(wishes), _monitor(wishes)] if wishes.monitored else found
 
 
 def _network_policy(wishes: Wishes) -> Raw:
-    """Where the API server is and on which port differs from cluster to cluster, so only the protocol is limited."""
+    """The network policy. The API server's address and port differ between clusters, so egress is limited to TCP."""
     spec = {
         "podSelector": {"matchLabels": PODS},
         "policyTypes": ["Ingress", "Egress"],
@@ -120,7 +120,7 @@ def _deployment(wishes: Wishes) -> Raw:
 
 
 def _pod_metadata(wishes: Wishes) -> Raw:
-    """Pods read their configuration when they start: another one makes other pods."""
+    """The metadata of pods, with a hash of the configuration, so that a changed one restarts them."""
     meta: Raw = {"labels": PODS, "annotations": {CONFIG_HASH: config_hash(wishes)}}
     return dict(stamped({"metadata": meta}, wishes.version)["metadata"])
 
@@ -178,7 +178,7 @@ def _container(wishes: Wishes) -> Raw:
 
 
 def _probe(path: str, failures: int) -> Raw:
-    """Named in full, so that what a server fills in is not ours to change."""
+    """A probe with all fields set, so that defaults of the server cause no difference."""
     return {
         "httpGet": {"path": path, "port": "health", "scheme": "HTTP"},
         "periodSeconds": 10,

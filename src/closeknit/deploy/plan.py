@@ -1,13 +1,13 @@
-"""What an installation would change: every object is sent to the server as a dry run, and compared with what is there.
+"""The plan of an installation: every object is sent to the server as a dry run, and compared with the existing one.
 
-    not there                           ▶ created
-    there, with our label               ▶ changed, or unchanged
-    there, a definition of others       ▶ left as it is, and used
-    there, anything else of others      ▶ refused: it is not ours to change
-    of a kind that is not served        ▶ skipped, and said; or sent in an older version, where that is served
-    a policy of ours that is not wanted ▶ deleted: the configuration is another now
+    missing                             ▶ created
+    exists, with our label              ▶ changed, or unchanged
+    exists, a definition of others      ▶ left as it is, and used
+    exists, any other object of others  ▶ an error: it is not ours to change
+    of a kind that is not served        ▶ skipped and reported; or sent in an older version that is served
+    an obsolete policy of ours          ▶ deleted: the configuration has changed
 
-Nothing is changed before all of it was found to be possible.
+Nothing is changed before the whole plan is known to be possible.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BY_SERVER = ("managedFields", "resourceVersion", "uid", "generation", "creation
 
 
 class Step(NamedTuple):
-    """One object: as it is sent, as it is, and as the server would have it (None: it could not be asked)."""
+    """One object: as sent, as it is now, and as it would be (None if no dry run was possible)."""
 
     stage: str
     sent: Raw
@@ -47,9 +47,10 @@ class Step(NamedTuple):
 
 
 async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> list[Step]:
-    """Raises InputError where something is not ours, or newer than we are; Conflict where fields are others'.
+    """The steps of an installation.
 
-    What is there is judged before anything is tried: who is too old to install is told that, not of fields.
+    Raises InputError for an object that is not ours or of a newer version, and Conflict for fields of other managers.
+    Versions are compared before any dry run, so that a command that is too old gets that error, not one about fields.
     """
     named = [(stage.name, one) for stage in stages for one in stage.objects]
     wanted = {*OLDER.values(), *(kind_of(one) for _, one in named)}
@@ -84,7 +85,7 @@ async def _looked_at(client: Client, can: set[Kind], stage: str, sent: Raw) -> S
 
 
 async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Step:
-    """As the server would have it; in a namespace that is not there yet, it cannot be asked."""
+    """The step after a dry run; in a namespace that does not exist yet none is possible."""
     if not step.is_sent or (kind_of(step.sent).namespaced and not has_home):
         return step
     after = await applied(client, step.sent, force, dryRun="All")
@@ -94,7 +95,7 @@ async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Ste
 
 
 async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[Step]:
-    """Policies that an earlier configuration had; they would go on holding jobs."""
+    """Policies of an earlier configuration, which would go on holding jobs."""
     wanted = {label(one) for _, one in todo}
     for kind in kinds:
         for one in await client.list(kind, labelSelector=SELECTOR):
@@ -103,7 +104,7 @@ async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[
 
 
 def _is_to_be_had(kind: Kind, before: Raw) -> bool:
-    """A namespace may have been made for us."""
+    """Whether an existing object may be used: it has our label, or is a namespace, which a user may have created."""
     return is_ours(before) or kind is NAMESPACE
 
 
@@ -122,7 +123,7 @@ async def applied(client: Client, raw: Raw, force: bool, **query: str) -> Raw:
 
 
 def plain(raw: Raw) -> Raw:
-    """As people compare it: without what only a server writes."""
+    """The object for comparison: without fields that only a server writes."""
     meta = {key: value for key, value in raw["metadata"].items() if key not in _BY_SERVER}
     return {**{key: value for key, value in raw.items() if key != "status"}, "metadata": meta}
 
@@ -131,12 +132,12 @@ def _foreign(steps: Sequence[Step]) -> Iterator[Mistake]:
     for one in steps:
         kind = kind_of(one.sent)
         if one.word == "changed" and one.before is not None and not _is_to_be_had(kind, one.before):
-            text = "is there already and is not ours: it has no label app.kubernetes.io/part-of: closeknit"
-            yield Mistake(text, "rename or delete it, or give it the label if it is", what=label(one.sent))
+            text = "already exists and is not part of closeknit: it has no label app.kubernetes.io/part-of: closeknit"
+            yield Mistake(text, "rename or delete it, or add the label if it is", what=label(one.sent))
 
 
 def _elsewhere(steps: Sequence[Step]) -> Iterator[Mistake]:
-    """There is one control plane in a cluster, and one role of its name."""
+    """An installation in another namespace: a cluster has one control plane, and one role of its name."""
     for one in steps:
         if one.before is None or kind_of(one.sent) is not CLUSTER_ROLE_BINDING:
             continue
@@ -150,7 +151,7 @@ def _elsewhere(steps: Sequence[Step]) -> Iterator[Mistake]:
 
 
 def _newer(steps: Sequence[Step]) -> Iterator[Mistake]:
-    """One of the newest is enough to say so."""
+    """The newest object of a newer version; one is enough to report."""
     newer = {version_of(one.before): one for one in steps if one.before is not None and one.is_sent}
     for version in sorted(newer, key=rank)[-1:]:
         ours = version_of(newer[version].sent)

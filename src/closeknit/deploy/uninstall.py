@@ -1,10 +1,10 @@
-"""Taking an installation away, so that nothing of it is in anybody's way afterwards.
+"""Uninstalling, so that nothing is left that blocks other controllers or jobs.
 
     policies ▶ permissions, controller ▶ finalizers ▶ (purge: definitions with all their objects, namespace)
 
-Policies go first: from then on the API server holds nothing back. Without its permissions the controller can put no
-finalizer back on, however long its pods take to end. Definitions, objects and the configuration stay, so that a later
-installation goes on where this one ended.
+Policies go first: from then on the API server holds no jobs. Without permissions the controller cannot add finalizers
+again, however long its pods take to terminate. Definitions, objects and the configuration stay, so that a later
+installation continues where this one ended.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ ALL_KINDS = (
 
 
 class Held(NamedTuple):
-    """A job that nobody will start any more, and what would start it."""
+    """A job that stays suspended or gated, and how to start it."""
 
     what: str
     remedy: str
 
 
 class Left(NamedTuple):
-    """What a cluster keeps of us: what waits for ever, and running jobs whose next pods would."""
+    """What an uninstallation leaves behind: held jobs, and running jobs whose new pods would be gated."""
 
     held: list[Held]
     gated: list[str]
 
 
 class Uninstalling:
-    """`say` is called with a line for everything that was done; in a rehearsal nothing is."""
+    """`say` is called with a line for every change; with `rehearse` nothing is changed."""
 
     def __init__(self, client: Client, wishes: Wishes, say: Callable[[str], None], rehearse: bool = False) -> None:
         self.client, self.say, self.rehearse = client, say, rehearse
@@ -105,12 +105,12 @@ class Uninstalling:
             self.say(f"{label(objects[0])} deleted" if len(objects) == 1 else f"{len(objects)} {kind.plural} deleted")
 
     async def _delete_lease(self) -> None:
-        """It has no label: the controller made it."""
+        """Delete the Lease by its name: the controller created it, so it has no label."""
         with suppress(NotFound):
             await self._delete(kinds.LEASE, [await self.client.get(kinds.LEASE, self.namespace, self.lease)])
 
     async def _purge(self) -> None:
-        """What is Kueue's stays: we did not bring it."""
+        """Delete our definitions and the namespace; Kueue's own definitions stay."""
         await self._delete(server.CRD, await self.client.list(server.CRD, labelSelector=SELECTOR))
         try:
             home = await self.client.get(kinds.NAMESPACE, "", self.namespace)
@@ -128,14 +128,14 @@ class Uninstalling:
             if not self.rehearse:
                 await asyncio.gather(*(self._loosen(kind, meta, finalizer) for meta in some))
         if marked:
-            self.say(f"finalizer {finalizer} taken off {len(marked)} {kind.plural}")
+            self.say(f"finalizer {finalizer} removed from {len(marked)} {kind.plural}")
 
     async def _metadata(self, kind: Kind) -> list[Raw]:
         listing = await self.client.listing(path(kind), accept=METADATA)
         return [msgspec.json.decode(one)["metadata"] for one in listing.items]
 
     async def _loosen(self, kind: Kind, meta: Raw, finalizer: str) -> None:
-        """Others may write at the same time, and a policy that is gone may hold for a moment more."""
+        """Remove a finalizer, with retries: others may write at the same time, and a deleted policy may linger."""
         for last in range(TRIES):
             kept = [one for one in meta.get("finalizers") or () if one != finalizer]
             body = {"metadata": {"finalizers": kept, "resourceVersion": meta["resourceVersion"]}}
@@ -154,7 +154,7 @@ class Uninstalling:
     # What stays behind
 
     async def _left(self, known: Served) -> Left:
-        """Jobs that wait for somebody to start them, and those that run and keep the gate in their templates."""
+        """Jobs that stay held, and those that run and have the gate in their templates."""
         left, managed = Left([], []), await self._managed(known)
         for kind, integration in JOBS.items():
             for one in await self._list(known, kind):
@@ -169,22 +169,22 @@ class Uninstalling:
         return left
 
     async def _gated_pods(self, known: Served) -> AsyncIterator[Held]:
-        """One that belongs to something is made anew, with its gate, when it is deleted."""
+        """Gated pods. One with an owner would be created again, with its gate, if it were deleted."""
         for one in await self._list(known, POD, fieldSelector="status.phase=Pending"):
             gates = [gate["name"] for gate in one["spec"].get("schedulingGates") or () if gate["name"] in GATES]
             if gates:
                 is_owned = any(owner.get("controller") for owner in one["metadata"].get("ownerReferences") or ())
-                remedy = f"take off the scheduling gate {', '.join(gates)}"
+                remedy = f"remove the scheduling gate {', '.join(gates)}"
                 yield Held(_name(one), remedy if is_owned else f"{remedy}, or delete it")
 
     async def _managed(self, known: Served) -> set[str]:
-        """Namespaces in which jobs are held that name no queue."""
+        """Namespaces in which jobs without a queue are held."""
         spaces = await self._list(known, kinds.NAMESPACE) if self.rules.all_jobs else ()
         metas = [one["metadata"] for one in spaces]
         return {meta["name"] for meta in metas if self.rules.namespaces.matches(meta.get("labels") or {})}
 
     def _is_held_unasked(self, kind: Kind, raw: Raw, managed: Container[str]) -> bool:
-        """What belongs to another job goes on with that one."""
+        """Whether a job without a queue is held; a job that is owned by another follows that one."""
         is_managed = raw["metadata"].get("namespace", "") in managed and job_kind(self.rules, kind) is not None
         return is_managed and not has_job_for_owner(self.rules, raw)
 
@@ -194,12 +194,12 @@ class Uninstalling:
         try:
             return await self.client.list(kind, **query)
         except (Forbidden, MethodNotAllowed):
-            self.say(f"{kind.plural} cannot be listed, so those that stay suspended are not named")
+            self.say(f"{kind.plural} cannot be listed, so suspended ones are not reported")
             return ()
 
 
 def _is_gated(tree: Any) -> bool:
-    """Whether a pod template anywhere in it has the gate that was put there when the job was started."""
+    """Whether any pod template in it has the gate that was added when the job was started."""
     if isinstance(tree, list):
         return any(map(_is_gated, tree))
     if not isinstance(tree, dict):

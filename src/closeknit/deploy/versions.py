@@ -1,4 +1,4 @@
-"""Which of two versions is the newer one."""
+"""Comparing versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FORM = re.compile(r"v?(\d+(?:\.\d+)*)(.*)", re.DOTALL)
 
 
 def rank(text: str) -> tuple[tuple[int, ...], bool, str]:
-    """Something to compare by: 0.9 < 0.10.0rc1 < 0.10.0 < 1.0. What is no version comes before all of them."""
+    """A sort key: 0.9 < 0.10.0rc1 < 0.10.0 < 1.0. A text that is not a version comes before all of them."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         return (), False, text
@@ -19,6 +19,6 @@ def rank(text: str) -> tuple[tuple[int, ...], bool, str]:
 
 
 def minor(text: str) -> tuple[int, int]:
-    """Of a server: v1.36.3-gke.1 is (1, 36); (0, 0) if it does not say."""
+    """The major and minor version of a server: (1, 36) for v1.36.3-gke.1; (0, 0) if unknown."""
     found = re.match(r"v?(\d+)\.(\d+)", text)
     return (0, 0) if found is None else (int(found[1]), int(found[2]))

@@ -1,7 +1,7 @@
 """The CustomResourceDefinitions of Kueue's kinds, for clusters that do not have Kueue's own.
 
-Nothing is written down twice: names come from `cluster.kinds`, fields from the tables that the embedded host goes by,
-limits and defaults from the dialect. What only definitions have is here: rules in CEL, columns, sentences about fields.
+Nothing is defined twice: names come from `cluster.kinds`, fields from the tables of the embedded host, limits and
+defaults from the dialect. Here is only what definitions add: rules in CEL, columns, descriptions of fields.
 """
 
 from .definition import KUEUE_KINDS, definition, definitions

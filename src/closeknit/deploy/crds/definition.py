@@ -1,4 +1,4 @@
-"""One CustomResourceDefinition: names, scope, columns and parts around the schema of its kind."""
+"""One CustomResourceDefinition: names, scope, columns and subresources around the schema of its kind."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Raw = dict[str, Any]
 
 KUEUE_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.group == WORKLOAD.group)
 SELECTABLE: dict[Kind, tuple[str, ...]] = {WORKLOAD: (".status.admission.clusterQueue",)}
-"""Fields that `kubectl get --field-selector` can ask for, besides names."""
+"""Fields that `kubectl get --field-selector` can select by, besides names."""
 
 EMBEDDED_ONLY = ("wl",)
-"""Short names of ours: on a cluster of many they may be somebody else's."""
+"""Closeknit's own short names, left out because another kind of the cluster may use them."""
 
 
 def definitions() -> list[Raw]:
@@ -23,7 +23,7 @@ def definitions() -> list[Raw]:
 
 
 def definition(kind: Kind) -> Raw:
-    """Nobody knows older versions of the objects: only the one that is stored is served."""
+    """The definition of a kind. Only the stored version is served; no object exists in an older one."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -49,7 +49,10 @@ def _names(kind: Kind) -> Raw:
 
 
 def _version(kind: Kind) -> Raw:
-    """Columns that the embedded host works out have no path to a value. Age alone is what there is anyway."""
+    """The version, with the columns that have a path; those that the embedded host computes are left out.
+
+    Age alone is the default of a server anyway.
+    """
     version: Raw = {
         "name": kind.version,
         "served": True,

@@ -1,4 +1,4 @@
-"""What the tables of fields and limits do not say: parts that are made up, parts that must be there."""
+"""What the tables of fields and limits do not contain: objects with defaults, and additional required fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...dialects.kueue.objects.defaults import CLUSTER_QUEUE, PROVISIONING
 Path = str
 
 TEMPLATES = frozenset({("Workload", "spec.podSets[].template")})
-"""Pod templates: they are kept as they are, whatever fields pods will have by then."""
+"""Pod templates: unknown fields are preserved, since pods may get new ones."""
 
 
 def _made_up(defaults: dict[str, Any], path: Path) -> Iterator[Path]:
@@ -24,7 +24,7 @@ FILLED: dict[str, frozenset[Path]] = {
     "ClusterQueue": frozenset({"spec", *_made_up(CLUSTER_QUEUE, "spec")}),
     "ProvisioningRequestConfig": frozenset(_made_up(PROVISIONING, "spec")),
 }
-"""Objects that are there even if nobody wrote them, so that their fields get their defaults."""
+"""Objects with an empty default, so that their fields get defaults even if the object is absent."""
 
 NEEDED: dict[str, frozenset[Path]] = {
     "AdmissionCheck": frozenset({"spec"}),
@@ -33,4 +33,4 @@ NEEDED: dict[str, frozenset[Path]] = {
     "Topology": frozenset({"spec"}),
     "Workload": frozenset({"spec", "spec.podSets"}),
 }
-"""Required, besides what the table says."""
+"""Required fields in addition to those of the table."""

@@ -1,4 +1,4 @@
-"""One rule in CEL, as a value, and the few phrases that rules are made of."""
+"""A CEL validation rule as a value, and the few phrases that rules are made of."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Reason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`at` is the field that is wrong, below the object that the rule is about.
+    """A validation rule. `at` is the path of the invalid field, relative to the object of the rule.
 
-    Of the reasons that there are, FieldValueDuplicate is not used: a server then leaves out the message.
+    The reason FieldValueDuplicate is not used, because a server then omits the message.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Rule:
 
 
 def stays(path: str, name: str = "self", old: str = "oldSelf") -> str:
-    """A field of an object that is neither given, taken away nor changed."""
+    """An expression: the field was neither added, removed nor changed."""
     here, before = f"{name}.{path}", f"{old}.{path}"
     return f"has({here}) == has({before}) && (!has({here}) || {here} == {before})"
 
@@ -38,22 +38,22 @@ def when(condition: str, then: str) -> str:
 TOLERATION = (
     Rule(
         "has(self.key) && self.key != '' || has(self.operator) && self.operator == 'Exists'",
-        "without a key the operator is Exists: every taint is tolerated",
+        "must be Exists when key is empty, which tolerates every taint",
         ".operator",
     ),
     Rule(
         when("has(self.operator) && self.operator == 'Exists'", "!has(self.value) || self.value == ''"),
-        "Exists takes any value: remove this one",
+        "must be empty when operator is Exists",
         ".value",
     ),
     Rule(
         "!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'",
-        "a time to stay has a meaning only with the effect NoExecute",
+        "requires the effect NoExecute",
         ".tolerationSeconds",
     ),
 )
 WEIGHT = Rule(
     "type(self) == int || !isQuantity(self) || quantity(self).compareTo(quantity('0')) == 0"
     " || quantity(self).isGreaterThan(quantity('1n'))",
-    "a weight is 0 or more than 1n",
+    "must be 0 or greater than 1n",
 )

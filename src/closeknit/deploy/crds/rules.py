@@ -1,7 +1,7 @@
-"""Rules in CEL that an API server checks by itself, by kind and path.
+"""CEL validation rules of the definitions, by kind and path.
 
-A rule stands at the lowest object that has all that it looks at, and names the field that is wrong as exactly as a
-definition can: not by the number of an entry. What would cost more than a server grants is a matter of policies;
+A rule is placed at the lowest object that contains all fields it reads, and names the invalid field as exactly as a
+definition can: not by the index of an entry. Rules beyond the cost limit of a server are in policies;
 `docs/reference/where-rules-are-enforced.md` has the list.
 """
 
@@ -19,29 +19,29 @@ Rules = Mapping[str, tuple[Rule, ...]]
 _GROUP = (
     Rule(
         "self.flavors.all(f, f.resources.map(r, r.name) == self.coveredResources)",
-        "every flavor has one quota for each of coveredResources, in the same order",
+        "every flavor must have one quota for each of coveredResources, in the same order",
         ".flavors",
     ),
     Rule(
         "self.coveredResources.all(r, self.coveredResources.exists_one(o, o == r))",
-        "each resource is named once",
+        "each resource must be named once",
         ".coveredResources",
     ),
     Rule(
         f"self.flavors.size() * self.coveredResources.size() <= {MAX_IN_GROUP}",
-        f"a group has at most {MAX_IN_GROUP} quotas",
+        f"a group must have at most {MAX_IN_GROUP} quotas",
     ),
 )
 
 
 def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
-    """Of all groups of a queue or cohort: limits make sense only if there is somebody to borrow from and lend to."""
+    """The rules for all groups of a queue or cohort: limits require a cohort or parent to borrow from and lend to."""
     every = "self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.{}))))"
     return (
         *(
             Rule(
                 f"has(self.{lender}) || !has(self.resourceGroups) || {every.format(limit)}",
-                f"{limit} needs {what}",
+                f"{limit} requires {what}",
                 ".resourceGroups",
                 "FieldValueForbidden",
             )
@@ -50,7 +50,7 @@ def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
         *(
             Rule(
                 f"!has(self.resourceGroups) || self.resourceGroups.map(g, g.{part}.size()).sum() <= {MAX_IN_ALL}",
-                f"all groups together have at most {MAX_IN_ALL} {word}",
+                f"all groups together must have at most {MAX_IN_ALL} {word}",
                 ".resourceGroups",
             )
             for part, word in (("flavors", "flavors"), ("coveredResources", "resources"))
@@ -61,23 +61,23 @@ def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
 _ONCE = (
     Rule(
         "self.all(i, g, self.all(j, h, i >= j || !sets.intersects(g.coveredResources, h.coveredResources)))",
-        "a resource is in one group only",
+        "a resource must be in one group only",
     ),
     Rule(
         "self.all(i, g, self.all(j, h, i >= j"
         " || !sets.intersects(g.flavors.map(f, f.name), h.flavors.map(f, f.name))))",
-        "a flavor is in one group only",
+        "a flavor must be in one group only",
     ),
 )
 _LABELS = Rule(
     "self.all(key, !format.qualifiedName().validate(key).hasValue())",
-    "every key is a label name such as example.com/rack",
+    "every key must be a label name such as example.com/rack",
 )
 _GROUPS: Rules = {"spec.resourceGroups[]": _GROUP, "spec.resourceGroups": _ONCE, "spec.fairSharing.weight": (WEIGHT,)}
 
 RULES: dict[str, Rules] = {
     "AdmissionCheck": {
-        "spec.controllerName": (Rule("self == oldSelf", "cannot be changed: make a new AdmissionCheck"),),
+        "spec.controllerName": (Rule("self == oldSelf", "cannot be changed: create a new AdmissionCheck"),),
     },
     "ClusterQueue": {
         **_GROUPS,
@@ -90,12 +90,12 @@ RULES: dict[str, Rules] = {
                     ".all(own, self.admissionChecksStrategy.admissionChecks.all(c,"
                     " !has(c.onFlavors) || c.onFlavors.all(f, f in own)))",
                 ),
-                "onFlavors are flavors of this queue",
+                "onFlavors must be flavors of this queue",
                 ".admissionChecksStrategy.admissionChecks",
             ),
             Rule(
                 stays("concurrentAdmissionPolicy"),
-                "cannot be changed: make a new ClusterQueue",
+                "cannot be changed: create a new ClusterQueue",
                 ".concurrentAdmissionPolicy",
             ),
         ),
@@ -105,7 +105,7 @@ RULES: dict[str, Rules] = {
                     "has(self.preference)",
                     "self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor'",
                 ),
-                "has a meaning only if whenCanBorrow and whenCanPreempt are TryNextFlavor",
+                "requires whenCanBorrow and whenCanPreempt to be TryNextFlavor",
                 ".preference",
             ),
         ),
@@ -116,7 +116,7 @@ RULES: dict[str, Rules] = {
                     " && self.borrowWithinCohort.policy != 'Never'",
                     "has(self.reclaimWithinCohort) && self.reclaimWithinCohort != 'Never'",
                 ),
-                "who borrows may preempt in the cohort only if reclaimWithinCohort is not Never",
+                "preemption while borrowing requires a reclaimWithinCohort other than Never",
                 ".borrowWithinCohort.policy",
             ),
         ),
@@ -124,13 +124,13 @@ RULES: dict[str, Rules] = {
         "spec.namespaceSelector.matchExpressions[]": (
             Rule(
                 "!(self.operator in ['In', 'NotIn']) || has(self.values) && self.values.size() > 0",
-                "In and NotIn need values",
+                "In and NotIn require values",
                 ".values",
                 "FieldValueRequired",
             ),
             Rule(
                 "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || self.values.size() == 0",
-                "Exists and DoesNotExist take no values",
+                "Exists and DoesNotExist do not allow values",
                 ".values",
                 "FieldValueForbidden",
             ),
@@ -138,7 +138,7 @@ RULES: dict[str, Rules] = {
     },
     "Cohort": {**_GROUPS, "spec": _group_rules("parentName", "a parent")},
     "LocalQueue": {
-        "spec.clusterQueue": (Rule("self == oldSelf", "cannot be changed: make a new LocalQueue"),),
+        "spec.clusterQueue": (Rule("self == oldSelf", "cannot be changed: create a new LocalQueue"),),
         "spec.fairSharing.weight": (WEIGHT,),
     },
     "ResourceFlavor": {
@@ -146,14 +146,14 @@ RULES: dict[str, Rules] = {
             Rule(
                 "!has(oldSelf.spec) || !has(oldSelf.spec.topologyName) || has(self.spec)"
                 " && has(self.spec.topologyName) && self.spec.topologyName == oldSelf.spec.topologyName",
-                "cannot be changed or removed: make a new ResourceFlavor",
+                "cannot be changed or removed: create a new ResourceFlavor",
                 ".spec.topologyName",
             ),
         ),
         "spec": (
             Rule(
                 when("has(self.topologyName)", "has(self.nodeLabels) && self.nodeLabels.size() > 0"),
-                "a flavor with a topology has labels that say which nodes belong to it",
+                "a flavor with a topology must have nodeLabels",
                 ".nodeLabels",
                 "FieldValueRequired",
             ),
@@ -161,7 +161,7 @@ RULES: dict[str, Rules] = {
         "spec.nodeTaints": (
             Rule(
                 "self.all(t, self.exists_one(o, o.key == t.key && o.effect == t.effect))",
-                "each key and effect is given once",
+                "each pair of key and effect must occur once",
             ),
         ),
         "spec.nodeLabels": (_LABELS,),
@@ -171,7 +171,7 @@ RULES: dict[str, Rules] = {
         "spec.levels": (
             Rule(
                 "self.all(l, self.exists_one(o, o.nodeLabel == l.nodeLabel))",
-                "each level is named once",
+                "each level must be named once",
             ),
             Rule(
                 f"self.all(i, l, l.nodeLabel != '{HOSTNAME}' || i == self.size() - 1)",
@@ -180,7 +180,7 @@ RULES: dict[str, Rules] = {
             Rule(
                 "self == oldSelf || "
                 + " && ".join(f"{one}[{one}.size() - 1].nodeLabel == '{HOSTNAME}'" for one in ("self", "oldSelf")),
-                f"can only be changed where {HOSTNAME} is the last level before and after",
+                f"can only be changed if {HOSTNAME} is the last level before and after",
             ),
         ),
     },

@@ -1,4 +1,4 @@
-"""The schema of a kind as a definition has it, from the tables of fields, limits, rules and sentences.
+"""The OpenAPI schema of a definition, from the tables of fields, limits, rules and descriptions.
 
 A path names a field: `spec.podSets[].count`, with `[]` for an entry of a list and `{}` for one of a map.
 """
@@ -37,18 +37,18 @@ _SCALARS: dict[str, Raw] = {
         "pattern": QUANTITY,
     },
 }
-"""Numbers have bounds besides their format: for what is beyond the format, a server names no field."""
+"""Numbers get bounds in addition to a format, because an error about the format alone names no field."""
 
 
 def schema(kind: Kind) -> Raw:
-    """Of a whole object."""
+    """The schema of a whole object."""
     found = schema_of(kind)
     assert found is not None, kind
     return _Writer(kind.kind).whole(found)
 
 
 class _Writer:
-    """Writes the schema of one kind; knows what is said of which path."""
+    """Writes the schema of one kind; holds its tables by path."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -58,13 +58,13 @@ class _Writer:
         self.filled = FILLED.get(kind, frozenset())
 
     def whole(self, found: Schema) -> Raw:
-        """The server knows by itself what metadata is."""
+        """The object itself; metadata is left to the server."""
         body = self.object(replace(found, fields={**found.fields, "metadata": Schema("object")}), "")
         body["properties"]["metadata"] = {"type": "object"}
         return {"description": described(self.kind, ""), **body}
 
     def field(self, found: Schema, path: str) -> Raw:
-        """With its sentence first, for a person who reads it."""
+        """A field, with its description first for readability."""
         form = dict(OPEN) if (self.kind, path) in TEMPLATES else self.form(found, path)
         if path in self.filled:
             form["default"] = {}

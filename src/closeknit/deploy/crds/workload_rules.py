@@ -1,6 +1,6 @@
-"""The rules of Workloads: most of what they ask for stays as it is once quota is reserved.
+"""The rules of Workloads: most of their spec is immutable once quota is reserved.
 
-A rule about spec and status together stands at the object itself; for that the status may be missing at every step.
+A rule about spec and status together is placed at the object itself, so every step into the status may be missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _holds(condition: str, of: str) -> str:
 
 
 def _given(*path: str, of: str = "self") -> str:
-    """Whether a field is there: _given("status", "admission") == "has(self.status) && has(self.status.admission)"."""
+    """Whether a field is set: _given("status", "admission") == "has(self.status) && has(self.status.admission)"."""
     steps = [".".join((of, *path[: number + 1])) for number in range(len(path))]
     return " && ".join(f"has({one})" for one in steps)
 
@@ -29,7 +29,7 @@ _WAS_RESERVED = _holds("QuotaReserved", "oldSelf")
 _ASSIGNMENTS = "self.status.admission.podSetAssignments"
 _WERE = "oldSelf.status.admission.podSetAssignments"
 _IS_POD_SET = "self.spec.podSets.exists(p, p.name == {}.name)"
-_STOP = "stop the job first, so that its quota is given back"
+_STOP = "stop the job first, which releases its quota"
 
 _SAME_POD_SETS = (
     "self.spec.podSets.size() == oldSelf.spec.podSets.size() && self.spec.podSets.all(i, p,"
@@ -48,7 +48,7 @@ _SAME_ADMISSION = (
 _WHOLE = (
     Rule(
         when(_RESERVED, "has(self.status.admission)"),
-        "quota is reserved: say what was reserved, or set QuotaReserved to False",
+        "is required while quota is reserved: set it, or set QuotaReserved to False",
         ".status.admission",
         "FieldValueRequired",
     ),
@@ -57,12 +57,12 @@ _WHOLE = (
             f"{_RESERVED} && has(self.status.admission)",
             f"has({_ASSIGNMENTS}) && {_ASSIGNMENTS}.size() == self.spec.podSets.size()",
         ),
-        "quota is reserved: there is one entry for each pod set",
+        "must have one entry for each pod set while quota is reserved",
         ".status.admission.podSetAssignments",
     ),
     Rule(
         when(_given("status", "admission", "podSetAssignments"), f"{_ASSIGNMENTS}.all(a, {_IS_POD_SET.format('a')})"),
-        "every entry names a pod set of the spec",
+        "every entry must name a pod set of the spec",
         ".status.admission.podSetAssignments",
     ),
     Rule(
@@ -70,7 +70,7 @@ _WHOLE = (
             _given("status", "reclaimablePods"),
             "self.status.reclaimablePods.all(r, self.spec.podSets.exists(p, p.name == r.name && r.count <= p.count))",
         ),
-        "every entry names a pod set of the spec, and no more pods than it has",
+        "every entry must name a pod set of the spec, and at most as many pods as it has",
         ".status.reclaimablePods",
     ),
     Rule(
@@ -79,12 +79,12 @@ _WHOLE = (
             "self.status.admissionChecks.all(c, !has(c.podSetUpdates)"
             f" || c.podSetUpdates.all(u, {_IS_POD_SET.format('u')}))",
         ),
-        "podSetUpdates name pod sets of the spec",
+        "podSetUpdates must name pod sets of the spec",
         ".status.admissionChecks",
     ),
     Rule(
         when(_WAS_RESERVED, _SAME_POD_SETS),
-        f"cannot be changed while quota is reserved, but for lower counts of an elastic job: {_STOP}",
+        f"cannot be changed while quota is reserved, except to lower the counts of an elastic job: {_STOP}",
         ".spec.podSets",
         "FieldValueForbidden",
     ),
@@ -123,7 +123,7 @@ _WHOLE = (
             f"{_given('status', 'admission')} && {_given('status', 'admission', of='oldSelf')}",
             _SAME_ADMISSION,
         ),
-        "cannot be edited, but for places: take it back and give another",
+        "cannot be changed, except topologyAssignment: remove it and set a new one",
         ".status.admission",
     ),
     Rule(
@@ -132,7 +132,7 @@ _WHOLE = (
             "has(self.status.reclaimablePods) && oldSelf.status.reclaimablePods.all(o,"
             " self.status.reclaimablePods.exists(r, r.name == o.name && r.count >= o.count))",
         ),
-        "pods that are done do not come back while quota is reserved",
+        "counts cannot decrease while quota is reserved",
         ".status.reclaimablePods",
     ),
     Rule(
@@ -149,7 +149,7 @@ _WHOLE = (
             f"{_given('status', 'clusterName')} && {_given('status', 'clusterName', of='oldSelf')}",
             "self.status.clusterName == oldSelf.status.clusterName",
         ),
-        "cannot be changed: take it back first",
+        "cannot be changed: clear it first",
         ".status.clusterName",
     ),
     Rule(
@@ -158,7 +158,7 @@ _WHOLE = (
             f"{_given('status', 'nominatedClusterNames', of='oldSelf')}"
             " && self.status.clusterName in oldSelf.status.nominatedClusterNames",
         ),
-        "is one of those that were nominated",
+        "must be one of nominatedClusterNames",
         ".status.clusterName",
     ),
 )
@@ -171,40 +171,40 @@ WORKLOAD_RULES: Mapping[str, tuple[Rule, ...]] = {
     "spec": (
         Rule(
             "!has(self.priorityClassRef) || has(self.priority)",
-            "needs a priority beside it: give that of the class",
+            "requires a priority: set that of the class",
             ".priorityClassRef",
         ),
         Rule(
             "self.podSets.filter(p, has(p.minCount)).size() <= 1",
-            "only one pod set may start with fewer pods",
+            "only one pod set may have a minCount",
             ".podSets",
         ),
     ),
     "spec.podSets[]": (
-        Rule("!has(self.minCount) || self.minCount <= self.count", "is at most the count", ".minCount"),
+        Rule("!has(self.minCount) || self.minCount <= self.count", "must not exceed count", ".minCount"),
     ),
     "spec.podSets[].topologyRequest": (
         Rule(
             when("has(self.podSetSliceRequiredTopology)", "has(self.podSetSliceSize)"),
-            "needs podSetSliceSize beside it: a slice has a size",
+            "requires podSetSliceSize",
             ".podSetSliceRequiredTopology",
         ),
         Rule(
             when("has(self.podSetSliceSize)", "has(self.podSetSliceRequiredTopology)"),
-            "needs podSetSliceRequiredTopology beside it: a slice is in one domain of a level",
+            "requires podSetSliceRequiredTopology",
             ".podSetSliceSize",
         ),
     ),
     "spec.priorityClassRef": (
         Rule(
             "(self.group == 'scheduling.k8s.io') == (self.kind == 'PriorityClass')",
-            "is a PriorityClass of scheduling.k8s.io or a WorkloadPriorityClass of kueue.x-k8s.io",
+            "must be a PriorityClass of scheduling.k8s.io or a WorkloadPriorityClass of kueue.x-k8s.io",
         ),
     ),
     "status": (
         Rule(
             "!has(self.clusterName) || !has(self.nominatedClusterNames) || self.nominatedClusterNames.size() == 0",
-            "stands alone: clear nominatedClusterNames",
+            "cannot be combined with nominatedClusterNames: clear them",
             ".clusterName",
         ),
     ),
@@ -212,22 +212,22 @@ WORKLOAD_RULES: Mapping[str, tuple[Rule, ...]] = {
     _PLACES: (
         Rule(
             "self.slices.all(s, s.valuesPerLevel.size() == self.levels.size())",
-            "every slice has values for every level",
+            "every slice must have values for every level",
             ".slices",
         ),
     ),
     f"{_PLACES}.slices[]": (
         Rule(
             "!has(self.podCounts.individual) || self.podCounts.individual.size() == self.domainCount",
-            "there is one count for every domain",
+            "must have one count for every domain",
             ".podCounts.individual",
         ),
         Rule(
             "self.valuesPerLevel.all(v, !has(v.individual) || v.individual.roots.size() == self.domainCount)",
-            "there is one root for every domain",
+            "must have one root for every domain",
             ".valuesPerLevel",
         ),
     ),
-    f"{_PLACES}.slices[].podCounts": (Rule(_ONE_OF, "give either universal or individual"),),
-    f"{_PLACES}.slices[].valuesPerLevel[]": (Rule(_ONE_OF, "give either universal or individual"),),
+    f"{_PLACES}.slices[].podCounts": (Rule(_ONE_OF, "set either universal or individual"),),
+    f"{_PLACES}.slices[].valuesPerLevel[]": (Rule(_ONE_OF, "set either universal or individual"),),
 }

@@ -1,8 +1,8 @@
-"""Whether an installation is well: one check after the other, each of which says what it found and what to do.
+"""Checking an installation's health: a series of checks, each of which reports what it found and the remedy.
 
     versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ queues ▶ controller ▶ kueue ▶ kinds
 
-Nothing is changed. A check that may not look says so, and the others go on.
+Nothing is changed. A check that lacks permissions reports that, and the others continue.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ async def examine(
             async for finding in one.check(patient):
                 yield finding
         except Refused as refused:
-            remedy = "ask as somebody who may" if isinstance(refused, Forbidden) else ""
-            yield warning(one.CHECK, f"cannot be looked at: {refused.message}", remedy)
+            remedy = "run it as a user with that permission" if isinstance(refused, Forbidden) else ""
+            yield warning(one.CHECK, f"cannot be checked: {refused.message}", remedy)

@@ -19,7 +19,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
 
 
 def _see_logs(patient: Patient) -> str:
-    return f"`kubectl -n {patient.namespace} logs deployment/{NAME}` says why; one that runs elsewhere has its own logs"
+    return f"see `kubectl -n {patient.namespace} logs deployment/{NAME}`; a controller elsewhere has its own logs"
 
 
 async def _deployment(patient: Patient) -> Finding:
@@ -27,9 +27,9 @@ async def _deployment(patient: Patient) -> Finding:
     try:
         found = await patient.client.get(DEPLOYMENT, patient.namespace, NAME)
     except NotFound:
-        return problem(CHECK, f"{where} is not there", f"`{patient.command('install')}` makes it")
+        return problem(CHECK, f"{where} does not exist", f"`{patient.command('install')}` creates it")
     wanted, ready = found["spec"].get("replicas", 1), (found.get("status") or {}).get("readyReplicas", 0)
-    see = f"`kubectl -n {patient.namespace} describe pods` says why"
+    see = f"see `kubectl -n {patient.namespace} describe pods`"
     if not ready:
         return problem(CHECK, f"{where}: none of {wanted} replicas is ready", see)
     if ready < wanted:
@@ -42,7 +42,7 @@ async def _leader(patient: Patient) -> Finding:
     try:
         lease = await patient.client.get(LEASE, patient.namespace, patient.lease)
     except NotFound:
-        return problem(CHECK, f"nobody leads: there is no Lease {patient.namespace}/{patient.lease}", see)
+        return problem(CHECK, f"no leader: there is no Lease {patient.namespace}/{patient.lease}", see)
     if await is_renewed(patient, lease):
         return ok(CHECK, f"{lease['spec']['holderIdentity']} leads")
-    return problem(CHECK, f"nobody leads: the Lease {patient.namespace}/{patient.lease} is not renewed", see)
+    return problem(CHECK, f"no leader: the Lease {patient.namespace}/{patient.lease} is not renewed", see)

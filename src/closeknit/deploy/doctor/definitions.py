@@ -1,4 +1,4 @@
-"""Whether every kind of Kueue's is served as v1beta2, by whose definition, and whether that can be read."""
+"""Whether every Kueue kind is served as v1beta2, by which definition, and whether its objects can be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     found = {there.names(one): one for one in await there.of_kueue(patient.client)}
     missing = [kind.resource for kind in KUEUE_KINDS if kind.resource not in found]
     if missing:
-        remedy = f"`{patient.command('install')}` brings them"
+        remedy = f"`{patient.command('install')}` creates them"
         yield problem(CHECK, f"not defined: {few(missing)}", remedy)
     needed = [found[kind.resource] for kind in KUEUE_KINDS if kind.resource in found]
     wrong = [one async for one in _wrong(patient, needed)]
@@ -25,7 +25,8 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         yield one
     if needed and not wrong:
         ours = sum(map(is_ours, needed))
-        whose = "ours" if ours == len(needed) else "Kueue's" if not ours else f"{ours} ours, the others Kueue's"
+        mixed = f"{ours} Closeknit's, the others Kueue's" if ours else "Kueue's"
+        whose = "Closeknit's" if ours == len(needed) else mixed
         yield ok(
             CHECK, f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {whose}"
         )
@@ -36,7 +37,7 @@ async def _wrong(patient: Patient, needed: Iterable[Raw]) -> AsyncIterator[Findi
     for one in needed:
         name = there.names(one)
         if not is_true(one, "Established"):
-            yield problem(CHECK, f"{name} is not established", f"`kubectl describe crd {name}` says why")
+            yield problem(CHECK, f"{name} is not established", f"see `kubectl describe crd {name}`")
         elif there.OUR_VERSION not in there.served_versions(one):
             text = f"{name} serves {', '.join(there.served_versions(one))}, not {there.OUR_VERSION}"
             yield problem(CHECK, text, "upgrade Kueue's definitions to 0.15 or newer")
@@ -46,9 +47,9 @@ async def _wrong(patient: Patient, needed: Iterable[Raw]) -> AsyncIterator[Findi
             text = f"{name} may hold objects that are stored as {', '.join(there.stored_versions(one))}"
             yield warning(CHECK, text, f"rewrite them as {there.OUR_VERSION} and set status.storedVersions")
     for backend, names in dead.items():
-        text = f"the conversion webhook of {few(names)} asks Service {backend}, behind which is nobody"
+        text = f"the conversion webhook of {few(names)} calls Service {backend}, which has no endpoints"
         yield problem(
-            CHECK, text, f"start Kueue again, or go on without it: `{patient.command('install', '--adopt-crds')}`"
+            CHECK, text, f"start Kueue again, or continue without it: `{patient.command('install', '--adopt-crds')}`"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a check found: one line, and what to do about it."""
+"""The finding of a check: one line, and the remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..objects import Wishes
 
 
 class State(IntEnum):
-    """`WARNING`: it works, but not all of it or not for long. `PROBLEM`: something does not work."""
+    """`WARNING`: it works, but only in part or not for long. `PROBLEM`: something does not work."""
 
     OK = 0
     WARNING = 1
@@ -31,9 +31,9 @@ class Finding(NamedTuple):
 
 
 class Patient(NamedTuple):
-    """The cluster that is looked at. `wishes` are what was asked for there, as far as that can be read.
+    """The cluster to check. `wishes` are the options of its installation, as far as they can be read.
 
-    `command` words what users type next; `now` is in seconds since 1970.
+    `command` renders a command for the user to run; `now` is in seconds since 1970.
     """
 
     client: Client

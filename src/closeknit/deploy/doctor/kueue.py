@@ -1,4 +1,4 @@
-"""Whether Kueue itself still runs, or has left something behind that is in the way."""
+"""Whether Kueue itself still runs, or has left webhooks behind that block requests."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         if await is_renewed(patient, lease):
             wrong = True
             meta, holder = lease["metadata"], lease["spec"]["holderIdentity"]
-            text = f"Kueue runs beside us: {holder} renews the Lease {meta['namespace']}/{meta['name']}"
-            yield problem(CHECK, text, "let one of the two decide: scale Kueue's controller to 0, or uninstall us")
+            text = f"Kueue runs too: {holder} renews the Lease {meta['namespace']}/{meta['name']}"
+            yield problem(CHECK, text, "run only one of the two: scale Kueue's controller to 0, or uninstall closeknit")
     async for one in _dead_webhooks(patient):
         wrong = True
         yield one
     if not wrong:
-        yield ok(CHECK, "no Kueue runs beside us, and no webhook of it is in the way")
+        yield ok(CHECK, "Kueue does not run, and none of its webhooks blocks requests")
 
 
 async def leases(client: Client) -> list[Raw]:
@@ -37,21 +37,20 @@ async def leases(client: Client) -> list[Raw]:
 
 
 async def _dead_webhooks(patient: Patient) -> AsyncIterator[Finding]:
-    """Those that ask a Service behind which is nobody, and so refuse what they are asked about."""
+    """Webhooks whose Service has no endpoints, so that they reject every request."""
     for kind in (MUTATING_WEBHOOK, VALIDATING_WEBHOOK):
         for one in await patient.client.list(kind):
             backends = {found for hook in one.get("webhooks") or () if (found := _asked(hook)) is not None}
             for backend in sorted(backends):
                 if not await is_alive(patient.client, backend):
                     name = one["metadata"]["name"]
-                    text = (
-                        f"{kind.kind.lower()} {name} asks Service {backend}, behind which is nobody: it refuses objects"
-                    )
-                    yield problem(CHECK, text, f"`kubectl delete {kind.kind.lower()} {name}`")
+                    hook = f"{kind.kind.lower()} {name}"
+                    text = f"{hook} calls Service {backend}, which has no endpoints: it rejects objects"
+                    yield problem(CHECK, text, f"`kubectl delete {hook}`")
 
 
 def _asked(hook: Raw) -> Backend | None:
-    """Of webhooks that are about Kueue's kinds, or are called as those of Kueue's installation."""
+    """The Service of a webhook that concerns Kueue's kinds, or has a name of Kueue's installation."""
     backend = backend_of(hook.get("clientConfig") or {})
     about = {group for rule in hook.get("rules") or () for group in rule.get("apiGroups") or ()}
     is_kueue = GROUP in about or (backend is not None and "kueue" in str(backend))

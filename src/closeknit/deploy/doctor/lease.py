@@ -1,4 +1,4 @@
-"""Whether somebody renews a Lease. Clocks differ, so one that looks old is looked at twice before that is said."""
+"""Whether a Lease is being renewed. Clocks differ, so one that looks old is read twice before it is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..marks import Raw
 from .finding import Patient
 
 PAUSE = 3.0
-"""Longer than the time between two renewals."""
+"""Seconds; longer than the time between two renewals."""
 USUAL = 15
 
 

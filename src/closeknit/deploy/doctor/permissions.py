@@ -1,8 +1,8 @@
-"""Whether the controller's ServiceAccount may do everything that it has to.
+"""Whether the controller's ServiceAccount has all the permissions that it needs.
 
-Whoever may act as it gets all of its rules in two answers. Whoever may not asks for every permission by itself, on
-behalf of it. A rule of a Role counts in its namespace only, so what is needed everywhere is looked for where there is
-no Role: in a namespace that does not exist.
+A user that may impersonate it gets all of its rules in two requests. Any other user sends one SubjectAccessReview per
+permission. A rule of a Role counts in its namespace only, so cluster-wide permissions are reviewed where there is no
+Role: in a namespace that does not exist.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IN_FLIGHT = 16
 
 
 class Need(NamedTuple):
-    """One verb on one kind, or on a part of it; `namespace` empty: everywhere."""
+    """One verb on one kind, or on a subresource of it; `namespace` empty: cluster-wide."""
 
     kind: Kind
     part: str
@@ -59,14 +59,14 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     try:
         missing = await _missing(patient, needs, user)
     except Forbidden as refused:
-        text = f"cannot be asked: {refused.message}"
-        yield warning(CHECK, text, "ask as somebody who may create subjectaccessreviews, or impersonate")
+        text = f"cannot be checked: {refused.message}"
+        yield warning(CHECK, text, "run it as a user that may create subjectaccessreviews, or impersonate")
         return
     if missing:
-        text = f"{user} may not: {few([str(one) for one in missing], 8)}"
+        text = f"{user} lacks: {few([str(one) for one in missing], 8)}"
         yield problem(CHECK, text, f"`{patient.command('install')}` grants them")
     else:
-        yield ok(CHECK, f"{user} may do all {len(needs)} things that it has to")
+        yield ok(CHECK, f"{user} has all {len(needs)} permissions that it needs")
 
 
 def _needs(grants: Iterable[Grant], namespace: str) -> list[Need]:

@@ -1,4 +1,4 @@
-"""Whether the admission policies are there, are those of this version and configuration, and are in force."""
+"""Whether the admission policies exist, match this version and configuration, and are in force."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .versions import LEAVE_OUT, LOST
 
 CHECK = "policies"
 REMEDY = (
-    "wait some seconds after an installation; see whether their bindings are there, and whether the API server has the "
-    f"admission plug-in MutatingAdmissionPolicy switched off; or {LEAVE_OUT}"
+    "wait some seconds after an installation; check that their bindings exist, and that the API server does not have "
+    f"the admission plug-in MutatingAdmissionPolicy disabled; or {LEAVE_OUT}"
 )
 TRIED, USUAL = "batch/job", "default"
 
@@ -28,14 +28,14 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     found = {label(one): await there(patient.client, one) for one in wanted}
     missing = [name for name, one in found.items() if one is None]
     differing = [label(one) for one in wanted if (now := found[label(one)]) is not None and not _agrees(one, now)]
-    install = f"`{patient.command('install')}` puts them right"
+    install = f"`{patient.command('install')}` fixes that"
     if missing:
-        yield problem(CHECK, f"not there: {few(missing)}", install)
+        yield problem(CHECK, f"missing: {few(missing)}", install)
     if differing:
-        text = f"not as this version makes them from the configuration: {few(differing)}"
+        text = f"not those of this version and configuration: {few(differing)}"
         yield warning(CHECK, text, install)
     if wanted and not missing and not differing:
-        yield ok(CHECK, f"{len(wanted)} policies and bindings are there, as the configuration has them")
+        yield ok(CHECK, f"{len(wanted)} policies and bindings exist, and match the configuration")
     if patient.served.can(as_served(patient.served, MUTATING_POLICY), "create"):
         yield await _in_force(patient)
 
@@ -45,20 +45,21 @@ def _agrees(wanted: Raw, now: Raw) -> bool:
 
 
 async def _in_force(patient: Patient) -> Finding:
-    """Tried with a Job that is never made, where jobs are managed; else as the controller tries it, in its own."""
+    """Try the policies by a dry run of a Job in a managed namespace; else in the controller's own, as that does."""
     namespace = await _managed_namespace(patient) if TRIED in patient.wishes.rules.frameworks else ""
     found = await (
         policies_work(patient.client, namespace) if namespace else policies_tried(patient.client, patient.namespace)
     )
     if not found.known:
-        return warning(CHECK, f"whether they are in force is not known: {found.why}", "ask as somebody who may")
+        text = f"whether they are in force is unknown: {found.why}"
+        return warning(CHECK, text, "run it as a user with that permission")
     if found:
         return ok(CHECK, f"in force: {found.why} (tried as a dry run)")
     return problem(CHECK, f"not in force: {found.why} (tried as a dry run): {LOST}", REMEDY)
 
 
 async def _managed_namespace(patient: Patient) -> str:
-    """The usual one if it is managed, else any."""
+    """A managed namespace: `default` if it is, else any."""
     selector = patient.wishes.rules.namespaces
     spaces = [one["metadata"] for one in await patient.client.list(NAMESPACE)]
     names = [meta["name"] for meta in spaces if selector.matches(meta.get("labels") or {})]

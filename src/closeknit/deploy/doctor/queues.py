@@ -1,6 +1,6 @@
-"""Queues that admit nothing, though nobody has stopped them: what they name is not there, or something else is wrong.
+"""Queues that admit nothing although they are not stopped: an object they refer to is missing, or they are inactive.
 
-Names are looked up, for a controller that does not run tells nothing; all else is in the condition that it writes.
+References are looked up here, because a controller that does not run reports nothing; the rest is in its conditions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .finding import Finding, Patient, few, ok, problem, warning
 CHECK = "queues"
 NEEDED = (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR)
 NOT_TOLD = ("Stopped", "Terminating", "FlavorNotFound")
-"""Somebody's choice, or told in other words."""
+"""Reasons that are a user's choice, or that are reported otherwise."""
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
@@ -30,7 +30,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     for finding in wrong:
         yield finding
     if not wrong:
-        yield ok(CHECK, f"{len(queues)} ClusterQueues and {len(locals)} LocalQueues have all that they name")
+        yield ok(CHECK, f"{len(queues)} ClusterQueues and {len(locals)} LocalQueues refer to existing objects")
 
 
 def _names(objects: list[Raw]) -> set[str]:
@@ -43,7 +43,7 @@ def _of_flavors(queues: list[Raw], known: set[str]) -> Iterator[Finding]:
         named = {flavor["name"] for group in groups for flavor in group.get("flavors") or ()}
         if named - known:
             text = f"clusterqueue {one['metadata']['name']}: there is no ResourceFlavor {few(sorted(named - known))}"
-            yield problem(CHECK, text, "make it, or name another in spec.resourceGroups")
+            yield problem(CHECK, text, "create it, or name another in spec.resourceGroups")
 
 
 def _inactive(queues: list[Raw]) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _inactive(queues: list[Raw]) -> Iterator[Finding]:
         for told in (one.get("status") or {}).get("conditions") or ():
             if told["type"] == "Active" and told["status"] != "True" and told.get("reason") not in NOT_TOLD:
                 text = f"clusterqueue {one['metadata']['name']}: {told.get('message') or told.get('reason')}"
-                yield problem(CHECK, text, "see to what it names")
+                yield problem(CHECK, text, "fix the object that it names")
 
 
 def _ending(queues: list[Raw]) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _ending(queues: list[Raw]) -> Iterator[Finding]:
             text = (
                 f"clusterqueue {one['metadata']['name']} is being deleted: it admits nothing, and its workloads keep it"
             )
-            yield warning(CHECK, text, "it goes when they have ended; until then none can be made by its name")
+            yield warning(CHECK, text, "it is removed when they have finished; until then its name cannot be reused")
 
 
 def _lost(locals: list[Raw], known: set[str]) -> Iterator[Finding]:
@@ -71,4 +71,4 @@ def _lost(locals: list[Raw], known: set[str]) -> Iterator[Finding]:
             lost.setdefault(queue, []).append(f"{meta['namespace']}/{meta['name']}")
     for queue, names in sorted(lost.items()):
         what = f"there is no ClusterQueue {queue}" if queue else "names no ClusterQueue"
-        yield problem(CHECK, f"localqueue {few(names)}: {what}", "make it, or name another in spec.clusterQueue")
+        yield problem(CHECK, f"localqueue {few(names)}: {what}", "create it, or name another in spec.clusterQueue")

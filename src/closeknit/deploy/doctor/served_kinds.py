@@ -1,4 +1,4 @@
-"""Kinds that the controller would work with and the server does not have."""
+"""Kinds that the controller supports and the server does not serve."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ CHECK = "kinds"
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
-    """What Kueue's kinds lack is said elsewhere; everything else is somebody's choice."""
+    """Report kinds that are not served. Kueue's own are checked elsewhere; to have the others is the user's choice."""
     wanted = dict.fromkeys(kind for grant in CLUSTER_WIDE for kind in grant.kinds if "list" in grant.verbs)
     absent = [kind.resource for kind in wanted if kind not in KUEUE_KINDS and not patient.served.can(kind, "list")]
     if absent:
-        yield ok(CHECK, f"not served, so what needs them is off: {few(absent, 20)}")
+        yield ok(CHECK, f"not served, so what needs them is disabled: {few(absent, 20)}")
     else:
         yield ok(CHECK, f"all {len(wanted)} kinds are served")

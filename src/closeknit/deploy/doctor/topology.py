@@ -1,4 +1,4 @@
-"""Whether nodes carry the labels that topologies go by, and whether every flavor has nodes."""
+"""Whether nodes have the labels of the topologies, and whether every flavor has nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     if not flavors:
         yield ok(CHECK, "there is no ResourceFlavor yet")
     elif not wrong:
-        yield ok(CHECK, f"{len(labels)} nodes carry the labels of {len(levels)} topologies and {len(flavors)} flavors")
+        yield ok(CHECK, f"{len(labels)} nodes have the labels of {len(levels)} topologies and {len(flavors)} flavors")
 
 
 def _levels(topology: Raw) -> list[str]:
@@ -45,18 +45,18 @@ def _wrong(flavor: Raw, levels: Mapping[str, Sequence[str]], labels: Mapping[str
     nodes = [node for node, has in labels.items() if wanted <= has.items()]
     if not nodes:
         said = ", ".join(f"{key}={value}" for key, value in wanted) or "any label"
-        return [warning(CHECK, f"resourceflavor {name} matches no node: none has {said}", "mend spec.nodeLabels")]
+        return [warning(CHECK, f"resourceflavor {name} matches no node: none has {said}", "fix spec.nodeLabels")]
     topology = spec.get("topologyName")
     if not topology:
         return []
     if topology not in levels:
-        text = f"resourceflavor {name} names the topology {topology}, which is not there"
-        return [problem(CHECK, text, "apply it, or mend spec.topologyName")]
+        text = f"resourceflavor {name} names the topology {topology}, which does not exist"
+        return [problem(CHECK, text, "create it, or fix spec.topologyName")]
     return [
         warning(
             CHECK,
             f"{len(lacking)} of {len(nodes)} nodes of resourceflavor {name} lack the label {level}: {few(lacking)}",
-            f"label them; until then nothing that asks for topology {topology} goes there",
+            f"label them; until then no workload that requests topology {topology} is placed there",
         )
         for level in levels[topology]
         if (lacking := [node for node in nodes if level not in labels[node]])

@@ -1,7 +1,7 @@
-"""Policies that a Kubernetes API server runs itself: jobs are held as they are made, and wrong ones are refused.
+"""Admission policies that a Kubernetes API server evaluates itself: jobs are held at creation, invalid ones rejected.
 
-They do what webhooks would do, without a server of ours in the way of every write. What they cannot do, the controller
-does afterwards: CEL reads no other object, and has no hash. `docs/reference/where-rules-are-enforced.md` has the list.
+They do what webhooks would do, without a server of ours in the path of every write. What they cannot do, the controller
+does afterwards: CEL reads no other objects, and has no hash. `docs/reference/where-rules-are-enforced.md` has the list.
 """
 
 from ...cluster.embedded.rules.settings import Settings

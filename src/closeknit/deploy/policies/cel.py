@@ -1,8 +1,8 @@
 """Phrases of CEL that policies are made of.
 
-Everything is asked for with `?`: a step into what is not there, or into a text or a number, gives nothing instead of an
-error, and an error would refuse the object. Literals are written as JSON, which CEL reads alike. Lists and maps hold
-values of one type only, so a map of mixed ones is made of `dyn(…)`.
+Every field access is optional (`?`): a step into a missing field, a string or a number gives none instead of an error,
+and an error would reject the object. Literals are written as JSON, which is valid CEL. Lists and maps hold values of
+one type only, so a map of mixed values uses `dyn(…)`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def record(**values: str) -> str:
 
 
 def deep(path: str, of: str = "object") -> str:
-    """What is there, if anything: deep("spec.suspend") == "object.?spec.?suspend"."""
+    """The optional value at a path: deep("spec.suspend") == "object.?spec.?suspend"."""
     return f"{of}.?{path.replace('.', '.?')}"
 
 
 def at(path: str, default: str, of: str = "object") -> str:
-    """The value down there: at("spec.suspend", "false") == "object.?spec.?suspend.orValue(false)"."""
+    """The value at a path: at("spec.suspend", "false") == "object.?spec.?suspend.orValue(false)"."""
     return f"{deep(path, of)}.orValue({default})"
 
 
@@ -69,17 +69,17 @@ def negated(condition: str) -> str:
 
 
 def when(condition: str, then: str) -> str:
-    """What holds wherever the condition does not, and only there needs to be true."""
+    """An implication: `then` has to hold wherever the condition does."""
     return f"!({condition}) || ({then})"
 
 
 def same(path: str) -> str:
-    """Whether a field is as it was, or was and is not there."""
+    """Whether a field is unchanged, or absent before and after."""
     return f"{deep(path)} == {deep(path, 'oldObject')}"
 
 
 def is_name(value: str) -> str:
-    """Whether a text can be the name of an object."""
+    """Whether a string can be the name of an object."""
     return f"!format.dns1123Subdomain().validate({value}).hasValue()"
 
 
@@ -88,12 +88,12 @@ def is_label_name(value: str) -> str:
 
 
 def is_integer(value: str) -> str:
-    """Whether a text can be given to `int()`, which refuses the object where it cannot; ten digits are enough."""
+    """Whether `int()` can parse a string, since its error would reject the object; ten digits are enough."""
     return f'{value}.matches("^[+-]?0*[0-9]{{1,10}}$")'
 
 
 def is_count(value: str) -> str:
-    """Whether a text is a whole number above 0 that fits into 32 bits."""
+    """Whether a string is a whole number above 0 that fits into 32 bits."""
     return f'{value}.matches("^0*[1-9][0-9]{{0,9}}$") && int({value}) <= {2**31 - 1}'
 
 

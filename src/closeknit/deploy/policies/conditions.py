@@ -1,7 +1,7 @@
-"""Who is held: what names a queue, unless it belongs to something that could wait in a queue itself.
+"""Which objects are held: those that name a queue, unless their owner could wait in a queue itself.
 
-CEL reads no other object. Whether an owner does wait is not known here, so whatever an integrated kind controls is left
-alone, and the controller follows the chain.
+CEL reads no other objects. Whether an owner does wait is not known here, so everything that an integrated kind controls
+is left alone, and the controller follows the chain of owners.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ UNTOUCHED = "not-being-deleted"
 
 
 def holders(settings: Settings) -> list[str]:
-    """Kinds that hold what they control, as `belongs` writes them.
+    """Kinds whose dependents are not held themselves, in the form that `belongs` compares.
 
-    A pod among them: the leader of a LeaderWorkerSet controls the StatefulSet of its workers.
+    Pod is among them: the leader of a LeaderWorkerSet controls the StatefulSet of its workers.
     """
     known: list[Integration | Serving] = [*LIVE.values(), *SERVING.values()]
     kinds = {(one.group, one.kind) for one in known if one.framework in settings.frameworks}
@@ -28,12 +28,12 @@ def holders(settings: Settings) -> list[str]:
 
 
 def by_pods(settings: Settings) -> list[str]:
-    """Frameworks whose pods are gated, by what their templates say."""
+    """Frameworks whose pods are gated because of an annotation in their templates."""
     return sorted(one.framework for one in SERVING.values() if one.framework in settings.frameworks)
 
 
 def belongs(settings: Settings) -> str:
-    """Whether what controls the object is of a kind that could wait itself."""
+    """Whether the object's controller is of a kind that could wait itself."""
     kind = 'o.apiVersion.split("/")[0] + "/" + o.kind'
     controls = "o.?controller.orValue(false)"
     return (
@@ -42,21 +42,21 @@ def belongs(settings: Settings) -> str:
 
 
 def is_held(settings: Settings) -> str:
-    """Whether it is to wait: it names a queue, or all do."""
+    """Whether the object is held: it names a queue, or all jobs are held."""
     return "true" if settings.all_jobs else f'{label(keys.QUEUE)} != ""'
 
 
 PARENT = has_note(marks.PARENT)
-"""Whether a pod comes of a template that was marked."""
+"""Whether a pod comes from a template with our annotation."""
 
 IS_MIRROR = has_note("kubernetes.io/config.mirror")
-"""Whether a pod only shows what a kubelet runs by itself: nobody can make that wait."""
+"""Whether a pod is a mirror of a kubelet's static pod, which cannot be held."""
 
 IS_FRESH = any_of(
     "oldObject == null", negated(all_of(same("spec"), same("metadata.labels"), same("metadata.annotations")))
 )
-"""Whether there is something to judge. What was made before the policies stays changeable otherwise: the garbage
-collector takes owners away, and a finalizer has to come off."""
+"""Whether there is something to validate. Otherwise objects older than the policies stay changeable: the garbage
+collector removes owners, and a finalizer has to be removed."""
 
 IS_STAYING = "!has(object.metadata.deletionTimestamp)"
 
@@ -66,7 +66,7 @@ def parent_is_ours(settings: Settings) -> str:
 
 
 def own(settings: Settings) -> dict[str, str]:
-    """The conditions of mutating policies: nothing that another policy could bring about."""
+    """The conditions of mutating policies, none of which another policy can change."""
     return {"on-its-own": negated(belongs(settings))}
 
 

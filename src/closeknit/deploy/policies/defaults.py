@@ -1,7 +1,7 @@
-"""The queue and the priority class `default`, for those who name none; and that a queue is kept where there is one.
+"""The queue and the priority class `default` for objects that name none; and a check that a queue is not removed.
 
-These policies need another object, the queue or the class of that name: without it they do nothing. A class reaches the
-templates from here, not by way of the set: see `policy`.
+These policies have a parameter, the queue or the class of that name: without it they do nothing. Templates get the
+class here, not from their set: see `policy`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEMPLATES: dict[Kind, tuple[Path, ...]] = {
     DEPLOYMENT: (deployment.TEMPLATE,),
     LEADER_WORKER_SET: leader_worker_set.TEMPLATES,
 }
-"""Templates that carry the class of their set."""
+"""Templates that get the class of their set."""
 
 _LABELS = ("metadata", "labels")
 _NO_QUEUE, _NO_CLASS = (f'{label(key)} == ""' for key in (keys.QUEUE, keys.PRIORITY_CLASS))
@@ -50,7 +50,7 @@ def policies(settings: Settings, kinds: Iterable[Kind]) -> Iterable[Policy]:
 
 
 def _classed(settings: Settings, kind: Kind, templates: Iterable[Path]) -> Mutating:
-    """Whether the set has its class already depends on who was first; a class of its own is not `default` by chance."""
+    """Set the class on templates. Policies run in any order, so the set may or may not have its class already."""
     lacking = any_of(_NO_CLASS, f"{label(keys.PRIORITY_CLASS)} == {text(DEFAULT)}")
     marked = [put_on(one, [label_on(one, keys.PRIORITY_CLASS, text(DEFAULT))]) for one in templates]
     patches = only_if(all_of(is_held(settings), lacking), *marked)
@@ -59,7 +59,7 @@ def _classed(settings: Settings, kind: Kind, templates: Iterable[Path]) -> Mutat
 
 def _kept(prefix: str, kinds: list[Kind], conditions: dict[str, str]) -> Validating:
     removed = all_of(f'{label(keys.QUEUE, "oldObject")} != ""', _NO_QUEUE)
-    told = "cannot be removed where a default queue is; name another one"
+    told = "cannot be removed in a namespace with a default queue; name another one"
     check = Check(negated(removed), field_of(keys.QUEUE), told)
     conditions = {UNTOUCHED: IS_STAYING, **conditions}
     return Validating(f"{prefix}default-queue", kinds, (UPDATE,), conditions, param=QUEUE, checks=[check])

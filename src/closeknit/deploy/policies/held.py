@@ -1,4 +1,4 @@
-"""What all kinds that know `suspend` have in common: they are suspended as they are made, and judged alike."""
+"""What all kinds with `suspend` have in common: they are suspended at creation, and validated alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def suspended(path: str) -> str:
 
 
 def suspending(settings: Settings, kind: Kind, path: str, unless: str = "false", more: str = NOTHING) -> Mutating:
-    """`more` is put on besides, whether it is suspended or not."""
+    """The policy that suspends a kind; `more` are additional patches, applied whether it is suspended or not."""
     steps = tuple(path.split("."))
     ready = all_of(is_held(settings), f"!({suspended(path)})", f"!({unless})", within(steps[:1]))
     patches = only_if(ready, put_all(steps[:-1], {steps[-1]: "true"}))
@@ -37,7 +37,7 @@ def judging(
     variables: Mapping[str, str] | None = None,
     unbounded: str = "false",
 ) -> Validating:
-    """`sets`: its pod sets, for the rules of topology; kinds that cannot tell them have none."""
+    """The policy that validates a kind; `sets` are its pod sets, for the topology rules, empty if it has none."""
     topological = topology.checks(settings.gates, rules, unbounded) if sets else []
     needed = topology.variables(sets, rules) if topological else {}
     return Validating(

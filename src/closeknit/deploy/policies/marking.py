@@ -1,7 +1,7 @@
-"""Changes of an object as an expression for a list of JSONPatch.
+"""Mutations of an object as an expression for a list of JSONPatch.
 
-A patch can add to what is there alone, so a map of labels is made where there is none. JSONPatch is used for all: an
-ApplyConfiguration leaves lists and maps alone that are replaced as a whole, and most of those in custom kinds are.
+A patch can only add to an existing map, so a map of labels is created where there is none. JSONPatch is used
+throughout: an ApplyConfiguration cannot change atomic lists and maps, and most of those in custom kinds are atomic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def put(path: Path, value: str) -> str:
 def within(path: Path, of: str = "object") -> str:
     """Whether there is a map at this path, and at every step to it: a step into a list is an error, even with `?`.
 
-    Where one condition is false, an error in another does not count.
+    If one condition is false, an error in another is ignored.
     """
     paths = [path[:length] for length in range(1, len(path) + 1) if path[:length] != ("metadata",)]
     found = ["".join(f"[?{text(step)}]" for step in one) for one in paths]
@@ -35,15 +35,15 @@ def within(path: Path, of: str = "object") -> str:
 
 
 def put_all(path: Path, entries: Mapping[str, str]) -> str:
-    """Entries of a map, by expressions for their values. The map is made where it is missing, what holds it is not."""
+    """Patches that set entries of a map, with expressions as values. A missing map is created, but not its parent."""
     return " + ".join([_made(path), *(put((*path, key), value) for key, value in entries.items())])
 
 
 def put_on(template: Path, labels: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
     """Patches of the labels and annotations of a template, if there is one.
 
-    Every patch is worked out on the object as it was, and all are applied in turn: a map that is made twice would lose
-    what was put into it after the first time. So all patches of one template come in one go.
+    All patches are computed from the original object and then applied in turn: a map that is created twice would lose
+    the entries added in between. So all patches of one template are made in one call.
     """
     meta = (*template, "metadata")
     parts = [_made((*meta, key)) for key, some in (("labels", labels), ("annotations", notes)) if some]

@@ -1,15 +1,15 @@
-"""Policies and their bindings as values, and as the objects that a server takes.
+"""Policies and their bindings as values, and as the objects for a server.
 
-Traps that shaped them:
+Pitfalls that shaped them:
 
-* A mutating policy whose matchConditions do not hold in the first round is not asked again in the second, whatever
-  others have put on the object meanwhile. So only what no policy changes stands in matchConditions; whether there is
-  something to do is said in the mutation, which then changes nothing.
-* Policies run in no order. There are two rounds, so a policy may build on what another one puts on by itself, and no
-  further: whoever gives a default writes it wherever it belongs.
+* A mutating policy whose matchConditions do not hold in the first round is not evaluated again in the second, whatever
+  other policies have changed meanwhile. So matchConditions contain only what no policy changes; whether there is
+  something to do is decided in the mutation, which then changes nothing.
+* Policies run in no defined order. There are two rounds, so a policy may depend on what another one sets by itself, but
+  not on a chain of them: a policy that sets a default sets it in all places.
 * A variable keeps its value through all mutations of a policy. So each has one mutation only.
-* Validating policies see an object that its schema has found good; mutating ones see it before.
-* A server tells of the first refusal alone, without naming a field: its message begins with the field.
+* Validating policies see an object that is valid by its schema; mutating ones see it before that.
+* A server reports only the first error, without a field, so a message begins with the field.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ DENY, WARN = "Deny", "Warn"
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The object that a policy needs; where there is none of its name, the policy does nothing.
+    """The parameter of a policy; if no object of that name exists, the policy does nothing.
 
-    One of a namespace is looked for in that of the object. A server knows a new kind up to thirty seconds late, and
-    until then can do nothing with a policy that needs one of it. No such object can be there yet, so the policy is
-    passed over (`failurePolicy: Ignore`): else an installation would keep all jobs and pods from being made.
+    A namespaced one is looked up in the object's namespace. A server may notice a new kind up to thirty seconds late,
+    and until then cannot evaluate a policy with a parameter of it. No such object can exist yet, so the policy is
+    skipped (`failurePolicy: Ignore`): otherwise an installation would block the creation of all jobs and pods.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`ok` holds for what is good. `field` names what is wrong: a path, or with `computed` an expression for one."""
+    """A validation: `ok` holds for valid objects. `field` is the path of the invalid field, or an expression for it."""
 
     ok: str
     field: str
@@ -62,10 +62,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is the same for both: objects that it is about, of managed namespaces unless they have none.
+    """What both types have in common: the kinds they match, in managed namespaces or cluster-scoped.
 
-    `conditions` and `variables` are expressions by name; a variable may use those before it. `labels` are those that an
-    object has to have; `only_in` is one namespace, managed or not.
+    `conditions` and `variables` are expressions by name; a variable may use those before it. `labels` are required of
+    an object; `only_in` is one namespace, managed or not.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Mutating(Policy):
 
 @dataclass(frozen=True, slots=True)
 class Validating(Policy):
-    """`action` is what the server does about something that is not good."""
+    """`action` is what the server does with an invalid object."""
 
     checks: Sequence[Check] = ()
     subresource: str = ""

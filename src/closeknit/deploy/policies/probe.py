@@ -1,7 +1,7 @@
-"""Whether policies are in force. The server is asked what it would make of a job: that is the only proof.
+"""Whether policies are in force. A dry run of a Job is the only proof.
 
-Discovery is none: a server whose plug-in is switched off serves the kinds all the same, and keeps policies that it
-never runs. Nor is a policy that is there: it takes up to two seconds until it is heeded.
+Discovery is not: a server with the plug-in disabled serves the kinds all the same, and stores policies that it never
+evaluates. Nor is the existence of a policy: it takes effect up to two seconds after its creation.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ PROBE: Raw = {
         },
     },
 }
-"""A job that is never made."""
+"""A Job that is only sent as a dry run."""
 
 
 class InForce(NamedTuple):
-    """`known` is false where the server did not say: then they are taken to work. `why` is a sentence.
+    """Whether policies are in force. `known` is false if that is unknown: then they are assumed to be. `why` explains
+    it.
 
-    `hash` is that of the policies that answered a trial.
+    `hash` is that of the policies that changed the trial Job.
     """
 
     works: bool
@@ -45,12 +46,12 @@ class InForce(NamedTuple):
 
 
 async def policies_work(client: Client, namespace: str = "default") -> InForce:
-    """Ask in a namespace whose jobs are managed, with Jobs among the frameworks, as a user who may make Jobs there."""
+    """Try in a managed namespace, with Jobs among the frameworks, as a user that may create Jobs there."""
     return await _asked(client, namespace, PROBE)
 
 
 async def policies_tried(client: Client, home: str) -> InForce:
-    """Ask in any namespace where Jobs may be made, as the controller does in its own."""
+    """Try in any namespace where Jobs may be created, as the controller does in its own."""
     labels = {**PROBE["metadata"]["labels"], **TRIAL}
     return await _asked(client, home, {**PROBE, "metadata": {**PROBE["metadata"], "labels": labels}})
 
@@ -60,10 +61,10 @@ async def _asked(client: Client, namespace: str, body: Raw) -> InForce:
         made = await client.create(JOB, namespace, body, dryRun="All")
     except Forbidden as refused:
         missing = f"the verb create on {JOB.resource} in {namespace} is missing, which a dry run needs"
-        return InForce(True, False, f"it may not be tried: {missing} ({refused.message})")
+        return InForce(True, False, f"a dry run is not permitted: {missing} ({refused.message})")
     except Refused as refused:
-        return InForce(True, False, f"a Job cannot be made in {namespace}: {refused.message}; see to what refuses it")
+        return InForce(True, False, f"a Job cannot be created in {namespace}: {refused.message}; fix what rejects it")
     hash = (made["metadata"].get("annotations") or {}).get(HASH, "")
     if made["spec"].get("suspend") is True:
-        return InForce(True, True, "a Job that names a queue is suspended as it is made", hash)
-    return InForce(False, True, f"a Job that names a queue is not suspended as it is made in {namespace}")
+        return InForce(True, True, "a Job that names a queue is suspended at creation", hash)
+    return InForce(False, True, f"a Job that names a queue is not suspended at creation in {namespace}")

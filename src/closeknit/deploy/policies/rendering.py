@@ -1,7 +1,7 @@
-"""All policies of a cluster, as objects, with one hash over them.
+"""All policies of a cluster as objects, with one hash over them.
 
-What an administrator decides is written into the expressions. Nobody but an administrator may write policies, so the
-controller compares the hash of what it would have made with that of what is in force, and says when they differ.
+The administrator's settings are part of the expressions. Only an administrator may write policies, so the controller
+compares the hash of the policies for its configuration with that of the policies in force, and reports a difference.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def policies(settings: Settings, home: str = NAMESPACE) -> list[Raw]:
 
 
 def policies_hash(settings: Settings) -> str:
-    """Of all that the configuration decides; not of the version in which a server has them, nor of our namespace."""
+    """The hash of everything that depends on the configuration, but not on the served version or our namespace."""
     return _hash(_rendered(settings))
 
 

@@ -1,7 +1,7 @@
-"""Keys that nobody reads, said to whoever makes the job: a topology that is misspelt, or not on the pod template.
+"""Warnings about annotations that have no effect: topology keys that are misspelt, or not on the pod template.
 
-Nothing is refused for them, since a key may be newer than we are; but a job with one of them goes anywhere, and nobody
-would know why. Keys that are nearly right in other ways are found by `check`, which can compare letters.
+They are not errors, since a key may be newer than this version; but a job with one of them is placed anywhere without
+any hint why. Other near misses are found by `closeknit check`, which can compare spellings.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .topology import ANNOTATIONS, SETS, one_set
 STEM = f"{keys.PREFIX}podset-"
 SUFFIX = "-spelling"
 BY_PODS = (DEPLOYMENT, STATEFUL_SET)
-"""Kinds whose topology is judged when their pods are made: whoever made the template is not there any more."""
+"""Kinds whose topology is validated when their pods are created: the author of the template would not see it then."""
 
 
 def warning(policy: Policy, settings: Settings) -> Iterator[Validating]:
-    """Beside the policy of a kind."""
+    """The warning policy in addition to the policy of a kind."""
     if not isinstance(policy, Validating) or "TopologyAwareScheduling" not in settings.gates:
         return
     (kind,) = policy.kinds
@@ -56,7 +56,7 @@ def _misplaced(places: str) -> Check:
 
 
 def _check(places: str, wrong: str, told: str) -> Check:
-    """That no annotation `k` of the records `places` is wrong; the first that is, is named."""
+    """A check that no annotation `k` of the records `places` is wrong; it names the first that is."""
     found = f"{places}.filter(s, s.notes.exists(k, {wrong}))"
     named = f'{found}[0].at + "[" + {found}[0].notes.filter(k, {wrong})[0] + "]"'
     return Check(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, told, computed=True)

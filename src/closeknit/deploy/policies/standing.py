@@ -1,7 +1,7 @@
-"""What a job says of its place in line, and what of it may change when.
+"""Validation of a job's queueing labels and annotations, and which of them may change when.
 
-`running` is an expression: whether what the job says about waiting has been acted upon. Starting a job is no change of
-its queue or class, so whoever starts it is not refused.
+`running` is an expression: whether the job has been started. Starting a job does not change its queue or class, so the
+write that starts it passes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def field_of(key: str, part: str = "labels") -> str:
 
 
 def checks(kind: Kind, running: str) -> list[Check]:
-    """Of a kind that is suspended or gated."""
+    """The checks of a kind that is suspended or gated."""
     return [*_names(), *_changes(running), *_elastic(kind)]
 
 
 def serving_checks(kind: Kind, running: str) -> list[Check]:
-    """Of a kind that waits by its pods: it has a queue, and keeps one."""
+    """The checks of a kind whose pods wait: its queue cannot be removed."""
     removed = all_of(IS_UPDATE, f'{label(keys.QUEUE, "oldObject")} != ""', f'{label(keys.QUEUE)} == ""')
     kept = Check(negated(removed), field_of(keys.QUEUE), "cannot be removed; name another queue")
     return [_queue(), *_changes(running), kept, *_elastic(kind)]
@@ -47,7 +47,7 @@ def _names() -> list[Check]:
         Check(
             when(has_label(keys.MAX_SECONDS), is_count(seconds)),
             field_of(keys.MAX_SECONDS),
-            "give a whole number of seconds above 0, in quotes",
+            "must be a whole number of seconds above 0, in quotes",
         ),
         Check(any_of(f'{by_note} == ""', is_name(by_note)), field_of(keys.PREBUILT, "annotations"), told),
         Check(any_of(has_note(keys.PREBUILT), f'{by_label} == ""', is_name(by_label)), field_of(keys.PREBUILT), told),
@@ -71,7 +71,7 @@ def _changes(running: str) -> list[Check]:
                 f'{label(keys.PRIORITY_CLASS)} == ""',
             ),
             field_of(keys.PRIORITY_CLASS),
-            "cannot be given to a job that runs; stop the job first",
+            "cannot be added to a running job; stop the job first",
         ),
     ]
 
@@ -84,7 +84,8 @@ def _frozen(key: str, running: str) -> Check:
 def _elastic(kind: Kind) -> list[Check]:
     field, is_elastic = field_of(keys.ELASTIC, "annotations"), f'{note(keys.ELASTIC)} == "true"'
     was = f'{note(keys.ELASTIC, "oldObject")} == "true"'
-    found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, "cannot be changed; make the job anew")]
+    told = "cannot be changed; delete the job and create it again"
+    found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, told)]
     known = LIVE.get((kind.group, kind.kind))
     if known is None or not known.may_be_elastic:
         found.append(Check(negated(is_elastic), field, f"a {kind.kind} cannot be elastic; remove it"))

@@ -1,9 +1,9 @@
-"""The rules about topology annotations, for whatever kind: each tells its pod sets as a list of records.
+"""The rules about topology annotations, for any kind that gives its pod sets as a list of records.
 
-`sets` is an expression for `[{at, count, notes}, …]`: the path to the annotations of a template, the pods that come of
-it, and the annotations. The layers annotation is JSON, which CEL does not read; but one entry is so simple that a
-regular expression tells its form, and what is found in it can be compared. An entry with fields besides is refused.
-That layers run coarse to fine, only a topology knows.
+`sets` is an expression for `[{at, count, notes}, …]`: the path to the annotations of a template, the number of its
+pods, and the annotations. The layers annotation is JSON, which CEL cannot parse; but an entry is so simple that a
+regular expression matches it, and its parts can be compared. An entry with further fields is rejected. That layers go
+from coarse to fine cannot be checked without the topology.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _LAYER = rf"\{{\s*(?:{_TOPOLOGY}\s*,\s*{_SIZE}|{_SIZE}\s*,\s*{_TOPOLOGY})\s*\}}"
 LAYERS = rf"^\s*\[\s*{_LAYER}(?:\s*,\s*{_LAYER}){{0,{MAX_LAYERS - 1}}}\s*\]\s*$"
 BOOLEANS = ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
 _UNSIGNED = "^0*([0-9]{1,19}|1[0-8][0-9]{18})$"
-"""Numbers of 64 bits, nearly: the last few of 20 digits are taken for one too."""
+"""Numbers of 64 bits, approximately: some of 20 digits beyond the range match too."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """`wrong` is about the pod set `s` of `sets`; `key` is the annotation that is wrong then."""
+    """A rule: `wrong` is an expression about the pod set `s` of `sets`; `key` is the annotation to report."""
 
     wrong: str
     key: str
@@ -53,19 +53,19 @@ ANNOTATIONS = ".metadata.annotations"
 
 
 def one_set(template: str, at: str, count: str = "1") -> str:
-    """The record of one template, all by expressions; `at` is one for the path to its annotations."""
+    """The record of one template, from expressions; `at` is one for the path to its annotations."""
     return record(at=at, count=count, notes=f"{template}.?metadata.?annotations.orValue({{}})")
 
 
 def variables(sets: str, rules: Rules) -> dict[str, str]:
-    """Those that the rules need."""
+    """The variables that the rules use."""
     asks = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
     grouped = {"grouped": f"{SETS}.filter(s, {all_of(_has(keys.GROUP), asks)})"} if Rules.GROUPS in rules else {}
     return {"sets": sets, **grouped}
 
 
 def checks(gates: Gates, rules: Rules, unbounded: str = "false") -> list[Check]:
-    """As many as the kind runs. Where `unbounded` holds, slices are not held against the number of pods."""
+    """The checks that apply to the kind. Where `unbounded` holds, slices are not compared with the number of pods."""
     if "TopologyAwareScheduling" not in gates:
         return []
     found = [*_modes(gates), *_levels(gates), *_group_names(), *_slices(), *_layers(gates)]
@@ -95,13 +95,13 @@ def _modes(gates: Gates) -> Iterator[SetRule]:
     yield SetRule(
         _together(keys.UNCONSTRAINED, keys.REQUIRED, keys.PREFERRED),
         keys.UNCONSTRAINED,
-        f"cannot stand together with {keys.REQUIRED} or {keys.PREFERRED}; keep one of them",
+        f"cannot be combined with {keys.REQUIRED} or {keys.PREFERRED}; keep one of them",
     )
     if "RequiredAndPreferred" not in gates:
         yield SetRule(
             _together(keys.PREFERRED, keys.REQUIRED),
             keys.PREFERRED,
-            f"cannot stand together with {keys.REQUIRED}; keep one of them, or switch on RequiredAndPreferred",
+            f"cannot be combined with {keys.REQUIRED}; keep one of them, or enable RequiredAndPreferred",
         )
 
 
@@ -122,17 +122,17 @@ def _group_names() -> Iterator[SetRule]:
     """Rule 3."""
     name, is_there = _value(keys.GROUP), _has(keys.GROUP)
     number = all_of(is_there, f"{name}.matches({text(_UNSIGNED)})")
-    yield SetRule(number, keys.GROUP, "is a number; give a name")
+    yield SetRule(number, keys.GROUP, "is a number; use a name")
     slices = (keys.SLICE_SIZE, keys.SLICE_LEVEL, keys.LAYERS)
-    yield SetRule(_together(keys.GROUP, *slices), keys.GROUP, "cannot stand together with slices; keep one of them")
+    yield SetRule(_together(keys.GROUP, *slices), keys.GROUP, "cannot be combined with slices; keep one of them")
     level = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
     yield SetRule(
         all_of(is_there, negated(level)),
         keys.GROUP,
-        f"stands without a level; add {keys.REQUIRED} or {keys.PREFERRED}",
+        f"requires a level; add {keys.REQUIRED} or {keys.PREFERRED}",
     )
     long = all_of(is_there, f"{name}.size() > {MAX_GROUP}")
-    yield SetRule(long, keys.GROUP, f"is too long; a Workload takes at most {MAX_GROUP} characters")
+    yield SetRule(long, keys.GROUP, f"is too long; a Workload allows at most {MAX_GROUP} characters")
 
 
 def _slices() -> Iterator[SetRule]:
@@ -142,30 +142,30 @@ def _slices() -> Iterator[SetRule]:
     value = _value(keys.SLICE_SIZE)
     readable = all_of(is_integer(value), f"int({value}) > 0", f"int({value}) <= {INT32_MAX}")
     size = all_of(_has(keys.SLICE_SIZE), negated(readable))
-    yield SetRule(size, keys.SLICE_SIZE, 'give a whole number above 0 such as "4"')
+    yield SetRule(size, keys.SLICE_SIZE, 'use a whole number above 0 such as "4"')
     for one, other in ((keys.SLICE_SIZE, keys.SLICE_LEVEL), (keys.SLICE_LEVEL, keys.SLICE_SIZE)):
-        yield SetRule(all_of(_has(one), negated(_has(other))), one, f"stands without {other}; add it")
+        yield SetRule(all_of(_has(one), negated(_has(other))), one, f"requires {other}; add it")
 
 
 def _layers(gates: Gates) -> Iterator[SetRule]:
-    """Rule 6, as far as it can be told without reading JSON."""
+    """Rule 6, as far as it can be checked without parsing JSON."""
     is_there, key = _has(keys.LAYERS), keys.LAYERS
     if "TASMultiLayerTopology" not in gates:
-        yield SetRule(is_there, key, "needs the feature gate TASMultiLayerTopology; switch it on")
+        yield SetRule(is_there, key, "requires the feature gate TASMultiLayerTopology; enable it")
         return
     slices = _together(key, keys.SLICE_SIZE, keys.SLICE_LEVEL)
-    yield SetRule(slices, key, f"cannot stand together with {keys.SLICE_SIZE} or {keys.SLICE_LEVEL}; keep one of them")
+    yield SetRule(slices, key, f"cannot be combined with {keys.SLICE_SIZE} or {keys.SLICE_LEVEL}; keep one of them")
     example = '[{"topology": "example.com/rack", "size": 8}]'
     form = f"{_value(key)}.matches({text(LAYERS)})"
     yield SetRule(
-        all_of(is_there, negated(form)), key, f"give a JSON list of 1 to {MAX_LAYERS} layers such as {example}"
+        all_of(is_there, negated(form)), key, f"use a JSON list of 1 to {MAX_LAYERS} layers such as {example}"
     )
     sizes = f"{_sizes('s')}.all(i, n, i == 0 || {_sizes('s')}[i - 1] % n == 0)"
     yield SetRule(
         all_of(is_there, form, negated(sizes)), key, "give each layer a size that divides that of the one above"
     )
     large = f"{_sizes('s')}.exists(n, n > {INT32_MAX})"
-    yield SetRule(all_of(is_there, form, large), key, "has a size beyond 32 bits; give the number of pods in a slice")
+    yield SetRule(all_of(is_there, form, large), key, "has a size beyond 32 bits; use the number of pods in a slice")
     names = f"{_value(key)}.findAll({text(_TOPOLOGY)}).map(t, t.split({text(chr(34))})[3])"
     bad = any_of(f"{names}.distinct().size() < {names}.size()", f"{names}.exists(t, t.size() > {MAX_LEVEL})")
     if "AutoLevel" in gates:
@@ -174,7 +174,7 @@ def _layers(gates: Gates) -> Iterator[SetRule]:
 
 
 def _sizes(of: str) -> str:
-    """The sizes of all layers, of an annotation that has the form."""
+    """The sizes of all layers, for a well-formed annotation."""
     return f'{_value(keys.LAYERS, of)}.findAll({text(_SIZE)}).map(z, int(z.find("[0-9]+$")))'
 
 
@@ -192,7 +192,7 @@ def _counts(gates: Gates, unbounded: str) -> Iterator[SetRule]:
 
 def _bounds(gates: Gates, readable: str, size: str, key: str, unbounded: str) -> Iterator[SetRule]:
     over = all_of(readable, f"{size} > s.count")
-    yield SetRule(over, key, "has slices of more pods than there are; use smaller ones", unless=unbounded)
+    yield SetRule(over, key, "has slices larger than the number of pods; use smaller ones", unless=unbounded)
     if "RefuseUnevenSlices" in gates:
         uneven = all_of(readable, f"s.count % {size} != 0")
         told = "does not divide the number of pods; use another size, or a multiple of it as the number of pods"
@@ -214,5 +214,5 @@ def _groups() -> Iterator[SetRule]:
 def _elastic() -> Iterator[SetRule]:
     """Rule 9."""
     for key in (keys.REQUIRED, keys.PREFERRED):
-        told = f"cannot stand in an elastic job; remove it, or the annotation {keys.ELASTIC} of the job"
+        told = f"is not allowed in an elastic job; remove it, or the annotation {keys.ELASTIC} of the job"
         yield SetRule(_has(key), key, told, unless=f'{note(keys.ELASTIC)} != "true"')

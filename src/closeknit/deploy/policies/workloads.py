@@ -1,7 +1,7 @@
-"""Workloads and queues: what the definitions of their kinds cannot hold.
+"""Rules for Workloads and queues that their definitions cannot contain.
 
-Rules of a definition see neither annotations nor what is inside a pod template, and comparing quantities in lists three
-deep costs more than a server grants there. Here the same is free.
+Rules of a definition see neither annotations nor the content of a pod template, and comparing quantities in lists three
+levels deep exceeds their cost limit. A policy has no such limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EACH = at(_SETS, "[]")
 _ELASTIC = f'{note(keys.ELASTIC)} == "true"'
 _CHANGED = {UNTOUCHED: IS_STAYING, "changed": "oldObject == null || object.?spec != oldObject.?spec"}
 _ADMITTED = {"changed": negated(same("status.admission"))}
-"""Most writes of a status are about something else."""
+"""Skip writes that do not change the spec, as most writes of a status."""
 _VALUE = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 
 
@@ -55,7 +55,7 @@ def policies(settings: Settings) -> list[Policy]:
 
 
 def _variables() -> dict[str, str]:
-    """Maps inside templates as `[{at, entries}, …]`: labels, annotations, and what containers ask for."""
+    """Maps inside templates as `[{at, entries}, …]`: labels, annotations, and resources of containers."""
     path = f'{text(f"{_SETS}[")} + string(i) + "].template'
     meta = {key: f"p.template.?metadata.?{key}.orValue({{}})" for key in ("labels", "annotations")}
     found = {
@@ -85,21 +85,21 @@ def _whole_pod() -> str:
 
 
 def _entries(variable: str, wrong: str, told: str) -> Check:
-    """`wrong` is about the entry `k` with the value `v` of one of the maps."""
+    """A check of all entries of the maps; `wrong` is an expression about the key `k` and the value `v`."""
     bad = f"variables.{variable}.filter(m, m.of.exists(k, v, {wrong}))"
     first = f"{bad}[0].at + '.' + {bad}.map(m, m.of.transformList(k, v, {wrong}, k))[0][0]"
     return Check(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, told, computed=True)
 
 
 def _templates() -> list[Check]:
-    """What pods could not have, and `pods` itself, which is counted and never asked for."""
+    """Checks for what pods cannot have, and for the resource `pods`, which is counted and never requested."""
     value = f"v.size() > 63 || !v.matches({text(_VALUE)})"
     negative = all_of('type(v) == string ? v.startsWith("-") : v < 0', 'k != "pods"')
     return [
         _entries("labels", any_of(negated(is_label_name("k")), value), "is not a label that a pod can have"),
         _entries("annotations", negated(is_label_name("k.lowerAscii()")), "is not the name of an annotation"),
-        _entries("asked", 'k == "pods"', "cannot be asked for or limited; leave it out"),
-        _entries("asked", negative, "is negative; give a quantity that is not"),
+        _entries("asked", 'k == "pods"', "cannot be requested or limited; remove it"),
+        _entries("asked", negative, "is negative; use a quantity that is not"),
     ]
 
 
@@ -114,28 +114,28 @@ def _counts() -> list[Check]:
         Check(
             when(_ELASTIC, f"{_EACH}.all(p, !has(p.minCount))"),
             f'{text(f"{_SETS}[")} + string({bad}) + "].minCount"',
-            f"cannot stand in an elastic job; remove it, or the annotation {keys.ELASTIC}",
+            f"is not allowed in an elastic job; remove it, or the annotation {keys.ELASTIC}",
             computed=True,
         ),
         Check(
             when(all_of(IS_UPDATE, reserved, lowered), _ELASTIC),
             _SETS,
-            "cannot be changed while quota is reserved; stop the job first, so that its quota is given back",
+            "cannot be changed while quota is reserved; stop the job first, which releases its quota",
         ),
     ]
 
 
 def _gated_by() -> Check:
-    """Gates are set when a Workload is made, and then only taken away."""
+    """A check that gates are set when a Workload is created, and afterwards only removed."""
     before, after = (
         f'{note(keys.GATED_BY, of)}.split(",").map(g, g.trim()).filter(g, g != "")' for of in ("oldObject", "object")
     )
-    told = "cannot gain gates; give all of them when the Workload is made"
+    told = "cannot gain gates; set all of them when the Workload is created"
     return Check(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), told)
 
 
 def _shared() -> Check:
-    """Pods of a pod set use the same each. Processors are counted in thousandths, all else in units."""
+    """A check that usage divides evenly among the pods of a set; cpu in thousandths, all else in units."""
     at_fault = at("status.admission.podSetAssignments", "[]")
     usage, count = at("resourceUsage", "{}", "a"), at("count", "0", "a")
     amount = "quantity(string(v))"
@@ -146,12 +146,12 @@ def _shared() -> Check:
     name = f"{at('status.admission.podSetAssignments', '[]')}[{bad}]"
     key = f"{name}.resourceUsage.transformList(k, v, {wrong.replace(count, at('count', '0', name))}, k)[0]"
     field = f'"status.admission.podSetAssignments[" + string({bad}) + "].resourceUsage." + {key}'
-    told = "cannot be shared evenly by the pods of the assignment; give a multiple of the count"
+    told = "cannot be divided evenly among the pods of the assignment; use a multiple of the count"
     return Check(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, told, computed=True)
 
 
 def _lending() -> Check:
-    """A queue lends at most what it has."""
+    """A check that a queue lends at most its nominal quota."""
     over = "has(r.lendingLimit) && quantity(string(r.lendingLimit)).isGreaterThan(quantity(string(r.nominalQuota)))"
     groups = at("spec.resourceGroups", "[]")
     path = (
@@ -165,7 +165,7 @@ def _lending() -> Check:
 
 
 def _whole() -> str:
-    """Without partial admission a job starts with all of its pods or not at all."""
+    """Patches that remove minCount: without partial admission a job starts with all of its pods or not at all."""
     patch = 'JSONPatch{op: "remove", path: "/spec/podSets/" + string(i) + "/minCount"}'
     listed = f"(type({_EACH}) == list ? {_EACH} : [])"
     return f"{listed}.transformList(i, p, p.?minCount.hasValue(), {patch})"
