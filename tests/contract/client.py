@@ -123,7 +123,7 @@ class Api:
     def _exchange(
         self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """One request on the kept connection; a connection that the server closed meanwhile is opened anew."""
+        """Send one request on the kept connection; one that the server has closed meanwhile is opened again."""
         kept = self.connection is not None
         if self.connection is None:
             self.connection = http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=TIMEOUT)

@@ -4,8 +4,8 @@
 
 The suite is given a kubeconfig and nothing else. It makes its own namespaces and nodes under random names and removes
 them. Every expectation was seen on kube-apiserver with kube-controller-manager before it was written down; where
-the exact words of a message are nobody's business, code, reason and the fields named are asserted, the words are not.
-Pods name a scheduler that does not exist and Jobs, where it matters, a manager that does not exist, so that
+the exact words of a message do not matter to clients, code, reason and the fields named are asserted, the words are
+not. Pods name a scheduler that does not exist and Jobs, where it matters, a manager that does not exist, so that
 controllers which happen to run leave them alone.
 """
 
@@ -59,7 +59,7 @@ def own_space(api: Api) -> Iterator[str]:
 
 @pytest.fixture
 def name() -> str:
-    """A name that nobody else uses."""
+    """A unique name."""
     return f"x{secrets.token_hex(5)}"
 
 

@@ -1,4 +1,4 @@
-"""Server-side apply: who owns which field, what happens when two want the same, and what goes when nobody does."""
+"""Server-side apply: owners of fields, conflicts between managers, and removal of fields without an owner."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_applying_the_same_again_changes_nothing(api: Api, space: str, name: str
     assert second == first
 
 
-def test_an_entry_says_who_how_when_and_what(api: Api, space: str, name: str) -> None:
+def test_an_entry_has_manager_operation_time_and_fields(api: Api, space: str, name: str) -> None:
     held = accepted(api.apply(config_maps(space, name), config_map(name, {"a": "1"}, labels={"x": "y"}), "one"), 201)
     (entry,) = held["metadata"]["managedFields"]
     assert entry.pop("time").endswith("Z")
@@ -104,7 +104,7 @@ def test_list_items_are_owned_under_their_keys(api: Api, space: str, name: str) 
     }
 
 
-def test_two_who_want_different_values_are_in_conflict(api: Api, space: str, name: str) -> None:
+def test_two_managers_with_different_values_conflict(api: Api, space: str, name: str) -> None:
     accepted(api.apply(config_maps(space, name), config_map(name, {"a": "1", "b": "1"}), "one"), 201)
     answer = api.apply(config_maps(space, name), config_map(name, {"a": "2", "b": "1"}), "two")
     details = refused(answer, 409, "Conflict", ".data.a")
@@ -164,7 +164,7 @@ def test_force_takes_the_field_over(api: Api, space: str, name: str) -> None:
     }
 
 
-def test_two_who_want_the_same_value_share_the_field(api: Api, space: str, name: str) -> None:
+def test_two_managers_with_the_same_value_share_the_field(api: Api, space: str, name: str) -> None:
     accepted(api.apply(config_maps(space, name), config_map(name, {"a": "1"}), "one"), 201)
     held = accepted(api.apply(config_maps(space, name), config_map(name, {"a": "1"}), "two"))
     assert managers(held)["one"] == managers(held)["two"] == ("Apply", {"f:data": {"f:a": {}}})
@@ -225,7 +225,7 @@ def test_two_managers_set_their_own_variables_of_one_container(api: Api, space: 
     assert containers(held)["main"]["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
 
 
-def test_ports_are_told_apart_by_number_and_protocol(api: Api, space: str, name: str) -> None:
+def test_ports_are_identified_by_number_and_protocol(api: Api, space: str, name: str) -> None:
     main = container(ports=[{"containerPort": 80}])
     whole = intent(name, replicas=0, selector={"matchLabels": LABELS}, template=template(containers=[main]))
     accepted(api.apply(deployments(space, name), whole, "one"), 201)
@@ -412,7 +412,7 @@ def test_apply_refuses_a_field_that_the_kind_does_not_have(api: Api, space: str,
     assert api.get(deployments(space, name)).status == 404
 
 
-def test_what_is_applied_is_validated(api: Api, space: str, name: str) -> None:
+def test_an_apply_is_validated(api: Api, space: str, name: str) -> None:
     invalid(api.apply(deployments(space, name), deployment(name, replicas=-1), "one"), "spec.replicas")
 
 
@@ -422,7 +422,7 @@ def test_managed_fields_can_be_emptied_by_an_update(api: Api, space: str, name: 
     assert "managedFields" not in held["metadata"]
 
 
-def test_a_put_without_managed_fields_keeps_who_owns_what(api: Api, space: str, name: str) -> None:
+def test_a_put_without_managed_fields_keeps_the_owners(api: Api, space: str, name: str) -> None:
     accepted(api.apply(config_maps(space, name), config_map(name, {"a": "1"}), "one"), 201)
     held = accepted(api.put(config_maps(space, name), config_map(name, {"a": "1", "b": "2"}), fieldManager="putter"))
     assert managers(held) == {

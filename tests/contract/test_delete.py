@@ -65,7 +65,7 @@ def test_the_object_goes_with_its_last_finalizer(api: Api, space: str, name: str
     assert gone(api, config_maps(space, name))()
 
 
-def test_what_is_being_deleted_cannot_be_made_again_and_says_so(api: Api, space: str, name: str) -> None:
+def test_an_object_that_is_being_deleted_cannot_be_created_again(api: Api, space: str, name: str) -> None:
     make(api, config_maps(space), config_map(name, finalizers=[HOLD]))
     accepted(api.delete(config_maps(space, name)))
     answer = api.post(config_maps(space), config_map(name))

@@ -67,7 +67,7 @@ PATCHED = [
 
 
 def whole(answer: Answer) -> Any:
-    """The JSON of an answer, whatever media type it says it is."""
+    """The JSON of a response, whatever its media type."""
     body = accepted(answer)
     return json.loads(body) if isinstance(body, str) else body
 
@@ -124,7 +124,7 @@ def test_a_subresource_of_another_group_names_it(api: Api) -> None:
     assert (eviction["group"], eviction["version"]) == ("policy", "v1")
 
 
-def test_the_core_is_discovered_in_one_answer_by_those_who_ask(api: Api) -> None:
+def test_the_core_is_discovered_in_one_response_on_request(api: Api) -> None:
     answer = api.get("/api", accept=AGGREGATED)
     body = accepted(answer)
     assert answer.headers["Content-Type"] == "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -142,7 +142,7 @@ def test_the_core_is_discovered_in_one_answer_by_those_who_ask(api: Api) -> None
     assert (status["responseKind"]["kind"], sorted(status["verbs"])) == ("Pod", ["get", "patch", "update"])
 
 
-def test_the_groups_are_discovered_in_one_answer_by_those_who_ask(api: Api) -> None:
+def test_the_groups_are_discovered_in_one_response_on_request(api: Api) -> None:
     body = accepted(api.get("/apis", accept=AGGREGATED))
     groups = {each["metadata"]["name"]: each["versions"] for each in body["items"]}
     assert groups.keys() >= set(GROUPS)
@@ -153,7 +153,7 @@ def test_the_groups_are_discovered_in_one_answer_by_those_who_ask(api: Api) -> N
     assert scale["responseKind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
-def test_the_version_is_told(api: Api) -> None:
+def test_the_version_is_served(api: Api) -> None:
     body = accepted(api.get("/version"))
     assert body["major"] == "1"
     assert body["minor"].rstrip("+").isdigit()

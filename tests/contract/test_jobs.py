@@ -130,7 +130,7 @@ def test_an_invalid_job_names_its_field(api: Api, space: str, name: str, field: 
         {"podReplacementPolicy": "Failed"},
     ],
 )
-def test_what_may_change_in_a_running_job(api: Api, space: str, name: str, change: Object) -> None:
+def test_which_fields_of_a_running_job_may_change(api: Api, space: str, name: str, change: Object) -> None:
     make(api, jobs(space), job(name))
     held = accepted(api.strategic(jobs(space, name), {"spec": change}))
     assert held["spec"] == {**held["spec"], **change}
@@ -151,7 +151,7 @@ def test_what_may_change_in_a_running_job(api: Api, space: str, name: str, chang
         ("spec.template", {"suspend": True, "template": {"spec": {"nodeSelector": {"a": "b"}}}}),
     ],
 )
-def test_what_may_not_change_in_a_running_job(api: Api, space: str, name: str, field: str, change: Object) -> None:
+def test_immutable_fields_of_a_running_job(api: Api, space: str, name: str, field: str, change: Object) -> None:
     make(api, jobs(space), job(name))
     invalid(api.strategic(jobs(space, name), {"spec": change}), field)
 

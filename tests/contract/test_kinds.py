@@ -176,7 +176,7 @@ def holds(held: Any, seen: Any) -> bool:
 
 
 @pytest.mark.parametrize("case", MADE, ids=lambda case: case.resource)
-def test_what_is_made_has_its_defaults_and_reads_back(api: Api, space: str, name: str, case: Case) -> None:
+def test_a_created_object_has_its_defaults_and_reads_back(api: Api, space: str, name: str, case: Case) -> None:
     held = make(api, path(case.resource, space), named(name, case.body))
     assert holds(held, case.seen), held
     assert accepted(api.get(path(case.resource, space, name)))["metadata"]["uid"] == held["metadata"]["uid"]
@@ -184,7 +184,7 @@ def test_what_is_made_has_its_defaults_and_reads_back(api: Api, space: str, name
 
 
 @pytest.mark.parametrize("case", SHARED, ids=lambda case: case.resource)
-def test_what_is_made_for_all_namespaces_has_its_defaults(
+def test_a_created_cluster_scoped_object_has_its_defaults(
     api: Api, shared: Callable[[str, Any], Answer], name: str, case: Case
 ) -> None:
     held = shared(path(case.resource), named(name, case.body)).body
@@ -230,7 +230,7 @@ def test_text_in_a_secret_is_kept_as_data(api: Api, space: str, name: str) -> No
     assert held["data"] == {"a": "Yg==", "c": "ZQ=="}
 
 
-def test_an_event_keeps_what_it_is_told(api: Api, space: str, name: str) -> None:
+def test_an_event_keeps_its_fields(api: Api, space: str, name: str) -> None:
     about = {"kind": "Pod", "namespace": space, "name": "p"}
     body = {
         "involvedObject": about,
@@ -309,7 +309,7 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("field", "resource", "body"), INVALID)
-def test_what_is_invalid_names_its_field(
+def test_an_invalid_object_names_its_field(
     api: Api, space: str, name: str, field: str, resource: str, body: Object
 ) -> None:
     assert invalid(api.post(path(resource, space), named(name, body)), field)["name"] == name
@@ -325,7 +325,7 @@ def test_what_is_invalid_names_its_field(
         ("metadata.taints[0].effect", "v1/nodes", {"spec": {"taints": [{"key": "a", "effect": "Perhaps"}]}}),
     ],
 )
-def test_what_is_invalid_for_all_namespaces_names_its_field(
+def test_an_invalid_cluster_scoped_object_names_its_field(
     api: Api, name: str, field: str, resource: str, body: Object
 ) -> None:
     invalid(api.post(path(resource), named(name, body)), field)
@@ -370,7 +370,7 @@ def test_priority_class_names_of_the_system_are_reserved(api: Api, name: str) ->
         ("data", "apps/v1/controllerrevisions", {"revision": 1, "data": {"a": 1}}, {"data": {"a": 2}}),
     ],
 )
-def test_what_is_fixed_names_its_field(
+def test_a_change_of_an_immutable_field_names_it(
     api: Api, space: str, name: str, field: str, resource: str, body: Object, change: Object
 ) -> None:
     make(api, path(resource, space), named(name, body))
@@ -386,7 +386,7 @@ def test_what_is_fixed_names_its_field(
         ("spec.providerID", "v1/nodes", {"spec": {"providerID": "a"}}, {"spec": {"providerID": "b"}}),
     ],
 )
-def test_what_is_fixed_for_all_namespaces_names_its_field(
+def test_a_change_of_an_immutable_cluster_scoped_field_names_it(
     api: Api,
     shared: Callable[[str, Any], Answer],
     name: str,

@@ -1,4 +1,4 @@
-"""Owners and what they own: background, foreground and orphan, and objects whose owner is gone."""
+"""Owners and dependents: background, foreground and orphan deletion, and objects without their owner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contract.objects import config_map, config_maps, job, jobs, path
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 
-def test_what_a_deleted_object_owned_goes_after_it(api: Api, space: str, name: str) -> None:
+def test_the_dependents_of_a_deleted_object_are_deleted_after_it(api: Api, space: str, name: str) -> None:
     top = make(api, config_maps(space), config_map(name))
     make(api, config_maps(space), config_map(f"{name}-part", ownerReferences=[owner(top)]))
     accepted(api.delete(config_maps(space, name), propagationPolicy="Background"))
@@ -67,7 +67,7 @@ def test_orphans_stay_and_forget_their_owner(api: Api, space: str, name: str) ->
     assert "deletionTimestamp" not in below
 
 
-def test_what_has_another_owner_left_stays(api: Api, space: str, name: str) -> None:
+def test_a_dependent_with_another_owner_stays(api: Api, space: str, name: str) -> None:
     one = make(api, config_maps(space), config_map(f"{name}-1"))
     two = make(api, config_maps(space), config_map(f"{name}-2"))
     make(api, config_maps(space), config_map(name, ownerReferences=[owner(one), owner(two)]))

@@ -1,4 +1,4 @@
-"""The protocol around the objects: who may ask, in which language, and what lies where nothing is."""
+"""The protocol around the objects: authentication, media types, and paths that do not exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_token_that_is_wrong_is_unauthorized(api: Api, space: str) -> None:
     other.close()
 
 
-def test_without_a_token_nothing_is_told_about_objects(api: Api, space: str) -> None:
+def test_without_a_token_objects_are_not_readable(api: Api, space: str) -> None:
     nobody = api.as_user(None)
     assert nobody.get(pods(space)).status in (401, 403)
     assert nobody.delete(pods(space)).status in (401, 403)
@@ -65,18 +65,18 @@ def test_an_unknown_subresource_is_not_found(api: Api, space: str) -> None:
     "accept",
     ["application/json", "*/*", "application/json;q=0.5, text/plain", "application/json, */*"],
 )
-def test_json_is_spoken_to_all_who_understand_it(api: Api, space: str, accept: str) -> None:
+def test_json_is_sent_where_it_is_accepted(api: Api, space: str, accept: str) -> None:
     answer = api.get(pods(space), accept=accept)
     assert accepted(answer)["kind"] == "PodList"
     assert answer.headers["Content-Type"] == "application/json"
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json;as=Gadget;v=v1;g=meta.k8s.io"])
-def test_what_nobody_speaks_is_not_acceptable(api: Api, space: str, accept: str) -> None:
+def test_an_unknown_media_type_is_not_acceptable(api: Api, space: str, accept: str) -> None:
     refused(api.get(pods(space), accept=accept), 406, "NotAcceptable")
 
 
-def test_what_claims_to_be_protobuf_and_is_not_is_refused(api: Api, space: str) -> None:
+def test_malformed_protobuf_is_rejected(api: Api, space: str) -> None:
     answer = api.request("POST", config_maps(space), b"x", "application/vnd.kubernetes.protobuf")
     assert answer.status in (400, 415)
     assert answer.body["kind"] == "Status"

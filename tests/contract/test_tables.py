@@ -195,7 +195,7 @@ def test_a_watch_can_send_tables(api: Api, own_space: str) -> None:
     assert sorted(each["object"]["rows"][0]["cells"][0] for each in (first, second)) == ["a", "b"]
 
 
-def test_what_is_missing_is_a_status_not_a_table(api: Api, space: str, name: str) -> None:
+def test_a_missing_object_is_a_status_not_a_table(api: Api, space: str, name: str) -> None:
     answer = api.get(pods(space, name), accept=TABLE)
     assert (answer.status, answer.body["kind"]) == (404, "Status")
 

@@ -109,7 +109,7 @@ def test_a_priority_class_stays_in_its_first_generation(
     assert (made["metadata"]["generation"], held["metadata"]["generation"]) == (1, 1)
 
 
-def test_kinds_whose_changes_nobody_observes_have_no_generation(api: Api, space: str, name: str) -> None:
+def test_kinds_without_a_controller_have_no_generation(api: Api, space: str, name: str) -> None:
     assert "generation" not in make(api, config_maps(space), config_map(name))["metadata"]
 
 

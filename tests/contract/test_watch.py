@@ -158,7 +158,7 @@ def test_a_watch_ends_after_its_timeout(api: Api, own_space: str) -> None:
         assert short(watch.rest(within=5)) == [("ADDED", "a")]
 
 
-def test_a_bookmark_comes_before_the_end_to_those_who_ask(api: Api, own_space: str) -> None:
+def test_a_bookmark_comes_before_the_end_on_request(api: Api, own_space: str) -> None:
     make(api, secrets(own_space), secret("a"))
     start = now(api, secrets(own_space))
     with api.watch(secrets(own_space), resourceVersion=start, allowWatchBookmarks=True, timeoutSeconds=3) as watch:

@@ -1,4 +1,4 @@
-"""For each rule about annotations of topology one that breaks it, in every kind whose templates are judged."""
+"""For each rule about topology annotations one that breaks it, in every kind whose templates are validated."""
 
 from __future__ import annotations
 

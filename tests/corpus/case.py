@@ -26,10 +26,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """`field` is what is wrong in the end; empty: nothing is. `kept`: what the stored object has besides `body`.
+    """`field` is the invalid field of the last step; empty if it is valid. `kept`: what the stored object has besides.
 
-    `by` is who enforces it on Kubernetes: the schema or a rule of the definition, a policy beside it, or nobody but
-    our controller, which does not write such a thing.
+    `by` is what enforces it on Kubernetes: the schema or a rule of the definition, a policy, or only our controller,
+    which does not write such an object.
     """
 
     title: str

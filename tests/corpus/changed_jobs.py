@@ -1,4 +1,4 @@
-"""What may change in a job, and when; and whose change is none of our business."""
+"""Which fields of a job may change when, and which changes are not checked."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def sets() -> Iterator[JobCase]:
 
 
 def children() -> Iterator[JobCase]:
-    """What an integrated kind controls is left alone, whatever it says."""
+    """Dependents of an integrated kind are left alone, whatever their labels."""
 
     def child(body: Raw, version: str, kind: str) -> Raw:
         owner = {**OWNER, "apiVersion": version, "kind": kind}

@@ -1,4 +1,4 @@
-"""Jobs that are held, and those that are let be: what is put on them."""
+"""Jobs that are held, with the fields that are set on them, and jobs that are left alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from corpus.job_objects import CLASS, KUEUE, PARENT, QUEUE, SUSPEND, TEMPLATES, 
 def holding() -> Iterator[JobCase]:
     for kind in SUSPEND:
         yield JobCase("is suspended", kind, made(kind, IN), {"suspend": True})
-        yield JobCase("without a queue is let be", kind, made(kind))
+        yield JobCase("without a queue is left alone", kind, made(kind))
         yield JobCase(
             "goes to the default queue",
             kind,
@@ -126,14 +126,14 @@ def serving() -> Iterator[JobCase]:
     parts = {path: {"annotations": notes, "labels": IN} for path in (leader, worker)}
     yield JobCase("with a leader in one group", LEADER_WORKER_SET, led, parts)
     for kind in SERVING:
-        yield JobCase("without a queue is let be", kind, made(kind))
+        yield JobCase("without a queue is left alone", kind, made(kind))
         yield JobCase("of a namespace that is left alone", kind, made(kind, IN), space="system")
         yield JobCase("without a queue stays so", kind, made(kind), {}, (patch(annotations={"a": "b"}),))
 
 
 def lone_pods() -> Iterator[JobCase]:
     yield JobCase("is gated", POD, made(POD, IN), HELD_POD)
-    yield JobCase("without a queue is let be", POD, made(POD))
+    yield JobCase("without a queue is left alone", POD, made(POD))
     default = {**HELD_POD, "labels": {**HELD_POD["labels"], QUEUE: "default"}}
     yield JobCase("goes to the default queue", POD, made(POD), default, space="queued")
     full = {**default, "labels": {**default["labels"], CLASS: "default"}}
@@ -153,7 +153,7 @@ def lone_pods() -> Iterator[JobCase]:
     ours = {key: value for key, value in HELD_POD.items() if key != "finalizers"}
     for parent in ("deployment", "statefulset", LWS):
         yield JobCase(f"of a {parent.rpartition('/')[2]}", POD, made(POD, notes={PARENT: parent}), ours)
-    yield JobCase("of somebody unknown", POD, made(POD, IN, {PARENT: "example.com/x"}))
+    yield JobCase("of an unknown framework", POD, made(POD, IN, {PARENT: "example.com/x"}))
     yield JobCase(
         "of a set in a namespace with a default", POD, made(POD, notes={PARENT: "deployment"}), ours, space="classed"
     )
@@ -187,7 +187,7 @@ def lone_pods() -> Iterator[JobCase]:
     elastic = made(POD, IN, {KUEUE + "elastic-job": "true"})
     yield JobCase("cannot be elastic", POD, elastic, field=note("elastic-job"))
     free = Step({"spec": {"schedulingGates": None}})
-    yield JobCase("is let go", POD, made(POD, IN), {**HELD_POD, "gates": []}, (free,))
+    yield JobCase("is ungated", POD, made(POD, IN), {**HELD_POD, "gates": []}, (free,))
     yield JobCase(
         "that waits changes its queue",
         POD,

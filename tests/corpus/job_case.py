@@ -32,9 +32,9 @@ OWNER = {"controller": True, "name": "x", "uid": "0b3b6d80-4c4b-4c8a-8a3a-000000
 
 @dataclass(frozen=True)
 class JobCase:
-    """`adds`: what is put on, by part (labels, annotations, finalizers, gates, suspend, or the path of a template).
+    """`adds`: what is added, by part (labels, annotations, finalizers, gates, suspend, or the path of a template).
 
-    `field`: what is wrong in the end; empty: nothing is. `by` is who refuses it on Kubernetes.
+    `field`: the invalid field of the last step; empty if it is valid. `by` is what rejects it on Kubernetes.
     """
 
     title: str

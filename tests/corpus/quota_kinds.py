@@ -486,7 +486,7 @@ def of_groups(about: About) -> Iterator[Case]:
         yield about.bad(f"260 {word}", "spec.resourceGroups", by="rule", resourceGroups=five)
     for limit in ("borrowingLimit", "lendingLimit"):
         yield about.bad(
-            f"a {limit} with nobody around",
+            f"a {limit} without a cohort",
             f"spec.resourceGroups[0].flavors[0].resources[0].{limit}",
             near="spec.resourceGroups",
             by="rule",

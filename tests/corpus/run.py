@@ -28,7 +28,7 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def install(api: Api) -> None:
-    """All definitions, served, with nothing said against them."""
+    """All definitions, served, without errors in their conditions."""
     for one in definitions():
         make(api, DEFINITIONS, one)
     for one in definitions():

@@ -70,14 +70,14 @@ def has_policies(is_real: bool) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-def test_what_a_server_makes_of_a_job(
+def test_how_a_server_admits_a_job(
     api: Api, space: str, queued: str, system: str, is_real: bool, said: Said, case: JobCase
 ) -> None:
     judge(api, {"plain": space, "queued": queued, "system": system}[case.space], is_real, said, case)
 
 
 @pytest.mark.parametrize("case", CLASSED, ids=lambda case: case.title)
-def test_what_a_server_makes_of_a_job_where_there_is_a_default_class(
+def test_how_a_server_admits_a_job_with_a_default_class(
     api: Api, classed: str, is_real: bool, said: Said, case: JobCase
 ) -> None:
     judge(api, classed, is_real, said, case)

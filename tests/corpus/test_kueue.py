@@ -17,7 +17,7 @@ CASES = titled([*quota_kinds.cases(), *small_kinds.cases(), *workloads.cases()])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-def test_what_a_server_says_of_an_object(
+def test_how_a_server_validates_an_object(
     api: Api, space: str, is_real: bool, said: dict[str, list[str]], case: Case
 ) -> None:
     enforced = ("schema", "rule", "policy") if os.environ.get(POLICIES) else ("schema", "rule")

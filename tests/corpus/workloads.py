@@ -127,7 +127,7 @@ def templates() -> Iterator[Case]:
         return pod_set(template={"spec": {"containers": [{"name": "c", "image": "i:1", "resources": resources}]}})
 
     news = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "fromTheFuture": {"deep": [1, {"er": True}]}}}
-    yield wl.good("a template with a field that nobody knows", **pod_set(template=news))
+    yield wl.good("a template with an unknown field", **pod_set(template=news))
     at = "spec.podSets[0].template"
     named = {**TEMPLATE, "metadata": {"labels": {"a": "b c"}}}
     yield wl.bad("a template with a bad label", f"{at}.metadata.labels.a", by="policy", **pod_set(template=named))
@@ -366,7 +366,7 @@ def pods_that_are_done() -> Iterator[Case]:
     yield wl.status("more pods are done than there are", done(3), field=f"{at}[0].count", near=at, by="rule")
     yield wl.status("pods of a stranger are done", done(1, "x"), field=f"{at}[0].name", near=at, by="rule")
     yield wl.status("a pod that was done is back", done(2), done(1), field=at, by="rule")
-    yield wl.status("nobody knows who was done", done(1), {"reclaimablePods": None}, field=at, by="rule")
+    yield wl.status("finished pods are removed", done(1), {"reclaimablePods": None}, field=at, by="rule")
 
 
 def checks() -> Iterator[Case]:
@@ -434,7 +434,7 @@ def clusters() -> Iterator[Case]:
     yield wl.status("a cluster among those that are nominated", nominated, {"clusterName": "a"}, field=at, by="rule")
     yield wl.status("another cluster", nominated, chosen, {"clusterName": "b"}, field=at, by="rule")
     yield wl.status(
-        "a cluster that nobody nominated",
+        "a cluster that was not nominated",
         nominated,
         {"clusterName": "x", "nominatedClusterNames": None},
         field=at,

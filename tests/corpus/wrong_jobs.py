@@ -136,7 +136,7 @@ def groups() -> Iterator[JobCase]:
 
 
 def led() -> dict[Kind, Raw]:
-    """Kinds that may have groups, the first of whose two templates is for one pod."""
+    """Kinds that may have groups; the first of their two templates is for one pod."""
     found = {kind: made(kind, IN) for kind in (MPI_JOB, RAY_JOB, RAY_CLUSTER, JOB_SET)}
     leader = found[JOB_SET]["spec"]["replicatedJobs"][0]
     leader["replicas"] = leader["template"]["spec"]["parallelism"] = leader["template"]["spec"]["completions"] = 1

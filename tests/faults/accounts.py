@@ -1,7 +1,7 @@
-"""What users were told, and whether the server still stands by it.
+"""What was acknowledged to users, and whether it still holds on the server.
 
-What was acknowledged is there until its deletion was. Where an answer was lost, nothing is known of the object. Pods
-that a Job made, and the Workload of a job, are there once.
+An acknowledged object exists until its deletion is acknowledged. If a response was lost, nothing is known of the
+object. Pods of a Job, and the Workload of a job, exist once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from stories.invariants import PREFIX, Broken, holds
 
 Raw = dict[str, Any]
 Told = dict[Key, str | None]
-"""The uid of what was made; None: it was deleted."""
+"""The uid of the created object; None: it was deleted."""
 ENDED = ("Succeeded", "Failed")
 
 
 class Accounts:
-    """Touched by whoever acts and by whoever checks."""
+    """Shared by the threads that act and that check."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -64,12 +64,12 @@ class Accounts:
 
 
 def agreed(before: Told, after: Told) -> Told:
-    """What was told before a look at the server and was still true after it."""
+    """What was acknowledged before the server was read and still held afterwards."""
     return {key: uid for key, uid in before.items() if key in after and after[key] == uid}
 
 
 def nothing_is_lost(told: Told, store: Store) -> None:
-    """A pod is no exception when its deletion was told; but who preempts it deletes it, and so does a lost node."""
+    """Every acknowledged object exists. Pods are excepted, since preemption and a lost node delete them."""
     for key, uid in told.items():
         found = store.find(*key)
         if uid is not None and key.kind is not kinds.POD and (found is None or found["metadata"]["uid"] != uid):
@@ -99,7 +99,7 @@ def _owners(raw: Raw) -> list[str]:
     return [one["uid"] for one in raw["metadata"].get("ownerReferences") or ()]
 
 
-def everybody_has_a_workload(store: Store) -> None:
+def every_job_has_a_workload(store: Store) -> None:
     """At rest: every job of a queue has one, a job that ended has one that finished and holds nothing."""
     by_owner: dict[str, list[Raw]] = {}
     for workload in store.all(kinds.WORKLOAD):

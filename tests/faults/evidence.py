@@ -26,7 +26,7 @@ LEFT_OUT = (kinds.EVENT, kinds.SECRET, kinds.LEASE)
 WATCHED = (kinds.CLUSTER_QUEUE, kinds.WORKLOAD)
 UNSURE, PATIENCE = (429, 500, 503), 90.0
 WAIT = 1.0
-"""Seconds without a change after which a watch is begun anew."""
+"""Seconds without a change after which a watch is started again."""
 RESTLESS = (kinds.WORKLOAD, kinds.JOB, kinds.POD, kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
 """What changes as long as anything goes on. Nodes do at rest, too."""
 

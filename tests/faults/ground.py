@@ -63,7 +63,7 @@ class Ground:
         return refusals(self.cluster)[self._excused :]
 
     def clear(self) -> None:
-        """No jobs, and no leader whose lease would have to be waited for."""
+        """Remove all jobs, and the lease, so that the next leader need not wait."""
         for kind in (kinds.JOB, kinds.POD):
             self.api.delete(kind.path("default"), {"propagationPolicy": "Background"})
         self.api.delete(kinds.LEASE.path(NAMESPACE, NAME))

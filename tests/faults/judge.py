@@ -19,7 +19,7 @@ from contract.client import Api
 from stories.invariants import Broken, Invariants, holds, placed, same
 from stories.steps import QUEUES
 
-from .accounts import Accounts, agreed, everybody_has_a_workload, nothing_is_doubled, nothing_is_lost
+from .accounts import Accounts, agreed, every_job_has_a_workload, nothing_is_doubled, nothing_is_lost
 from .evidence import History, Seen, fingerprint, listed
 from .replica import Replica
 from .users import NODES, machine
@@ -83,7 +83,7 @@ class Witness(Invariants):
         return sum(self._nominal(queue) for queue in QUEUES)
 
     def _is_within_quota(self, name: str, workload: Raw) -> None:
-        """Of what was there lately, the most counts: nobody can know what is lowered at the same moment."""
+        """The highest recent quota counts: a decision cannot know one that is lowered at the same moment."""
         while len(self._totals) > 1 and self._totals[1][0] < self._now - LAG:
             self._totals.popleft()
         allowed = max(total for _, total in self._totals)
@@ -130,7 +130,7 @@ class Judge:
         return [one["metadata"]["name"] for one in found if holds(one)]
 
     def at_rest(self, leader: Callable[[], Replica]) -> Document:
-        """Nobody acts. When all is still, what runs knows what the objects say, and nothing else.
+        """Judge at rest: when nothing changes any more, the controller's state is the one rebuilt from the objects.
 
         It may be slower than we are, so it is asked again for a while; what must hold at any time has no second try.
         """
@@ -142,7 +142,7 @@ class Judge:
                 continue
             self.now()
             try:
-                everybody_has_a_workload(store)
+                every_job_has_a_workload(store)
                 same(believed, dump(rebuilt(store, self.configured)))
                 return believed
             except Broken as broken:

@@ -1,6 +1,6 @@
-"""Our controller as a process of its own, as its Deployment runs it: begun anew whenever it ends.
+"""The controller as a process of its own, as its Deployment runs it: restarted whenever it exits.
 
-What it says goes to a log, what it believes to a file: a line for every time that it was asked.
+Its output goes to a log, its dumped state to a file: one line per request.
 """
 
 from __future__ import annotations

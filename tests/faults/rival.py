@@ -1,6 +1,6 @@
-"""Somebody else who writes to workloads, jobs and pods all the time: notes on them, and a condition of its own.
+"""A rival writer that constantly writes to workloads, jobs and pods: annotations, and a condition of its own.
 
-What it was told is kept has to be there at the end: whoever writes a status must leave in it what others put there.
+What was acknowledged has to be there at the end: a status write must preserve what others put into it.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Scene:
         self.config, self.accounts = ground.config(election), Accounts()
         self.replicas: list[Replica] = []
         self.holder = ""
-        """Who held the lease when somebody was last seen to lead."""
+        """The holder of the lease when a leader was last seen."""
         self._users: Users | None = None
 
     def __enter__(self) -> Scene:
@@ -78,10 +78,10 @@ class Scene:
         self._users.stop()
         return self._users
 
-    # Who leads
+    # The leader
 
     def leader(self, other_than: str = "") -> Replica:
-        """As soon as somebody leads; `other_than` is an identity that no longer counts."""
+        """Wait for a leader; `other_than` is an identity that no longer counts."""
         end = monotonic() + PATIENCE
         if ALONE in self.replicas[0].command:
             return self.replicas[0]
@@ -91,10 +91,10 @@ class Scene:
                 if self.holder != other_than and self.holder.startswith(f"{one.name}_"):
                     return one
             sleep(0.05)
-        raise AssertionError(f"nobody leads but {self.holder}")
+        raise AssertionError(f"no leader other than {self.holder}")
 
     def rest(self) -> Document:
-        """Users stop and repair what they broke; when all is still, everything is judged. What the leader believes."""
+        """Stop users and repair what they broke; at rest, judge everything. Returns the leader's dumped state."""
         self.pause().repair()
         believed = self.judge.at_rest(self.leader)
         assert self.ground.refusals() == [], "the shipped permissions do"

@@ -1,4 +1,4 @@
-"""Whoever judges faults would notice them: each is put into a cluster that is well, and is found."""
+"""The judge notices faults: each is put into a healthy cluster, and is found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.port import Key
-from faults.accounts import Accounts, agreed, everybody_has_a_workload, nothing_is_doubled, nothing_is_lost
+from faults.accounts import Accounts, agreed, every_job_has_a_workload, nothing_is_doubled, nothing_is_lost
 from faults.evidence import Seen
 from faults.judge import Witness
 from host.lab import Lab
@@ -48,23 +48,23 @@ def put(lab: Lab, kind: Kind, raw: Raw, **metadata: Any) -> Raw:
     return raw
 
 
-def test_a_cluster_that_is_well_is_found_to_be(lab: Lab) -> None:
+def test_a_healthy_cluster_passes(lab: Lab) -> None:
     accounts = Accounts()
     accounts.made(Key(kinds.JOB, "default", "runs"), lab.get(kinds.JOB, "runs")["metadata"]["uid"])
     accounts.deleted(Key(kinds.JOB, "default", "never"))
     nothing_is_lost(accounts.copy(), lab.store)
     nothing_is_doubled(lab.store)
-    everybody_has_a_workload(lab.store)
+    every_job_has_a_workload(lab.store)
     Witness(lab.store).stands()
 
 
 @pytest.mark.parametrize(("name", "uid"), [("gone", "1"), ("runs", "that of another"), ("runs", None)])
-def test_what_was_acknowledged_and_is_not_so_is_found(lab: Lab, name: str, uid: str | None) -> None:
+def test_a_lost_acknowledged_write_is_found(lab: Lab, name: str, uid: str | None) -> None:
     with pytest.raises(Broken, match=r"was acknowledged as|was deleted and is back"):
         nothing_is_lost({Key(kinds.JOB, "default", name): uid}, lab.store)
 
 
-def test_what_users_did_while_others_looked_is_held_against_nobody() -> None:
+def test_changes_during_a_check_are_not_counted_as_faults() -> None:
     one, two = (Key(kinds.JOB, "default", name) for name in ("one", "two"))
     accounts = Accounts()
     accounts.made(one, "1")
@@ -92,10 +92,10 @@ def test_a_job_without_a_workload_and_a_workload_that_outlives_its_job_are_found
     ended["status"]["conditions"] = [one for one in ended["status"]["conditions"] if one["type"] != "Finished"]
     put(lab, kinds.WORKLOAD, ended)
     with pytest.raises(Broken, match="job ended has ended, its workload has not"):
-        everybody_has_a_workload(lab.store)
+        every_job_has_a_workload(lab.store)
     lab.store.objects[kinds.WORKLOAD].clear()
     with pytest.raises(Broken, match="has 0 workloads"):
-        everybody_has_a_workload(lab.store)
+        every_job_has_a_workload(lab.store)
 
 
 def moved(raw: Raw, change: Callable[[Raw], None]) -> Raw:

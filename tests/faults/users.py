@@ -1,4 +1,4 @@
-"""A stream of what people do to a cluster, over the network, as fast as they are let.
+"""A stream of user actions on a cluster, over the network, as fast as it allows.
 
 Steps are drawn as those of stories are. What was answered goes into the accounts; where no answer came, that is noted,
 too. Machines break, are tainted, go and come back; at the end they are repaired.
@@ -113,7 +113,7 @@ class Users:
         try:
             while not self._over.wait(PAUSE):
                 self.act(self.stream.step())
-        except Exception as error:  # shown by whoever waits for us
+        except Exception as error:  # raised again in `stop`
             self.failure = error
 
     def stop(self) -> None:
@@ -258,7 +258,7 @@ class Users:
                 self._patch(kinds.WORKLOAD, "default", meta["name"], {"spec": {"active": active}})
 
     def _other_pod(self, **facts: Any) -> None:
-        """A pod that nobody asked us about, bound by hand: nothing is expected of it."""
+        """A pod of another scheduler, bound by hand: nothing is expected of it."""
         raw = objects.other_pod(facts)
         self._asked(lambda: self.api.post(kinds.POD.path("other"), raw))
 

@@ -4,9 +4,9 @@
     build         a binary, in a cache outside the work tree
     components    how each server is started
     process       one server while it runs
-    cluster       RealCluster: etcd, kube-apiserver and who works with them
+    cluster       RealCluster: etcd, kube-apiserver and the components that work with them
     operators     JobSet, LeaderWorkerSet and Kueue with their webhooks
-    definitions   CustomResourceDefinitions of everybody else
+    definitions   CustomResourceDefinitions of other projects
     nodes, stages simulated machines, and how the pods on them live
 
 `python -m servers` leaves a cluster standing for a person. No source or binary of theirs is kept here.

@@ -1,4 +1,4 @@
-"""The audit log of kube-apiserver: who asked for what, without the bodies."""
+"""The audit log of kube-apiserver: users and requests, without the bodies."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SIGN_OF_LIFE = 20.0
 
 
 class BuildError(RuntimeError):
-    """A step of the build failed; the text is what the step said."""
+    """A step of the build failed; the text is its output."""
 
 
 def cache() -> Path:

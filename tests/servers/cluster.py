@@ -45,12 +45,12 @@ ORDER = (*RECIPES, *OPERATORS)
 class RealCluster:
     """Etcd, kube-apiserver, and those of `components` that are wanted: kube-…, kwok, jobset, lws, kueue.
 
-    `flags` are added to the command lines, by component. `audit` names the user whose requests are written down.
+    `flags` are added to the command lines, by component. `audit` names the user whose requests are logged.
     `fsync` makes etcd durable, for tests that restart it. `folder` stays; without one, a temporary folder goes.
     """
 
     running: ClassVar[list[RealCluster]] = []
-    """Those that stand now, for whoever shows logs when a test fails."""
+    """The running clusters, whose logs are shown when a test fails."""
 
     def __init__(
         self,

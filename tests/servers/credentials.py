@@ -26,7 +26,7 @@ def write_keys(folder: Path, token: str) -> None:
 
 
 def write_certificate(folder: Path, called: str = HOST) -> bytes:
-    """tls.key and tls.crt for somebody on loopback; the certificate is its own authority, and is returned."""
+    """Write tls.key and tls.crt for a server on loopback; the certificate is self-signed, and is returned."""
     folder.mkdir(parents=True, exist_ok=True)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, called)])

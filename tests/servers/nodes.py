@@ -1,7 +1,7 @@
 """Simulated machines: made in blocks and racks, silenced, and brought back.
 
-A node whose label is taken off is left alone by KWOK: its lease is renewed no more, and what a real controller manager
-makes of that follows.
+KWOK leaves a node without its label alone: its lease is no longer renewed, and the real controller manager reacts to
+that.
 """
 
 from __future__ import annotations

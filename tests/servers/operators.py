@@ -4,9 +4,9 @@ Their webhooks are called by address: a server on loopback with a certificate of
 cluster, those of JobSet and LeaderWorkerSet for pods are asked only about pods with the operator's label.
 
 Kueue reads the certificate of its metrics from a fixed path unless it manages certificates itself. So it does, over
-configurations that are empty, and the webhooks that count have other names. Its kinds claim to be converted by a
-webhook, which it wants to see; nobody answers there, so they are used in their latest version only. Its visibility
-server listens on a fixed port, which two of them cannot share: it is off.
+configurations that are empty, and the webhooks that count have other names. Its kinds name a conversion webhook, which
+it requires; nothing listens there, so they are used in their latest version only. Its visibility server listens on a
+fixed port, which two of them cannot share: it is disabled.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Operator(NamedTuple):
     """A controller with kinds of its own.
 
     `config` is the version of its configuration, `settings` what else is in there; `webhooks` the file that describes
-    them; `pod_label` how its pods are known, if it does not look at all of them; `first` what has to be there before.
+    them; `pod_label` the label of its pods, if it does not watch all of them; `first` what has to exist before.
     """
 
     name: str

@@ -125,7 +125,7 @@ def tail(log: Path, characters: int = 3000) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; all are held until the last is known, so they differ."""
+    """Free ports; all are held until the last is known, so they differ."""
     with ExitStack() as held:
         found: list[int] = []
         while len(found) < count:

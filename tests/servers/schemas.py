@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parents[2] / "src/closeknit/cluster/embedded/schemas"
 SHARED = "kubernetes"
 
 KEEPS_UNKNOWN = {("Workload", "spec.podSets[].template")}
-"""Parts that keep fields we do not know: a workload carries the pod template of whatever job it stands for."""
+"""Types that preserve unknown fields: a workload carries the pod template of any kind of job."""
 
 WRITTEN: dict[str, dict[str, Any]] = {
     "Event": {
@@ -178,7 +178,7 @@ def reference(schema: Table) -> str:
 
 
 def described(schema: Table) -> Any:
-    """One field, as short as it can be said."""
+    """One field in its shortest form."""
     extra: Table = {}
     if enum := schema.get("enum"):
         extra["enum"] = enum

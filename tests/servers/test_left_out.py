@@ -1,4 +1,4 @@
-"""Who asks for tests that need a real cluster, and has none, is told that they were left out and how to run them."""
+"""A run that selects tests of a real cluster without having one reports that they were skipped and how to run them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def summary(*asked: str) -> list[str]:
 
 
 @pytest.mark.parametrize("asked", ["tests/real/test_jobs.py", "tests/cli/real"])
-def test_it_is_said_in_one_line(asked: str) -> None:
+def test_it_is_reported_in_one_line(asked: str) -> None:
     [line] = summary(asked)
     folder = asked.partition("/test_")[0]
     assert line.startswith(f"SKIPPED, LOUDLY: {folder}: ")
     assert "CLOSEKNIT_REAL=1 python -m pytest" in line
 
 
-def test_who_asks_for_others_is_not_told() -> None:
+def test_other_selections_get_no_report() -> None:
     assert summary("tests/model/test_address.py") == []

@@ -12,9 +12,9 @@ from faults.scene import Scene
 KILLS = int(os.environ.get("CLOSEKNIT_KILLS", "30"))
 SEED = int(os.environ.get("CLOSEKNIT_SEED", "1"))
 REST = 15
-"""After so many kills, everything comes to rest and is judged as a whole."""
+"""After this many kills, everything comes to rest and is judged as a whole."""
 COLD = 5
-"""One time in so many nobody stands by: both are killed."""
+"""One kill in this many hits the standby too."""
 
 
 def test_nothing_is_lost_or_doubled_however_often_the_controller_is_killed(ground: Ground) -> None:

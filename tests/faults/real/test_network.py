@@ -35,7 +35,7 @@ def test_a_bad_network_is_survived(ground: Ground) -> None:
         assert controller.starts == 1, "it lives on"
 
 
-def test_two_who_see_the_lease_only_now_and_then_never_decide_both(ground: Ground) -> None:
+def test_two_replicas_that_see_the_lease_only_sometimes_never_both_decide(ground: Ground) -> None:
     with Scene(ground, 70) as scene, proxy() as bad:
         scene.begin(2, through(bad, ground.account))
         sleep(BAD)

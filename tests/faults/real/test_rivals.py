@@ -19,7 +19,7 @@ UNDER_LOAD = 6.0
 LEVEL = "closeknit-faults"
 
 
-def test_whoever_else_writes_neither_loses_its_writes_nor_makes_us_decide_on_what_is_old(ground: Ground) -> None:
+def test_a_rival_writer_loses_no_writes_and_causes_no_stale_decisions(ground: Ground) -> None:
     (port,) = free_ports(1)
     with Scene(ground, 40) as scene:
         scene.begin_alone(None, "--health-address", f"{HOST}:{port}")
@@ -84,6 +84,6 @@ def counted(url: str, *words: str) -> float:
 
 
 def counted_in(text: str, *words: str) -> float:
-    """The sum of all counts whose line has these words."""
+    """The sum of all counts in lines with these words."""
     lines = [line for line in text.splitlines() if all(word in line for word in words) and not line.startswith("#")]
     return sum(float(re.split(r"\s", line)[-1]) for line in lines)

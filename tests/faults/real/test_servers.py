@@ -39,7 +39,7 @@ def holding_jobs(scene: Scene) -> set[str]:
     return {one for one in scene.judge.holders() if one.startswith("job-")}
 
 
-def test_what_happened_while_nobody_looked_is_known_after_history_is_lost(ground: Ground) -> None:
+def test_changes_during_an_outage_are_known_after_history_is_lost(ground: Ground) -> None:
     """It is stopped in its tracks, much is deleted, and the server forgets from where on it would have to go on."""
     workloads = kinds.WORKLOAD.path()
     with Scene(ground, 30) as scene:
@@ -65,4 +65,4 @@ def test_what_happened_while_nobody_looked_is_known_after_history_is_lost(ground
         eventually(lambda: not held & holding_jobs(scene))
         believed = {key.partition("/")[2] for key in scene.rest()["holdings"]}
         assert controller.starts == 1, "it lives on"
-        assert held & believed == set(), "it has noticed who is gone"
+        assert held & believed == set(), "it has noticed the deletions"

@@ -11,7 +11,7 @@ from host.lab import condition
 from stories import objects
 
 LIMIT = 15.0
-"""Seconds within which somebody else has to have admitted a job."""
+"""Seconds within which the other replica has to have admitted a job."""
 FACTS = {"kind": "Job", "pods": 1, "cpu": 1, "wish": "", "level": "", "priority": "high", "seconds": 0, "fails": False}
 
 

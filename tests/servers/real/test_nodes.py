@@ -39,7 +39,7 @@ def test_a_silent_node_is_not_ready_and_its_pods_are_deleted_until_it_is_back(
     eventually(lambda: not is_true(api.get(path(NODES, None, name)).body, "Ready"))
     assert monotonic() - begin > 5.0, "a node is not lost in a moment"
     eventually(lambda: "deletionTimestamp" in api.get(where).body["metadata"])
-    assert api.get(where).body["status"]["phase"] == "Running", "nobody is there who could stop it"
+    assert api.get(where).body["status"]["phase"] == "Running", "no kubelet is there to stop it"
 
     bring_back(api, name)
     await_nodes(api, [name])

@@ -53,7 +53,7 @@ def test_a_pod_that_fails_and_is_to_be_restarted_runs_again(cluster: RealCluster
     assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 3
 
 
-def test_a_change_of_a_pod_does_not_begin_its_run_anew(cluster: RealCluster, api: Api, space: str) -> None:
+def test_a_change_of_a_pod_does_not_restart_its_run(cluster: RealCluster, api: Api, space: str) -> None:
     cluster.apply([job("train", space, template(run_time="3s"))])
     eventually(lambda: [one["status"]["phase"] for one in of_job(api, space, "train")] == ["Running"])
     (pod,) = of_job(api, space, "train")

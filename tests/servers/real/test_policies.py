@@ -1,4 +1,4 @@
-"""Jobs with a queue are suspended by the API server itself, before anybody can see them run."""
+"""The API server itself suspends jobs with a queue, before any controller sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens to the one who started them, no server is left."""
+"""No server outlives the process that started it, however that ends."""
 
 from __future__ import annotations
 

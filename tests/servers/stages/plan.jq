@@ -3,7 +3,7 @@
 #   closeknit.dev/run-time:   2m    60s by default; pods of services, and `forever`, stay
 #   closeknit.dev/exit-code:  "3"
 #   closeknit.dev/fail-after: 30s   it fails then, if it is not done before
-# The end is a time, not a delay, so that a change of the pod meanwhile does not begin its run anew. Times in a status
+# The end is a time, not a delay, so that a change of the pod meanwhile does not restart its run. Times in a status
 # have whole seconds: a pod runs as long as it says, and up to a second longer. A spread (2m±10%) is left out.
 def seconds:
   if . == "forever" then infinite
