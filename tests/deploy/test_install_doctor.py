@@ -310,12 +310,12 @@ def test_a_webhook_that_kueue_left_behind_is_a_problem(service: str, groups: lis
         "metadata": {"name": "left"},
         "webhooks": [hook],
     }
-    hook = "validatingwebhookconfiguration left"
-    text = f"{hook} calls Service system/{service}, which has no endpoints: it rejects objects"
+    name = "validatingwebhookconfiguration left"
+    text = f"{name} calls Service system/{service}, which has no endpoints: it rejects objects"
     assert ailments(healthy(left)) == ([("kueue", "problem", text)] if told else [])
 
 
-def test_kinds_that_are_not_served_are_somebodys_choice() -> None:
+def test_kinds_that_are_not_served_are_no_problem() -> None:
     server = healthy(absent={kinds.JOB_SET})
     [finding] = [one for one in findings(server) if one.check == "kinds"]
     assert (finding.state, finding.text) == (

@@ -166,7 +166,7 @@ def identity(raw: Any) -> str:
 
 
 def unquoted_labels(raw: dict[str, Any], where: str) -> Iterator[Mistake]:
-    """Labels, annotations and selectors whose unquoted value YAML reads as a number, a boolean or null."""
+    """Labels, annotations and selectors with an unquoted value that YAML reads as a number, a boolean or null."""
     for field, key, value in _label_maps(raw, ""):
         if value is None or isinstance(value, bool | int | float):
             text = f"must be text, but is read as {json.dumps(value)}"

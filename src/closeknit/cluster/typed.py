@@ -83,7 +83,7 @@ def objects(
 
 
 def _is_empty_list(kind: str, data: bytes) -> bool:
-    """Whether this is a list whose items are null, as Go encodes an empty list."""
+    """Whether this is a list with null for items, as Go encodes an empty list."""
     if not kind.endswith("List"):
         return False
     raw = msgspec.json.decode(data)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 FIRST_RETRY, LAST_RETRY = 0.05, 5.0
-"""Backoff in seconds of a key whose write failed; it doubles with each failure, up to the latter."""
+"""Backoff in seconds of a key after a failed write; it doubles with each failure, up to the latter."""
 
 
 class Worklist(Generic[K]):
@@ -41,7 +41,7 @@ class Worklist(Generic[K]):
             heappush(self._timers, (at, self._count, key))
 
     def refused(self, key: K, now: float) -> None:
-        """Requeue a key whose reconciliation failed, with backoff."""
+        """Requeue a key with backoff, after a failed write."""
         wait = self._waits.get(key, FIRST_RETRY)
         self._waits[key] = min(LAST_RETRY, wait * 2)
         self.later(key, now + wait)

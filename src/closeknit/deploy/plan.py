@@ -57,7 +57,7 @@ async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> 
     known = await served(client, wanted)
     can = {kind for kind in wanted if known.can(kind, "patch") and as_served(known, kind) is kind}
     todo = [(stage, in_served_version(known, one)) for stage, one in named]
-    found = await _each(todo, lambda one: _looked_at(client, can, *one))
+    found = await _each(todo, lambda one: _compared(client, can, *one))
     mistakes = [*_foreign(found), *_elsewhere(found), *_newer(found)]
     if mistakes:
         raise InputError(mistakes)
@@ -74,7 +74,7 @@ async def _each(todo: Sequence[T], work: Callable[[T], Coroutine[Any, Any, Step]
     return found
 
 
-async def _looked_at(client: Client, can: set[Kind], stage: str, sent: Raw) -> Step:
+async def _compared(client: Client, can: set[Kind], stage: str, sent: Raw) -> Step:
     kind = kind_of(sent)
     if kind not in can:
         return Step(stage, sent, "skipped")

@@ -63,7 +63,7 @@ class Held(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What an uninstallation leaves behind: held jobs, and running jobs whose new pods would be gated."""
+    """What an uninstallation leaves behind: held jobs, and running jobs with templates that gate new pods."""
 
     held: list[Held]
     gated: list[str]

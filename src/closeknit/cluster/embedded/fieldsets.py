@@ -97,7 +97,7 @@ def everything(schema: Schema, value: Any) -> Fields:
     return LEAF
 
 
-def said(schema: Schema, value: Any) -> Fields | None:
+def claimed(schema: Schema, value: Any) -> Fields | None:
     """The set that an apply with this value claims: its leaves and items, not the objects and lists that hold them."""
     if isinstance(value, dict) and value and not schema.atomic:
         found: Fields = {}
@@ -107,7 +107,7 @@ def said(schema: Schema, value: Any) -> Fields | None:
             declared = known.get(key)
             if declared is None and known and not schema.open:
                 raise FieldsError(f".{key}: field not declared in schema")
-            below = said(declared or inner, one)
+            below = claimed(declared or inner, one)
             if declared is None:
                 found[f"f:{key}"] = {SELF: LEAF, **below} if below else LEAF
             elif below is not None:
@@ -119,7 +119,7 @@ def said(schema: Schema, value: Any) -> Fields | None:
         for name, one in by_name(schema, value).items():
             if isinstance(one, Several):
                 raise FieldsError(f"duplicate entries for key {_step(name)}")
-            below = said(inner, one)
+            below = claimed(inner, one)
             found[name] = {SELF: LEAF, **below} if below else LEAF
         return found or None
     return LEAF

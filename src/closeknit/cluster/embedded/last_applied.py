@@ -13,7 +13,7 @@ import msgspec
 
 from ..port import Raw
 from .fields import Schema
-from .fieldsets import Fields, FieldsError, minus, said
+from .fieldsets import Fields, FieldsError, claimed, minus
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 MANAGER = "kubectl"
@@ -25,7 +25,7 @@ def without_forgiven(schema: Schema, old: Raw, manager: str, touched: Fields) ->
     if manager != MANAGER or text is None:
         return touched
     try:
-        remembered = said(schema, msgspec.json.decode(text))
+        remembered = claimed(schema, msgspec.json.decode(text))
     except (msgspec.DecodeError, FieldsError):
         return touched
     return minus(touched, remembered) if remembered is not None else touched

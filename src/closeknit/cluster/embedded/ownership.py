@@ -16,7 +16,7 @@ from ..errors import BadRequest
 from ..kinds import DEPLOYMENT, JOB, NAMESPACE, NODE, POD, SERVICE, Kind
 from ..port import Raw
 from .fields import ANY, Schema, blank_of, schema_of
-from .fieldsets import Changes, Fields, FieldsError, compare, minus, said, union
+from .fieldsets import Changes, Fields, FieldsError, claimed, compare, minus, union
 from .holders import Holder, capped, given_entries, held_by, refuse_conflicts, taken, with_entries
 from .last_applied import noted, without_forgiven
 from .merging import merged, without_dropped, without_nulls
@@ -83,8 +83,8 @@ def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
     if schema is None:
         return new
     try:
-        told = _told(kind, body, "")
-        fields = said(schema, told) if told else None
+        sent = _settable(kind, body, "")
+        fields = claimed(schema, sent) if sent else None
     except FieldsError as error:
         raise _unreadable(kind, body, error) from error
     owner = Holder(manager, "Apply", kind.api_version, "")
@@ -108,12 +108,12 @@ def applied(kind: Kind, old: Raw, body: Raw, manager: str, force: bool, now: flo
 
 
 def _applied(kind: Kind, schema: Schema, old: Raw, body: Raw, owner: Holder, force: bool, now: float) -> Raw:
-    stamp, told = timestamps.stamp(now), _told(kind, body, owner.subresource)
-    fields = said(schema, told) if told else None
+    stamp, sent = timestamps.stamp(now), _settable(kind, body, owner.subresource)
+    fields = claimed(schema, sent) if sent else None
     entries = _tracked(kind, schema, old, owner.subresource, stamp)
     mine = next((entry for entry in entries if owner.is_of(entry)), None)
     others = [entry for entry in entries if entry is not mine]
-    new: Raw = merged(schema, old, told)
+    new: Raw = merged(schema, old, sent)
     if mine is not None and (fields is None or minus(mine["fieldsV1"], fields) is not None):
         new = without_dropped(schema, new, mine["fieldsV1"], union(held_by(fields, others), _NAMED))
     touched, removed = _changes(kind, schema, old, new, owner.subresource) if new is not old else (None, None)
@@ -174,17 +174,17 @@ def _seen(kind: Kind, tree: Raw, subresource: str) -> Raw:
     return seen
 
 
-def _told(kind: Kind, body: Raw, subresource: str) -> Raw:
+def _settable(kind: Kind, body: Raw, subresource: str) -> Raw:
     """The fields of a body that an apply may set."""
     meta = body.get("metadata") or {}
     if not isinstance(meta, dict):
         raise BadRequest("metadata has to be an object")
     if meta.get("managedFields"):
         raise BadRequest("metadata.managedFields must be nil")
-    told = _seen(kind, body, subresource)
-    if not told.get("metadata"):
-        told.pop("metadata", None)
-    return told
+    sent = _seen(kind, body, subresource)
+    if not sent.get("metadata"):
+        sent.pop("metadata", None)
+    return sent
 
 
 def _changes(kind: Kind, schema: Schema, old: Raw, new: Raw, subresource: str) -> Changes:

@@ -60,7 +60,7 @@ def _refuse_another(kind: Kind, old: Raw, new: object) -> None:
 
 
 def unusable(text: str) -> Invalid:
-    """The error response for a patch whose result cannot be decoded."""
+    """The error response for a patch with a result that cannot be decoded."""
     return Invalid(f' "" is invalid: patch: Invalid value: {text}', causes=[Cause("patch", f"Invalid value: {text}")])
 
 

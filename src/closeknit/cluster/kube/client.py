@@ -4,8 +4,8 @@
                             ▲                       │
                             └── retries ◀── 429, 5xx, no response
 
-Lists are read in pages, so that a server can return a hundred thousand objects; a list whose continue token expires
-between two pages is started over.
+Lists are read in pages, so that a server can return a hundred thousand objects; a list is started over if its continue
+token expires between two pages.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def plugin_of(user: Entry, cluster: Entry) -> Plugin:
         environment=tuple(_variables(given)),
         mode=mode or "IfAvailable",
         hint=given.text("installHint").strip(),
-        cluster=_told(cluster) if given.fields.get("provideClusterInfo") else None,
+        cluster=_cluster_info(cluster) if given.fields.get("provideClusterInfo") else None,
     )
 
 
@@ -76,7 +76,7 @@ def _variables(given: Entry) -> list[tuple[str, str]]:
     return [(str(one["name"]), str(one.get("value") or "")) for one in found]
 
 
-def _told(cluster: Entry) -> dict[str, Any]:
+def _cluster_info(cluster: Entry) -> dict[str, Any]:
     """The cluster as passed to a plug-in; a file with its certificate authority is sent as data."""
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
     found = {name: cluster.fields[name] for name in names if cluster.fields.get(name)}

@@ -61,7 +61,7 @@ class Attempts:
         self.in_doubt = False
         self._request, self._retries, self._left = request, retries, retries.attempts
         self._pauses, self._now, self._sleep = pauses or Pauses(first=retries.first), now, sleep
-        self._begin, self._was_told = now(), False
+        self._begin, self._was_logged = now(), False
         self._end = self._begin + retries.seconds
 
     async def again(self, error: Failure) -> bool:
@@ -74,14 +74,14 @@ class Attempts:
         pause = self._pauses.next(_asked_for(error))
         if self._now() + pause > self._end:
             return False
-        self._tell(error)
+        self._log(error)
         await self._sleep(pause)
         return True
 
-    def _tell(self, error: Failure) -> None:
+    def _log(self, error: Failure) -> None:
         """Log a request that is retried for long, once."""
-        if not self._was_told and self._now() - self._begin > LONG:
-            self._was_told = True
+        if not self._was_logged and self._now() - self._begin > LONG:
+            self._was_logged = True
             log.warning("still retrying %s %s: %s", self._request.method, self._request.where, error)
 
     def _may_pass(self, error: Failure) -> bool:

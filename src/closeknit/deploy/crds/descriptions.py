@@ -6,7 +6,7 @@ from ...cluster.embedded.descriptions import about
 
 REST = {
     "accumulatedPastExecutionTimeSeconds": "How long it ran before it was last evicted.",
-    "admission.clusterQueue": "The ClusterQueue whose quota it uses.",
+    "admission.clusterQueue": "The ClusterQueue that provides its quota.",
     "admissionChecks.lastTransitionTime": "When the check entered this state.",
     "admissionChecks.message": "The message of the check.",
     "admissionChecks.name": "The name of the AdmissionCheck.",
@@ -73,7 +73,7 @@ REST = {
     "priorityClassRef.group": "The API group of the class.",
     "priorityClassRef.kind": "PriorityClass or WorkloadPriorityClass.",
     "priorityClassRef.name": "The name of the class.",
-    "reclaimablePods": "Finished pods whose quota can be reclaimed.",
+    "reclaimablePods": "Finished pods, which no longer need quota.",
     "reclaimablePods.count": "How many pods of the set are finished.",
     "requeueState.count": "How often it was requeued.",
     "requeueState.requeueAt": "When it may be requeued.",

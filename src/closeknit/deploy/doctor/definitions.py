@@ -26,9 +26,9 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     if needed and not wrong:
         ours = sum(map(is_ours, needed))
         mixed = f"{ours} Closeknit's, the others Kueue's" if ours else "Kueue's"
-        whose = "Closeknit's" if ours == len(needed) else mixed
+        owner = "Closeknit's" if ours == len(needed) else mixed
         yield ok(
-            CHECK, f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {whose}"
+            CHECK, f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {owner}"
         )
 
 

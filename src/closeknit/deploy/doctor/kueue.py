@@ -37,7 +37,7 @@ async def leases(client: Client) -> list[Raw]:
 
 
 async def _dead_webhooks(patient: Patient) -> AsyncIterator[Finding]:
-    """Webhooks whose Service has no endpoints, so that they reject every request."""
+    """Webhooks that reject every request because their Service has no endpoints."""
     for kind in (MUTATING_WEBHOOK, VALIDATING_WEBHOOK):
         for one in await patient.client.list(kind):
             backends = {found for hook in one.get("webhooks") or () if (found := _asked(hook)) is not None}

@@ -16,7 +16,7 @@ UNTOUCHED = "not-being-deleted"
 
 
 def holders(settings: Settings) -> list[str]:
-    """Kinds whose dependents are not held themselves, in the form that `belongs` compares.
+    """Kinds with dependents that are not held themselves, in the form that `belongs` compares.
 
     Pod is among them: the leader of a LeaderWorkerSet controls the StatefulSet of its workers.
     """
@@ -28,7 +28,7 @@ def holders(settings: Settings) -> list[str]:
 
 
 def by_pods(settings: Settings) -> list[str]:
-    """Frameworks whose pods are gated because of an annotation in their templates."""
+    """Frameworks with pods that are gated because of an annotation in their templates."""
     return sorted(one.framework for one in SERVING.values() if one.framework in settings.frameworks)
 
 

@@ -59,7 +59,7 @@ def _classed(settings: Settings, kind: Kind, templates: Iterable[Path]) -> Mutat
 
 def _kept(prefix: str, kinds: list[Kind], conditions: dict[str, str]) -> Validating:
     removed = all_of(f'{label(keys.QUEUE, "oldObject")} != ""', _NO_QUEUE)
-    told = "cannot be removed in a namespace with a default queue; name another one"
-    check = Check(negated(removed), field_of(keys.QUEUE), told)
+    message = "cannot be removed in a namespace with a default queue; name another one"
+    check = Check(negated(removed), field_of(keys.QUEUE), message)
     conditions = {UNTOUCHED: IS_STAYING, **conditions}
     return Validating(f"{prefix}default-queue", kinds, (UPDATE,), conditions, param=QUEUE, checks=[check])

@@ -2,9 +2,9 @@
 
 Pitfalls that shaped them:
 
-* A mutating policy whose matchConditions do not hold in the first round is not evaluated again in the second, whatever
-  other policies have changed meanwhile. So matchConditions contain only what no policy changes; whether there is
-  something to do is decided in the mutation, which then changes nothing.
+* If the matchConditions of a mutating policy do not hold in the first round, it is not evaluated again in the second,
+  whatever other policies have changed meanwhile. So matchConditions contain only what no policy changes; whether there
+  is something to do is decided in the mutation, which then changes nothing.
 * Policies run in no defined order. There are two rounds, so a policy may depend on what another one sets by itself, but
   not on a chain of them: a policy that sets a default sets it in all places.
 * A variable keeps its value through all mutations of a policy. So each has one mutation only.

@@ -20,7 +20,7 @@ from .topology import ANNOTATIONS, SETS, one_set
 STEM = f"{keys.PREFIX}podset-"
 SUFFIX = "-spelling"
 BY_PODS = (DEPLOYMENT, STATEFUL_SET)
-"""Kinds whose topology is validated when their pods are created: the author of the template would not see it then."""
+"""Kinds with topology that is validated when pods are created: the author of the template would not see it then."""
 
 
 def warning(policy: Policy, settings: Settings) -> Iterator[Validating]:
@@ -55,8 +55,8 @@ def _misplaced(places: str) -> Check:
     return _check(places, f"k.startsWith({text(STEM)})", "is not read there; put it on the pod template")
 
 
-def _check(places: str, wrong: str, told: str) -> Check:
+def _check(places: str, wrong: str, message: str) -> Check:
     """A check that no annotation `k` of the records `places` is wrong; it names the first that is."""
     found = f"{places}.filter(s, s.notes.exists(k, {wrong}))"
     named = f'{found}[0].at + "[" + {found}[0].notes.filter(k, {wrong})[0] + "]"'
-    return Check(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, told, computed=True)
+    return Check(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, message, computed=True)

@@ -26,7 +26,7 @@ def checks(kind: Kind, running: str) -> list[Check]:
 
 
 def serving_checks(kind: Kind, running: str) -> list[Check]:
-    """The checks of a kind whose pods wait: its queue cannot be removed."""
+    """The checks of a kind that waits by its pods: its queue cannot be removed."""
     removed = all_of(IS_UPDATE, f'{label(keys.QUEUE, "oldObject")} != ""', f'{label(keys.QUEUE)} == ""')
     kept = Check(negated(removed), field_of(keys.QUEUE), "cannot be removed; name another queue")
     return [_queue(), *_changes(running), kept, *_elastic(kind)]
@@ -34,13 +34,13 @@ def serving_checks(kind: Kind, running: str) -> list[Check]:
 
 def _queue() -> Check:
     name = label(keys.QUEUE)
-    told = "is not the name of a queue; use lower-case letters, digits, dashes and dots"
-    return Check(any_of(f'{name} == ""', is_name(name)), field_of(keys.QUEUE), told)
+    message = "is not the name of a queue; use lower-case letters, digits, dashes and dots"
+    return Check(any_of(f'{name} == ""', is_name(name)), field_of(keys.QUEUE), message)
 
 
 def _names() -> list[Check]:
     seconds = label(keys.MAX_SECONDS)
-    told = "is not the name of a Workload; use lower-case letters, digits, dashes and dots"
+    message = "is not the name of a Workload; use lower-case letters, digits, dashes and dots"
     by_note, by_label = note(keys.PREBUILT), label(keys.PREBUILT)
     return [
         _queue(),
@@ -49,8 +49,10 @@ def _names() -> list[Check]:
             field_of(keys.MAX_SECONDS),
             "must be a whole number of seconds above 0, in quotes",
         ),
-        Check(any_of(f'{by_note} == ""', is_name(by_note)), field_of(keys.PREBUILT, "annotations"), told),
-        Check(any_of(has_note(keys.PREBUILT), f'{by_label} == ""', is_name(by_label)), field_of(keys.PREBUILT), told),
+        Check(any_of(f'{by_note} == ""', is_name(by_note)), field_of(keys.PREBUILT, "annotations"), message),
+        Check(
+            any_of(has_note(keys.PREBUILT), f'{by_label} == ""', is_name(by_label)), field_of(keys.PREBUILT), message
+        ),
     ]
 
 
@@ -84,8 +86,8 @@ def _frozen(key: str, running: str) -> Check:
 def _elastic(kind: Kind) -> list[Check]:
     field, is_elastic = field_of(keys.ELASTIC, "annotations"), f'{note(keys.ELASTIC)} == "true"'
     was = f'{note(keys.ELASTIC, "oldObject")} == "true"'
-    told = "cannot be changed; delete the job and create it again"
-    found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, told)]
+    message = "cannot be changed; delete the job and create it again"
+    found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, message)]
     known = LIVE.get((kind.group, kind.kind))
     if known is None or not known.may_be_elastic:
         found.append(Check(negated(is_elastic), field, f"a {kind.kind} cannot be elastic; remove it"))

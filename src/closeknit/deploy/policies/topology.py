@@ -109,10 +109,10 @@ def _levels(gates: Gates) -> Iterator[SetRule]:
     """Rule 2."""
     for key in (keys.REQUIRED, keys.PREFERRED, keys.SLICE_LEVEL):
         bad = any_of(negated(is_label_name(_value(key))), f"{_value(key)}.size() > {MAX_LEVEL}")
-        told = (
+        message = (
             f'is not the name of a level; use a label such as "kubernetes.io/hostname", at most {MAX_LEVEL} characters'
         )
-        yield SetRule(all_of(_has(key), bad), key, told)
+        yield SetRule(all_of(_has(key), bad), key, message)
     if "AutoLevel" in gates:
         auto = all_of(_has(keys.SLICE_LEVEL), f"{_value(keys.SLICE_LEVEL)} == {text(AUTO)}")
         yield SetRule(auto, keys.SLICE_LEVEL, f'is "{AUTO}"; name the level that holds one slice')
@@ -195,8 +195,8 @@ def _bounds(gates: Gates, readable: str, size: str, key: str, unbounded: str) ->
     yield SetRule(over, key, "has slices larger than the number of pods; use smaller ones", unless=unbounded)
     if "RefuseUnevenSlices" in gates:
         uneven = all_of(readable, f"s.count % {size} != 0")
-        told = "does not divide the number of pods; use another size, or a multiple of it as the number of pods"
-        yield SetRule(uneven, key, told, unless=unbounded)
+        message = "does not divide the number of pods; use another size, or a multiple of it as the number of pods"
+        yield SetRule(uneven, key, message, unless=unbounded)
 
 
 def _groups() -> Iterator[SetRule]:
@@ -207,12 +207,12 @@ def _groups() -> Iterator[SetRule]:
     alone = f"{members}.exists(o, o.count == 1)"
     yield SetRule(all_of(pair, negated(alone)), keys.GROUP, "one of the two pod sets must have 1 pod", GROUPED)
     levels = all_of(*(f"o.notes[?{text(key)}] == s.notes[?{text(key)}]" for key in (keys.REQUIRED, keys.PREFERRED)))
-    told = "give both pod sets of the group the same required or the same preferred level"
-    yield SetRule(all_of(pair, f"!{members}.all(o, {levels})"), keys.GROUP, told, GROUPED)
+    message = "give both pod sets of the group the same required or the same preferred level"
+    yield SetRule(all_of(pair, f"!{members}.all(o, {levels})"), keys.GROUP, message, GROUPED)
 
 
 def _elastic() -> Iterator[SetRule]:
     """Rule 9."""
     for key in (keys.REQUIRED, keys.PREFERRED):
-        told = f"is not allowed in an elastic job; remove it, or the annotation {keys.ELASTIC} of the job"
-        yield SetRule(_has(key), key, told, unless=f'{note(keys.ELASTIC)} != "true"')
+        message = f"is not allowed in an elastic job; remove it, or the annotation {keys.ELASTIC} of the job"
+        yield SetRule(_has(key), key, message, unless=f'{note(keys.ELASTIC)} != "true"')

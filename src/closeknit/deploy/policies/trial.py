@@ -30,6 +30,6 @@ def answering(hash: str) -> Mutating:
 def only_tried(home: str) -> Validating:
     """The policy that restricts the controller's account to dry runs of Jobs in its namespace."""
     account = f"request.userInfo.username == {text(f'system:serviceaccount:{home}:{NAME}')}"
-    told = f"{NAME} may only create a Job as a dry run"
-    check = Check(IS_DRY, "metadata.name", told)
+    message = f"{NAME} may only create a Job as a dry run"
+    check = Check(IS_DRY, "metadata.name", message)
     return Validating("trial", [JOB], conditions={"by-the-controller": account}, only_in=home, checks=[check])

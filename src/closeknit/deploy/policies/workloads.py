@@ -84,11 +84,11 @@ def _whole_pod() -> str:
     return f"{_EACH}.transformList(i, p, [{amounts}]).flatten()"
 
 
-def _entries(variable: str, wrong: str, told: str) -> Check:
+def _entries(variable: str, wrong: str, message: str) -> Check:
     """A check of all entries of the maps; `wrong` is an expression about the key `k` and the value `v`."""
     bad = f"variables.{variable}.filter(m, m.of.exists(k, v, {wrong}))"
     first = f"{bad}[0].at + '.' + {bad}.map(m, m.of.transformList(k, v, {wrong}, k))[0][0]"
-    return Check(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, told, computed=True)
+    return Check(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, message, computed=True)
 
 
 def _templates() -> list[Check]:
@@ -130,8 +130,8 @@ def _gated_by() -> Check:
     before, after = (
         f'{note(keys.GATED_BY, of)}.split(",").map(g, g.trim()).filter(g, g != "")' for of in ("oldObject", "object")
     )
-    told = "cannot gain gates; set all of them when the Workload is created"
-    return Check(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), told)
+    message = "cannot gain gates; set all of them when the Workload is created"
+    return Check(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), message)
 
 
 def _shared() -> Check:
@@ -146,8 +146,8 @@ def _shared() -> Check:
     name = f"{at('status.admission.podSetAssignments', '[]')}[{bad}]"
     key = f"{name}.resourceUsage.transformList(k, v, {wrong.replace(count, at('count', '0', name))}, k)[0]"
     field = f'"status.admission.podSetAssignments[" + string({bad}) + "].resourceUsage." + {key}'
-    told = "cannot be divided evenly among the pods of the assignment; use a multiple of the count"
-    return Check(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, told, computed=True)
+    message = "cannot be divided evenly among the pods of the assignment; use a multiple of the count"
+    return Check(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, message, computed=True)
 
 
 def _lending() -> Check:

@@ -48,7 +48,7 @@ _FIELDS: dict[Kind, dict[str, str]] = {
 """The value of a field that an object does not have."""
 
 _PLACES = {"status.successful": ("status", "succeeded"), "source": ("source", "component")}
-"""Fields whose path differs from their name."""
+"""Fields with a path that differs from their name."""
 
 
 class Selection(NamedTuple):

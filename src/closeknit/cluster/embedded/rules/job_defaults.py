@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...port import Raw
-from .pod_defaults import filled_template, said
+from .pod_defaults import filled_template, non_empty
 from .pods import with_times
 from .rule import Making
 
@@ -39,7 +39,7 @@ def filled_job_spec(spec: Raw) -> Raw:
 
 def _of_any(spec: Raw) -> Raw:
     """The defaults that also the template of a CronJob gets."""
-    spec = {**said(spec), "template": filled_template(spec.get("template"))}
+    spec = {**non_empty(spec), "template": filled_template(spec.get("template"))}
     policy = spec.get("podFailurePolicy")
     if policy:
         spec["podFailurePolicy"] = {**policy, "rules": [_rule(one) for one in policy.get("rules") or ()]}
@@ -47,7 +47,7 @@ def _of_any(spec: Raw) -> Raw:
 
 
 def _rule(rule: Raw) -> Raw:
-    conditions = [{"status": "True", **said(one)} for one in rule.get("onPodConditions") or ()]
+    conditions = [{"status": "True", **non_empty(one)} for one in rule.get("onPodConditions") or ()]
     return {**rule, **({"onPodConditions": conditions} if conditions else {})}
 
 
@@ -87,14 +87,14 @@ def filled_cron_job(raw: Raw) -> Raw:
         "suspend": False,
         "successfulJobsHistoryLimit": 3,
         "failedJobsHistoryLimit": 1,
-        **said(raw.get("spec") or {}),
+        **non_empty(raw.get("spec") or {}),
     }
     if (raw.get("spec") or {}).get("timeZone") == "":
         spec["timeZone"] = ""
     template: Raw = spec.get("jobTemplate") or {}
     spec["jobTemplate"] = {
         **template,
-        "metadata": said(template.get("metadata") or {}),
+        "metadata": non_empty(template.get("metadata") or {}),
         "spec": _of_any(template.get("spec") or {}),
     }
     return {**raw, "spec": spec}

@@ -12,7 +12,7 @@ from ....model.settings import NAMESPACE_NAME
 from ...port import Raw
 from .causes import Causes
 from .names import label
-from .pod_defaults import said
+from .pod_defaults import non_empty
 from .pods import NOT_READY, with_times
 from .quantities import canonical_all
 from .rule import Making, Rule
@@ -66,7 +66,7 @@ def _status(raw: Raw) -> Raw:
 
 def _filled_node(raw: Raw) -> Raw:
     status = _status(raw)
-    spec = said(raw.get("spec") or {})
+    spec = non_empty(raw.get("spec") or {})
     if spec.get("podCIDR") and not spec.get("podCIDRs"):
         spec = {**spec, "podCIDRs": [spec["podCIDR"]]}
     return {**raw, "spec": spec, "status": status}

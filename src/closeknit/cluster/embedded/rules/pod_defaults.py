@@ -72,14 +72,14 @@ def filled_template(template: Any) -> Raw:
     template = template or {}
     return {
         **template,
-        "metadata": said(template.get("metadata") or {}),
+        "metadata": non_empty(template.get("metadata") or {}),
         "spec": filled_spec(template.get("spec") or {}),
     }
 
 
 def filled_spec(spec: Raw) -> Raw:
     """A spec with defaults: a new mapping that the caller may modify."""
-    spec = {**_SPEC, **said(spec)}
+    spec = {**_SPEC, **non_empty(spec)}
     for key in ("containers", "initContainers", "ephemeralContainers"):
         if key in spec:
             spec[key] = [filled_container(one) for one in spec[key]]
@@ -95,7 +95,7 @@ def filled_spec(spec: Raw) -> Raw:
     return spec
 
 
-def said(raw: Raw) -> Raw:
+def non_empty(raw: Raw) -> Raw:
     """The fields that are set: without null and empty strings, lists and mappings."""
     if all(raw.values()):
         return raw
@@ -110,7 +110,7 @@ def _says_something(key: str, value: Any) -> bool:
 
 
 def filled_container(container: Raw) -> Raw:
-    container = {**_CONTAINER, **said(container)}
+    container = {**_CONTAINER, **non_empty(container)}
     if "imagePullPolicy" not in container:
         container["imagePullPolicy"] = "Always" if _is_latest(container.get("image") or "") else "IfNotPresent"
     if container["resources"]:
@@ -129,7 +129,7 @@ def _is_latest(image: str) -> bool:
 
 
 def _needs(resources: Raw) -> Raw:
-    result = said(resources)
+    result = non_empty(resources)
     for key in ("limits", "requests"):
         if key in result:
             quantities = canonical_all(result[key])
@@ -139,7 +139,7 @@ def _needs(resources: Raw) -> Raw:
 
 
 def _ports(ports: list[Raw]) -> list[Raw]:
-    return [{**said(one), "protocol": one.get("protocol") or "TCP"} for one in ports]
+    return [{**non_empty(one), "protocol": one.get("protocol") or "TCP"} for one in ports]
 
 
 def _environment(entries: list[Raw]) -> list[Raw]:
@@ -147,7 +147,7 @@ def _environment(entries: list[Raw]) -> list[Raw]:
 
 
 def _variable(entry: Raw) -> Raw:
-    entry = said(entry)
+    entry = non_empty(entry)
     source = entry.get("valueFrom")
     return {**entry, "valueFrom": _reference(source)} if source else entry
 
@@ -155,7 +155,7 @@ def _variable(entry: Raw) -> Raw:
 def _reference(source: Raw) -> Raw:
     """The source of a value with defaults: a field of the pod, or one of its resources."""
     if source.get("fieldRef"):
-        return {**source, "fieldRef": {"apiVersion": "v1", **said(source["fieldRef"])}}
+        return {**source, "fieldRef": {"apiVersion": "v1", **non_empty(source["fieldRef"])}}
     if source.get("resourceFieldRef"):
         part = source["resourceFieldRef"]
         return {**source, "resourceFieldRef": {**part, "divisor": written(part.get("divisor") or "0")}}
@@ -168,9 +168,9 @@ def _probe(probe: Raw) -> Raw:
 
 
 def _handler(handler: Raw) -> Raw:
-    handler = said(handler)
+    handler = non_empty(handler)
     if handler.get("httpGet"):
-        return {**handler, "httpGet": {"path": "/", "scheme": "HTTP", **said(handler["httpGet"])}}
+        return {**handler, "httpGet": {"path": "/", "scheme": "HTTP", **non_empty(handler["httpGet"])}}
     if handler.get("grpc"):
         return {**handler, "grpc": {"service": "", **handler["grpc"]}}
     return handler

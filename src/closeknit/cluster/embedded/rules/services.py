@@ -11,7 +11,7 @@ from .causes import Causes
 from .container_checks import PROTOCOLS, check_port, check_target
 from .metadata import check_labels
 from .names import label
-from .pod_defaults import said
+from .pod_defaults import non_empty
 from .rule import Making, Rule
 from .settings import Settings
 
@@ -25,7 +25,7 @@ _FIRST_PORT, _PORTS = 30_000, 2768
 
 
 def _filled(raw: Raw) -> Raw:
-    spec = {"type": "ClusterIP", "sessionAffinity": "None", **said(raw.get("spec") or {})}
+    spec = {"type": "ClusterIP", "sessionAffinity": "None", **non_empty(raw.get("spec") or {})}
     if spec.get("ports"):
         spec["ports"] = [_port(one) for one in spec["ports"]]
     if spec["sessionAffinity"] == "ClientIP":
@@ -38,7 +38,7 @@ def _filled(raw: Raw) -> Raw:
 
 
 def _port(port: Raw) -> Raw:
-    port = {"protocol": "TCP", **said(port)}
+    port = {"protocol": "TCP", **non_empty(port)}
     return {**port, "targetPort": port.get("targetPort") or port.get("port")}
 
 

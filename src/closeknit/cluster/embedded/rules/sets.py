@@ -13,7 +13,7 @@ from .causes import Causes
 from .names import label
 from .placing_checks import check_selector
 from .pod_checks import check_template
-from .pod_defaults import filled_template, said
+from .pod_defaults import filled_template, non_empty
 from .quantities import canonical_all
 from .rule import IMMUTABLE, Making, Rule, unchanged
 from .settings import Settings
@@ -33,14 +33,14 @@ _STATEFUL_FREE = (
 
 def _filled(raw: Raw, defaults: Raw) -> Raw:
     spec = raw.get("spec") or {}
-    return {**raw, "spec": {**defaults, **said(spec), "template": filled_template(spec.get("template"))}}
+    return {**raw, "spec": {**defaults, **non_empty(spec), "template": filled_template(spec.get("template"))}}
 
 
 def _with_strategy(raw: Raw, key: str, rolling: Raw) -> Raw:
     """The object with its update strategy, by default a rolling one with these parameters."""
-    strategy = {"type": "RollingUpdate", **said(raw["spec"].get(key) or {})}
+    strategy = {"type": "RollingUpdate", **non_empty(raw["spec"].get(key) or {})}
     if strategy["type"] == "RollingUpdate":
-        strategy = {**strategy, "rollingUpdate": {**rolling, **said(strategy.get("rollingUpdate") or {})}}
+        strategy = {**strategy, "rollingUpdate": {**rolling, **non_empty(strategy.get("rollingUpdate") or {})}}
     return {**raw, "spec": {**raw["spec"], key: strategy}}
 
 

@@ -74,7 +74,7 @@ def _check_elastic_kind(known: object, kind: Kind, new: Field, causes: Causes) -
 
 
 def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
-    """Run rules 1 to 9, as far as they apply to the kind; to sets whose pods are admitted one by one none does."""
+    """Run rules 1 to 9, as far as they apply to the kind; none applies to sets with pods checked one by one."""
     if kind is POD:
         annotations = new.at("metadata", "annotations")
         if "TopologyAwareScheduling" in gates:
@@ -147,7 +147,7 @@ def _is_as_few(old: Field, new: Field) -> bool:
 
 
 def _check_refusal(known: Integration, kind: Kind, new: Field, causes: Causes) -> None:
-    """Check what the kind's integration refuses; groups of Ray become pod sets, whose names have their own rules."""
+    """Check what the kind's integration refuses; groups of Ray become pod sets, and their names have rules too."""
     refusal = known.refusal(new.mapping())
     path, _, text = refusal.partition(": ")
     if refusal:
