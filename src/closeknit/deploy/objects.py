@@ -93,7 +93,7 @@ def controller(wishes: Wishes) -> list[Raw]:
 
 
 def _network_policy(wishes: Wishes) -> Raw:
-    """The network policy. The API server's address and port differ between clusters, so egress is limited to TCP."""
+    """The network policy. The API server's address and port differ between clusters, so egress allows TCP and DNS."""
     spec = {
         "podSelector": {"matchLabels": PODS},
         "policyTypes": ["Ingress", "Egress"],

@@ -103,7 +103,7 @@ async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[
                 yield Step("policies", one, "deleted", one)
 
 
-def _is_to_be_had(kind: Kind, before: Raw) -> bool:
+def _may_use(kind: Kind, before: Raw) -> bool:
     """Whether an existing object may be used: it has our label, or is a namespace, which a user may have created."""
     return is_ours(before) or kind is NAMESPACE
 
@@ -131,7 +131,7 @@ def plain(raw: Raw) -> Raw:
 def _foreign(steps: Sequence[Step]) -> Iterator[Mistake]:
     for one in steps:
         kind = kind_of(one.sent)
-        if one.word == "changed" and one.before is not None and not _is_to_be_had(kind, one.before):
+        if one.word == "changed" and one.before is not None and not _may_use(kind, one.before):
             text = "already exists and is not part of closeknit: it has no label app.kubernetes.io/part-of: closeknit"
             yield Mistake(text, "rename or delete it, or add the label if it is", what=label(one.sent))
 
