@@ -8,7 +8,7 @@ import pytest
 
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.observe.cluster_state import cluster_state
+from closeknit.observe.loader import load
 from closeknit.observe.manifests import read_manifests
 
 CLUSTER = """
@@ -52,7 +52,7 @@ def test_a_daemon_counts_until_its_pod_is_there_and_then_the_pod_does(
 ) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(manifests)
-    state = cluster_state(read_manifests([str(file)]), Gates.profile(), Settings())
+    state = load(read_manifests([str(file)]), Gates.profile(), Settings())
     snapshot = state.scheduler.world.snapshot("f")
     assert snapshot is not None
     assert snapshot.remaining[:, 0].tolist() == free

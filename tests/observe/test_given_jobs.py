@@ -9,14 +9,14 @@ import pytest
 
 from closeknit.dialects.kueue.jobs import requests
 from closeknit.model.mistake import InputError
-from closeknit.observe.cluster_state import ClusterState
 from closeknit.observe.given_jobs import Asked, add_jobs
+from closeknit.observe.loaded import LoadedCluster
 
-from .test_cluster_state import GATES, NOW, state_of
+from .test_loader import GATES, NOW, state_of
 from .written import job, local_queue, small_cluster, workload
 
 
-def asked(state: ClusterState, *jobs: dict[str, Any]) -> list[Asked]:
+def asked(state: LoadedCluster, *jobs: dict[str, Any]) -> list[Asked]:
     return add_jobs(state, requests((("job.yaml", one) for one in jobs), GATES).jobs, NOW)
 
 

@@ -12,6 +12,7 @@ import yaml
 from closeknit.dialects.timestamps import parse
 from closeknit.model.mistake import InputError
 from closeknit.observe.manifests import Manifests, read_manifests
+from closeknit.state.mirror import OtherPod
 
 from .written import GPU, KUEUE, cluster_queue, flavor, folder, job, kueue, local_queue, namespace, node, pod, workload
 
@@ -71,7 +72,7 @@ def test_pools_in_the_compact_form_are_nodes_too(tmp_path: Path) -> None:
     found = read_manifests([str(tmp_path)])
     assert list(found.nodes) == ["b01-r01-n01", "b01-r01-n02", "b01-r02-n01", "b01-r02-n02"]
     assert found.nodes["b01-r02-n01"].labels["cloud.provider.com/topology-rack"] == "b01-r02"
-    used = sum(one.pod.requests[GPU] for one in found.pods)
+    used = sum(one.pod.requests[GPU] for one in found.pods if one.pod is not None)
     assert used == 8, "half of 16 gpus"
 
 
@@ -139,7 +140,7 @@ def test_only_pods_that_take_room_are_kept(tmp_path: Path) -> None:
     ended = pod("done", "n1")
     ended["status"]["phase"] = "Succeeded"
     found = read(tmp_path, pod("runs", "n1", 2), pod("waits"), ended)
-    assert [(one.key, one.pod.node, dict(one.pod.requests)) for one in found.pods] == [("default/runs", "n1", {GPU: 2})]
+    assert [(one.key, one.node, one.pod) for one in found.pods] == [("default/runs", "n1", OtherPod("n1", {GPU: 2}))]
 
 
 def test_a_pod_says_which_workload_it_belongs_to(tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def test_a_pod_that_was_placed_by_topology_is_told_from_others(tmp_path: Path) -
     assert [one.by_topology for one in read(tmp_path, placed, pod("b", "n1")).pods] == [True, False]
 
 
-def test_pods_that_may_need_a_workload_of_their_own_are_kept_as_jobs(tmp_path: Path) -> None:
+def test_pods_that_name_anything_of_ours_are_kept_whole(tmp_path: Path) -> None:
     queued = {"kueue.x-k8s.io/queue-name": "main"}
     owner = [{"kind": "Job", "name": "j", "uid": "u"}]
     found = read(
@@ -164,9 +165,11 @@ def test_pods_that_may_need_a_workload_of_their_own_are_kept_as_jobs(tmp_path: P
         pod("owned", labels=queued, ownerReferences=owner),
         pod("running", "n1", labels=queued),
         pod("member", "n1", labels={"kueue.x-k8s.io/pod-group-name": "g"}),
+        pod("other", "n1"),
         job("j"),
     )
-    assert [one.raw["metadata"]["name"] for one in found.jobs] == ["j", "lone", "member"]
+    assert [one.raw["metadata"]["name"] for one in found.jobs] == ["j", "lone", "owned", "running", "member"]
+    assert [one.key for one in found.pods if one.pod is None] == ["default/running", "default/member"]
 
 
 # What is wrong

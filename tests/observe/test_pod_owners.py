@@ -9,22 +9,21 @@ import msgspec
 
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.observe.cluster_state import ClusterState, cluster_state
-from closeknit.observe.manifests import listed_manifests
+from closeknit.observe.loaded import LoadedCluster
+from closeknit.observe.loader import load
+from closeknit.observe.manifests import listed_manifests, read_manifests
 
-from .test_cluster_state import NOW, said, state_of
-from .written import GPU, RACK, job, placing_cluster, pod, workload
+from .test_loader import said, state_of
+from .written import GPU, RACK, folder, job, placing_cluster, pod, workload
 
 
 def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
     notes = {"kueue.x-k8s.io/podset-required-topology": RACK, **meta.pop("annotations", {})}
-    return pod(name, host, annotations=notes, **meta)
+    return pod(name, host, annotations=notes, labels={"kueue.x-k8s.io/podset": "main"}, **meta)
 
 
-def free(state: ClusterState, host: str) -> int:
+def free(state: LoadedCluster, host: str) -> int:
     """Gpus that are left on a node once everybody holds what it holds."""
-    for one in state.workloads.values():
-        state.scheduler.put(one, NOW)
     snapshot = state.scheduler.world.snapshot("gpu")
     assert snapshot is not None
     return int(snapshot.remaining[snapshot.index[GPU], snapshot.tree.leaf_of[(host,)]])
@@ -43,12 +42,20 @@ def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path:
     assert said(state) == []
 
 
-def test_one_whose_workload_is_not_there_is_not_counted_but_warned_of(tmp_path: Path) -> None:
+def test_one_whose_workload_is_not_there_counts_by_itself_and_is_warned_of(tmp_path: Path) -> None:
     state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
+    assert free(state, "n1") == 8 - 4
+    assert said(state) == [
+        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
+        "they count on their nodes until they end; give all Workloads, if some are missing"
+    ]
+
+
+def test_by_the_rules_of_kueue_it_is_not_counted(tmp_path: Path) -> None:
+    found = read_manifests([folder(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))])
+    state = load(found, Gates.profile("kueue"), Settings())
     assert free(state, "n1") == 8
-    assert said(state)[0].startswith(
-        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); they are not counted"
-    )
+    assert "they are not counted on their nodes, as in Kueue" in said(state)[0]
 
 
 def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_workload(tmp_path: Path) -> None:
@@ -86,8 +93,8 @@ def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
     for raw in (*placing_cluster(), placed_pod("stray", "n1"), pod("lost", "n9")):
         lists.setdefault((raw["apiVersion"], raw["kind"]), []).append(msgspec.json.encode(raw))
     found = listed_manifests((*key, objects) for key, objects in lists.items())
-    assert [one for one in said(cluster_state(found, Gates.profile(), Settings())) if "pods" in one] == [
+    assert [one for one in said(load(found, Gates.profile(), Settings())) if "pods" in one] == [
         "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
-        "they are not counted on their nodes; a workload that has gone takes its own along",
+        "they count on their nodes until they end",
         "pods are bound to nodes that are gone: n9; Kubernetes deletes them in a while",
     ]

@@ -14,7 +14,8 @@ import click
 from ..cluster.files import STDIN, shown
 from ..model.gates import Gates
 from ..model.mistake import Mistake, refuse
-from ..observe.cluster_state import ClusterState, cluster_state
+from ..observe.loaded import LoadedCluster
+from ..observe.loader import load as load_objects
 from ..observe.manifests import Manifests, read_manifests
 from .hints import hint
 from .options import GATES
@@ -60,7 +61,7 @@ OPTIONS = (*WHOLE, *GATES, *TARGET)
 class Loaded:
     """`newest` is the latest time that any object mentions, if any does; of a running cluster it is now."""
 
-    state: ClusterState
+    state: LoadedCluster
     found: Manifests
 
     @property
@@ -98,20 +99,21 @@ def load(
     if cluster:
         rules = given.alone()
         with Progress("objects") as tick:
-            found = read_manifests(cluster, tick)
+            found = read_manifests(cluster, tick, rules.managed.without_queue)
         where, remedy = ", ".join(map(shown, cluster)), f"fill it so: {KUBECTL}"
     else:
         from .live import manifests
 
         async def both(client: Client) -> tuple[Rules, Manifests]:
-            return await given.on(client), await manifests(client)
+            told = await given.on(client)
+            return told, await manifests(client, told.managed.without_queue)
 
         chosen = target_of(**target)
         rules, found = run(chosen, both)
         where, remedy = chosen.words, f"apply one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
         raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
-    return Loaded(cluster_state(found, rules.gates, rules.settings), found), rules.gates
+    return Loaded(load_objects(found, rules.gates, rules.settings, rules.managed), found), rules.gates
 
 
 def home_of(options: Mapping[str, Any]) -> str:
@@ -128,7 +130,7 @@ def check_target(files: Sequence[str], target: Mapping[str, str | None], option:
             raise refuse(f"does not go with --{name}", "give one of the two", what=option)
 
 
-def tell(state: ClusterState, about: Container[str] | None = None) -> None:
+def tell(state: LoadedCluster, about: Container[str] | None = None) -> None:
     """Notes and warnings, the first of them if there are many.
 
     Where somebody asks about some objects alone, what is odd about others is not told, unless they were left out.

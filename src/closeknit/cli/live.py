@@ -61,11 +61,11 @@ def lost(error: Exception) -> None:
     click.echo(f"note: {error}; trying again", err=True)
 
 
-async def manifests(client: Client) -> Manifests:
+async def manifests(client: Client, all_pods: bool = False) -> Manifests:
     """All of it, as if it had been written down this moment."""
     found = await _all(client, READ)
     listed = [(kind.api_version, kind.kind, one.items) for kind, one in zip(READ, found, strict=True)]
-    result = listed_manifests(listed)
+    result = listed_manifests(listed, all_pods)
     result.newest = time()
     return result
 

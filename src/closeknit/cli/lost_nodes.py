@@ -74,7 +74,7 @@ async def _hits(
     from ..report.node_trouble import Rules, troubles
     from .rules import Given
 
-    gates, settings = await Given("", {}, None, False).on(client)
+    gates, settings, _ = await Given("", {}, None, False).on(client)
     nodes = await client.list(kinds.NODE)
     if is_to_come:
         nodes = [_silent(node) if node["metadata"]["name"] in failing else node for node in nodes]

@@ -99,8 +99,6 @@ def _of_files(name: str, output: str | None, cluster: dict[str, Any]) -> None:
     loaded, _ = load(**cluster)
     state = loaded.state
     tell(state)
-    for one in state.workloads.values():
-        state.scheduler.put(one, loaded.newest or 0.0)
     _show(Ledger.of(state.scheduler, state.workloads.values(), hint), name, output)
 
 
@@ -111,7 +109,8 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, give
     async def once(client: Client) -> None:
         from .live import known
 
-        _show(ledger(await known(client, READ, *await given.on(client))), name, output)
+        rules = await given.on(client)
+        _show(ledger(await known(client, READ, rules.gates, rules.settings)), name, output)
 
     async def again(client: Client) -> None:
         from time import time
@@ -123,7 +122,8 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, give
             _check_name(ledger(knows), name)
             return list(tree(ledger(knows), output == "wide", name))
 
-        await Watching(client, READ, Known(*await given.on(client), time), draw).run()
+        rules = await given.on(client)
+        await Watching(client, READ, Known(rules.gates, rules.settings, time), draw).run()
 
     if not watch:
         run(target, once)

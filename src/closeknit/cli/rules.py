@@ -18,6 +18,7 @@ import msgspec
 from ..cluster.errors import Forbidden, NotFound, Refused
 from ..model.gates import Gates, parse_changes
 from ..model.settings import FAIR, Settings
+from ..observe.live_jobs import Managed
 from .configuration import read_configuration
 from .target import NoCluster
 
@@ -28,8 +29,11 @@ SERVED = "/closeknit/config"
 
 
 class Rules(NamedTuple):
+    """`managed` says which jobs are put in line."""
+
     gates: Gates
     settings: Settings
+    managed: Managed = Managed()
 
 
 class Given(NamedTuple):
@@ -39,13 +43,16 @@ class Given(NamedTuple):
     changes: dict[str, bool]
     settings: Settings | None
     fair_sharing: bool
+    managed: Managed | None = None
 
     @classmethod
     def of(cls, config: str | None, fair_sharing: bool, feature_gates: str, profile: str) -> Given:
         read = None if config is None else read_configuration(config)
         changes = {**({} if read is None else read.changes), **parse_changes(feature_gates)}
         given = profile if is_given("profile") else "" if read is None else read.own.profile
-        return cls(given, changes, None if read is None else read.settings, fair_sharing)
+        if read is None:
+            return cls(given, changes, None, fair_sharing)
+        return cls(given, changes, read.settings, fair_sharing, read.managed(given))
 
     def alone(self) -> Rules:
         """Where nobody can be asked."""
@@ -66,7 +73,7 @@ class Given(NamedTuple):
         settings = self.settings or base.settings
         if self.fair_sharing and not settings.fair_sharing:
             settings = replace(settings, fair_sharing=FAIR)
-        return Rules(gates, settings)
+        return Rules(gates, settings, self.managed or base.managed)
 
 
 def is_given(name: str) -> bool:
@@ -85,7 +92,7 @@ async def _told_by(client: Client) -> Rules | None:
         return None
     except (Refused, msgspec.ValidationError):
         return None
-    return Rules(found.decided_by, found.settings)
+    return Rules(found.decided_by, found.settings, found.managed)
 
 
 async def _told(client: Client) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..decide.what_if import Options, Story, play
 from ..model.mistake import NotThere, not_there
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
-from ..observe.cluster_state import ClusterState
+from ..observe.loaded import LoadedCluster
 from ..report.lines import date
 from ..report.standing import Standing, finished, placed
 from ..report.what_if import where
@@ -31,7 +31,7 @@ PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
 class Ask:
     """A cluster at a time, and what its workloads are called; `given` are those that nobody has submitted."""
 
-    def __init__(self, state: ClusterState, now: float) -> None:
+    def __init__(self, state: LoadedCluster, now: float) -> None:
         self.state, self.now = state, now
         self.given: set[str] = set()
 
@@ -77,8 +77,6 @@ class Ask:
 def standings(ask: Ask, keys: Sequence[str]) -> list[Standing]:
     """One for each, in order."""
     state, now = ask.state, ask.now
-    for one in state.workloads.values():
-        state.scheduler.put(one, now)
     found = {key: _ended(ask, key) for key in keys if key not in state.workloads}
     found |= {key: _placed(ask, key) for key in keys if key not in found and state.workloads[key].admitted}
     waiting = [key for key in keys if key not in found]

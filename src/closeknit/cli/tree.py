@@ -75,7 +75,8 @@ def command(
         from .live import known
         from .rooms import READ, Rooms, titles
 
-        found = Rooms(wanted).of(await known(client, READ, *await given.on(client)))
+        rules = await given.on(client)
+        found = Rooms(wanted).of(await known(client, READ, rules.gates, rules.settings))
         view.show(_censuses(found), titles(found), svg)
 
     async def again(client: Client) -> None:
@@ -91,7 +92,9 @@ def command(
             found = rooms.of(knows)
             return [line for line, _ in view.pictures(_censuses(found), titles(found))]
 
-        await Watching(client, READ, Known(*await given.on(client), time, all_pods=True), picture).run()
+        rules = await given.on(client)
+        known = Known(rules.gates, rules.settings, time, all_pods=True)
+        await Watching(client, READ, known, picture).run()
 
     if watch:
         follow(chosen, again)

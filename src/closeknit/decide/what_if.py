@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`pods_of` names other pods, by workload, that go when it stops; `watch` is shown the story after every cycle."""
+    """`pods_of` names pods, by workload, that go when it stops; `watch` is shown the story after every cycle."""
 
     checks_ready: bool = True
     pods_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -248,6 +248,7 @@ class _Player:
             queues[self._queue_of(one)] = None
             for pod in self.options.pods_of.get(one.key, ()):
                 self.world.drop_pod(pod)
+                self.world.drop_placed_pod(pod)
             self._observe(_stopped(one, self.now))
         for queue in queues:
             self.scheduler.wake(Event.WORKLOAD_EVICTED, queue, self.now)

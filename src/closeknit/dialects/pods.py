@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -87,6 +88,21 @@ def live_pod(wire: LivePod) -> Pod:
         created=parse(meta.creation_timestamp) if meta.creation_timestamp else LONG_AGO,
         owner=_controller(meta.owner_references or ()),
     )
+
+
+def takes_room(node: str | None, phase: str | None) -> bool:
+    """Whether a pod takes room: it is bound and has not ended. One that was told to go does so until it has stopped."""
+    return bool(node) and phase not in ("Succeeded", "Failed")
+
+
+def daemon_of(owners: Iterable[OwnerReference]) -> str:
+    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
+    return next((one.uid or "" for one in owners if one.controller and one.kind == "DaemonSet"), "")
+
+
+def names_ours(*named: Iterable[str]) -> bool:
+    """Whether any of these labels, annotations or finalizers is Kueue's: then all of the pod matters."""
+    return any(one.startswith(keys.PREFIX) for several in named for one in several)
 
 
 def _controller(owners: list[OwnerReference] | tuple[()]) -> Owner | None:

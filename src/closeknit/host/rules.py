@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import msgspec
 
 from .. import __version__
+from ..model.cluster_queue import Selector
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..observe.live_jobs import Managed
@@ -16,16 +18,27 @@ NAME = "config"
 
 
 class Rules(msgspec.Struct, rename="camel"):
-    """`gates` are those that are on; `without_queue`: jobs that name no queue are held, too."""
+    """`gates` are those that are on; `without_queue`: jobs that name no queue are held, too.
+
+    `frameworks` and `namespaces` say which jobs the host manages; a host of an older version does not tell.
+    """
 
     version: str
     gates: list[str]
     settings: Settings
     without_queue: bool = False
+    frameworks: list[str] | None = None
+    namespaces: Selector | None = None
 
     @property
     def decided_by(self) -> Gates:
         return Gates(frozenset(self.gates))
+
+    @property
+    def managed(self) -> Managed:
+        usual = Managed(self.without_queue)
+        frameworks = usual.frameworks if self.frameworks is None else frozenset(self.frameworks)
+        return replace(usual, frameworks=frameworks, namespaces=self.namespaces or usual.namespaces)
 
 
 class Options(Protocol):
@@ -40,8 +53,11 @@ class Options(Protocol):
 
 
 def told(options: Options) -> bytes:
-    gates = sorted(options.gates.enabled)
-    return msgspec.json.encode(Rules(__version__, gates, options.settings, options.managed.without_queue))
+    gates, managed = sorted(options.gates.enabled), options.managed
+    rules = Rules(
+        __version__, gates, options.settings, managed.without_queue, sorted(managed.frameworks), managed.namespaces
+    )
+    return msgspec.json.encode(rules)
 
 
 def heard(body: bytes) -> Rules:

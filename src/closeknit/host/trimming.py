@@ -13,7 +13,7 @@ import msgspec
 
 from ..cluster.kinds import NODE, POD, Kind
 from ..cluster.port import Raw
-from ..dialects.kueue.keys import PREFIX
+from ..dialects.pods import names_ours
 
 NOT_OF_NODES = ("images", "volumesAttached", "volumesInUse", "nodeInfo", "daemonEndpoints", "features", "config")
 
@@ -71,7 +71,8 @@ class Trimmer:
     def __call__(self, kind: Kind, data: bytes | msgspec.Raw) -> Raw:
         if kind is POD and not self.all_pods:
             pod = _pod.decode(data)
-            if not _is_ours(pod.metadata):
+            meta = pod.metadata
+            if not names_ours(meta.labels or (), meta.annotations or (), meta.finalizers or ()):
                 return _row(pod)
         raw = _whole.decode(data)
         raw["metadata"].pop("managedFields", None)
@@ -79,11 +80,6 @@ class Trimmer:
             for part in NOT_OF_NODES:
                 raw.get("status", {}).pop(part, None)
         return raw
-
-
-def _is_ours(meta: _Meta) -> bool:
-    named = (*(meta.labels or ()), *(meta.annotations or ()), *(meta.finalizers or ()))
-    return any(one.startswith(PREFIX) for one in named)
 
 
 def _row(pod: _Pod) -> Raw:

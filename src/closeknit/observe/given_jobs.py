@@ -13,7 +13,7 @@ from ..dialects.kueue.jobs import Job
 from ..model.mistake import InputError, Mistake
 from ..model.name import Name
 from ..model.workload import Workload
-from .cluster_state import ClusterState, stem
+from .loaded import LoadedCluster, stem
 from .workloads import workload_of
 
 STEP = 1e-6
@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     is_new: bool = True
 
 
-def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked]:
+def add_jobs(state: LoadedCluster, jobs: Sequence[Job], now: float) -> list[Asked]:
     """Put given jobs in line, the first of them oldest; every mistake in them is raised together."""
     asked: list[Asked] = []
     mistakes: list[Mistake] = []
@@ -46,13 +46,12 @@ def add_jobs(state: ClusterState, jobs: Sequence[Job], now: float) -> list[Asked
             )
             asked.append(Asked(present, name, job.where, is_new=False))
             continue
-        state.ensure_namespace(job.namespace)
         made = workload_of(job, state.around, state.gates, behind + (number + 1) * STEP)
         if not isinstance(made, Workload):
             mistakes += made
             continue
         made, name = _numbered(made, name, copies)
-        state.workloads[made.key], state.names[made.key] = made, name
+        state.add(made, name)
         asked.append(Asked(made.key, name, job.where))
     if mistakes:
         raise InputError(mistakes)
@@ -67,7 +66,7 @@ def _numbered(made: Workload, name: Name, copies: dict[str, int]) -> tuple[Workl
     return replace(made, name=f"{made.name}-{number}"), name._replace(name=f"{name.name} ({number})")
 
 
-def _present(state: ClusterState, job: Job) -> str | None:
+def _present(state: LoadedCluster, job: Job) -> str | None:
     """The Workload in the cluster that is this job's: by the job's uid, or by the name that it would have."""
     if job.standing.uid in state.by_uid:
         return state.by_uid[job.standing.uid]

@@ -24,10 +24,12 @@ from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
+from ..model.node import Node
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
 from ..queue.wake import Event
+from ..state.mirror import OtherPod
 from .known_pods import KnownPods, is_ours
 from .shelf import Shelf
 from .tally import Tally
@@ -36,15 +38,32 @@ from .workloads import Surroundings, class_of
 
 log = logging.getLogger(__name__)
 
+UNREADABLE = (ValueError, TypeError, AttributeError, KeyError, OverflowError)
+"""What reading an object raises that has not the form of the API."""
+
+
+def logged(change: Change, error: Exception) -> None:
+    name = "/".join(filter(None, (change.key.namespace, change.key.name)))
+    log.warning("%s %s cannot be read and is passed over: %s", change.kind.kind, name, error)
+
 
 class Known:
     """`raw` has objects as they came, but for pods that are nobody's here, unless `all_pods` are to be kept.
 
-    `wakes` has what waiting workloads have not been told yet.
+    `wakes` has what waiting workloads have not been told yet. `unreadable` is called with a change whose object cannot
+    be read.
     """
 
-    def __init__(self, gates: Gates, settings: Settings, now: Callable[[], float], all_pods: bool = False) -> None:
+    def __init__(
+        self,
+        gates: Gates,
+        settings: Settings,
+        now: Callable[[], float],
+        all_pods: bool = False,
+        unreadable: Callable[[Change, Exception], None] = logged,
+    ) -> None:
         self.gates, self.settings, self.now, self.all_pods = gates, settings, now, all_pods
+        self._unreadable = unreadable
         self.scheduler = Scheduler(gates, settings)
         self.world = self.scheduler.world
         self.wakes = Wakes(self.scheduler, "WakeAtOnce" in gates, now)
@@ -135,16 +154,30 @@ class Known:
             self.by_uid.pop(uid, None)
         elif self.all_pods or change.kind is not kinds.POD or is_ours(change.object):
             objects[place] = change.object
-            self.by_uid[uid] = Key(change.kind, *place)
+            if uid:
+                self.by_uid[uid] = Key(change.kind, *place)
         reader = self._readers.get(change.kind)
         if reader is None:
             return
         try:
             reader(change)
-        except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
-            log.warning(
-                "%s %s cannot be read and is passed over: %s", change.kind.kind, "/".join(place).strip("/"), error
-            )
+        except UNREADABLE as error:
+            self._unreadable(change, error)
+
+    def put_node(self, node: Node) -> None:
+        """A node as a value, from a reader of many or of pools that stand for nodes."""
+        before = self.world.nodes.get(node.name)
+        self.world.put_node(node)
+        if node != before:
+            self.wakes.note(Event.NODE_CHANGED)
+
+    def put_pod(self, key: str, pod: OtherPod) -> None:
+        """The room that a pod takes which names nothing of ours."""
+        self._known_pods.put(key, pod)
+
+    def put_workload(self, workload: Workload) -> None:
+        """A workload as a value: one that nobody has submitted, or as it will be once what is due is written."""
+        self._take(workload)
 
     # The cluster's own objects
 
@@ -168,11 +201,7 @@ class Known:
             self.world.drop_node(name)
             self.wakes.note(Event.NODE_CHANGED)
             return
-        node = core.node(msgspec.convert(change.object, core.WireNode))
-        before = self.world.nodes.get(name)
-        self.world.put_node(node)
-        if node != before:
-            self.wakes.note(Event.NODE_CHANGED)
+        self.put_node(core.node(msgspec.convert(change.object, core.WireNode)))
 
     def _daemon_set(self, change: Change) -> None:
         """Its pods are counted before they are there."""
@@ -318,16 +347,16 @@ class Known:
     def _workload(self, change: Change) -> None:
         meta = change.object["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
-        for owner in (change.old or {"metadata": {}})["metadata"].get("ownerReferences") or ():
-            self.workloads_of[owner["uid"]].pop(key, None)
-            if not self.workloads_of[owner["uid"]]:
-                del self.workloads_of[owner["uid"]]
+        for uid in _owners(change.old):
+            self.workloads_of[uid].pop(key, None)
+            if not self.workloads_of[uid]:
+                del self.workloads_of[uid]
         self._rank(key, change)
         if change.type == "DELETED":
             self._lose(key)
             return
-        for owner in meta.get("ownerReferences") or ():
-            self.workloads_of[owner["uid"]][key] = None
+        for uid in _owners(change.object):
+            self.workloads_of[uid][key] = None
         workload = self._read(change.object)
         self._take(workload)
         if workload.finished:
@@ -347,7 +376,7 @@ class Known:
         meta = raw["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
         before = self.workloads.get(key)
-        if before is not None and before.uid == meta["uid"] and before.generation == meta.get("generation"):
+        if before is not None and before.uid == meta.get("uid", "") and before.generation == meta.get("generation"):
             known = kueue.workload_with(raw, before)
             if known.reserved or key not in self._outdated:
                 return known
@@ -438,6 +467,12 @@ class Known:
             self.wakes.note(Event.PRIORITY_CHANGED, queue)
         if before.request is not after.request and _pods(after) < _pods(before):
             self.wakes.note(Event.WORKLOAD_SHRANK, queue)
+
+
+def _owners(raw: Raw | None) -> list[str]:
+    """The uids of those that an object belongs to."""
+    owners = () if raw is None else raw["metadata"].get("ownerReferences") or ()
+    return [one["uid"] for one in owners if one.get("uid")]
 
 
 def labels_of(namespace: Raw) -> dict[str, str]:

@@ -65,10 +65,14 @@ class KnownPods:
             if drained:
                 self.freed()
 
+    def put(self, key: str, pod: OtherPod) -> None:
+        """The room of a pod that names nothing of ours, from whoever has read no more of it than that."""
+        self.world.put_pod(key, pod)
+
     def _other(self, change: Change, key: str) -> None:
         node, known = _node_of(change), self.world.other_pods.get(key)
         if node and (known is None or known.node != node):
-            self.world.put_pod(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
+            self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
         elif not node and known is not None:
             self.world.drop_pod(key)
             self.freed()
@@ -83,8 +87,7 @@ class KnownPods:
 def is_ours(pod: Raw) -> bool:
     """Whether it names anything of ours: then all of it is kept."""
     meta = pod["metadata"]
-    named = (*(meta.get("labels") or ()), *(meta.get("annotations") or ()), *(meta.get("finalizers") or ()))
-    return any(one.startswith(keys.PREFIX) for one in named)
+    return pod_wire.names_ours(*(meta.get(part) or () for part in ("labels", "annotations", "finalizers")))
 
 
 def workload_of(pod: Raw) -> str:
@@ -104,11 +107,10 @@ def group_of(pod: Raw) -> str:
 def _node_of(change: Change) -> str:
     """The node on which a pod takes room; empty if it takes none."""
     raw = change.object
-    ended = change.type == "DELETED" or (raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-    return "" if ended else raw["spec"].get("nodeName") or ""
+    node, phase = raw["spec"].get("nodeName") or "", (raw.get("status") or {}).get("phase")
+    return node if change.type != "DELETED" and pod_wire.takes_room(node, phase) else ""
 
 
 def _daemon_of(pod: Raw) -> str:
-    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return next((one["uid"] for one in owners if one.get("controller") and one.get("kind") == "DaemonSet"), "")
+    owners = pod["metadata"].get("ownerReferences")
+    return pod_wire.daemon_of(msgspec.convert(owners, list[pod_wire.OwnerReference])) if owners else ""

@@ -19,7 +19,7 @@ from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.live import FRAMEWORKS, LIVE, SERVING, Serving
 from ..dialects.kueue.jobs.standing import Standing
-from ..dialects.kueue.jobs.workload_object import Priority, standing_of, workload_for
+from ..dialects.kueue.jobs.workload_object import Priority, owner_reference, standing_of, workload_for
 from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.job import JobView
 from ..model.cluster_queue import Selector
@@ -201,7 +201,7 @@ class LiveJobs:
 
     def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
         """Of the Workloads that were made for a job, the one that says what it says."""
-        owned = self.known.owned_by(raw["metadata"]["uid"])
+        owned = self.known.owned_by(raw["metadata"].get("uid", ""))
         mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
         others = tuple(one for one in owned if one is not mine and not one.finished)
         if mine is None and len(others) == 1 and integration.is_suspended(raw) and not others[0].reserved:
@@ -212,11 +212,11 @@ class LiveJobs:
         """The Workload that a job names, once it is there and belongs to nobody else."""
         meta = raw["metadata"]
         mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
-        others = tuple(one for one in self.known.owned_by(meta["uid"]) if one is not mine and not one.finished)
+        others = tuple(one for one in self.known.owned_by(meta.get("uid", "")) if one is not mine and not one.finished)
         if mine is None:
             return Match(None, others)
         owner = self._owner_of(mine)
-        if owner is not None and owner["uid"] != meta["uid"]:
+        if owner is not None and owner["uid"] != meta.get("uid", ""):
             raise Unreadable(f"the prebuilt Workload {mine.key} belongs to {owner['kind']} {owner['name']}")
         told = owner is not None and not _is_lost(integration, source)
         return Match(mine, others, differs=told and not self._is_same(raw, integration, mine, source))
@@ -230,6 +230,15 @@ class LiveJobs:
         mine = seen.view.workload
         stored = None if mine is None or not seen.view.prebuilt else self.known.raw_workload(mine.key)
         return None if stored is None or _controller(stored) is not None else stored
+
+    def differs(self, seen: Seen) -> bool:
+        """Whether the prebuilt Workload of a job is about something else, also if the job has yet to adopt it."""
+        unowned = self.to_adopt(seen)
+        if unowned is None or _is_lost(seen.integration, seen.source):
+            return seen.view.differs
+        meta = {**unowned["metadata"], "ownerReferences": [owner_reference(seen.raw, controller=True)]}
+        adopted, partial = {**unowned, "metadata": meta}, "PartialAdmission" in self.known.gates
+        return not is_same(seen.raw, seen.integration, adopted, None, seen.source, partial)
 
     def abandoned(self, key: Key) -> list[Workload]:
         """Workloads that were made for a job which is not to be ours any more; it stands still."""

@@ -1,8 +1,9 @@
 """A whole cluster from manifests: every object that scheduling goes by, read once and sorted by kind.
 
-Nodes and pods are many, so they are read straight into what is kept of them; everything else is kept as it was
-written, in the words of v1beta2. A folder is a picture of something that exists: what is wrong with one object is a
-warning, and the rest is used. Only text that cannot be read at all is refused.
+Nodes and pods are many, so nodes, and pods that name nothing of Kueue's, are read straight into the values that the
+cache keeps of them; everything else is kept as it was written, in the words of v1beta2. A folder is a picture of
+something that exists: what is wrong with one object is a warning, and the rest is used. Only text that cannot be read
+at all is refused.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ from ..cluster.typed import EVERY, Tick, explain
 from ..dialects import core, timestamps
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import KINDS
+from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
+from ..dialects.kueue.jobs.train_job import RUNTIMES
 from ..dialects.kueue.objects import to_v1beta2
 from ..dialects.kueue.objects.versions import V1BETA1
 from ..dialects.kueue.objects.wire import GROUP
+from ..dialects.pods import OwnerReference, daemon_of, names_ours, takes_room
 from ..model.mistake import InputError, Mistake
 from ..model.node import Node
 from ..model.resources import ABSURD, Resources
 from ..model.topology import HOSTNAME
 from ..state.mirror import OtherPod
 from .nodes import name_some
-from .pods import FilePodSpec, Owner
+from .pods import FilePodSpec
 from .pool_form import is_pool, read_pool
 from .pool_nodes import nodes_of_pool, pods_of_pool
 from .quantities import bad_quantities
@@ -47,10 +51,6 @@ class Found(NamedTuple):
     raw: Raw
 
 
-class PodOwner(Owner):
-    uid: str | None = None
-
-
 class PodMeta(core.Struct):
     name: str | None = None
     namespace: str | None = None
@@ -58,7 +58,8 @@ class PodMeta(core.Struct):
     creation_timestamp: str | None = None
     labels: core.Labels | None = None
     annotations: core.Labels | None = None
-    owner_references: list[PodOwner] | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[OwnerReference] | None = None
 
 
 class FilePod(core.Struct):
@@ -95,14 +96,16 @@ class _Head(core.Struct):
 class BoundPod(NamedTuple):
     """A pod that takes room on a node. `workload` is the name of its Workload, if it says so.
 
-    `by_topology`: it carries an annotation that says how close together its pods belong.
+    `by_topology`: it carries an annotation that says how close together its pods belong. `pod` is the room that it
+    takes, or None for a pod whose whole object is kept.
     """
 
     key: str
-    pod: OtherPod
+    node: str
     workload: str
     owners: tuple[str, ...]
     by_topology: bool
+    pod: OtherPod | None = None
 
     @property
     def namespace(self) -> str:
@@ -113,7 +116,7 @@ class BoundPod(NamedTuple):
 class Manifests:
     """`objects` by API group and kind, jobs among them; `newest` is the latest time that any object mentions.
 
-    Of a running cluster (`is_live`) there is no more to be given than was found.
+    `pods` are bound and have not ended. Of a running cluster (`is_live`) there is no more to be given than was found.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -156,6 +159,7 @@ KEPT = frozenset(
         ("node.k8s.io", "RuntimeClass"),
         ("apps", "DaemonSet"),
         ("scheduling.k8s.io", "PriorityClass"),
+        *((TRAINER, kind) for kind in RUNTIMES),
         *JOBS,
     ]
 )
@@ -165,17 +169,18 @@ _OF_KIND = {key[1]: key for key in KEPT}
 """For the items of a list that leave it to the list to say what they are."""
 
 
-def read_manifests(paths: Sequence[str], tick: Tick | None = None) -> Manifests:
-    reader = _Reader()
+def read_manifests(paths: Sequence[str], tick: Tick | None = None, all_pods: bool = False) -> Manifests:
+    """`all_pods`: every pod may have a Workload of its own, so all are kept whole."""
+    reader = _Reader(all_pods)
     for path in paths:
         for file in files(path):
             reader.read(file, tick)
     return reader.finished()
 
 
-def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]]) -> Manifests:
+def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]], all_pods: bool = False) -> Manifests:
     """The same from lists of a running cluster: API version, kind, and the objects as JSON."""
-    reader = _Reader()
+    reader = _Reader(all_pods)
     for api_version, kind, objects in lists:
         for data in objects:
             reader.take(api_version, kind, data)
@@ -185,7 +190,8 @@ def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]]) -> Mani
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, all_pods: bool) -> None:
+        self._all_pods = all_pods
         self.found = Manifests()
         self._head = msgspec.json.Decoder(_Head)
         self._node = msgspec.json.Decoder(FileNode)
@@ -311,20 +317,22 @@ class _Reader:
             return
         self._note(meta.creation_timestamp)
         labels, annotations = meta.labels or {}, meta.annotations or {}
-        ended = wire.status is not None and wire.status.phase in ("Succeeded", "Failed")
-        group = labels.get(keys.POD_GROUP) or annotations.get(keys.POD_GROUP) or ""
-        owners = tuple(one.uid for one in meta.owner_references or () if one.uid)
-        if spec.node_name and not ended:
-            by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
-            requests = {} if by_topology else self._asks(spec, data, f"Pod {namespace}/{name}", where)
-            workload = annotations.get(keys.WORKLOAD) or group
-            daemon = next((one.uid for one in meta.owner_references or () if one.kind == "DaemonSet"), None)
-            pod = OtherPod(spec.node_name, requests, daemon or "")
-            own = (*owners, meta.uid) if meta.uid else owners
-            self.found.pods.append(BoundPod(f"{namespace}/{name}", pod, workload, own, by_topology))
-        if group or (not spec.node_name and not ended and not owners and keys.QUEUE in labels):
+        kept = self._all_pods or names_ours(labels, annotations, meta.finalizers or ())
+        if kept:
             raw = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(data)}
             self.found.objects.setdefault(POD, []).append(Found(where, raw))
+        phase = None if wire.status is None else wire.status.phase
+        if not takes_room(spec.node_name, phase):
+            return
+        node, owners = spec.node_name or "", meta.owner_references or ()
+        group = labels.get(keys.POD_GROUP) or annotations.get(keys.POD_GROUP) or ""
+        pod = None
+        if not kept:
+            pod = OtherPod(node, self._asks(spec, data, f"Pod {namespace}/{name}", where), daemon_of(owners))
+        uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
+        by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
+        workload = annotations.get(keys.WORKLOAD) or group
+        self.found.pods.append(BoundPod(f"{namespace}/{name}", node, workload, uids, by_topology, pod))
 
     def _asks(self, spec: FilePodSpec, data: Buffer, what: str, where: str) -> Resources:
         """What a pod takes; pods that ask in the same words are worked out once."""
@@ -387,7 +395,7 @@ class _Reader:
                 if self._is_new(f"Node {node.name}", *NODE, node.name):
                     self._put_node(node, where)
             for key, pod in pods_of_pool(pool):
-                self.found.pods.append(BoundPod(key, pod, "", (), by_topology=False))
+                self.found.pods.append(BoundPod(key, pod.node, "", (), by_topology=False, pod=pod))
         mistakes.check()
 
 

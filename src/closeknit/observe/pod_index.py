@@ -44,6 +44,11 @@ class PodIndex:
         if group:
             yield self._groups, f"{pod.namespace}/{group}"
 
+    @property
+    def groups(self) -> list[str]:
+        """The keys of all groups that pods name."""
+        return list(self._groups)
+
     def of_workload(self, key: str) -> list[Pod]:
         """The pods of a workload, or of all slices of an elastic one; `key` is namespace/family."""
         return [self.all[one] for one in self._families.get(key, ())]

@@ -1,13 +1,14 @@
 """Whose pods are running where: which of them go when a workload stops.
 
-Pods that were placed by topology count through their Workload. All others count on their node, whoever they belong
-to, and have to be taken off it when their workload stops.
+What a pod takes is found out by the cache. Here it is only traced to the workload that it stops with, by what it says
+itself or by its owners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..model.mistake import Mistake
 from ..model.workload import Workload
@@ -20,33 +21,35 @@ GENERATIONS = 10
 
 @dataclass(slots=True)
 class PodOwners:
-    """`by_uid` has the keys of workloads by the uid of their job, `parents` the owners of jobs by the job's uid."""
+    """`by_uid` has the keys of workloads by the uid of their job."""
 
     workloads: Mapping[str, Workload]
     by_uid: Mapping[str, str]
-    parents: Mapping[str, tuple[str, ...]]
-    others: dict[str, list[str]] = field(default_factory=dict)
-    """Pods that count on their node, by the key of the workload that they stop with."""
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The owners of jobs, by the job's uid."""
+    stops_with: dict[str, list[str]] = field(default_factory=dict)
+    """Pods by the key of the workload that they stop with."""
     warnings: list[Mistake] = field(default_factory=list)
 
-    def trace(self, found: Manifests) -> None:
+    def trace(self, found: Manifests, counts_draining: bool) -> None:
+        """`counts_draining`: pods that no workload holds a place for count on their nodes all the same."""
+        self.parents |= {str(one.raw["metadata"].get("uid")): _owners(one.raw["metadata"]) for one in found.jobs}
         strays = []
         for bound in found.pods:
             key = self.workload_of(bound)
-            holds = key is not None and self.workloads[key].reserved
-            if not bound.by_topology:
-                if key is not None and holds:
-                    self.others.setdefault(key, []).append(bound.key)
-            elif not holds:
+            if key is not None and self.workloads[key].reserved:
+                self.stops_with.setdefault(key, []).append(bound.key)
+            elif bound.by_topology:
                 strays.append(f"Pod {bound.key}")
         if strays:
             text = f"pods placed by topology whose Workload holds no quota here: {len(strays)} ({name_some(strays)})"
-            more = (
-                "a workload that has gone takes its own along" if found.is_live else "give all Workloads to count them"
-            )
-            remedy = f"they are not counted on their nodes; {more}"
+            remedy = "they count on their nodes until they end"
+            if not counts_draining:
+                remedy = "they are not counted on their nodes, as in Kueue: the gate CountDrainingPods is off"
+            if not found.is_live:
+                remedy += "; give all Workloads, if some are missing"
             self.warnings.append(Mistake(text, remedy))
-        missing = {one.pod.node for one in found.pods} - found.nodes.keys()
+        missing = {one.node for one in found.pods} - found.nodes.keys()
         if missing and found.nodes:
             names = name_some(sorted(missing))
             if found.is_live:
@@ -69,3 +72,8 @@ class PodOwners:
             if not uids:
                 break
         return None
+
+
+def _owners(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    owners = meta.get("ownerReferences") or ()
+    return tuple(str(one["uid"]) for one in owners if isinstance(one, dict) and one.get("uid"))

@@ -17,6 +17,7 @@ import numpy as np
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, explain, objects
 from ..dialects import core
+from ..dialects.pods import takes_room
 from ..model.mistake import Mistake
 from ..model.resources import PODS, Resources
 from ..state.snapshot import LIMIT
@@ -105,7 +106,7 @@ class FilePod(core.Struct):
 
     @property
     def runs(self) -> bool:
-        return bool(self.node) and (self.status is None or self.status.phase not in ("Succeeded", "Failed"))
+        return takes_room(self.node, None if self.status is None else self.status.phase)
 
     @property
     def pinned(self) -> bool:

@@ -1,4 +1,4 @@
-"""Jobs as the Workloads that Kueue would make of them: a queue, a priority, and what quota counts for each pod.
+"""Jobs that nobody has submitted as the workloads that they would be: a queue, a priority, what quota counts.
 
 A job only names things: a queue, a priority class. Here the names are looked up in a cluster, and what a cluster adds
 to pods before they run, defaults of a namespace and the overhead of a runtime class, is added to their templates.
@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..dialects.kueue import keys
-from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs import Job
 from ..dialects.kueue.jobs.standing import Standing
 from ..dialects.kueue.jobs.workload_object import Priority
-from ..dialects.kueue.objects.versions import V1BETA2
+from ..dialects.kueue.objects.pod_sets import with_template
 from ..dialects.limits import adjusted
 from ..model.gates import Gates
 from ..model.limit_range import LimitRange
@@ -62,39 +61,25 @@ def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) ->
     if isinstance(queue, Mistake) or isinstance(priority, Mistake):
         what = f"{job.kind} {job.namespace}/{job.name}"
         return [replace(one, where=job.where, what=what) for one in (queue, priority) if isinstance(one, Mistake)]
-    made = kueue.workload(kueue.with_defaults(_raw(job, around, queue), gates))
-    shapes = {one.name: one.shape for one in made.request.pod_sets}
-    request = job.request.changed(replace(one, shape=shapes[one.name]) for one in job.request.pod_sets)
-    return replace(made, request=request, priority=priority, created=created)
-
-
-def _raw(job: Job, around: Surroundings, queue: str) -> Raw:
-    sets = {one.name: one for one in job.request.pod_sets}
-    pod_sets = [
-        {
-            "name": name,
-            "count": sets[name].count,
-            "minCount": job.standing.least.get(name),
-            "template": around.template(job.namespace, job.templates[name]),
-        }
+    sets, standing = {one.name: one for one in job.request.pod_sets}, job.standing
+    least = standing.least if "PartialAdmission" in gates else {}
+    made = [
+        with_template(sets[name], around.template(job.namespace, job.templates[name]), least.get(name))
         for name in job.order
     ]
-    return {
-        "apiVersion": V1BETA2,
-        "kind": "Workload",
-        "metadata": {
-            "name": job.workload,
-            "namespace": job.namespace,
-            "labels": {keys.JOB_UID: job.standing.uid},
-            "annotations": {keys.GATED_BY: job.standing.gated_by},
-            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod"}] if job.kind == "Pod" else [],
-        },
-        "spec": {
-            "podSets": pod_sets,
-            "queueName": queue,
-            "maximumExecutionTimeSeconds": job.standing.max_seconds,
-        },
-    }
+    return Workload(
+        job.namespace,
+        job.workload,
+        job.request.changed(pod_set for pod_set, _ in made),
+        tuple(part for _, part in made),
+        queue,
+        priority=priority,
+        created=created,
+        job_uid=standing.uid,
+        gated_by=standing.gated_by,
+        owned_by_pod=job.kind == "Pod",
+        max_seconds=standing.max_seconds,
+    )
 
 
 def class_of(workload: Raw) -> str:

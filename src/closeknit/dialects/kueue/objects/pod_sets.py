@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -57,6 +57,13 @@ def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Part
     pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
     request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
+
+
+def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, Part]:
+    """A pod set with the shape of its template, and what quota counts for it."""
+    pod = _pod(_encode(template.get("spec") or {}))
+    part = Part(pod_set.name, dict(pod.requests), least, pod.likeness)
+    return replace(pod_set, shape=pod.shape), part
 
 
 def _grouped(wire: WirePodSet, pod: Pod, is_old: bool) -> Grouped:

@@ -10,7 +10,8 @@ import pytest
 from closeknit.model.gates import Gates
 from closeknit.model.quota import FlavorResource
 from closeknit.model.settings import Settings
-from closeknit.observe.cluster_state import ClusterState, cluster_state
+from closeknit.observe.loaded import LoadedCluster
+from closeknit.observe.loader import load
 from closeknit.observe.manifests import read_manifests
 
 from .written import (
@@ -35,11 +36,11 @@ GATES = Gates.profile()
 NOW = 1_800_000_000.0
 
 
-def state_of(path: Path, *objects: dict[str, Any]) -> ClusterState:
-    return cluster_state(read_manifests([folder(path, *objects)]), GATES, Settings())
+def state_of(path: Path, *objects: dict[str, Any]) -> LoadedCluster:
+    return load(read_manifests([folder(path, *objects)]), GATES, Settings())
 
 
-def said(state: ClusterState) -> list[str]:
+def said(state: LoadedCluster) -> list[str]:
     return [str(warning) for warning in state.warnings]
 
 
@@ -201,16 +202,42 @@ def test_a_job_without_a_workload_gets_one_and_a_job_with_one_counts_once(tmp_pa
     "passed_over",
     [
         job("unmanaged", queue=None),
-        job("over", status={"conditions": [{"type": "Complete", "status": "True"}]}),
-        job("child", ownerReferences=[{"kind": "JobSet", "name": "set", "uid": "s"}]),
+        job("ended", status={"conditions": [{"type": "Complete", "status": "True"}]}),
+        job("child", uid="c", ownerReferences=[{"kind": "Job", "name": "over", "uid": "o", "controller": True}]),
         job("prebuilt", labels={"kueue.x-k8s.io/prebuilt-workload-name": "ready-made"}),
     ],
     ids=["without-queue", "over", "owned", "prebuilt"],
 )
 def test_jobs_that_kueue_makes_no_workload_for_are_passed_over(tmp_path: Path, passed_over: dict[str, Any]) -> None:
-    state = state_of(tmp_path, *small_cluster(), workload("ready-made"), passed_over)
+    parent = job("over", uid="o", status={"conditions": [{"type": "Complete", "status": "True"}]})
+    state = state_of(tmp_path, *small_cluster(), workload("ready-made"), parent, passed_over)
     assert list(state.workloads) == ["default/ready-made"]
     assert said(state) == []
+
+
+def test_a_job_of_an_owner_that_is_not_in_line_waits_by_itself(tmp_path: Path) -> None:
+    of_cron_job = job("nightly-1", uid="n", ownerReferences=[{"kind": "CronJob", "uid": "c", "controller": True}])
+    (made,) = state_of(tmp_path, *small_cluster(), of_cron_job).workloads.values()
+    assert made.name.startswith("job-nightly-1-")
+
+
+def test_a_prebuilt_workload_that_is_about_something_else_ends(tmp_path: Path) -> None:
+    other = job("other", 2, labels={"kueue.x-k8s.io/prebuilt-workload-name": "ready-made"})
+    state = state_of(tmp_path, *small_cluster(), workload("ready-made"), other)
+    assert (list(state.workloads), list(state.finished)) == ([], ["default/ready-made"])
+
+
+def test_a_job_waits_for_the_prebuilt_workload_that_it_names(tmp_path: Path) -> None:
+    waits = job("waits", labels={"kueue.x-k8s.io/prebuilt-workload-name": "to-come"})
+    assert state_of(tmp_path, *small_cluster(), waits).workloads == {}
+
+
+def test_a_workload_whose_job_was_deleted_without_it_is_over(tmp_path: Path) -> None:
+    orphan = workload("orphan", holds="cq")
+    orphan["metadata"]["labels"] = {"kueue.x-k8s.io/job-uid": "gone"}
+    state = state_of(tmp_path, *small_cluster(), orphan)
+    assert (list(state.workloads), list(state.finished)) == ([], ["default/orphan"])
+    assert not any(state.scheduler.world.node_of("cq").usage.values())
 
 
 def ray_job(**status: str) -> dict[str, Any]:
@@ -271,6 +298,4 @@ def test_a_topology_without_nodes_is_warned_of(tmp_path: Path) -> None:
 
 def test_quota_in_use_is_what_workloads_hold(tmp_path: Path) -> None:
     state = state_of(tmp_path, *small_cluster(8), workload("w", 3, holds="cq"), node("n1"))
-    for one in state.workloads.values():
-        state.scheduler.put(one, NOW)
     assert state.scheduler.world.node_of("cq").usage == {FlavorResource("gpu", GPU): 3}

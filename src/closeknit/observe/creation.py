@@ -1,0 +1,35 @@
+"""Jobs of files that were never in a cluster, as a server would keep them: in a queue, and held until their turn comes.
+
+An object that was once created has a uid, and stands in a file as it was kept. One without was written by hand, and
+what the server does when it is created has yet to happen: the default queue of its namespace, suspend, gates on pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..cluster import kinds
+from ..cluster.kinds import Kind
+from ..cluster.port import Raw
+from ..dialects.kueue import keys
+from ..dialects.kueue.jobs.live import LIVE
+from ..dialects.kueue.jobs.live.pod import prepared
+from ..dialects.kueue.jobs.raw import at, put
+from ..model.gates import Gates
+from .workloads import DEFAULT
+
+
+def as_created(kind: Kind, raw: Raw, queues: Collection[str], gates: Gates) -> Raw:
+    """`queues` are the LocalQueues of its namespace."""
+    if at(raw, "metadata", "uid"):
+        return raw
+    if not at(raw, "metadata", "labels", keys.QUEUE):
+        if DEFAULT not in queues:
+            return raw
+        raw = put(raw, ("metadata", "labels", keys.QUEUE), DEFAULT)
+    if kind is kinds.POD:
+        return raw if at(raw, "spec", "nodeName") or at(raw, "metadata", "ownerReferences") else prepared(raw, gates)
+    integration = LIVE.get((kind.group, kind.kind))
+    if integration is None or integration.is_suspended(raw) or integration.ignored(raw):
+        return raw
+    return integration.suspended(raw, True)

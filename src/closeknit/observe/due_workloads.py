@@ -1,0 +1,199 @@
+"""What the control plane does about workloads before it decides: those that jobs still lack are made, others end.
+
+A cluster that was read once stands between two steps of its reconcilers. So their rules are asked here, on the cache,
+for all that bears on the next decision: a job without a Workload gets one, the very object that the control plane would
+create; a workload ends with its job, and one that was left behind is over. Where a job has a Workload, that speaks for
+it. Nothing is started or stopped: whoever plays the cluster on takes care of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..cluster import kinds
+from ..cluster.kinds import BY_NAME
+from ..cluster.port import Change, Key, Raw
+from ..dialects import timestamps
+from ..dialects.kueue import keys
+from ..dialects.kueue.jobs import Reading, read
+from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
+from ..dialects.kueue.jobs.train_job import RUNTIMES
+from ..lifecycle.job import OUT_OF_SYNC, finished, finished_job
+from ..lifecycle.workload import OWNERLESS
+from ..model.mistake import Mistake
+from ..model.name import Name
+from ..model.workload import Workload
+from .live_groups import SETS, Group, LiveGroups, prebuilt_name
+from .live_jobs import LiveJobs, Managed, Refusal, Seen
+from .loaded import LoadedCluster
+from .manifests import JOBS, Found, Manifests
+from .workloads import is_left_behind, priority_of, workload_of
+
+
+class DueWorkloads:
+    """`files` has the objects that the cache was shown, as they were written."""
+
+    def __init__(
+        self, state: LoadedCluster, managed: Managed, files: Mapping[Key, Found], manifests: Manifests
+    ) -> None:
+        self.state, self.known, self.files, self.manifests = state, state.known, files, manifests
+        self.jobs = LiveJobs(self.known, managed)
+        self.groups = LiveGroups(self.known, self.jobs)
+        self._runtimes = [found for kind in RUNTIMES for found in manifests.of(kind, TRAINER)]
+
+    def bring_about(self) -> None:
+        self._end_left_behind()
+        for key in [key for key in self.files if key.kind in self.jobs.kinds]:
+            self._look_at_job(key)
+        for group in self.known.pods.groups:
+            self._look_at_group(group)
+        for key in [key for key in self.files if key.kind in SETS]:
+            self._look_at_set(key)
+        for found in self._other_jobs():
+            self._look_at_other(found)
+
+    # Workloads that are there
+
+    def _end_left_behind(self) -> None:
+        for key in [key for key in self.files if key.kind is kinds.WORKLOAD]:
+            raw, one = self.known.find(key), self.known.workloads.get(f"{key.namespace}/{key.name}")
+            if raw is None or one is None:
+                continue
+            owners = (
+                self.known.by_uid.get(each.get("uid", "")) for each in raw["metadata"].get("ownerReferences") or ()
+            )
+            if "deletionTimestamp" in raw["metadata"] and not any(owners):
+                self.known.see(Change(0, "DELETED", kinds.WORKLOAD, raw))
+                continue
+            if is_left_behind(raw) and not one.finished:
+                self._end(one, "OwnerNotFound", OWNERLESS)
+            self.state.note_owner(self.known.workloads[one.key], raw["metadata"])
+
+    def _end(self, one: Workload, reason: str, message: str) -> None:
+        self.known.put_workload(finished(one, reason, message, self.known.moment).after)
+
+    def _end_with_job(self, several: Iterable[Workload | None], ended: tuple[bool, str]) -> None:
+        for one in several:
+            if one is not None and not one.finished:
+                self.known.put_workload(finished_job(one, ended, self.known.moment).after)
+
+    # Jobs
+
+    def _look_at_job(self, key: Key) -> None:
+        found = self.files[key]
+        try:
+            seen = self.jobs.look(key)
+        except ValueError as error:
+            self._leave_out(found, [Mistake(str(error), "", found.where)])
+            return
+        if seen is None:
+            return
+        view = seen.view
+        if view.ended is not None:
+            self._end_with_job((view.workload, *view.others), view.ended)
+        elif view.prebuilt and view.workload is not None:
+            if not view.workload.finished and self.jobs.differs(seen):
+                self._end(view.workload, "OutOfSync", OUT_OF_SYNC)
+        elif not view.prebuilt and not self.known.owned_by(seen.raw["metadata"].get("uid", "")) and _may_wait(seen):
+            self._make(found, seen)
+
+    def _make(self, found: Found, seen: Seen) -> None:
+        if self._is_right(found, self._read([found])):
+            self._create(found, [self.jobs.wanted(seen.raw, seen.integration, seen.source)])
+
+    def _look_at_group(self, key: str) -> None:
+        group = self.groups.look(key, self.known.moment)
+        if group is None:
+            return
+        if group.view is not None and group.view.ended is not None:
+            self._end_with_job([group.view.workload], group.view.ended)
+        elif key not in self.known.workloads and not (group.over or group.given_up or prebuilt_name(group.pods[0])):
+            self._make_for_group(group)
+
+    def _make_for_group(self, group: Group) -> None:
+        """As soon as enough of its pods are there; what is missing is told in the words of those who write them."""
+        pods = [self.files[Key(kinds.POD, pod["metadata"]["namespace"], pod["metadata"]["name"])] for pod in group.pods]
+        if not group.short and group.wrong is None:
+            self._create(pods[0], [self.groups.wanted(group.pods)])
+        elif self._is_right(pods[0], self._read(pods)) and group.wrong is not None:
+            self._leave_out(pods[0], [Mistake(group.wrong.message)])
+
+    def _look_at_set(self, key: Key) -> None:
+        found, wanted = self.files[key], self.groups.workloads(key)
+        if wanted is None or self.groups.on_hold(key):
+            return
+        several = [wanted] if isinstance(wanted, Refusal) else [one for one in wanted if self._is_missing(one)]
+        if several and self._is_right(found, self._read([found])):
+            self._create(found, several)
+
+    def _is_missing(self, raw: Raw) -> bool:
+        return f"{raw['metadata']['namespace']}/{raw['metadata']['name']}" not in self.known.workloads
+
+    # Kinds of jobs that Kueue runs and our control plane does not
+
+    def _other_jobs(self) -> Iterator[Found]:
+        for found in self.manifests.jobs:
+            group, kind = found.raw["apiVersion"].rpartition("/")[0], found.raw["kind"]
+            if (group, kind) in JOBS and (group, kind) not in BY_NAME:
+                yield found
+
+    def _look_at_other(self, found: Found) -> None:
+        meta = found.raw["metadata"]
+        named = {**(meta.get("annotations") or {}), **(meta.get("labels") or {})}
+        is_ours = keys.QUEUE in named and keys.PREBUILT not in named and not meta.get("ownerReferences")
+        if not is_ours or meta.get("uid") in self.state.by_uid or self.known.owned_by(meta.get("uid") or ""):
+            return
+        reading = self._read([found])
+        for job in reading.jobs if self._is_right(found, reading) else ():
+            made = workload_of(job, self.known.around, self.known.gates, self.known.moment)
+            if isinstance(made, Workload):
+                self.state.add(made, Name(job.kind, job.namespace, job.name))
+            else:
+                self._leave_out(found, made)
+
+    # Making
+
+    def _read(self, objects: Sequence[Found]) -> Reading:
+        """What is wrong with a job, in the words of those who write them."""
+        return read([*objects, *self._runtimes], self.known.gates)[0]
+
+    def _is_right(self, found: Found, reading: Reading) -> bool:
+        self.state.warnings += reading.warnings
+        if reading.mistakes:
+            self.state.left_out.add(reading.what)
+            self.state.warnings += reading.mistakes
+            return False
+        for job in reading.jobs[:1]:
+            priority = priority_of(job.standing, self.known.around)
+            if isinstance(priority, Mistake):
+                self._leave_out(found, [priority], str(Name(job.kind, job.namespace, job.name)))
+                return False
+        return True
+
+    def _create(self, found: Found, wanted: Iterable[Raw | Refusal]) -> None:
+        for one in wanted:
+            if isinstance(one, Refusal):
+                self._leave_out(found, [Mistake(one.message, "", found.where)])
+                return
+            meta = dict(one["metadata"])
+            if self.manifests.newest is not None:
+                meta["creationTimestamp"] = timestamps.show(self.known.moment)
+            raw = {**one, "metadata": meta}
+            self.state.ensure_namespace(meta["namespace"])
+            self.known.see(Change(0, "ADDED", kinds.WORKLOAD, raw))
+            made = self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
+            if made is not None:
+                self.state.note_owner(made, meta)
+
+    def _leave_out(self, found: Found, mistakes: Iterable[Mistake], what: str = "") -> None:
+        meta = found.raw["metadata"]
+        name = Name(found.raw["kind"], str(meta.get("namespace") or "default"), str(meta.get("name") or ""))
+        what = what or str(name)
+        self.state.left_out.add(what)
+        self.state.warnings += [replace(one, where=found.where, what=what) for one in mistakes]
+
+
+def _may_wait(seen: Seen) -> bool:
+    """Whether it waits, or will once it was stopped; a pod that runs without a Workload is deleted instead."""
+    return seen.view.suspended or seen.key.kind is not kinds.POD

@@ -1,0 +1,198 @@
+"""Objects of a cluster, from files or listed from a server, into the cache of the control plane.
+
+    manifests ─▶ validate ─▶ ADDED changes ─▶ cache ─▶ what is due ─▶ a cluster to ask
+                 mistakes    in the order of            Workloads that jobs
+                 by file     a host's first list        still have to get
+
+There is no second reader: what takes room, who waits and who holds quota is found out by the code that decides. An
+object that breaks a rule of the API is left out, and a warning says so: the API server would not have taken it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..cluster import kinds
+from ..cluster.files import identity
+from ..cluster.kinds import BY_NAME, KINDS, Kind
+from ..cluster.port import Change, Key
+from ..decide.activity import PROVISIONING
+from ..dialects.core import daemon_set
+from ..dialects.field import Field
+from ..dialects.kueue.objects.rules import CREATE_CHECKS
+from ..dialects.limits import limit_ranges, runtime_class
+from ..model.gates import Gates
+from ..model.mistake import Mistake
+from ..model.settings import Settings
+from .creation import as_created
+from .due_workloads import DueWorkloads
+from .known import UNREADABLE, Known
+from .live_jobs import Managed
+from .loaded import LoadedCluster
+from .manifests import JOBS, POD, Found, Manifests, Raw
+from .pod_owners import PodOwners
+
+LAST = (*(BY_NAME[key] for key in JOBS if key in BY_NAME and key != POD), kinds.WORKLOAD, kinds.POD)
+"""Shown after everything that they refer to."""
+ORDER = (*(kind for kind in KINDS if kind not in LAST), *LAST)
+
+API_FORM = "write it as the Kubernetes API has it"
+
+
+def load(found: Manifests, gates: Gates, settings: Settings, managed: Managed | None = None) -> LoadedCluster:
+    """`managed` says which jobs the control plane of this cluster takes care of."""
+    return _Loader(found, gates, settings, managed or Managed()).loaded()
+
+
+class _Loader:
+    def __init__(self, found: Manifests, gates: Gates, settings: Settings, managed: Managed) -> None:
+        self.found, self.managed = found, managed
+        now = found.newest or 0.0
+        self.known = Known(gates, settings, lambda: now, managed.without_queue, self._unreadable)
+        self.state = LoadedCluster(self.known, warnings=list(found.warnings))
+        self.files: dict[Key, Found] = {}
+        """What was shown to the cache, as it was written."""
+
+    def loaded(self) -> LoadedCluster:
+        self._show_room()
+        for kind in ORDER:
+            for found in self.found.of(kind.kind, kind.group):
+                self._show(kind, found)
+        self._find_namespaces()
+        DueWorkloads(self.state, self.managed, self.files, self.found).bring_about()
+        self._sort_workloads()
+        owners = PodOwners(self.state.workloads, self.state.by_uid)
+        owners.trace(self.found, "CountDrainingPods" in self.known.gates)
+        self.state.pods_of = owners.stops_with
+        self.state.warnings += owners.warnings
+        self._look_at_checks()
+        self._look_for_gaps()
+        return self.state
+
+    # Objects to changes
+
+    def _show_room(self) -> None:
+        for node in self.found.nodes.values():
+            self.known.put_node(node)
+        for bound in self.found.pods:
+            if bound.pod is not None:
+                self.known.put_pod(bound.key, bound.pod)
+
+    def _show(self, kind: Kind, found: Found) -> None:
+        if not self._is_valid(kind, found):
+            return
+        raw = self._completed(kind, found.raw)
+        change = Change(0, "ADDED", kind, raw)
+        self.files[change.key] = found
+        self.known.see(change)
+
+    def _is_valid(self, kind: Kind, found: Found) -> bool:
+        check = CREATE_CHECKS.get(kind.kind)
+        if check is not None:
+            field = Field.root(found.raw, found.where, identity(found.raw))
+            check(field)
+            self.state.warnings += field.report.warnings
+            if field.report:
+                self._leave_out(identity(found.raw), field.report.mistakes)
+            return not field.report
+        reader = _TRIED.get(kind)
+        try:
+            if reader is not None:
+                reader(found.raw)
+        except UNREADABLE as error:
+            self._refuse(found, str(error))
+            return False
+        if kind is kinds.PRIORITY_CLASS and not _is_number(found.raw.get("value")):
+            mistake = Mistake("is not a whole number", "give one", found.where, identity(found.raw), "value")
+            self.state.warnings.append(mistake)
+            return False
+        return True
+
+    def _completed(self, kind: Kind, raw: Raw) -> Raw:
+        """With what a server adds to every object, and to a job that is yet to be created."""
+        meta = dict(raw["metadata"])
+        if kind.namespaced and not meta.get("namespace"):
+            meta["namespace"] = "default"
+        if not meta.get("name"):
+            meta["name"] = self._free_name(kind, meta)
+        raw = {**raw, "metadata": meta}
+        if (kind.group, kind.kind) not in JOBS:
+            return raw
+        queues = self.known.around.local_queues.get(meta["namespace"], ())
+        try:
+            return as_created(kind, raw, queues, self.known.gates)
+        except UNREADABLE:
+            return raw  # what is wrong with it is told when its Workload is to be made
+
+    def _free_name(self, kind: Kind, meta: Raw) -> str:
+        prefix, number = str(meta["generateName"]), 1
+        name = prefix
+        while Key(kind, meta["namespace"], name) in self.files:
+            number += 1
+            name = f"{prefix}{number}"
+        return name
+
+    # What follows from them
+
+    def _find_namespaces(self) -> None:
+        self.state.all_namespaces = not self.found.of("Namespace", "")
+        for queue in self.known.local_queues.values():
+            self.state.ensure_namespace(queue.namespace)
+        for one in self.known.workloads.values():
+            if not one.finished:
+                self.state.ensure_namespace(one.namespace)
+
+    def _sort_workloads(self) -> None:
+        for key, one in self.known.workloads.items():
+            (self.state.finished if one.finished else self.state.workloads)[key] = one
+
+    # What is wrong, and what is missing
+
+    def _look_at_checks(self) -> None:
+        for check in self.known.world.checks.values():
+            config = check.parameters.get("name")
+            if check.controller == PROVISIONING and config not in self.known.configs:
+                text = f"names ProvisioningRequestConfig {config or '(none)'}, which is not there"
+                self._warn(Mistake(text, "create it", "", f"AdmissionCheck {check.name}", "spec.parameters"))
+
+    def _look_for_gaps(self) -> None:
+        if self.state.all_namespaces:
+            self._warn(
+                Mistake(
+                    "there are no Namespaces: all are taken to exist, with no labels but their name",
+                    "give them too, as `kubectl get namespaces -o yaml` prints them",
+                )
+            )
+        if not self.found.nodes and any(flavor.topology for flavor in self.known.world.flavors.values()):
+            remedy = "join machines to the cluster" if self.found.is_live else "give them too"
+            self._warn(Mistake("there are no Nodes, so no flavor with a topology has room", remedy))
+        for kind, count in self.found.old_versions.items():
+            plural = kind if count == 1 else f"{kind}s"
+            self.state.notes.append(f"{count} {plural} of v1beta1 {'is' if count == 1 else 'are'} read as v1beta2")
+
+    def _unreadable(self, change: Change, error: Exception) -> None:
+        self._refuse(self.files[change.key], str(error))
+
+    def _refuse(self, found: Found, text: str) -> None:
+        what = identity(found.raw)
+        self._leave_out(what, [Mistake(text.removeprefix(f"{what}: "), API_FORM, found.where, what)])
+
+    def _leave_out(self, what: str, mistakes: Iterable[Mistake]) -> None:
+        self.state.left_out.add(what)
+        self.state.warnings += mistakes
+
+    def _warn(self, mistake: Mistake) -> None:
+        self.state.warnings.append(mistake)
+
+
+_TRIED: dict[Kind, Callable[[Raw], Any]] = {
+    kinds.DAEMON_SET: daemon_set,
+    kinds.LIMIT_RANGE: limit_ranges,
+    kinds.RUNTIME_CLASS: runtime_class,
+}
+"""Kinds without rules of ours: what cannot be read is left out, lest it spoils others of its kind."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
