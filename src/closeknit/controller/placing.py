@@ -11,14 +11,14 @@ from ..cluster.port import Change, Raw, target_of
 from ..lifecycle.action import Change as StatusChange
 from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
 from ..lifecycle.node_failure import BATCH as NODE_BATCH
-from ..lifecycle.node_failure import Affected, NodeView, node_failure
+from ..lifecycle.node_failure import node_failure
 from ..lifecycle.ungate import Expectations, UngateView, ungate
 from ..model.event import Event
 from ..model.pod import Pod
-from ..model.shape import HARD_EFFECTS
 from ..model.topology import HOSTNAME
 from ..observe.known import Known
 from ..observe.known_pods import workload_of
+from ..observe.live_nodes import is_well, node_view
 from ..write import pods as write
 from ..write.events import Recorder, Tell
 from ..write.in_flight import Flight
@@ -154,23 +154,15 @@ class Nodes(Desk[str]):
         return () if at_home and self._is_well(name) else [name]
 
     def _is_well(self, name: str) -> bool:
-        node = self.known.world.nodes.get(name)
-        return node is not None and node.ready and not any(taint.effect in HARD_EFFECTS for taint in node.taints)
+        return is_well(self.known.world.nodes.get(name))
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
         known = self.known
         self.batches.done(key, known.now())
-        host = self._hosts.get(key, key)
-        pods: dict[str, list[Pod]] = {}
-        for pod in known.pods.at(key, host):
-            pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
-        names = sorted(known.at_host.get(host, set()) | pods.keys())
-        affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
-        node = known.world.nodes.get(key)
-        delay = known.settings.not_ready_delay
+        view = node_view(known, key, self._hosts.get(key, key))
+        node, delay = view.node, view.delay
         if node is not None and not node.ready and node.ready_since is not None and now < node.ready_since + delay:
             yield Again(node.ready_since + delay)
-        view = NodeView(key, node, affected, known.gates, known.world.flavors, host, delay)
         for action in node_failure(view, now):
             match action:
                 case StatusChange():

@@ -26,7 +26,10 @@ from .entry import Entry, Fate
 from .scheduler import FIRST_DELAY, Scheduler
 from .status import carried_out, evicted, is_ready, required_checks
 
-QUEUED_AGAIN = ("Preempted", "NodeFailures")
+DELETED = "WorkloadDeleted"
+"""Why a workload ends whose object was deleted while its job was not: another is made for the job."""
+
+QUEUED_AGAIN = ("Preempted", "NodeFailures", DELETED)
 """After an eviction for one of these a workload is in line again at once."""
 
 MOST_TIMES = 5

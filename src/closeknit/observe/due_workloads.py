@@ -14,18 +14,24 @@ from dataclasses import replace
 from ..cluster import kinds
 from ..cluster.kinds import BY_NAME
 from ..cluster.port import Change, Key, Raw
+from ..decide.status import evicted
+from ..decide.what_if import DELETED
 from ..dialects import timestamps
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import Reading, read
 from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
 from ..dialects.kueue.jobs.train_job import RUNTIMES
+from ..lifecycle.action import Change as StatusChange
+from ..lifecycle.job import DELETED as WORKLOAD_DELETED
 from ..lifecycle.job import OUT_OF_SYNC, finished, finished_job
+from ..lifecycle.node_failure import node_failure
 from ..lifecycle.workload import OWNERLESS
 from ..model.mistake import Mistake
 from ..model.name import Name
-from ..model.workload import Workload
+from ..model.workload import Status, Workload
 from .live_groups import SETS, Group, LiveGroups, prebuilt_name
 from .live_jobs import LiveJobs, Managed, Refusal, Seen
+from .live_nodes import unwell
 from .loaded import LoadedCluster
 from .manifests import JOBS, Found, Manifests
 from .workloads import is_left_behind, priority_of, workload_of
@@ -43,7 +49,8 @@ class DueWorkloads:
         self._runtimes = [found for kind in RUNTIMES for found in manifests.of(kind, TRAINER)]
 
     def bring_about(self) -> None:
-        self._end_left_behind()
+        for key in [key for key in self.files if key.kind is kinds.WORKLOAD]:
+            self._look_at_workload(key)
         for key in [key for key in self.files if key.kind in self.jobs.kinds]:
             self._look_at_job(key)
         for group in self.known.pods.groups:
@@ -52,23 +59,33 @@ class DueWorkloads:
             self._look_at_set(key)
         for found in self._other_jobs():
             self._look_at_other(found)
+        if self.manifests.nodes or self.manifests.is_live:
+            self._look_at_nodes()
 
     # Workloads that are there
 
-    def _end_left_behind(self) -> None:
-        for key in [key for key in self.files if key.kind is kinds.WORKLOAD]:
-            raw, one = self.known.find(key), self.known.workloads.get(f"{key.namespace}/{key.name}")
-            if raw is None or one is None:
-                continue
-            owners = (
-                self.known.by_uid.get(each.get("uid", "")) for each in raw["metadata"].get("ownerReferences") or ()
-            )
-            if "deletionTimestamp" in raw["metadata"] and not any(owners):
+    def _look_at_workload(self, key: Key) -> None:
+        raw, one = self.known.find(key), self.known.workloads.get(f"{key.namespace}/{key.name}")
+        if raw is None or one is None:
+            return
+        meta = raw["metadata"]
+        if "deletionTimestamp" in meta and not one.finished:
+            if not any(each.get("uid") in self.known.by_uid for each in meta.get("ownerReferences") or ()):
                 self.known.see(Change(0, "DELETED", kinds.WORKLOAD, raw))
-                continue
-            if is_left_behind(raw) and not one.finished:
-                self._end(one, "OwnerNotFound", OWNERLESS)
-            self.state.note_owner(self.known.workloads[one.key], raw["metadata"])
+                return
+            self._begin_again(one)
+        elif is_left_behind(raw) and not one.finished:
+            self._end(one, "OwnerNotFound", OWNERLESS)
+        self.state.note_owner(self.known.workloads[one.key], meta)
+
+    def _begin_again(self, one: Workload) -> None:
+        """It is being deleted: its job is stopped, and gets another of the same name, behind all others."""
+        again = replace(one, created=self.known.moment, active=True)
+        if not one.reserved:
+            again = replace(again, status=Status())
+        elif not one.evicted:
+            again, _ = evicted(again, DELETED, WORKLOAD_DELETED, self.known.moment)
+        self.known.put_workload(again)
 
     def _end(self, one: Workload, reason: str, message: str) -> None:
         self.known.put_workload(finished(one, reason, message, self.known.moment).after)
@@ -77,6 +94,13 @@ class DueWorkloads:
         for one in several:
             if one is not None and not one.finished:
                 self.known.put_workload(finished_job(one, ended, self.known.moment).after)
+
+    def _look_at_nodes(self) -> None:
+        """A workload that has lost a node is listed for another one, or has to go."""
+        for view in unwell(self.known):
+            for action in node_failure(view, self.known.moment):
+                if isinstance(action, StatusChange):
+                    self.known.put_workload(action.after)
 
     # Jobs
 

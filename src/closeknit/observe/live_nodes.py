@@ -1,0 +1,37 @@
+"""A node with the workloads that have a place on it, as the reconciler of node failures sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..lifecycle.node_failure import Affected, NodeView
+from ..model.node import Node
+from ..model.pod import Pod
+from ..model.shape import HARD_EFFECTS
+from ..model.topology import HOSTNAME
+from .known import Known
+
+
+def node_view(known: Known, name: str, host: str) -> NodeView:
+    """`host` is what assignments call the node; it may be gone."""
+    pods: dict[str, list[Pod]] = {}
+    for pod in known.pods.at(name, host):
+        pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
+    names = sorted(known.at_host.get(host, set()) | pods.keys())
+    affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
+    node, delay = known.world.nodes.get(name), known.settings.not_ready_delay
+    return NodeView(name, node, affected, known.gates, known.world.flavors, host, delay)
+
+
+def is_well(node: Node | None) -> bool:
+    """Whether it is there, is ready, and has no taint that keeps pods off."""
+    return node is not None and node.ready and not any(taint.effect in HARD_EFFECTS for taint in node.taints)
+
+
+def unwell(known: Known) -> Iterator[NodeView]:
+    """Every node on which a workload has a place, and which is gone or not well."""
+    names = {node.labels.get(HOSTNAME, name): name for name, node in known.world.nodes.items()}
+    for host in sorted(known.at_host):
+        name = names.get(host, host)
+        if not is_well(known.world.nodes.get(name)):
+            yield node_view(known, name, host)

@@ -1,0 +1,159 @@
+"""For random clusters, what the commands say of the objects in files is what a control plane decides on them.
+
+CLOSEKNIT_TRUTHS sets how many clusters are looked at, and CLOSEKNIT_TRUTH the seed of the only one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cli.truths import Cluster, RoomMaker, cluster_of, job, placed
+from closeknit.cli.jobs import load_with_jobs
+from closeknit.cli.standings import Ask, standings
+from closeknit.cluster import kinds
+from closeknit.decide.what_if import Kind, Options, Story, play
+from closeknit.engine.place import place
+from closeknit.engine.policy import Policy
+from closeknit.model.settings import Settings
+from closeknit.model.topology import HOSTNAME
+from closeknit.model.workload import Workload
+from closeknit.observe.loaded import LoadedCluster
+from closeknit.observe.loader import load
+from closeknit.observe.manifests import read_manifests
+from observe.written import RACK, REQUIRED, Raw
+
+COUNT = int(os.environ.get("CLOSEKNIT_TRUTHS", "400"))
+ONLY = os.environ.get("CLOSEKNIT_TRUTH")
+PARTS = 8
+LEFT = (Kind.PREEMPTED, Kind.EVICTED)
+
+
+def seeds(part: int) -> Iterator[int]:
+    return iter([int(ONLY)] if ONLY and part == 0 else [] if ONLY else range(part, COUNT, PARTS))
+
+
+def read(cluster: Cluster, folder: Path) -> LoadedCluster:
+    file = folder / "cluster.json"
+    file.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": cluster.objects()}))
+    found = read_manifests([str(file)])
+    found.newest = cluster.clock
+    return load(found, cluster.gates, Settings())
+
+
+def decided(one: Workload) -> str:
+    """Why the control plane has not admitted it."""
+    condition = one.status.conditions.get("QuotaReserved")
+    return "" if condition is None else condition.message
+
+
+def is_unheard(before: Workload | None, after: Workload) -> bool:
+    """Whether nothing was decided about it, because another is before it."""
+    return decided(after) == ("" if before is None else decided(before))
+
+
+def has_left(before: Workload, after: Workload) -> bool:
+    """Whether it held quota and had to give it back; one that was deleted came back as another."""
+    return before.reserved and not before.finished and (after.evicted or after.uid != before.uid)
+
+
+def moved(story: Story) -> bool:
+    """Whether a failed node was replaced: a control plane takes a second for that."""
+    return any(step.kind is Kind.MOVED for step in story.steps)
+
+
+def left(story: Story) -> set[str]:
+    return {step.workload.key for step in story.steps if step.kind in LEFT}
+
+
+def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
+    state = read(cluster, folder)
+    now = cluster.clock
+    explained = {one.workload.key: one for one in standings(Ask(state, now), list(state.workloads))}
+    again = read(cluster, folder)
+    heard: dict[str, set[str]] = {}
+
+    def listen(story: Story) -> None:
+        for key, wait in story.waits.items():
+            heard.setdefault(key, set()).add(wait.message)
+
+    story = play(again.scheduler, again.workloads.values(), now, Options(False, again.pods_of, listen))
+    if state.left_out - {"Pod group gang"}:
+        yield f"left out: {[str(one) for one in state.warnings]}"
+    before = cluster.workloads()
+    cluster.run()
+    after = {key: one for key, one in cluster.workloads().items() if not one.finished}
+    gone = {key for key, one in after.items() if key in before and has_left(before[key], one)}
+    if set(state.workloads) != set(after):
+        yield f"workloads: {sorted(set(state.workloads) ^ set(after))}"
+    if left(story) or gone:
+        if left(story) != gone:
+            why = {key: after[key].status.conditions.get("Evicted") for key in gone}
+            yield f"who has to go: {left(story)} and not {why}"
+        return
+    for key, one in after.items():
+        if key not in story.workloads:
+            continue
+        if placed(story.workloads[key]) != placed(one):
+            yield f"{key}: what-if {placed(story.workloads[key])}, decided {placed(one)} {decided(one)}"
+        elif not one.reserved:
+            obstacle = explained[key].obstacle
+            if obstacle is not None and obstacle.reason == "PendingEvaluation" and is_unheard(before.get(key), one):
+                continue
+            if obstacle is not None and obstacle.reason == "Deactivated" and not one.active:
+                continue
+            if story.steps and (decided(one) in heard.get(key, ()) or moved(story)):
+                continue  # it was said before another was admitted or moved, and is not said again
+            if obstacle is None or not obstacle.message.startswith(decided(one)):
+                yield f"{key}: explain {obstacle}, decided {decided(one)}"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_is_said_of_objects_in_files_is_what_is_decided_on_them(part: int, tmp_path: Path) -> None:
+    wrong = {seed: found for seed in seeds(part) if (found := list(differences(cluster_of(seed), tmp_path)))}
+    assert not wrong, "\n".join(f"seed {seed}: {'; '.join(found)}" for seed, found in wrong.items())
+
+
+# Nodes and pods alone
+
+
+def written(folder: Path, name: str, objects: Sequence[Raw]) -> str:
+    file = folder / name
+    file.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(file)
+
+
+def room_difference(seed: int, folder: Path) -> str:
+    """What `place` says of one more job on the nodes and pods of a cluster, if it is not what is decided there."""
+    maker = RoomMaker(seed)
+    cluster = maker.make()
+    given = job(maker.random, "new", "lq-0")
+    given["spec"]["template"]["metadata"]["annotations"] = {REQUIRED: maker.random.choice([RACK, HOSTNAME])}
+    files = {
+        "nodes": [written(folder, "nodes.json", cluster.all(kinds.NODE))],
+        "pods": [written(folder, "pods.json", cluster.all(kinds.POD))],
+        "topology": written(folder, "dc.json", [*cluster.all(kinds.TOPOLOGY), *cluster.all(kinds.RESOURCE_FLAVOR)]),
+    }
+    loaded, (asked,) = load_with_jobs([written(folder, "job.json", [given])], files)
+    result = place(loaded.snapshot, asked.request, Policy(loaded.gates))
+    found = [sorted(one.assignment.domains) for one in result.outcomes if result.fits and one.assignment is not None]
+    waiting = {key for key, one in cluster.workloads().items() if not one.finished and not one.reserved}
+    made = cluster.create(given)
+    cluster.run()
+    (one,) = [one for one in cluster.workloads().values() if one.job_uid == made["metadata"]["uid"]]
+    others = [key for key, each in cluster.workloads().items() if key in waiting and each.reserved]
+    decided_on = [topology for _, _, _, topology in placed(one)[1]] if one.reserved else []
+    if others or (not one.reserved and not decided(one)):
+        return ""  # another got what it had been waiting for, or is still before it
+    return "" if found == decided_on else f"place {found} {result}, decided {decided_on} {decided(one)}"
+
+
+@pytest.mark.parametrize("part", range(PARTS // 4))
+def test_a_job_is_placed_on_nodes_and_pods_in_files_where_it_is_in_the_cluster(part: int, tmp_path: Path) -> None:
+    some = range(part, COUNT // 4, PARTS // 4)
+    wrong = {seed: found for seed in some if (found := room_difference(seed, tmp_path))}
+    assert not wrong, "\n".join(f"seed {seed}: {found}" for seed, found in wrong.items())
