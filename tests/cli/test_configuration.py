@@ -9,7 +9,7 @@ import pytest
 
 from closeknit.cli.configuration import Configured, read_configuration
 from closeknit.dialects.kueue.configuration_fields import FIELDS
-from closeknit.dialects.kueue.jobs.live import FRAMEWORKS
+from closeknit.dialects.kueue.jobs.kinds import FRAMEWORKS
 from closeknit.dialects.own_configuration import FIELDS as OUR_FIELDS
 from closeknit.model.mistake import InputError
 

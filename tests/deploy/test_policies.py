@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from closeknit.deploy.policies import HASH, Settings, policies, policies_hash
-from closeknit.deploy.policies.cel import at, given, is_count, label, record, same
 from closeknit.deploy.policies.marking import only_if, pointer, put_all
+from closeknit.dialects.cel import at, given, is_count, label, record, same
 from closeknit.model.cluster_queue import Selector
 from closeknit.model.gates import Gates
 from closeknit.model.shape import Requirement

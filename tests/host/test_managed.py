@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.dialects.kueue.jobs.live import FRAMEWORKS
+from closeknit.dialects.kueue.jobs.kinds import FRAMEWORKS
 from closeknit.host.embedded import Options
 from closeknit.model.cluster_queue import Selector
 from closeknit.model.shape import Requirement

@@ -9,7 +9,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.rules import Settings as Rules
 from closeknit.cluster.kinds import kind_of
-from closeknit.dialects.kueue.jobs.live import LIVE
+from closeknit.dialects.kueue.jobs.kinds import LIVE
 from closeknit.host.embedded import Options
 from closeknit.observe.live_jobs import Managed
 from host.centre import HOST, centre

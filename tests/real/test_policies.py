@@ -26,8 +26,8 @@ from closeknit.cluster.kube.config import read_config
 from closeknit.deploy.crds import definitions
 from closeknit.deploy.policies import InForce, Settings, policies, policies_work
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE, Integration
-from closeknit.dialects.kueue.jobs.live.pod import let_go
+from closeknit.dialects.kueue.jobs.kinds import LIVE, Integration
+from closeknit.dialects.kueue.jobs.kinds.pod import let_go
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.model.gates import ALL_GATES, Gates
 from closeknit.model.shape import Toleration

@@ -15,7 +15,7 @@ from ..cluster.files import files as files_of
 from ..dialects.field import Field
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import Job, Reading, read
-from ..dialects.kueue.jobs.live.pod_groups import group_name
+from ..dialects.kueue.jobs.kinds.pod_groups import group_name
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.request import PodSet

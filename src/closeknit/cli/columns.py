@@ -14,24 +14,13 @@ from ..cluster.errors import NotFound
 from ..cluster.kinds import Kind
 from ..cluster.kube.client import METADATA, Client
 from ..dialects.kueue import keys
+from ..dialects.kueue.jobs.kinds import JOB_KINDS
 from ..dialects.kueue.objects.state import STANDING, state_of
 from .owners import Owners
 from .whereabouts import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
-JOBS = frozenset(
-    {
-        kinds.JOB,
-        kinds.JOB_SET,
-        kinds.LEADER_WORKER_SET,
-        kinds.STATEFUL_SET,
-        kinds.MPI_JOB,
-        kinds.PYTORCH_JOB,
-        kinds.TRAIN_JOB,
-        kinds.RAY_JOB,
-        kinds.RAY_CLUSTER,
-    }
-)
-"""Kinds that have a Workload."""
+JOBS = frozenset(one.served for one in JOB_KINDS if one.hosted and one.owner is None and one.served is not kinds.POD)
+"""Kinds that have a Workload, but for pods, which have columns of their own."""
 
 PLACES = ("Level", "Domains", "Waiting for")
 HEADERS: dict[Kind, tuple[str, ...]] = {

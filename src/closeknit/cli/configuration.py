@@ -20,7 +20,7 @@ from ..cluster.positions import place_of, positions
 from ..dialects import own_configuration as own_form
 from ..dialects.field import Field
 from ..dialects.kueue.configuration import FILE, GROUP, KIND, KUEUE_FRAMEWORKS, Configuration, configuration
-from ..dialects.kueue.jobs.live import FRAMEWORKS
+from ..dialects.kueue.jobs.kinds import FRAMEWORKS
 from ..dialects.own_configuration import OwnConfiguration, own_configuration
 from ..model.gates import PROFILES, Gates
 from ..model.mistake import InputError, Mistake, refuse

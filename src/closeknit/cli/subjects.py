@@ -13,7 +13,7 @@ from ..cluster import kinds
 from ..cluster.errors import NotFound
 from ..cluster.kinds import Kind
 from ..dialects.kueue import keys
-from ..dialects.kueue.jobs.live.pod_groups import group_name, is_runnable, starts_fast, total
+from ..dialects.kueue.jobs.kinds.pod_groups import group_name, is_runnable, starts_fast, total
 from ..dialects.kueue.objects.wire import Unreadable
 from ..model.number import number_of
 from .columns import JOBS

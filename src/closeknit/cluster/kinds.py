@@ -1,63 +1,25 @@
 """The kinds of objects that Closeknit knows: their API paths, short names and subresources.
 
-One entry per kind. The embedded host serves exactly these; the client builds an object's path from them.
+One entry per kind; those of jobs come from their descriptors and are named here where other code refers to them. The
+embedded host serves exactly these; the client builds an object's path from them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
-    """A kind of objects in one version of its API group.
-
-    `status`, `scale`: whether it has that subresource. `counted`: `metadata.generation` is incremented when anything
-    but the status changes. `categories` are the groupings of kubectl, such as `all`.
-    """
-
-    group: str
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool = True
-    short: tuple[str, ...] = ()
-    status: bool = True
-    scale: bool = False
-    counted: bool = True
-    categories: tuple[str, ...] = ()
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def singular(self) -> str:
-        return self.kind.lower()
-
-    @property
-    def resource(self) -> str:
-        """Its name in Status errors: jobs.batch."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def is_built_in(self) -> bool:
-        """Whether it is part of Kubernetes, not defined by a CustomResourceDefinition."""
-        return "." not in self.group or self.group in _OWN_GROUPS
-
-    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Its API path: /apis/batch/v1/namespaces/default/jobs/train/status."""
-        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
-        if namespace and self.namespaced:
-            parts += ["namespaces", namespace]
-        parts += [self.plural, *([name] if name else []), *([subresource] if subresource else [])]
-        return "/" + "/".join(parts)
-
-    def __repr__(self) -> str:
-        return f"Kind({self.api_version} {self.kind})"
-
-
-_OWN_GROUPS = frozenset({"scheduling.k8s.io", "node.k8s.io", "coordination.k8s.io"})
+from ..dialects.kueue.jobs.kinds import (
+    JOB_KINDS,
+    deployment,
+    job,
+    job_set,
+    leader_worker_set,
+    pod,
+    ray_cluster,
+    ray_job,
+    stateful_set,
+    train_job,
+    training,
+)
+from ..dialects.served import Kind as Kind
 
 
 def _custom(
@@ -68,15 +30,13 @@ def _custom(
     *short: str,
     namespaced: bool = True,
     status: bool = True,
-    scale: bool = False,
-    categories: tuple[str, ...] = (),
 ) -> Kind:
-    return Kind(group, version, kind, plural, namespaced, short, status, scale, categories=categories)
+    return Kind(group, version, kind, plural, namespaced, short, status)
 
 
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", False, ("ns",), counted=False)
 NODE = Kind("", "v1", "Node", "nodes", False, ("no",), counted=False)
-POD = Kind("", "v1", "Pod", "pods", True, ("po",), categories=("all",))
+POD = pod.POD.served
 EVENT = Kind("", "v1", "Event", "events", True, ("ev",), status=False, counted=False)
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps", True, ("cm",), status=False, counted=False)
 SECRET = Kind("", "v1", "Secret", "secrets", True, (), status=False, counted=False)
@@ -84,13 +44,13 @@ SERVICE = Kind("", "v1", "Service", "services", True, ("svc",), counted=False, c
 SERVICE_ACCOUNT = Kind("", "v1", "ServiceAccount", "serviceaccounts", True, ("sa",), status=False, counted=False)
 POD_TEMPLATE = Kind("", "v1", "PodTemplate", "podtemplates", status=False)
 LIMIT_RANGE = Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), status=False, counted=False)
-DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), scale=True, categories=("all",))
+DEPLOYMENT = deployment.DEPLOYMENT.served
 REPLICA_SET = Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), scale=True, categories=("all",))
-STATEFUL_SET = Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), scale=True, categories=("all",))
+STATEFUL_SET = stateful_set.STATEFUL_SET.served
 DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), categories=("all",))
 CONTROLLER_REVISION = Kind("apps", "v1", "ControllerRevision", "controllerrevisions", status=False, counted=False)
-JOB = Kind("batch", "v1", "Job", "jobs", categories=("all",))
-CRON_JOB = Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), categories=("all",))
+JOB = job.JOB.served
+CRON_JOB = job.CRON_JOB.served
 BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",))
 PRIORITY_CLASS = Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", False, ("pc",), status=False)
 RUNTIME_CLASS = Kind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", False, (), status=False, counted=False)
@@ -112,11 +72,11 @@ WORKLOAD_PRIORITY_CLASS = _custom(
 PROVISIONING_CONFIG = _custom(
     *_KUEUE, "ProvisioningRequestConfig", "provisioningrequestconfigs", "prc", namespaced=False, status=False
 )
-JOB_SET = _custom("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
-LEADER_WORKER_SET = _custom("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets", "lws", scale=True)
-MPI_JOB = _custom("kubeflow.org", "v2beta1", "MPIJob", "mpijobs")
-PYTORCH_JOB = _custom("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", scale=True)
-TRAIN_JOB = _custom("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
+JOB_SET = job_set.JOB_SET.served
+LEADER_WORKER_SET = leader_worker_set.LEADER_WORKER_SET.served
+MPI_JOB = training.MPI_JOB.served
+PYTORCH_JOB = training.PYTORCH_JOB.served
+TRAIN_JOB = train_job.TRAIN_JOB.served
 TRAINING_RUNTIME = _custom("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", status=False)
 CLUSTER_TRAINING_RUNTIME = _custom(
     "trainer.kubeflow.org",
@@ -126,14 +86,15 @@ CLUSTER_TRAINING_RUNTIME = _custom(
     namespaced=False,
     status=False,
 )
-RAY_JOB = _custom("ray.io", "v1", "RayJob", "rayjobs", categories=("all",))
-RAY_CLUSTER = _custom("ray.io", "v1", "RayCluster", "rayclusters", categories=("all",))
+RAY_JOB = ray_job.RAY_JOB.served
+RAY_CLUSTER = ray_cluster.RAY_CLUSTER.served
 PROVISIONING_REQUEST = _custom(
     "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests", "provreq", "provreqs"
 )
 
-KINDS: tuple[Kind, ...] = tuple(one for one in list(globals().values()) if isinstance(one, Kind))
-"""All kinds above."""
+_NAMED = [one for one in list(globals().values()) if isinstance(one, Kind)]
+KINDS: tuple[Kind, ...] = tuple(dict.fromkeys([*_NAMED, *(one.served for one in JOB_KINDS if one.hosted)]))
+"""All kinds above, and those of job descriptors."""
 
 BY_NAME: dict[tuple[str, str], Kind] = {(one.group, one.kind): one for one in KINDS}
 """By API group and kind."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..cluster import kinds
 from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import KUEUE_LEASE, LEASE
+from ..dialects.kueue.jobs.kinds import LIVE, SERVING
 from .kinds import CRD
 
 Raw = dict[str, Any]
@@ -45,16 +46,8 @@ class Grant(NamedTuple):
 
 HELD = (kinds.CLUSTER_QUEUE, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY)
 QUEUES = (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
-JOBS = (
-    kinds.JOB,
-    kinds.JOB_SET,
-    kinds.MPI_JOB,
-    kinds.PYTORCH_JOB,
-    kinds.TRAIN_JOB,
-    kinds.RAY_JOB,
-    kinds.RAY_CLUSTER,
-)
-SETS = (kinds.STATEFUL_SET, kinds.LEADER_WORKER_SET)
+JOBS = tuple(one.served for one in LIVE.values() if one.hosted and one.served is not kinds.POD)
+SETS = tuple(one.served for one in SERVING.values() if one.owner is None)
 
 
 def _by_group(of: tuple[Kind, ...], verbs: tuple[str, ...], reason: str, part: str = "") -> Iterator[Grant]:

@@ -22,7 +22,7 @@ from ..cluster.errors import Conflict, Forbidden, Invalid, MethodNotAllowed, Not
 from ..cluster.kinds import POD, Kind
 from ..cluster.kube.client import METADATA, Client, path
 from ..cluster.kube.discovery import Served, served
-from ..dialects.kueue.jobs.live import LIVE
+from ..dialects.kueue.jobs.kinds import LIVE
 from ..dialects.kueue.jobs.marks import ADMISSION_GATE, IN_USE, MANAGED, TOPOLOGY_GATE
 from . import kinds as server
 from .crds import KUEUE_KINDS

@@ -12,8 +12,8 @@ from ..cluster import kinds
 from ..cluster.kinds import Kind
 from ..cluster.port import Raw
 from ..dialects.kueue import keys
-from ..dialects.kueue.jobs.live import LIVE
-from ..dialects.kueue.jobs.live.pod import prepared
+from ..dialects.kueue.jobs.kinds import LIVE
+from ..dialects.kueue.jobs.kinds.pod import prepared
 from ..dialects.kueue.jobs.raw import at, put
 from ..model.gates import Gates
 from .workloads import DEFAULT

@@ -13,8 +13,8 @@ from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.jobs.injection import Conflict, Info
-from ..dialects.kueue.jobs.live import SERVING, Serving, pod_groups
-from ..dialects.kueue.jobs.live.pod import is_gated
+from ..dialects.kueue.jobs.kinds import SERVING, Serving, pod_groups
+from ..dialects.kueue.jobs.kinds.pod import is_gated
 from ..dialects.kueue.jobs.workload_object import standing_of
 from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.pod_group import GroupView

@@ -17,7 +17,7 @@ from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
 from ..dialects.kueue.jobs.integration import Integration
-from ..dialects.kueue.jobs.live import FRAMEWORKS, LIVE, SERVING, Serving
+from ..dialects.kueue.jobs.kinds import FRAMEWORKS, LIVE, SERVING, Serving
 from ..dialects.kueue.jobs.standing import Standing
 from ..dialects.kueue.jobs.workload_object import Priority, owner_reference, standing_of, workload_for
 from ..dialects.kueue.objects import Unreadable

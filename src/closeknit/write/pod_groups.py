@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..cluster.kinds import POD, WORKLOAD
 from ..cluster.port import Delete, Raw, Update, Write, key_of
 from ..dialects import timestamps
-from ..dialects.kueue.jobs.live.pod import doomed, is_gated, let_go
-from ..dialects.kueue.jobs.live.pod_groups import is_deleted, is_stopped, is_terminated
+from ..dialects.kueue.jobs.kinds.pod import doomed, is_gated, let_go
+from ..dialects.kueue.jobs.kinds.pod_groups import is_deleted, is_stopped, is_terminated
 from ..dialects.kueue.jobs.workload_object import owner_reference
 from ..model.workload import Workload
 

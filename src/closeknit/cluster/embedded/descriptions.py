@@ -6,10 +6,11 @@ which it occurs first.
 
 from __future__ import annotations
 
+from ...dialects.kueue.jobs.kinds import JOB_KINDS
+
 KINDS = {
     "Namespace": "A part of the cluster in which names are unique.",
     "Node": "A machine that runs pods.",
-    "Pod": "Containers that run together on one node.",
     "Event": "Something that happened to an object.",
     "ConfigMap": "Settings for pods to read.",
     "Secret": "Confidential settings for pods to read.",
@@ -17,13 +18,9 @@ KINDS = {
     "ServiceAccount": "The identity of a pod towards the API.",
     "PodTemplate": "A template for pods.",
     "LimitRange": "Limits and defaults for what pods in a namespace request.",
-    "Deployment": "Keeps a number of equal pods running, and replaces them when their template changes.",
     "ReplicaSet": "Keeps a number of equal pods running.",
-    "StatefulSet": "Keeps numbered pods running, each with a stable name.",
     "DaemonSet": "Keeps one pod running on every node.",
     "ControllerRevision": "A state to which a controller can roll back.",
-    "Job": "Runs pods until enough of them have succeeded.",
-    "CronJob": "Creates Jobs on a schedule.",
     "PodDisruptionBudget": "How many of a set of pods may be evicted at a time.",
     "PriorityClass": "A name for how important a pod is.",
     "RuntimeClass": "The runtime for the containers of a pod.",
@@ -37,16 +34,10 @@ KINDS = {
     "AdmissionCheck": "A condition besides quota that must hold before a workload is admitted.",
     "WorkloadPriorityClass": "A name for how important a workload is.",
     "ProvisioningRequestConfig": "How nodes are requested before a workload is admitted.",
-    "JobSet": "Several Jobs that run as one.",
-    "LeaderWorkerSet": "Groups of pods, each with a leader and its workers.",
-    "MPIJob": "A launcher and the workers that it starts processes on.",
-    "PyTorchJob": "A distributed PyTorch run.",
-    "TrainJob": "A training run that names a runtime.",
     "TrainingRuntime": "A template for training runs of a namespace.",
     "ClusterTrainingRuntime": "A template for training runs of any namespace.",
-    "RayJob": "A program that runs on a Ray cluster created for it.",
-    "RayCluster": "A head and groups of workers that run Ray.",
     "ProvisioningRequest": "A request for nodes.",
+    **{one.kind: one.says for one in JOB_KINDS if one.hosted},
 }
 
 EVERYWHERE = {

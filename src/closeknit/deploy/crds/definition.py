@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...cluster.embedded.rest.custom_rows import AGE, COLUMNS, CONDITIONS, Custom
+from ...cluster.embedded.rest.custom_rows import COLUMNS, CONDITIONS
 from ...cluster.kinds import KINDS, WORKLOAD, Kind
+from ...dialects.kueue.jobs.job_kind import AGE, Column
 from .schema import schema
 
 Raw = dict[str, Any]
@@ -59,7 +60,7 @@ def _version(kind: Kind) -> Raw:
         "storage": True,
         "schema": {"openAPIV3Schema": schema(kind)},
     }
-    columns = [_column(one) for one in COLUMNS.get(kind, ()) if isinstance(one, Custom)]
+    columns = [_column(one) for one in COLUMNS.get(kind, ()) if isinstance(one, Column)]
     if columns not in ([], [_column(AGE)]):
         version["additionalPrinterColumns"] = columns
     if kind in SELECTABLE:
@@ -69,7 +70,7 @@ def _version(kind: Kind) -> Raw:
     return version
 
 
-def _column(one: Custom) -> Raw:
+def _column(one: Column) -> Raw:
     filtered = f"[?(@.type=='{one.condition}')].status" if one.path == CONDITIONS else ""
     column: Raw = {"name": one.name, "type": one.type, "jsonPath": f".{one.path}{filtered}"}
     return {**column, "priority": 1} if one.is_wide else column

@@ -7,10 +7,10 @@ is left alone, and the controller follows the chain of owners.
 from __future__ import annotations
 
 from ...cluster.embedded.rules.settings import Settings
+from ...dialects.cel import all_of, any_of, has_note, label, negated, note, same, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs import marks
-from ...dialects.kueue.jobs.live import LIVE, SERVING, Integration, Serving
-from .cel import all_of, any_of, has_note, label, negated, note, same, texts
+from ...dialects.kueue.jobs.kinds import LIVE, SERVING, Integration, Serving
 
 UNTOUCHED = "not-being-deleted"
 

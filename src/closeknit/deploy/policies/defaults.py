@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from ...cluster.embedded.rules.queueing.managed import DEFAULT
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, LOCAL_QUEUE, POD, WORKLOAD_PRIORITY_CLASS, Kind
+from ...dialects.cel import Check, all_of, any_of, label, negated, text
 from ...dialects.kueue import keys
-from .cel import all_of, any_of, label, negated, text
 from .conditions import IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, own
 from .kinds import deployment, leader_worker_set
 from .marking import Path, label_on, only_if, put_all, put_on
-from .policy import UPDATE, Check, Mutating, Param, Policy, Validating
+from .policy import UPDATE, Mutating, Param, Policy, Validating
 from .standing import field_of
 
 QUEUE = Param(LOCAL_QUEUE, DEFAULT)

@@ -1,4 +1,4 @@
-"""What all kinds with `suspend` have in common: they are suspended at creation, and validated alike."""
+"""Kinds with `suspend`: they are suspended at creation and validated alike, as their descriptors say."""
 
 from __future__ import annotations
 
@@ -6,25 +6,53 @@ from collections.abc import Mapping, Sequence
 
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import Kind
+from ...dialects.cel import Check, all_of, at, given, negated, suspended, text, when
+from ...dialects.kueue import keys
+from ...dialects.kueue.jobs import marks
+from ...dialects.kueue.jobs.job_kind import Held, JobKind, Offset
 from ...dialects.kueue.jobs.roles import Rules
 from . import standing, topology
-from .cel import all_of, at
 from .conditions import is_held, judged, own
-from .marking import NOTHING, only_if, put_all, within
-from .policy import CREATE, UPDATE, Check, Mutating, Validating
+from .marking import note_on, only_if, put_all, put_on, within
+from .policy import CREATE, UPDATE, Mutating, Validating
 
 
-def suspended(path: str) -> str:
-    return f"{at(path, 'false')} == true"
-
-
-def suspending(settings: Settings, kind: Kind, path: str, unless: str = "false", more: str = NOTHING) -> Mutating:
-    """The policy that suspends a kind; `more` are additional patches, applied whether it is suspended or not."""
-    steps = tuple(path.split("."))
-    ready = all_of(is_held(settings), f"!({suspended(path)})", f"!({unless})", within(steps[:1]))
+def suspending(settings: Settings, job: JobKind, held: Held) -> Mutating:
+    """The policy that suspends a kind at creation."""
+    steps = tuple(held.suspend.split("."))
+    ready = all_of(is_held(settings), f"!({suspended(held.suspend)})", f"!({held.unless})", within(steps[:1]))
     patches = only_if(ready, put_all(steps[:-1], {steps[-1]: "true"}))
-    patches = patches if more == NOTHING else f"{patches} + {more}"
-    return Mutating(kind.plural, [kind], conditions=own(settings), patches=patches)
+    if held.offset is not None and "TopologyAwareScheduling" in settings.gates:
+        patches = f"{patches} + {_counted(held.offset)}"
+    return Mutating(job.served.plural, [job.served], conditions=own(settings), patches=patches)
+
+
+def _counted(offset: Offset) -> str:
+    """The note that workers count from 1; in a topology group with their leader, they are counted together anyway."""
+    worker = tuple(offset.worker.split("."))
+    grouped = f"{text(keys.GROUP)} in {at(f'{offset.leader}.template.metadata.annotations', '{}')}"
+    works = f"{at(offset.works, 'false')} == true"
+    ready = all_of(works, given(offset.leader), within(worker), f"!({grouped})")
+    return only_if(ready, put_on(worker, notes=[note_on(worker, marks.INDEX_OFFSET, text("1"))]))
+
+
+def judging_suspended(settings: Settings, job: JobKind, held: Held) -> Validating:
+    waits = is_held(settings)
+    if held.unless != "false":
+        waits = all_of(waits, negated(held.unless))
+    guarded = [
+        Check(when("variables.held", one.ok), one.field, one.text, one.computed) for one in held.checks_when_held
+    ]
+    return judging(
+        settings,
+        job.served,
+        negated(suspended(held.suspend)),
+        job.rules,
+        held.sets,
+        [*held.checks, *guarded],
+        {**({"held": waits} if guarded else {}), **held.variables},
+        held.unbounded,
+    )
 
 
 def judging(

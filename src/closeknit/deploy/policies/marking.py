@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .cel import text
+from ...dialects.cel import text
 
 Path = tuple[str, ...]
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import Kind
+from ...dialects.cel import Check
 from ...model.settings import NAMESPACE_NAME
-from .cel import text
 
 Raw = dict[str, Any]
 
@@ -42,22 +42,6 @@ class Param:
 
     kind: Kind
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A validation: `ok` holds for valid objects. `field` is the path of the invalid field, or an expression for it."""
-
-    ok: str
-    field: str
-    text: str
-    computed: bool = False
-
-    def raw(self) -> Raw:
-        rule: Raw = {"expression": self.ok, "reason": "Invalid"}
-        if self.computed:
-            return {**rule, "messageExpression": f"{self.field} + {text(': ' + self.text)}", "message": self.text}
-        return {**rule, "message": f"{self.field}: {self.text}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,46 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...cluster.embedded.rules.queueing.managed import job_kind
 from ...cluster.embedded.rules.settings import Settings
-from ...cluster.kinds import (
-    DEPLOYMENT,
-    JOB,
-    JOB_SET,
-    LEADER_WORKER_SET,
-    MPI_JOB,
-    POD,
-    PYTORCH_JOB,
-    RAY_CLUSTER,
-    RAY_JOB,
-    STATEFUL_SET,
-    TRAIN_JOB,
-    Kind,
-)
+from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, POD, STATEFUL_SET, Kind
+from ...dialects.kueue.jobs.kinds import JOB_KINDS, JobKind
 from ..marks import NAMESPACE
 from . import defaults, spelling, workloads
 from .conditions import by_pods
-from .kinds import deployment, job, job_set, leader_worker_set, pod, ray, stateful_set, train_job, training
+from .held import judging_suspended, suspending
+from .kinds import deployment, leader_worker_set, pod, stateful_set
 from .policy import Mutating, Policy, Raw, Validating
 from .trial import HASH, answering, only_tried
 
 Maker = Callable[[Settings], Policy]
 
-KINDS: dict[Kind, tuple[Maker, Maker]] = {
-    JOB: (job.mutating, job.validating),
-    JOB_SET: (job_set.mutating, job_set.validating),
+BY_PODS: dict[Kind, tuple[Maker, Maker]] = {
     POD: (pod.mutating, pod.validating),
     DEPLOYMENT: (deployment.mutating, deployment.validating),
     STATEFUL_SET: (stateful_set.mutating, stateful_set.validating),
     LEADER_WORKER_SET: (leader_worker_set.mutating, leader_worker_set.validating),
-    MPI_JOB: (lambda one: training.mutating(one, MPI_JOB), lambda one: training.validating(one, MPI_JOB)),
-    PYTORCH_JOB: (lambda one: training.mutating(one, PYTORCH_JOB), lambda one: training.validating(one, PYTORCH_JOB)),
-    TRAIN_JOB: (train_job.mutating, train_job.validating),
-    RAY_CLUSTER: (lambda one: ray.mutating(one, RAY_CLUSTER), lambda one: ray.validating(one, RAY_CLUSTER)),
-    RAY_JOB: (lambda one: ray.mutating(one, RAY_JOB), lambda one: ray.validating(one, RAY_JOB)),
 }
+"""Kinds that wait behind gates of pods; the others are suspended."""
 
 
 def policies(settings: Settings, home: str = NAMESPACE) -> list[Raw]:
@@ -68,8 +51,21 @@ def _hash(objects: list[Raw]) -> str:
 
 
 def _rendered(settings: Settings) -> list[Raw]:
-    kinds = [kind for kind in KINDS if job_kind(settings, kind) is not None or (kind is POD and by_pods(settings))]
-    made = [make(settings) for kind in kinds for make in KINDS[kind]]
+    by_kind = {one.served: list(_of_kind(settings, one)) for one in JOB_KINDS}
+    found = {kind: made for kind, made in by_kind.items() if made}
+    made = [one for policies in found.values() for one in policies]
     made += [one for policy in made for one in spelling.warning(policy, settings)]
-    made += [*defaults.policies(settings, kinds), *workloads.policies(settings)]
+    made += [*defaults.policies(settings, found), *workloads.policies(settings)]
     return [raw for one in made if isinstance(one, Mutating | Validating) for raw in one.objects(settings)]
+
+
+def _of_kind(settings: Settings, job: JobKind) -> Iterator[Policy]:
+    """The policies of one kind of job; none where it is switched off."""
+    if job_kind(settings, job.served) is None and not (job.served is POD and by_pods(settings)):
+        return
+    if job.served in BY_PODS:
+        for make in BY_PODS[job.served]:
+            yield make(settings)
+    elif job.held is not None:
+        yield suspending(settings, job, job.held)
+        yield judging_suspended(settings, job, job.held)

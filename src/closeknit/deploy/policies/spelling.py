@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
+from ...dialects.cel import ANNOTATIONS, Check, all_of, at, negated, one_set, record, text, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.spelling import KEYS
-from .cel import all_of, at, negated, record, text, texts
-from .policy import CREATE, WARN, Check, Policy, Validating
-from .topology import ANNOTATIONS, SETS, one_set
+from .policy import CREATE, WARN, Policy, Validating
+from .topology import SETS
 
 STEM = f"{keys.PREFIX}podset-"
 SUFFIX = "-spelling"

@@ -7,12 +7,23 @@ write that starts it passes.
 from __future__ import annotations
 
 from ...cluster.kinds import Kind
+from ...dialects.cel import (
+    IS_UPDATE,
+    Check,
+    all_of,
+    any_of,
+    has_label,
+    has_note,
+    is_count,
+    is_name,
+    label,
+    negated,
+    note,
+    when,
+)
 from ...dialects.kueue import keys
-from ...dialects.kueue.jobs.live import LIVE
-from .cel import all_of, any_of, has_label, has_note, is_count, is_name, label, negated, note, when
-from .policy import Check
+from ...dialects.kueue.jobs.kinds import LIVE
 
-IS_UPDATE = "oldObject != null"
 RUNS = "cannot be changed while the job runs; stop the job first"
 
 

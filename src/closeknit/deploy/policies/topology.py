@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...dialects.cel import NO, YES, Check, all_of, any_of, is_integer, is_label_name, negated, note, text, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.roles import Rules
 from ...dialects.kueue.topology_request import INT32_MAX, MAX_LAYERS
@@ -18,8 +19,6 @@ from ...dialects.kueue.validation import MAX_GROUP, MAX_LEVEL
 from ...model.gates import Gates
 from ...model.label_names import QUALIFIED_NAME
 from ...model.request import AUTO
-from .cel import all_of, any_of, is_integer, is_label_name, negated, note, record, text, texts
-from .policy import Check
 
 SETS = "variables.sets"
 GROUPED = "variables.grouped"
@@ -28,7 +27,6 @@ _TOPOLOGY = rf'"topology"\s*:\s*"(?:{QUALIFIED_NAME})"'
 _SIZE = r'"size"\s*:\s*0*[1-9][0-9]{0,9}'
 _LAYER = rf"\{{\s*(?:{_TOPOLOGY}\s*,\s*{_SIZE}|{_SIZE}\s*,\s*{_TOPOLOGY})\s*\}}"
 LAYERS = rf"^\s*\[\s*{_LAYER}(?:\s*,\s*{_LAYER}){{0,{MAX_LAYERS - 1}}}\s*\]\s*$"
-BOOLEANS = ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
 _UNSIGNED = "^0*([0-9]{1,19}|1[0-8][0-9]{18})$"
 """Numbers of 64 bits, approximately: some of 20 digits beyond the range match too."""
 
@@ -47,14 +45,6 @@ class SetRule:
         found = f"{self.sets}.filter(s, {self.wrong})"
         last = f"{found}[{found}.size() - 1].at + {text(f'[{self.key}]')}"
         return Check(f"({self.unless}) || !{self.sets}.exists(s, {self.wrong})", last, self.text, computed=True)
-
-
-ANNOTATIONS = ".metadata.annotations"
-
-
-def one_set(template: str, at: str, count: str = "1") -> str:
-    """The record of one template, from expressions; `at` is one for the path to its annotations."""
-    return record(at=at, count=count, notes=f"{template}.?metadata.?annotations.orValue({{}})")
 
 
 def variables(sets: str, rules: Rules) -> dict[str, str]:
@@ -137,7 +127,7 @@ def _group_names() -> Iterator[SetRule]:
 
 def _slices() -> Iterator[SetRule]:
     """Rules 4 and 5."""
-    unreadable = all_of(_has(keys.UNCONSTRAINED), f"!({_value(keys.UNCONSTRAINED)} in {texts(BOOLEANS)})")
+    unreadable = all_of(_has(keys.UNCONSTRAINED), f"!({_value(keys.UNCONSTRAINED)} in {texts((*YES, *NO))})")
     yield SetRule(unreadable, keys.UNCONSTRAINED, 'use "true" or "false"')
     value = _value(keys.SLICE_SIZE)
     readable = all_of(is_integer(value), f"int({value}) > 0", f"int({value}) <= {INT32_MAX}")

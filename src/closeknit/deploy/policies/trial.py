@@ -9,10 +9,10 @@ the verb `create`; another policy ensures that the controller's account creates 
 from __future__ import annotations
 
 from ...cluster.kinds import JOB
+from ...dialects.cel import Check, text
 from ..marks import NAME
-from .cel import text
 from .marking import put_all
-from .policy import Check, Mutating, Validating
+from .policy import Mutating, Validating
 
 HASH = "closeknit.dev/policies-hash"
 TRIAL = {"closeknit.dev/trial": "true"}

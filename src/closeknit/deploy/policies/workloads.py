@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ...cluster.embedded.rules.settings import Settings
 from ...cluster.kinds import CLUSTER_QUEUE, WORKLOAD
+from ...dialects.cel import IS_UPDATE, Check, all_of, any_of, at, is_label_name, negated, note, same, text, when
 from ...dialects.kueue import keys
-from .cel import all_of, any_of, at, is_label_name, negated, note, same, text, when
 from .conditions import IS_STAYING, UNTOUCHED
-from .policy import CREATE, UPDATE, Check, Mutating, Policy, Validating
-from .standing import IS_UPDATE, field_of
+from .policy import CREATE, UPDATE, Mutating, Policy, Validating
+from .standing import field_of
 
 _SETS = "spec.podSets"
 _EACH = at(_SETS, "[]")

@@ -22,7 +22,7 @@ from ..node_choice import LABEL_NAME, one_of
 from ..spans import optional_seconds, seconds
 from ..strictness import amount, check_fields, truth
 from .configuration_fields import FIELDS, OLD_FIELDS
-from .jobs.live import FRAMEWORKS
+from .jobs.kinds import FRAMEWORKS, NOT_RUN
 from .objects.rules.values import check_selector
 
 GROUP = "config.kueue.x-k8s.io"
@@ -39,18 +39,6 @@ KUEUE_LEASE = "c1f6bfd2.kueue.x-k8s.io"
 LEASE = "closeknit-controller"
 KUEUE_FRAMEWORKS = frozenset({"batch/job"})
 """What Kueue manages where nobody says anything."""
-NOT_RUN = frozenset(
-    {
-        "kubeflow.org/jaxjob",
-        "kubeflow.org/paddlejob",
-        "kubeflow.org/tfjob",
-        "kubeflow.org/xgboostjob",
-        "ray.io/rayservice",
-        "sparkoperator.k8s.io/sparkapplication",
-        "workload.codeflare.dev/appwrapper",
-    }
-)
-"""Kinds that Kueue manages, and we do not."""
 
 
 class Election(NamedTuple):

@@ -16,6 +16,9 @@ POD_GROUP_INDEX = PREFIX + "pod-group-pod-index"
 IS_GROUP = PREFIX + "is-group-workload"
 ELASTIC = PREFIX + "elastic-job"
 
+MAIN = "main"
+"""The pod set of a job that has only one."""
+
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
 """A pod with any of these was placed by topology."""
 

@@ -9,7 +9,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.cluster.kinds import DEPLOYMENT, JOB, JOB_SET, LEADER_WORKER_SET, POD, REPLICA_SET, STATEFUL_SET, Kind
 from closeknit.cluster.port import Raw
-from closeknit.dialects.kueue.jobs.live import FRAMEWORKS
+from closeknit.dialects.kueue.jobs.kinds import FRAMEWORKS
 from closeknit.model.gates import Gates
 from cluster.embedded.rules.hosts import CONTAINER, KUEUE, QUEUE, Host, a_set, job, owner, pod, template
 

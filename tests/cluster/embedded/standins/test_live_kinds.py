@@ -26,7 +26,7 @@ from closeknit.cluster.kinds import (
 )
 from closeknit.cluster.port import Raw
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE, SERVING, Integration
+from closeknit.dialects.kueue.jobs.kinds import LIVE, SERVING, Integration
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.model.gates import Gates
 from cluster.embedded.standins.playground import Playground, template

@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.dialects.kueue.jobs.equivalence import is_same
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE
+from closeknit.dialects.kueue.jobs.kinds import LIVE
 from closeknit.dialects.kueue.jobs.starting import started
 from closeknit.dialects.kueue.jobs.workload_object import workload_for
 from closeknit.model.gates import Gates

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from closeknit.dialects.kueue.jobs.injection import Conflict, Info, injected, restored
 from closeknit.dialects.kueue.jobs.integration import Integration
-from closeknit.dialects.kueue.jobs.live import LIVE
+from closeknit.dialects.kueue.jobs.kinds import LIVE
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.dialects.kueue.jobs.workload_object import workload_for
 from closeknit.model.gates import Gates

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE, Finished
-from closeknit.dialects.kueue.jobs.live.job import terminal
+from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished
+from closeknit.dialects.kueue.jobs.kinds.job import terminal
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 
 Raw = dict[str, Any]

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from closeknit.dialects.kueue.jobs.injection import Conflict, Info
-from closeknit.dialects.kueue.jobs.live import LIVE, Finished
-from closeknit.dialects.kueue.jobs.live.pod import doomed, let_go, prepared, role
+from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished
+from closeknit.dialects.kueue.jobs.kinds.pod import doomed, let_go, prepared, role
 from closeknit.dialects.kueue.jobs.pods import role_hash
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.dialects.kueue.jobs.workload_object import workload_for

@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.dialects.kueue.jobs import read, requests
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE, Finished, Source
+from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished, Source
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.dialects.kueue.jobs.workload_object import workload_for
 from closeknit.dialects.kueue.objects import Unreadable

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.jobs.injection import Info
-from closeknit.dialects.kueue.jobs.live import LIVE, Finished
+from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished
 from closeknit.dialects.kueue.jobs.starting import started, stopping
 from closeknit.dialects.kueue.jobs.workload_object import standing_of
 

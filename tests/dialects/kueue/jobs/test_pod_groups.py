@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.jobs.injection import Conflict, Info
-from closeknit.dialects.kueue.jobs.live import Finished
-from closeknit.dialects.kueue.jobs.live import pod_groups as groups
+from closeknit.dialects.kueue.jobs.kinds import Finished
+from closeknit.dialects.kueue.jobs.kinds import pod_groups as groups
 from closeknit.dialects.kueue.objects import Unreadable
 from closeknit.model.gates import Gates
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from closeknit.dialects.kueue.jobs.live import SERVING
-from closeknit.dialects.kueue.jobs.live.serving import replica_name
+from closeknit.dialects.kueue.jobs.kinds import SERVING
+from closeknit.dialects.kueue.jobs.kinds.leader_worker_set import replica_name
 from closeknit.dialects.kueue.jobs.workload_object import Priority
 from closeknit.model.gates import Gates
 

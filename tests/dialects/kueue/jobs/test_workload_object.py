@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from closeknit.dialects.kueue.jobs.live import LIVE, SERVING
+from closeknit.dialects.kueue.jobs.kinds import LIVE, SERVING
 from closeknit.dialects.kueue.jobs.workload_object import NO_PRIORITY, Priority, standing_of, workload_for
 from closeknit.dialects.kueue.objects import Unreadable, workload
 from closeknit.model.gates import Gates

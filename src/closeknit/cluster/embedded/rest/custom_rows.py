@@ -10,18 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from ....dialects.kueue.jobs.job_kind import AGE, Column
+from ....dialects.kueue.jobs.kinds import JOB_KINDS
 from ....dialects.kueue.objects.state import STANDING, state_of
 from ...kinds import (
     CLUSTER_QUEUE,
-    JOB_SET,
-    LEADER_WORKER_SET,
     LOCAL_QUEUE,
-    PYTORCH_JOB,
-    RAY_CLUSTER,
-    RAY_JOB,
     RESOURCE_FLAVOR,
     TOPOLOGY,
-    TRAIN_JOB,
     WORKLOAD,
     WORKLOAD_PRIORITY_CLASS,
     Kind,
@@ -32,30 +28,21 @@ from .ages import age
 CONDITIONS = "status.conditions"
 
 
-class Custom(NamedTuple):
-    """`path` leads to the value. `condition`: it is the status of the condition of this type, or, if that is `*`, the
-    type of the last one.
-    """
-
-    name: str
-    path: str
-    type: Literal["string", "integer", "date"] = "string"
-    is_wide: bool = False
-    condition: str = ""
-
-    def cell(self, raw: Raw, now: float) -> Any:
-        value: Any = raw
-        for step in self.path.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if self.condition:
-            value = _condition(value or (), self.condition)
-        if value is None:
-            return None
-        if self.type == "date":
-            return age(value, now)
-        if self.type == "integer":
-            return value
-        return str(value).lower() if isinstance(value, bool) else str(value)
+def cell(column: Column | Told, raw: Raw, now: float) -> Any:
+    if isinstance(column, Told):
+        return column.tell(raw)
+    value: Any = raw
+    for step in column.path.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    if column.condition:
+        value = _condition(value or (), column.condition)
+    if value is None:
+        return None
+    if column.type == "date":
+        return age(value, now)
+    if column.type == "integer":
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _condition(conditions: Any, wanted: str) -> str | None:
@@ -64,8 +51,8 @@ def _condition(conditions: Any, wanted: str) -> str | None:
     return next((one["status"] for one in conditions if one["type"] == wanted), None)
 
 
-def _status_of(condition: str) -> Custom:
-    return Custom(condition, CONDITIONS, condition=condition)
+def _status_of(condition: str) -> Column:
+    return Column(condition, CONDITIONS, condition=condition)
 
 
 class Told(NamedTuple):
@@ -76,74 +63,35 @@ class Told(NamedTuple):
     type: Literal["string"] = "string"
     is_wide: bool = False
 
-    def cell(self, raw: Raw, now: float) -> str:
-        return self.tell(raw)
-
 
 def _levels(topology: Raw) -> str:
     return ", ".join(level["nodeLabel"] for level in topology["spec"]["levels"])
 
 
-AGE = Custom("Age", "metadata.creationTimestamp", "date")
-_STATE = Custom("State", CONDITIONS, condition="*")
-_PENDING = Custom("Pending Workloads", "status.pendingWorkloads", "integer")
-_ADMITTED = Custom("Admitted Workloads", "status.admittedWorkloads", "integer")
+_PENDING = Column("Pending Workloads", "status.pendingWorkloads", "integer")
+_ADMITTED = Column("Admitted Workloads", "status.admittedWorkloads", "integer")
 _QUEUE_STATE = Told("State", state_of)
 _PLAIN_STATE = Told("State", partial(state_of, unjudged=STANDING))
 
-COLUMNS: dict[Kind, tuple[Custom | Told, ...]] = {
+COLUMNS: dict[Kind, tuple[Column | Told, ...]] = {
     WORKLOAD: (
-        Custom("Queue", "spec.queueName"),
-        Custom("Reserved in", "status.admission.clusterQueue"),
+        Column("Queue", "spec.queueName"),
+        Column("Reserved in", "status.admission.clusterQueue"),
         _status_of("Admitted"),
         _status_of("Finished"),
         AGE,
     ),
     CLUSTER_QUEUE: (
-        Custom("Cohort", "spec.cohortName"),
-        Custom("Strategy", "spec.queueingStrategy", is_wide=True),
+        Column("Cohort", "spec.cohortName"),
+        Column("Strategy", "spec.queueingStrategy", is_wide=True),
         _PENDING,
         _ADMITTED._replace(is_wide=True),
         _QUEUE_STATE,
     ),
-    LOCAL_QUEUE: (Custom("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED, _QUEUE_STATE),
-    RESOURCE_FLAVOR: (AGE, Custom("Topology", "spec.topologyName"), _PLAIN_STATE),
+    LOCAL_QUEUE: (Column("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED, _QUEUE_STATE),
+    RESOURCE_FLAVOR: (AGE, Column("Topology", "spec.topologyName"), _PLAIN_STATE),
     TOPOLOGY: (AGE, Told("Levels", _levels), _PLAIN_STATE),
-    WORKLOAD_PRIORITY_CLASS: (Custom("Value", "value", "integer"),),
-    JOB_SET: (
-        Custom("TerminalState", "status.terminalState"),
-        Custom("Restarts", "status.restarts"),
-        _status_of("Completed"),
-        Custom("Suspended", "spec.suspend"),
-        AGE,
-    ),
-    LEADER_WORKER_SET: (
-        Custom("Ready", "status.readyReplicas", "integer"),
-        Custom("Desired", "spec.replicas", "integer"),
-        Custom("Up-to-date", "status.updatedReplicas", "integer"),
-        AGE,
-    ),
-    PYTORCH_JOB: (_STATE, AGE),
-    TRAIN_JOB: (_STATE, AGE),
-    RAY_CLUSTER: (
-        Custom("desired workers", "status.desiredWorkerReplicas", "integer"),
-        Custom("available workers", "status.availableWorkerReplicas", "integer"),
-        Custom("cpus", "status.desiredCPU"),
-        Custom("memory", "status.desiredMemory"),
-        Custom("gpus", "status.desiredGPU"),
-        Custom("tpus", "status.desiredTPU", is_wide=True),
-        Custom("status", "status.state"),
-        AGE._replace(name="age"),
-        Custom("head pod IP", "status.head.podIP", is_wide=True),
-        Custom("head service IP", "status.head.serviceIP", is_wide=True),
-    ),
-    RAY_JOB: (
-        Custom("job status", "status.jobStatus"),
-        Custom("deployment status", "status.jobDeploymentStatus"),
-        Custom("ray cluster name", "status.rayClusterName"),
-        Custom("start time", "status.startTime"),
-        Custom("end time", "status.endTime"),
-        AGE._replace(name="age"),
-    ),
+    WORKLOAD_PRIORITY_CLASS: (Column("Value", "value", "integer"),),
+    **{one.served: one.columns for one in JOB_KINDS},
 }
 PLAIN = (AGE,)

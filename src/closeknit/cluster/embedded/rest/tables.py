@@ -9,7 +9,7 @@ from ...kinds import Kind
 from ...port import Raw
 from .ages import age
 from .built_in_rows import LAYOUTS, Layout
-from .custom_rows import COLUMNS, PLAIN
+from .custom_rows import COLUMNS, PLAIN, cell
 
 _UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
 
@@ -29,7 +29,7 @@ def cells(kind: Kind, raw: Raw, now: float) -> list[Any]:
         layout = LAYOUTS.get(kind)
         if layout is not None:
             return _row(layout, raw, now)
-        return [_name(raw), *(column.cell(raw, now) for column in COLUMNS.get(kind, PLAIN))]
+        return [_name(raw), *(cell(column, raw, now) for column in COLUMNS.get(kind, PLAIN))]
     except _UNREADABLE:
         return [_name(raw) if column["format"] == "name" else None for column in columns(kind)]
 

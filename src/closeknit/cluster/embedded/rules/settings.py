@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ....dialects.kueue.jobs.live import FRAMEWORKS
+from ....dialects.kueue.jobs.kinds import FRAMEWORKS
 from ....model.cluster_queue import Selector
 from ....model.gates import Gates
 from ....model.settings import outside_of_system

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....dialects.field import Field
-from ....dialects.kueue.jobs.replicas import TRAINING_JOBS
+from ....dialects.kueue.jobs.kinds.training import TRAINING_JOBS
 from ...errors import Cause
 from ...kinds import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB, TRAINING_RUNTIME
 from ...port import Raw

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ....dialects.kueue.jobs.live.ray import default_submitter
-from ....dialects.kueue.jobs.ray import AUTOSCALER, SUBMITTER
+from ....dialects.kueue.jobs.kinds.ray_cluster import AUTOSCALER
+from ....dialects.kueue.jobs.kinds.ray_job import SUBMITTER, default_submitter
 from ....dialects.own_marks import PREFIX as OURS
 from ....model.resources import amounts, canonical, times, total
 from ...kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE

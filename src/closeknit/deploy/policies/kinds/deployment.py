@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ....cluster.embedded.rules.settings import Settings
 from ....cluster.kinds import DEPLOYMENT
+from ....dialects.cel import text
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.roles import Rules
-from ..cel import text
 from ..marking import label_on, put_on
 from ..policy import Mutating, Validating
 from .serving import judging, marking, parent, standing_of_set

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ....cluster.embedded.rules.settings import Settings
 from ....cluster.kinds import LEADER_WORKER_SET
+from ....dialects.cel import ANNOTATIONS, Check, all_of, at, deep, given, one_set, same, text
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.kinds import KINDS
-from ..cel import all_of, at, deep, given, same, text
 from ..marking import Path, note_on, only_if, put_on, within
-from ..policy import Check, Mutating, Validating
-from ..topology import ANNOTATIONS, one_set
+from ..policy import Mutating, Validating
 from .serving import judging, marking, parent, same_shape, standing_of_set
 
 GROUP = "spec.leaderWorkerTemplate"

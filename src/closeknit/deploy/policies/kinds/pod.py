@@ -11,16 +11,32 @@ from dataclasses import replace
 
 from ....cluster.embedded.rules.settings import Settings
 from ....cluster.kinds import POD
+from ....dialects.cel import (
+    ANNOTATIONS,
+    IS_UPDATE,
+    Check,
+    all_of,
+    any_of,
+    at,
+    has_label,
+    has_note,
+    is_count,
+    is_name,
+    label,
+    negated,
+    note,
+    one_set,
+    text,
+    when,
+)
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.roles import Rules
-from ..cel import all_of, any_of, at, has_label, has_note, is_count, is_name, label, negated, note, text, when
 from ..conditions import IS_FRESH, IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, parent_is_ours
 from ..held import judging
 from ..marking import only_if, put, put_all
-from ..policy import Check, Mutating, Validating
-from ..standing import IS_UPDATE, field_of
-from ..topology import ANNOTATIONS, one_set
+from ..policy import Mutating, Validating
+from ..standing import field_of
 
 _GATES = "object.spec.?schedulingGates.orValue([])"
 _FINALIZERS = at("metadata.finalizers", "[]")

@@ -10,16 +10,15 @@ from collections.abc import Sequence
 
 from ....cluster.embedded.rules.settings import Settings
 from ....cluster.kinds import Kind
+from ....dialects.cel import IS_UPDATE, Check, all_of, at, deep, given, label, text, when
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
-from ....dialects.kueue.jobs.live import SERVING
+from ....dialects.kueue.jobs.kinds import SERVING
 from ....dialects.kueue.jobs.roles import Rules
 from .. import standing, topology
-from ..cel import all_of, at, deep, given, label, text, when
 from ..conditions import is_held, judged, own
 from ..marking import Path, label_on, note_on, only_if
-from ..policy import CREATE, UPDATE, Check, Mutating, Validating
-from ..standing import IS_UPDATE
+from ..policy import CREATE, UPDATE, Mutating, Validating
 
 READY = f"{at('status.readyReplicas', '0', 'oldObject')} > 0"
 """Whether some of its pods run: what `running` is for a job."""

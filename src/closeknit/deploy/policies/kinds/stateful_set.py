@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ....cluster.embedded.rules.settings import Settings
 from ....cluster.kinds import STATEFUL_SET
+from ....dialects.cel import Check, any_of, at
 from ....dialects.kueue.jobs.roles import Rules
-from ..cel import any_of, at
 from ..marking import put_on
-from ..policy import Check, Mutating, Validating
+from ..policy import Mutating, Validating
 from .serving import judging, marking, parent, same_shape
 
 TEMPLATE = ("spec", "template")

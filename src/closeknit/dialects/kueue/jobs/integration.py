@@ -1,6 +1,6 @@
-"""What the control plane has to know of a kind of job: where suspend, pod templates, counts and status lie in it.
+"""The descriptor of a kind that can be suspended: where suspend, pod templates, counts and status lie in it.
 
-Every kind is a value of pure functions over the raw tree; nothing is changed in place. What is the same for all
+It is a value of pure functions over the raw tree; nothing is changed in place. What is the same for all
 kinds is not here: merging into templates and taking it out again is `injection`, making the Workload is
 `workload_object`, telling whether both still agree is `equivalence`.
 
@@ -18,7 +18,8 @@ from ....model.request import Ranks
 from ...field import Field
 from ..objects.wire import Unreadable
 from .injection import Conflict, Info
-from .raw import Raw, mapping
+from .job_kind import JobKind
+from .raw import Raw, at, condition, mapping, put
 from .roles import NO_RANKS, Role
 from .train_job import Source
 
@@ -53,6 +54,24 @@ Templates = Mapping[str, Raw]
 Counts = Mapping[str, int]
 
 
+def is_suspended(raw: Raw) -> bool:
+    return at(raw, "spec", "suspend") is True
+
+
+def suspended(raw: Raw, yes: bool) -> Raw:
+    return put(raw, ("spec", "suspend"), yes)
+
+
+def ended(*conditions: str) -> Callable[[Raw], Finished | None]:
+    """Over when one of two conditions holds: the first stands for success."""
+
+    def finished(raw: Raw) -> Finished | None:
+        end = condition(raw, *conditions)
+        return None if end is None else Finished(end["type"] == conditions[0], end.get("message") or "")
+
+    return finished
+
+
 def _no_source(_raw: Raw) -> Source | None:
     return None
 
@@ -69,23 +88,21 @@ def _none(_raw: Raw) -> dict[str, int]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Integration:
-    """`framework` is the name in Kueue's configuration.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Integration(JobKind):
+    """A kind that is suspended while it waits.
 
-    `with_templates` puts templates back by the name of their pod set, and counts where the kind may start with fewer
-    pods. `ignored` says that an object needs no Workload and why, `refusal` why it can have none as it is, `on_hold`
-    why it shall not be admitted for now. `notes` are annotations, by pod set, for the pods of this very job. `start`,
-    `restore` and `stop` are for kinds that cannot do it by templates, or in one write; see `starting`. `render` gives
-    what pods are counted in, for a kind that has a source.
+    `sets_in` gives the pod sets where they are more than the roles. `with_templates` puts templates back by the name of
+    their pod set, and counts where the kind may start with fewer pods. `ignored` says that an object needs no Workload
+    and why, `refusal` why it can have none as it is, `on_hold` why it shall not be admitted for now. `notes` are
+    annotations, by pod set, for the pods of this very job. `start`, `restore` and `stop` are for kinds that cannot do
+    it by templates, or in one write; see `starting`. `render` gives what pods are counted in, for a kind that has a
+    source.
     """
 
-    group: str
-    kind: str
-    framework: str
-    is_suspended: Callable[[Raw], bool]
-    suspended: Callable[[Raw, bool], Raw]
-    sets_in: Callable[[Raw], Sets]
+    is_suspended: Callable[[Raw], bool] = is_suspended
+    suspended: Callable[[Raw, bool], Raw] = suspended
+    sets_in: Callable[[Raw], Sets] | None = None
     with_templates: Callable[[Raw, Templates, Counts], Raw]
     finished: Callable[[Raw], Finished | None]
     is_active: Callable[[Raw], bool]
@@ -100,11 +117,11 @@ class Integration:
     start: Callable[[Raw, Sets, Sequence[Info]], Raw | Conflict] | None = None
     restore: Callable[[Raw], Raw] | None = None
     stop: Callable[[Raw, Callable[[Raw], Raw]], Step | None] | None = None
-    may_be_elastic: bool = False
 
     def pod_sets(self, raw: Raw, source: Raw | None = None) -> Sets:
         """What its Workload asks for; raises Unreadable if that cannot be told."""
-        return self.sets_in(raw if self.render is None else self.render(raw, source))
+        body = raw if self.render is None else self.render(raw, source)
+        return forms(body, self.roles) if self.sets_in is None else self.sets_in(body)
 
     def pods_ready(self, raw: Raw, source: Raw | None = None) -> bool:
         """Whether all of its pods are ready, or have been and succeeded."""

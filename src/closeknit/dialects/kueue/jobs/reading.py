@@ -14,7 +14,7 @@ from .. import keys
 from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
 from .identity import Identity
-from .kinds import KINDS, NOT_PLACED, Kind
+from .kinds import KINDS, NOT_PLACED, JobKind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
 from .raw import mapping
@@ -210,7 +210,7 @@ class _Body(NamedTuple):
     sets: list[Grouped]
 
 
-def _read_body(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> _Body | None:
+def _read_body(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> _Body | None:
     report = identity.field.report
     check_job(identity.field, identity.kind)
     body = _rendered(identity, runtimes) if kind.rendered else identity.field.at(*kind.body)
@@ -226,7 +226,7 @@ def _read_body(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes)
     return _Body(body, roles, pod_sets(roles, kind.rules, gates, report))
 
 
-def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) -> list[Job]:
+def _read_job(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> list[Job]:
     report, found = identity.field.report, _read_body(identity, kind, gates, runtimes)
     if found is None:
         return []
@@ -238,7 +238,7 @@ def _read_job(identity: Identity, kind: Kind, gates: Gates, runtimes: Runtimes) 
     owner, group = kind.owner or (identity.kind, identity.group)
     uid = "" if kind.owner else identity.uid
     annotations = body.at("metadata", "annotations").strings()
-    extra = _generation(body) if kind.elastic and is_elastic(annotations, gates) else ""
+    extra = _generation(body) if kind.may_be_elastic and is_elastic(annotations, gates) else ""
     unranked = frozenset(role.name for role in roles if not role.ranked)
     templates = {role.name: role.template.value for role in roles}
     return [
@@ -259,7 +259,7 @@ def _rendered(identity: Identity, runtimes: Runtimes) -> Field | None:
     return Field(rendered(raw, runtime), "", identity.field.report)
 
 
-def _names(identity: Identity, kind: Kind, body: Field) -> list[str]:
+def _names(identity: Identity, kind: JobKind, body: Field) -> list[str]:
     """The name of the job, or those of its copies: web-0, web-1."""
     if kind.copies is None:
         return [identity.name]

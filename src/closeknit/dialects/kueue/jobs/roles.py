@@ -16,10 +16,10 @@ from ....model.gates import Gates
 from ....model.request import PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
 from ...pod_template import read_shape
+from ..keys import MAIN as MAIN
 from ..topology_request import Grouped, build
 from ..validation import Member, count_mistakes, group_mistakes, template_mistakes
 
-MAIN = "main"
 MAX_POD_SETS = 18
 NO_RANKS = Ranks()
 

@@ -17,7 +17,7 @@ from ...own_marks import OF_NODES, OF_PODS, check_marks
 from .. import keys
 from ..topology_request import TopologyRequest
 from . import marks
-from .replicas import TRAINING_JOBS
+from .kinds import JOB_KINDS, KINDS
 
 KEYS = (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP)
 NAMES = tuple(key.removeprefix(keys.PREFIX) for key in KEYS)
@@ -31,50 +31,18 @@ ALL_KEYS = frozenset(
 SLIP = 0.9
 """How much alike a key and a known one are, prefix and all, where one letter went astray."""
 
-TRAIN_JOB = (
-    "activeDeadlineSeconds",
-    "initializer",
-    "managedBy",
-    "runtimePatches",
-    "runtimeRef",
-    "suspend",
-    "trainer",
-)
-TRAINER = ("args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode")
-
 FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
-    "Job": {"spec": fields.JOB},
-    "CronJob": {"spec": fields.CRON_JOB, "spec.jobTemplate": fields.TEMPLATE, "spec.jobTemplate.spec": fields.JOB},
-    "JobSet": {
-        "spec": fields.JOB_SET,
-        "spec.replicatedJobs[]": fields.REPLICATED_JOB,
-        "spec.replicatedJobs[].template": fields.TEMPLATE,
-        "spec.replicatedJobs[].template.spec": fields.JOB,
-    },
-    "LeaderWorkerSet": {"spec": fields.LEADER_WORKER_SET, "spec.leaderWorkerTemplate": fields.LEADER_AND_WORKERS},
-    "Deployment": {"spec": fields.DEPLOYMENT},
-    "StatefulSet": {"spec": fields.STATEFUL_SET},
+    **{one.kind: one.fields for one in KINDS.values()},
     "Workload": {
         "spec": fields.WORKLOAD,
         "spec.podSets[]": fields.POD_SET,
         "spec.podSets[].topologyRequest": TopologyRequest.__struct_encode_fields__,
     },
-    "TrainJob": {"spec": TRAIN_JOB, "spec.trainer": TRAINER, "spec.runtimeRef": ("apiGroup", "kind", "name")},
-    "RayCluster": {"spec.workerGroupSpecs[]": fields.RAY_WORKERS},
-    "RayJob": {"spec.rayClusterSpec.workerGroupSpecs[]": fields.RAY_WORKERS},
-    "RayService": {"spec.rayClusterConfig.workerGroupSpecs[]": fields.RAY_WORKERS},
-    **{
-        kind: {f"spec.{key}": types, **{f"spec.{key}.{name}": fields.REPLICA for name in types}}
-        for kind, (key, types) in TRAINING_JOBS.items()
-    },
 }
 """By kind: the fields known at a path; [] stands for every element of a list."""
 
-RUNS_ITSELF = ("RayJob",)
-"""Kinds whose own annotations say how long they run, where nobody sees their pods."""
-
-BETWEEN = {"CronJob": "spec.jobTemplate.metadata", "JobSet": "spec.replicatedJobs[].template.metadata"}
-"""Metadata between that of the object and that of its pods."""
+RUNS_ITSELF = frozenset(one.kind for one in JOB_KINDS if one.runs_itself)
+BETWEEN = {one.kind: one.between for one in JOB_KINDS if one.between}
 
 
 def check_fields(job: Field, kind: str) -> None:

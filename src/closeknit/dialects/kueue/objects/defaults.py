@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....model.gates import Gates
-from ..jobs.roles import MAIN
+from ..keys import MAIN
 from .wire import Raw
 
 FINALIZER = "kueue.x-k8s.io/resource-in-use"

@@ -20,7 +20,7 @@ from ....model.resources import amounts
 from ....model.shape import Shape
 from ....model.workload import Part
 from ... import core
-from ..jobs.roles import MAIN
+from ..keys import MAIN
 from ..topology_request import Grouped, TopologyRequest, grouped
 from .wire import Wire, convert, without_nulls
 

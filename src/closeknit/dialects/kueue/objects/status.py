@@ -11,7 +11,7 @@ from ....model.encoding import decode
 from ....model.resources import amounts
 from ....model.workload import Admission, Check, Condition, PodSetAssignment, PodSetUpdate, Status
 from ... import core
-from ..jobs.roles import MAIN
+from ..keys import MAIN
 from . import wire
 from .wire import Raw, Wire, moment
 

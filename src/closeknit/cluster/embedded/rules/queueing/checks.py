@@ -9,8 +9,7 @@ from __future__ import annotations
 from .....dialects.field import Field
 from .....dialects.kueue import keys
 from .....dialects.kueue.jobs import marks
-from .....dialects.kueue.jobs.kinds import KINDS
-from .....dialects.kueue.jobs.live import Integration
+from .....dialects.kueue.jobs.kinds import KINDS, Integration
 from .....dialects.kueue.jobs.roles import Role, Rules
 from .....dialects.kueue.jobs.standing import of_job
 from .....dialects.kueue.jobs.train_job import rendered, runtime_of
@@ -26,7 +25,7 @@ from .....dialects.kueue.validation import (
 )
 from .....model.gates import Gates
 from .....model.shape import whole_number
-from ....kinds import BY_NAME, JOB, POD, RAY_JOB, TRAIN_JOB, WORKLOAD, Kind
+from ....kinds import BY_NAME, JOB, POD, TRAIN_JOB, WORKLOAD, Kind
 from ...store import Store
 from ..causes import Causes
 from ..rule import IMMUTABLE
@@ -62,7 +61,7 @@ def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, 
     if kind is JOB:
         _check_partial(old, new, causes)
     if isinstance(known, Integration) and is_held(settings, raw) and not known.ignored(raw):
-        _check_refusal(known, kind, new, causes)
+        _check_refusal(known, new, causes)
     if old is not None:
         _check_change(store, settings, kind, old, new, causes)
 
@@ -146,15 +145,15 @@ def _is_as_few(old: Field, new: Field) -> bool:
     return all(old.at(*path).value == new.at(*path).value for path in paths)
 
 
-def _check_refusal(known: Integration, kind: Kind, new: Field, causes: Causes) -> None:
-    """Check what the kind's integration refuses; groups of Ray become pod sets, and their names have rules too."""
+def _check_refusal(known: Integration, new: Field, causes: Causes) -> None:
+    """Check what the kind's integration refuses; of some kinds that includes their pod sets."""
     refusal = known.refusal(new.mapping())
     path, _, text = refusal.partition(": ")
     if refusal:
         causes.invalid(path, text, None)
-    if kind.group == RAY_JOB.group:
+    if known.judges_roles:
         body = Field.root(new.value)
-        KINDS[kind.group, kind.kind].roles(body)
+        known.roles(body)
         new.report.add(one for one in body.report.mistakes if not one.field.endswith(AUTOSCALING))
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from .....dialects.kueue import keys
 from .....dialects.kueue.jobs import marks
-from .....dialects.kueue.jobs.live import Integration
-from .....dialects.kueue.jobs.live.pod import prepared
-from .....dialects.kueue.jobs.live.training import counted
+from .....dialects.kueue.jobs.kinds import Integration
+from .....dialects.kueue.jobs.kinds.pod import prepared
+from .....dialects.kueue.jobs.kinds.training import counted
 from .....dialects.kueue.jobs.raw import put
 from ....kinds import MPI_JOB, POD, Kind
 from ....port import Raw

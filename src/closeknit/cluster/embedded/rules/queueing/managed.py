@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....dialects.kueue import keys
-from .....dialects.kueue.jobs.live import LIVE, SERVING, Integration, Serving
+from .....dialects.kueue.jobs.kinds import LIVE, SERVING, Integration, Serving
 from ....kinds import BY_NAME, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
 from ....port import Raw
 from ...store import Store

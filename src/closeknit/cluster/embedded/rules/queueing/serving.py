@@ -6,7 +6,7 @@ from typing import Any
 
 from .....dialects.core import PodSpec, plain_shape
 from .....dialects.field import Field
-from .....dialects.kueue.jobs.live import SERVING
+from .....dialects.kueue.jobs.kinds import SERVING
 from .....dialects.kueue.objects.wire import Unreadable, convert
 from ....kinds import LEADER_WORKER_SET, STATEFUL_SET, Kind
 from ..causes import Causes

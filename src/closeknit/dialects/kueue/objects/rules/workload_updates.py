@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....field import Field, shown
-from ...jobs.roles import MAIN
+from ...keys import MAIN
 from ..defaults import POD_SET, filled
 from ..versions import to_v1beta2
 from ..wire import GROUP, Unreadable, without_nulls

@@ -12,7 +12,7 @@ from .....model.resources import amount
 from ....field import Field, shown
 from ....node_choice import LABEL_NAME, check_label, check_toleration
 from ... import keys
-from ...jobs.roles import MAIN
+from ...keys import MAIN
 from ..versions import PRIORITY_SOURCES
 from .limits import OPERATORS, check_limits
 from .places import check_places

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .....model.gates import Gates
 from ....core import PodSpec, plain_shape
+from ....served import Kind
 from ... import keys
 from ...objects.wire import convert
 from .. import marks
@@ -131,16 +132,16 @@ def stop(raw: Raw, _restore: Callable[[Raw], Raw]) -> Step | None:
 
 
 POD = Integration(
-    "",
-    "Pod",
-    "pod",
-    is_gated,
-    suspended,
-    pod_sets,
-    with_templates,
-    finished,
-    is_active,
-    pods_ready,
+    served=Kind("", "v1", "Pod", "pods", True, ("po",), categories=("all",)),
+    framework="pod",
+    says="Containers that run together on one node.",
+    is_suspended=is_gated,
+    suspended=suspended,
+    sets_in=pod_sets,
+    with_templates=with_templates,
+    finished=finished,
+    is_active=is_active,
+    ready_in=pods_ready,
     start=start,
     stop=stop,
 )

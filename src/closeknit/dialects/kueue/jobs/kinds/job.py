@@ -9,13 +9,20 @@ from collections.abc import Callable
 
 from .....model.request import Ranks
 from .....model.shape import whole_number
+from .... import cel
+from .... import known_fields as known
+from ....cel import ANNOTATIONS, IS_UPDATE, Check, all_of, any_of, has_note, is_count, negated, note, same, when
+from ....field import Field
+from ....served import Kind
 from ... import keys
+from ...topology_request import AnnotationError, parse_int32
 from .. import marks
-from ..batch import COMPLETION_INDEX
-from ..integration import Counts, Finished, Integration, Sets, Step, Templates, form
-from ..raw import Raw, at, condition, mapping, number, put, without
-from ..roles import MAIN
+from ..integration import Counts, Integration, Sets, Step, Templates, ended, form, is_suspended, suspended
+from ..job_kind import Held, JobKind
+from ..raw import Raw, at, mapping, number, put, without
+from ..roles import MAIN, Role, Rules
 
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 RANKS = Ranks(COMPLETION_INDEX)
 INDEXED = "Indexed"
 SERVER_LABELS = (
@@ -27,12 +34,29 @@ SERVER_LABELS = (
 _MARK = ("metadata", "annotations", marks.STOPPING)
 
 
-def is_suspended(raw: Raw) -> bool:
-    return at(raw, "spec", "suspend") is True
+def roles(body: Field) -> list[Role]:
+    count = pods_in(body.at("spec"))
+    _check_least(body.at("metadata", "annotations", keys.MIN_PARALLELISM), count)
+    return [Role(MAIN, count, body.at("spec", "template"), RANKS)]
 
 
-def suspended(raw: Raw, yes: bool) -> Raw:
-    return put(raw, ("spec", "suspend"), yes)
+def pods_in(spec: Field) -> int:
+    """How many pods of a Job run at once; without `completions` nothing bounds its parallelism."""
+    parallelism = spec.at("parallelism").count(1)
+    return min(parallelism, spec.at("completions").count(parallelism))
+
+
+def _check_least(least: Field, count: int) -> None:
+    """A job may start with fewer pods, but with at least one, and with fewer than all."""
+    if not least.given:
+        return
+    try:
+        number = parse_int32(least.text())
+    except AnnotationError as error:
+        least.wrong(error.text, error.remedy)
+        return
+    if not 0 < number < count:
+        least.wrong(f"is {number}", f"give a number between 0 and {count}, the pods of the job")
 
 
 def pods(spec: Raw) -> int:
@@ -68,11 +92,6 @@ def _with_server_labels(template: Raw, raw: Raw) -> Raw:
     labels, now = mapping(template, "metadata", "labels"), mapping(raw, "spec", "template", "metadata", "labels")
     lost = {key: now[key] for key in SERVER_LABELS if key in now and key not in labels}
     return put(template, ("metadata", "labels"), {**labels, **lost}) if lost else template
-
-
-def finished(raw: Raw) -> Finished | None:
-    end = condition(raw, "Complete", "Failed")
-    return None if end is None else Finished(end["type"] == "Complete", end.get("message") or "")
 
 
 def is_active(raw: Raw) -> bool:
@@ -143,18 +162,75 @@ def _unmarked(raw: Raw) -> Raw:
     return plain if at(plain, *_MARK[:2]) else without(plain, _MARK[:2])
 
 
+_PODS = cel.at("spec.parallelism", "1")
+_PARTIAL, _FEWEST = has_note(keys.MIN_PARALLELISM), note(keys.MIN_PARALLELISM)
+_IS_RUNNING = negated(cel.suspended("spec.suspend"))
+
+
+def _completions() -> tuple[Check, ...]:
+    """Completions go with the pods that the job starts with, if it says so."""
+    value, path = note(marks.SAME_COMPLETIONS), f"metadata.annotations[{marks.SAME_COMPLETIONS}]"
+    given, yes = has_note(marks.SAME_COMPLETIONS), f"{value} in {cel.texts(cel.YES)}"
+    indexed = f'{cel.at("spec.completionMode", cel.text("NonIndexed"))} == "Indexed"'
+    equal = f"{cel.at('spec.completions', '-1')} == {_PODS}"
+    told = f"must be equal to parallelism, for {marks.SAME_COMPLETIONS} says so"
+    return (
+        Check(when(given, f"{value} in {cel.texts((*cel.YES, *cel.NO))}"), path, "must be true or false"),
+        Check(when(yes, indexed), path, "needs completionMode Indexed"),
+        Check(when(all_of(yes, indexed), equal), "spec.completions", told),
+    )
+
+
+def _fewer() -> tuple[Check, ...]:
+    """How few it may start with is judged when it is said, and when the number of pods is."""
+    unsaid = all_of(f"{_FEWEST} == {note(keys.MIN_PARALLELISM, 'oldObject')}", same("spec.parallelism"))
+    judged = any_of(f"!({IS_UPDATE})", all_of(cel.suspended("spec.suspend"), negated(unsaid)))
+    ran = f"{cel.at('spec.suspend', 'false', 'oldObject')} != true"
+    return (
+        Check(
+            when(all_of(_PARTIAL, judged), all_of(is_count(_FEWEST), f"int({_FEWEST}) < {_PODS}")),
+            f"metadata.annotations[{keys.MIN_PARALLELISM}]",
+            "must be above 0 and below parallelism",
+        ),
+        Check(
+            when(all_of(IS_UPDATE, _PARTIAL, _IS_RUNNING, ran), same("spec.parallelism")),
+            "spec.parallelism",
+            "cannot change while a job that may start with fewer pods runs; stop the job first",
+        ),
+    )
+
+
+_COUNT = cel.smaller(_PODS, cel.at("spec.completions", _PODS))
+
 JOB = Integration(
-    "batch",
-    "Job",
-    "batch/job",
-    is_suspended,
-    suspended,
-    pod_sets,
-    with_templates,
-    finished,
-    is_active,
-    pods_ready,
-    reclaimable,
-    stop=stop,
+    served=Kind("batch", "v1", "Job", "jobs", categories=("all",)),
+    framework="batch/job",
+    says="Runs pods until enough of them have succeeded.",
+    roles=roles,
+    rules=Rules.COUNT | Rules.ELASTIC,
     may_be_elastic=True,
+    fields={"spec": known.JOB},
+    sets_in=pod_sets,
+    with_templates=with_templates,
+    finished=ended("Complete", "Failed"),
+    is_active=is_active,
+    ready_in=pods_ready,
+    reclaimable_in=reclaimable,
+    stop=stop,
+    held=Held(
+        sets=f"[{cel.one_set('object.?spec.?template', cel.text('spec.template' + ANNOTATIONS), _COUNT)}]",
+        checks=(*_completions(), *_fewer()),
+        unbounded=all_of(IS_UPDATE, any_of(_PARTIAL, f'{note(keys.ELASTIC)} == "true"')),
+    ),
+)
+
+CRON_JOB = JobKind(
+    served=Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), categories=("all",)),
+    says="Makes Jobs at given times.",
+    roles=roles,
+    rules=Rules.COUNT | Rules.ELASTIC,
+    body=("spec", "jobTemplate"),
+    owner=("Job", "batch"),
+    fields={"spec": known.CRON_JOB, "spec.jobTemplate": known.TEMPLATE, "spec.jobTemplate.spec": known.JOB},
+    between="spec.jobTemplate.metadata",
 )

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ....served import Kind
 from ...objects.wire import Unreadable
 from ..injection import Conflict, Info, injected
-from ..integration import Counts, Finished, Integration, Sets, Step, Templates
-from ..raw import Raw, at, condition, each, mapping, number, put, without
+from ..integration import Counts, Integration, Sets, Step, Templates, ended, is_suspended, suspended
+from ..job_kind import AGE, STATE, Held
+from ..raw import Raw, at, each, mapping, number, put, without
+from ..roles import Rules
 from ..train_job import GROUP, MANAGER, PATCHES, others, rendered, runtime_of
 from . import job_set
-from .job import is_suspended, suspended
 
 
 def render(raw: Raw, runtime: Raw | None) -> Raw:
@@ -66,30 +68,40 @@ def stop(raw: Raw, restored: Callable[[Raw], Raw]) -> Step | None:
     return Step(restored(raw)) if is_patched and not is_active(raw) else None
 
 
-def finished(raw: Raw) -> Finished | None:
-    end = condition(raw, "Complete", "Failed")
-    return None if end is None else Finished(end["type"] == "Complete", end.get("message") or "")
-
-
 def is_active(raw: Raw) -> bool:
     return any(number(one, "active") for one in each(raw, "status", "jobsStatus"))
 
 
 TRAIN_JOB = Integration(
-    GROUP,
-    "TrainJob",
-    GROUP + "/trainjob",
-    is_suspended,
-    suspended,
-    job_set.pod_sets,
-    with_templates,
-    finished,
-    is_active,
-    job_set.pods_ready,
-    job_set.reclaimable,
+    served=Kind(GROUP, "v1alpha1", "TrainJob", "trainjobs"),
+    framework=GROUP + "/trainjob",
+    says="A training run that names a runtime.",
+    roles=job_set.roles,
+    rules=Rules.COUNT,
+    rendered=True,
+    fields={
+        "spec": (
+            "activeDeadlineSeconds",
+            "initializer",
+            "managedBy",
+            "runtimePatches",
+            "runtimeRef",
+            "suspend",
+            "trainer",
+        ),
+        "spec.trainer": ("args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode"),
+        "spec.runtimeRef": ("apiGroup", "kind", "name"),
+    },
+    columns=(STATE, AGE),
+    with_templates=with_templates,
+    finished=ended("Complete", "Failed"),
+    is_active=is_active,
+    ready_in=job_set.pods_ready,
+    reclaimable_in=job_set.reclaimable,
     source=runtime_of,
     render=render,
     start=start,
     restore=restore,
     stop=stop,
+    held=Held(),
 )

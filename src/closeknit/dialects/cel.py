@@ -9,6 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+ANNOTATIONS = ".metadata.annotations"
+IS_UPDATE = "oldObject != null"
+YES = ("1", "t", "T", "true", "TRUE", "True")
+NO = ("0", "f", "F", "false", "FALSE", "False")
+"""Texts that Go reads as booleans."""
 
 
 def text(value: str) -> str:
@@ -99,3 +107,28 @@ def is_count(value: str) -> str:
 
 def smaller(one: str, other: str) -> str:
     return f"({one} < {other} ? {one} : {other})"
+
+
+def suspended(path: str) -> str:
+    return f"{at(path, 'false')} == true"
+
+
+def one_set(template: str, at: str, count: str = "1") -> str:
+    """The record of one template, all by expressions; `at` is one for the path to its annotations."""
+    return record(at=at, count=count, notes=f"{template}.?metadata.?annotations.orValue({{}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`ok` holds for what is good. `field` names what is wrong: a path, or with `computed` an expression for one."""
+
+    ok: str
+    field: str
+    text: str
+    computed: bool = False
+
+    def raw(self) -> dict[str, Any]:
+        rule: dict[str, Any] = {"expression": self.ok, "reason": "Invalid"}
+        if self.computed:
+            return {**rule, "messageExpression": f"{self.field} + {text(': ' + self.text)}", "message": self.text}
+        return {**rule, "message": f"{self.field}: {self.text}"}

@@ -1,0 +1,60 @@
+"""Where a kind of objects is served, what it is called for short, and what parts it has.
+
+The address of a kind is a fact of its wire format, so it is here, where descriptors of jobs can hold it. Which kinds
+there are, `cluster.kinds` says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """`status`, `scale`: the subresources it has. `counted`: its generation goes up when anything but status changes.
+
+    `categories` is what `kubectl get all` and the like go by.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    short: tuple[str, ...] = ()
+    status: bool = True
+    scale: bool = False
+    counted: bool = True
+    categories: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def singular(self) -> str:
+        return self.kind.lower()
+
+    @property
+    def resource(self) -> str:
+        """As Status errors name it: jobs.batch."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def is_built_in(self) -> bool:
+        """Kubernetes' own, not defined by a CustomResourceDefinition."""
+        return "." not in self.group or self.group in _OWN_GROUPS
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Where it is served: /apis/batch/v1/namespaces/default/jobs/train/status."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", namespace]
+        parts += [self.plural, *([name] if name else []), *([subresource] if subresource else [])]
+        return "/" + "/".join(parts)
+
+    def __repr__(self) -> str:
+        return f"Kind({self.api_version} {self.kind})"
+
+
+_OWN_GROUPS = frozenset({"scheduling.k8s.io", "node.k8s.io", "coordination.k8s.io"})
