@@ -5,8 +5,8 @@ from typing import Any
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.job import Jobs
-from closeknit.cluster.embedded.standins.job_set import JobSets
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
+from closeknit.cluster.embedded.standins.operators.job_set import JobSets
 from closeknit.cluster.kinds import EVENT, JOB, JOB_SET, POD, SERVICE
 from closeknit.cluster.port import Key, Raw
 from cluster.embedded.standins.playground import Playground, condition, states, template

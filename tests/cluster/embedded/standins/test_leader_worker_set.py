@@ -7,8 +7,8 @@ import pytest
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.leader_worker_pods import dressed
-from closeknit.cluster.embedded.standins.leader_worker_set import LeaderWorkerSets
+from closeknit.cluster.embedded.standins.operators.leader_worker_pods import dressed
+from closeknit.cluster.embedded.standins.operators.leader_worker_set import LeaderWorkerSets
 from closeknit.cluster.embedded.standins.stateful_set import StatefulSets
 from closeknit.cluster.kinds import CONTROLLER_REVISION, EVENT, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
 from closeknit.cluster.port import Raw

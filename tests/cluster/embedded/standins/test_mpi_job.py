@@ -6,7 +6,7 @@ from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.job import Jobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.mpi_job import MpiJobs
+from closeknit.cluster.embedded.standins.operators.mpi_job import MpiJobs
 from closeknit.cluster.kinds import CONFIG_MAP, EVENT, JOB, MPI_JOB, POD, SECRET, SERVICE
 from closeknit.cluster.port import Key, Raw
 from cluster.embedded.standins.playground import Playground, condition, states

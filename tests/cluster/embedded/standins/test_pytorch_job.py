@@ -5,7 +5,7 @@ from typing import Any
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.pytorch_job import PytorchJobs
+from closeknit.cluster.embedded.standins.operators.pytorch_job import PytorchJobs
 from closeknit.cluster.kinds import POD, PYTORCH_JOB, SERVICE
 from closeknit.cluster.port import Raw
 from cluster.embedded.standins.playground import Playground, condition, states

@@ -8,8 +8,8 @@ from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.job import Jobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.ray_cluster import RayClusters
-from closeknit.cluster.embedded.standins.ray_job import RayJobs
+from closeknit.cluster.embedded.standins.operators.ray_cluster import RayClusters
+from closeknit.cluster.embedded.standins.operators.ray_job import RayJobs
 from closeknit.cluster.kinds import EVENT, JOB, POD, RAY_CLUSTER, RAY_JOB, SERVICE
 from closeknit.cluster.port import Key, Raw
 from cluster.embedded.standins.playground import Playground, condition, states

@@ -7,9 +7,9 @@ import pytest
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.job import Jobs
-from closeknit.cluster.embedded.standins.job_set import JobSets
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.train_job import TrainJobs
+from closeknit.cluster.embedded.standins.operators.job_set import JobSets
+from closeknit.cluster.embedded.standins.operators.train_job import TrainJobs
 from closeknit.cluster.embedded.store import NoRules
 from closeknit.cluster.kinds import (
     CLUSTER_TRAINING_RUNTIME,

@@ -18,22 +18,16 @@ from .deployment import Deployments
 from .garbage import GarbageCollector
 from .heartbeat import Heartbeat
 from .job import Jobs
-from .job_set import JobSets
 from .kubelet import Kubelet
-from .leader_worker_set import LeaderWorkerSets
-from .mpi_job import MpiJobs
 from .namespaces import Namespaces
 from .node_lifecycle import NodeLifecycle
+from .operators import operators
 from .pod_gc import PodGc
-from .pytorch_job import PytorchJobs
-from .ray_cluster import RayClusters
-from .ray_job import RayJobs
 from .replica_set import ReplicaSets
 from .seats import Seats
 from .settings import DEFAULTS, Settings
 from .stateful_set import StatefulSets
 from .taint_eviction import TaintEviction
-from .train_job import TrainJobs
 
 
 def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> list[Standin]:
@@ -52,13 +46,7 @@ def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> lis
         StatefulSets(),
         DaemonSets(),
         CronJobs(),
-        JobSets(),
-        LeaderWorkerSets(),
-        MpiJobs(),
-        PytorchJobs(),
-        TrainJobs(),
-        RayClusters(),
-        RayJobs(settings),
+        *operators(settings),
         GarbageCollector(),
         Namespaces(),
         Budgets(),

@@ -17,6 +17,7 @@ from ..loop import Later, Step
 from ..store import Store
 from .children import family, is_deleting
 from .pace import Pace, look_key
+from .settings import DEFAULTS, Settings
 
 
 class Seen(NamedTuple):
@@ -32,7 +33,8 @@ class Controller(ABC):
     kind: ClassVar[Kind]
     watches: ClassVar[tuple[Kind, ...]]
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings = DEFAULTS) -> None:
+        self.settings = settings
         self._pace = Pace()
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:

@@ -28,7 +28,7 @@ from .children import (
     status_write,
 )
 from .controller import Controller, Seen
-from .leader_worker_pods import dressed, is_dressable
+from .operators.leader_worker_pods import dressed, is_dressable
 from .revisions import Revisions, revisions
 
 HASH = "controller.kubernetes.io/hash"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ...cel import Check
 from ...field import Field
@@ -83,8 +83,7 @@ class JobKind:
 
     People: `fields` are those known at a path, where [] stands for every element of a list; `between` is the path to
     metadata between that of the object and that of its pods; `runs_itself`: its own annotations say how long it runs,
-    where no pods are seen. `says` describes it, `columns` are those of its definition, `defaults` what its definition
-    fills in, by path.
+    where no pods are seen. `says` describes it, `columns` are those of its definition.
     """
 
     served: Kind
@@ -103,7 +102,6 @@ class JobKind:
     runs_itself: bool = False
     says: str = ""
     columns: tuple[Column, ...] = (AGE,)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
     held: Held | None = None
 
     @property

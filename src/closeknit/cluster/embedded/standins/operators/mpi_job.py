@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ....dialects.timestamps import stamp
-from ...kinds import CONFIG_MAP, JOB, MPI_JOB, POD, SECRET, SERVICE
-from ...port import Raw, Update
-from ..loop import Step
-from ..store import Store
-from .children import children, condition, deletion, is_deleting, is_ready, phase, status_write
-from .controller import Controller, Seen
+from .....dialects.timestamps import stamp
+from ....kinds import CONFIG_MAP, JOB, MPI_JOB, POD, SECRET, SERVICE
+from ....port import Raw, Update
+from ...loop import Step
+from ...store import Store
+from ..children import children, condition, deletion, is_deleting, is_ready, phase, status_write
+from ..controller import Controller, Seen
 from .kubeflow import History, cleans, is_ours, is_over, is_suspended, replica_status
 from .mpi_parts import config_map, hosts, launcher, relaunched, secret, service, worker, workers
 
@@ -32,6 +32,9 @@ class MpiJobs(Controller):
     def look(self, store: Store, owner: Raw, now: float) -> Seen:
         look = Look(store, owner, now)
         return Seen(len(look.pods), look.steps())
+
+
+STANDIN = MpiJobs
 
 
 class Look:

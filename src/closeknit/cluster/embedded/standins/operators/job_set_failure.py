@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...port import Raw
-from .children import condition, number
+from ....port import Raw
+from ..children import condition, number
 from .job_set_jobs import replicated_of
 
 FAIL, RESTART, RESTART_ANYWAY = "FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"

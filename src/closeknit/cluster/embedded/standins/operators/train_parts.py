@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....dialects.kueue.jobs.raw import at, each, mapping, put
-from ....dialects.kueue.jobs.train_job import NODE, PATCHES, POD, STEP, TRAINER, merged, rendered
-from ...kinds import CONFIG_MAP, JOB_SET, SECRET, TRAIN_JOB
-from ...port import Create, Raw, Update
-from .children import child, with_env
+from .....dialects.kueue.jobs.raw import at, each, mapping, put
+from .....dialects.kueue.jobs.train_job import NODE, PATCHES, POD, STEP, TRAINER, merged, rendered
+from ....kinds import CONFIG_MAP, JOB_SET, SECRET, TRAIN_JOB
+from ....port import Create, Raw, Update
+from ..children import child, with_env
 from .job_set_jobs import replicas, replicated_jobs
 from .mpi_parts import MPI_PATH, SSH_PATH, hosts_volume, keys_volume, open_mpi, secret_body, variables
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...kinds import CONTROLLER_REVISION, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
-from ...port import Create, Raw
-from .children import child, fingerprint, number
+from ....kinds import CONTROLLER_REVISION, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
+from ....port import Create, Raw
+from ..children import child, fingerprint, number
 from .leader_worker_pods import (
     GROUP_INDEX,
     GROUP_KEY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping
 
-from ...kinds import CONFIG_MAP, JOB, MPI_JOB, SECRET, SERVICE
-from ...port import Create, Raw, Update
-from .children import child, number, owner_reference, phase, pod, with_env
+from ....kinds import CONFIG_MAP, JOB, MPI_JOB, SECRET, SERVICE
+from ....port import Create, Raw, Update
+from ..children import child, number, owner_reference, phase, pod, with_env
 from .kubeflow import JOB_NAME, OPERATOR, REPLICA_INDEX, ROLE
 
 NAME = "mpi-operator"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ....dialects.timestamps import parse, stamp
-from ...kinds import POD, PYTORCH_JOB, SERVICE
-from ...port import Delete, Raw, key_of
-from ..loop import Later, Step
-from ..store import Store
-from .children import children, deletion, number, phase, status_write
-from .controller import Controller, Seen
-from .job_failure import ended_at
+from .....dialects.timestamps import parse, stamp
+from ....kinds import POD, PYTORCH_JOB, SERVICE
+from ....port import Delete, Raw, key_of
+from ...loop import Later, Step
+from ...store import Store
+from ..children import children, deletion, number, phase, status_write
+from ..controller import Controller, Seen
+from ..job_failure import ended_at
 from .kubeflow import REPLICA_TYPE, History, cleans, is_ours, is_over, is_suspended, replica_status
 from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places, replicas, restart_policy, specs
 
@@ -37,6 +37,9 @@ class PytorchJobs(Controller):
     def look(self, store: Store, owner: Raw, now: float) -> Seen:
         look = Look(store, owner, now)
         return Seen(len(look.pods), look.steps())
+
+
+STANDIN = PytorchJobs
 
 
 class Look:

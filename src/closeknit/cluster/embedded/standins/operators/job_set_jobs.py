@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from ...kinds import JOB, JOB_SET, SERVICE
-from ...port import Create, Raw, Update
-from .children import child, number
+from ....kinds import JOB, JOB_SET, SERVICE
+from ....port import Create, Raw, Update
+from ..children import child, number
 
 PREFIX = "jobset.sigs.k8s.io/"
 ATTEMPT, REPLICATED = PREFIX + "restart-attempt", PREFIX + "replicatedjob-name"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...kinds import PYTORCH_JOB, SERVICE
-from ...port import Create, Raw
-from .children import child, number, pod, with_env
+from ....kinds import PYTORCH_JOB, SERVICE
+from ....port import Create, Raw
+from ..children import child, number, pod, with_env
 from .kubeflow import JOB_NAME, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, ROLE
 
 NAME = "pytorchjob-controller"

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....dialects.timestamps import stamp
-from ...kinds import POD, RAY_CLUSTER, SERVICE
-from ...port import Raw
-from ..loop import Step
-from ..store import Store
-from .children import children, deletion, is_deleting, is_ended, is_ready, phase, status_write
-from .conditions import Conditions
-from .controller import Controller, Seen
+from .....dialects.timestamps import stamp
+from ....kinds import POD, RAY_CLUSTER, SERVICE
+from ....port import Raw
+from ...loop import Step
+from ...store import Store
+from ..children import children, deletion, is_deleting, is_ended, is_ready, phase, status_write
+from ..conditions import Conditions
+from ..controller import Controller, Seen
 from .ray_parts import (
     GROUP,
     HEAD_GROUP,
@@ -51,6 +51,9 @@ class RayClusters(Controller):
     def look(self, store: Store, owner: Raw, now: float) -> Seen:
         look = Look(store, owner, now)
         return Seen(len(look.pods), look.steps())
+
+
+STANDIN = RayClusters
 
 
 class Look:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....dialects.timestamps import parse, stamp
-from ...kinds import Kind
-from ...port import Create, Raw
-from .children import event, holds, phase
+from .....dialects.timestamps import parse, stamp
+from ....kinds import Kind
+from ....port import Create, Raw
+from ..children import event, holds, phase
 
 PREFIX = "training.kubeflow.org/"
 JOB_NAME, OPERATOR, ROLE = PREFIX + "job-name", PREFIX + "operator-name", PREFIX + "job-role"

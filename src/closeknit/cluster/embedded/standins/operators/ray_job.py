@@ -11,18 +11,19 @@ annotations of the RayJob say, as a pod would. Interactive jobs wait for ever.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ....dialects.timestamps import parse, stamp
-from ...kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
-from ...port import Change, Delete, Key, Raw, Update, key_of
-from ..loop import Later, Step
-from ..store import NAME_TAIL, Store
-from .children import children, condition, deletion, event, family, is_deleting, number, status_write
-from .pod_plan import course, plan_of
+from .....dialects.timestamps import parse, stamp
+from ....kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
+from ....port import Delete, Raw, Update, key_of
+from ...loop import Later, Step
+from ...store import NAME_TAIL, Store
+from ..children import children, condition, deletion, event, is_deleting, number, status_write
+from ..controller import Controller, Seen
+from ..pod_plan import course, plan_of
+from ..settings import Settings
 from .ray_parts import PORTS, address, job_service, new_cluster, service_name, submitter
-from .settings import DEFAULTS, Settings
 
 CONTROLLER = "ray.io/kuberay-operator"
 COMPONENT = "rayjob-controller"
@@ -31,32 +32,27 @@ OF_THIS_RUN = ("jobId", "rayClusterName", "dashboardURL", "jobStatus", "message"
 SELECTED = "ray.io/cluster"
 
 
-class RayJobs:
-    watches = (RAY_JOB, RAY_CLUSTER, JOB)
+class RayJobs(Controller):
+    kind, watches = RAY_JOB, (RAY_JOB, RAY_CLUSTER, JOB)
 
-    def __init__(self, settings: Settings = DEFAULTS) -> None:
-        self.settings = settings
+    def minds(self, owner: Raw) -> bool:
+        return owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is RAY_JOB:
-            return () if change.type == "DELETED" else (change.key,)
-        if change.kind is RAY_CLUSTER or change.kind is JOB:
-            return family(change, RAY_JOB)
-        return ()
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        return Seen(1, self._steps(store, owner, now))
 
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(RAY_JOB, key.namespace, key.name)
-        if found is None or found["spec"].get("managedBy") not in (None, CONTROLLER):
-            return
-        held = FINALIZER in (found["metadata"].get("finalizers") or ())
-        if is_deleting(found):
+    def _steps(self, store: Store, owner: Raw, now: float) -> Iterator[Step]:
+        held = FINALIZER in (owner["metadata"].get("finalizers") or ())
+        if is_deleting(owner):
             if held:
-                yield _finalized(found, False)
+                yield _finalized(owner, False)
         elif not held:
-            yield _finalized(found, True)
+            yield _finalized(owner, True)
         else:
-            yield from Look(store, found, now, self.settings).steps()
+            yield from Look(store, owner, now, self.settings).steps()
+
+
+STANDIN = RayJobs
 
 
 class Look:

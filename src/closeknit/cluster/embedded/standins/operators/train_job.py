@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from ....dialects.kueue.jobs.train_job import runtime_of
-from ....dialects.timestamps import parse
-from ...kinds import CLUSTER_TRAINING_RUNTIME, JOB_SET, TRAIN_JOB, TRAINING_RUNTIME
-from ...port import Change, Key, Raw, Update
-from ..loop import Later, Step
-from ..store import Store
-from .children import children, deletion, family, holds, is_deleting, status_write
-from .conditions import Conditions
+from .....dialects.kueue.jobs.train_job import runtime_of
+from .....dialects.timestamps import parse
+from ....kinds import CLUSTER_TRAINING_RUNTIME, JOB_SET, TRAIN_JOB, TRAINING_RUNTIME
+from ....port import Change, Key, Raw, Update
+from ...loop import Later, Step
+from ...store import Store
+from ..children import children, deletion, holds, status_write
+from ..conditions import Conditions
+from ..controller import Controller, Seen
+from ..settings import DEFAULTS, Settings
 from .train_parts import extras, job_set, refreshed, template
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
@@ -24,27 +26,27 @@ RUNTIMES = {one.kind: one for one in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME
 COUNTS = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
-class TrainJobs:
-    watches = (TRAIN_JOB, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, JOB_SET)
+class TrainJobs(Controller):
+    kind, watches = TRAIN_JOB, (TRAIN_JOB, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, JOB_SET)
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings = DEFAULTS) -> None:
+        super().__init__(settings)
         self._waiting: dict[Key, dict[Key, None]] = {}
         """Who named a runtime that was not there."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
-        if change.kind is TRAIN_JOB:
-            return () if change.type == "DELETED" else (change.key,)
         if change.kind is TRAINING_RUNTIME or change.kind is CLUSTER_TRAINING_RUNTIME:
             return () if change.type == "DELETED" else tuple(self._waiting.pop(change.key, ()))
-        return family(change, TRAIN_JOB) if change.kind is JOB_SET else ()
+        return super().concerns(store, change)
 
-    def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Key)
-        found = store.find(TRAIN_JOB, key.namespace, key.name)
-        if found is None or is_deleting(found) or found["spec"].get("managedBy") not in (None, CONTROLLER):
-            return
-        if holds(found, "Complete") or holds(found, "Failed"):
-            return
+    def minds(self, owner: Raw) -> bool:
+        over = holds(owner, "Complete") or holds(owner, "Failed")
+        return super().minds(owner) and not over and owner["spec"].get("managedBy") in (None, CONTROLLER)
+
+    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+        return Seen(1, self._steps(store, owner, now))
+
+    def _steps(self, store: Store, found: Raw, now: float) -> Iterator[Step]:
         conditions = Conditions(TRAIN_JOB, found, now, COMPONENT)
         child = next(iter(children(store, found, JOB_SET)), None)
         late = self._deadline(found, now)
@@ -124,3 +126,6 @@ class TrainJobs:
             return now + float(seconds)
         since = job["metadata"]["creationTimestamp"] if suspended is None else suspended["lastTransitionTime"]
         return parse(since) + float(seconds)
+
+
+STANDIN = TrainJobs

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
-from ...kinds import CONTROLLER_REVISION, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
-from ...port import Change, Delete, Key, Raw, Update, key_of
-from ..loop import Step
-from ..store import Store
-from .children import children, is_deleting, is_ready, number, part_of, phase, status_write
-from .conditions import Conditions
-from .controller import Controller, Seen
+from ....kinds import CONTROLLER_REVISION, LEADER_WORKER_SET, POD, SERVICE, STATEFUL_SET
+from ....port import Change, Delete, Key, Raw, Update, key_of
+from ...loop import Step
+from ...store import Store
+from ..children import children, is_deleting, is_ready, number, part_of, phase, status_write
+from ..conditions import Conditions
+from ..controller import Controller, Seen
 from .leader_worker_parts import (
     is_unique,
     leaders,
@@ -56,6 +56,9 @@ class LeaderWorkerSets(Controller):
     def look(self, store: Store, owner: Raw, now: float) -> Seen:
         look = Look(store, owner, now)
         return Seen(sum(1 + len(one.workers) for one in look.groups), look.steps())
+
+
+STANDIN = LeaderWorkerSets
 
 
 class Group(NamedTuple):

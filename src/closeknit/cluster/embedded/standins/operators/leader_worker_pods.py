@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from ...port import Raw
-from .children import with_env
+from ....port import Raw
+from ..children import with_env
 
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 NAME, GROUP_INDEX, WORKER_INDEX = PREFIX + "name", PREFIX + "group-index", PREFIX + "worker-index"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...port import Raw
-from .children import holds, number
+from ....port import Raw
+from ..children import holds, number
 
 
 class Counts(NamedTuple):

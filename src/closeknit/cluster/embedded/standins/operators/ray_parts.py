@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ....dialects.kueue.jobs.kinds.ray_cluster import AUTOSCALER
-from ....dialects.kueue.jobs.kinds.ray_job import SUBMITTER, default_submitter
-from ....dialects.own_marks import PREFIX as OURS
-from ....model.resources import amounts, canonical, times, total
-from ...kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
-from ...port import Create, Raw
-from .children import child, fingerprint, number, pod, with_env
+from .....dialects.kueue.jobs.kinds.ray_cluster import AUTOSCALER
+from .....dialects.kueue.jobs.kinds.ray_job import SUBMITTER, default_submitter
+from .....dialects.own_marks import PREFIX as OURS
+from .....model.resources import amounts, canonical, times, total
+from ....kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
+from ....port import Create, Raw
+from ..children import child, fingerprint, number, pod, with_env
 
 PREFIX = "ray.io/"
 CLUSTER, GROUP, NODE_TYPE = PREFIX + "cluster", PREFIX + "group", PREFIX + "node-type"

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....dialects.timestamps import parse
-from ...kinds import JOB, JOB_SET, SERVICE
-from ...port import Delete, Raw, key_of
-from ..loop import Later, Step
-from ..store import Store
-from .children import children, holds, is_deleting, number, status_write
-from .conditions import Conditions
-from .controller import Controller, Seen
+from .....dialects.timestamps import parse
+from ....kinds import JOB, JOB_SET, SERVICE
+from ....port import Delete, Raw, key_of
+from ...loop import Later, Step
+from ...store import Store
+from ..children import children, holds, is_deleting, number, status_write
+from ..conditions import Conditions
+from ..controller import Controller, Seen
+from ..job_status import is_finished
 from .job_set_counts import Counts, counted
 from .job_set_failure import Verdict, verdict
 from .job_set_jobs import (
@@ -34,7 +35,6 @@ from .job_set_jobs import (
     subdomain,
     suspended,
 )
-from .job_status import is_finished
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 COMPONENT = "jobset"
@@ -51,6 +51,9 @@ class JobSets(Controller):
     def look(self, store: Store, owner: Raw, now: float) -> Seen:
         look = Look(store, owner, now)
         return Seen(len(look.jobs), look.steps())
+
+
+STANDIN = JobSets
 
 
 class Look:
