@@ -7,7 +7,7 @@ from closeknit.cluster.embedded.standins.garbage import GarbageCollector
 from closeknit.cluster.embedded.standins.job import Jobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.mpi_job import MpiJobs
-from closeknit.cluster.kinds import CONFIG_MAP, EVENT, JOB, MPI_JOB, POD, SECRET, SERVICE
+from closeknit.cluster.kinds import EVENT, JOB, MPI_JOB, POD, SERVICE
 from closeknit.cluster.port import Key, Raw
 from cluster.embedded.standins.playground import Playground, condition, states
 
@@ -75,28 +75,17 @@ def test_a_job_is_a_launcher_with_workers() -> None:
     assert launcher["metadata"]["ownerReferences"][0]["name"] == "pi-launcher"
     assert (worker["spec"]["hostname"], worker["spec"]["subdomain"]) == ("pi-worker-1", "pi")
     assert (launcher["spec"]["hostname"], launcher["spec"]["subdomain"]) == ("pi-launcher", "pi")
-    assert worker["spec"]["containers"][0]["command"] == ["/usr/sbin/sshd", "-De"]
     assert (worker["spec"]["restartPolicy"], launcher["spec"]["restartPolicy"]) == ("Never", "OnFailure")
 
 
-def test_pods_find_names_hosts_and_keys() -> None:
+def test_pods_find_each_other_by_a_service() -> None:
     host = playground()
-    create(host, slotsPerWorker=4)
+    create(host)
     host.run(5)
     assert host.get(SERVICE, "pi")["spec"]["selector"] == {
         PREFIX + "job-name": "pi",
         PREFIX + "operator-name": "mpi-operator",
     }
-    assert host.get(CONFIG_MAP, "pi-config")["data"] == {
-        "hostfile": "pi-worker-0.pi.default.svc slots=4\npi-worker-1.pi.default.svc slots=4\n",
-        "discover_hosts.sh": "#!/bin/sh\necho pi-worker-0.pi.default.svc\necho pi-worker-1.pi.default.svc\n",
-    }
-    assert host.get(SECRET, "pi-ssh")["type"] == "kubernetes.io/ssh-auth"
-    told = {one["name"]: one.get("value") for one in launcher_pod(host)["spec"]["containers"][0]["env"]}
-    assert told["OMPI_MCA_orte_default_hostfile"] == "/etc/mpi/hostfile"
-    assert told["OMPI_MCA_orte_set_default_slots"] == "4"
-    mounts = {one["name"]: one["mountPath"] for one in launcher_pod(host)["spec"]["containers"][0]["volumeMounts"]}
-    assert mounts == {"ssh-auth": "/root/.ssh", "mpi-job-config": "/etc/mpi"}
 
 
 def test_a_launcher_that_works_is_rank_0() -> None:
@@ -105,7 +94,6 @@ def test_a_launcher_that_works_is_rank_0() -> None:
     host.run(5)
     assert labels(launcher_pod(host))["replica-index"] == "0"
     assert [labels(host.get(POD, f"pi-worker-{index}"))["replica-index"] for index in (0, 1)] == ["1", "2"]
-    assert host.get(CONFIG_MAP, "pi-config")["data"]["hostfile"].startswith("pi-launcher.pi.default.svc slots=1\n")
 
 
 def test_it_runs_when_all_run_and_succeeds_with_its_launcher() -> None:

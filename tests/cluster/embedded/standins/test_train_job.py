@@ -13,11 +13,9 @@ from closeknit.cluster.embedded.standins.operators.train_job import TrainJobs
 from closeknit.cluster.embedded.store import NoRules
 from closeknit.cluster.kinds import (
     CLUSTER_TRAINING_RUNTIME,
-    CONFIG_MAP,
     JOB,
     JOB_SET,
     POD,
-    SECRET,
     TRAIN_JOB,
     TRAINING_RUNTIME,
     Kind,
@@ -216,7 +214,7 @@ def test_a_running_job_set_is_not_touched() -> None:
 
 
 @pytest.mark.parametrize(("shared", "nodes"), [(True, 2), (False, 3)])
-def test_a_launcher_of_mpi_has_its_nodes_hosts_and_keys(shared: bool, nodes: int) -> None:
+def test_a_launcher_of_mpi_has_its_nodes(shared: bool, nodes: int) -> None:
     host = playground()
     mpi = {"numProcPerNode": 2, "runLauncherAsNode": shared}
     runtime(host, replicated("launcher"), replicated("node", trains=False), numNodes=1, mpi=mpi)
@@ -224,12 +222,6 @@ def test_a_launcher_of_mpi_has_its_nodes_hosts_and_keys(shared: bool, nodes: int
     host.run(5)
     assert sum(name.startswith("tj-node-0-") for name in host.names(POD)) == nodes
     assert sum(name.startswith("tj-launcher-0-") for name in host.names(POD)) == 1
-    lines = host.get(CONFIG_MAP, "tj-mpi-hostfile")["data"]["hostfile"].splitlines()
-    launcher = ["tj-launcher-0-0.tj slots=2"] if shared else []
-    assert lines == [*launcher, *(f"tj-node-0-{index}.tj slots=2" for index in range(nodes))]
-    assert host.get(SECRET, "tj-mpi-ssh-auth")["immutable"] is True
-    volumes = [one["name"] for one in pods_of(host)["spec"]["volumes"]]
-    assert volumes == ["mpi-ssh-auth", "mpi-hostfile"]
 
 
 def test_a_job_that_takes_too_long_fails_and_its_job_set_goes() -> None:

@@ -1,7 +1,7 @@
 """The MPI operator: workers as pods, and a launcher as a Job, which ends for both.
 
 While the job is suspended its launcher is there, suspended too, and there are no workers. What becomes of the launcher
-becomes of the job. The keys in its Secret are none: nobody logs in anywhere.
+becomes of the job.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .....dialects.timestamps import stamp
-from ....kinds import CONFIG_MAP, JOB, MPI_JOB, POD, SECRET, SERVICE
+from ....kinds import JOB, MPI_JOB, POD, SERVICE
 from ....port import Raw, Update
 from ...loop import Step
 from ...store import Store
 from ..children import children, condition, deletion, is_deleting, is_ready, phase, status_write
 from ..controller import Controller, Seen
 from .kubeflow import History, cleans, is_ours, is_over, is_suspended, replica_status
-from .mpi_parts import config_map, hosts, launcher, relaunched, secret, service, worker, workers
+from .mpi_parts import launcher, relaunched, service, worker, workers
 
 CONTROLLER = "kubeflow.org/mpi-operator"
 COMPONENT = "mpi-job-controller"
@@ -55,7 +55,8 @@ class Look:
             return
         if self.history.add("Created", True, "MPIJobCreated", f"{self.called} is created."):
             self.history.tell("MPIJobCreated", f"{self.called} is created.")
-        yield from self._furniture()
+        if self.store.find(SERVICE, self.job["metadata"]["namespace"], self.job["metadata"]["name"]) is None:
+            yield service(self.job)
         if is_suspended(self.job):
             yield from self._suspended()
         else:
@@ -75,21 +76,6 @@ class Look:
         status = {**self.status, "conditions": self.history.list, "replicaStatuses": replicas}
         yield from status_write(MPI_JOB, self.job, status)
         yield from self.history.events
-
-    def _furniture(self) -> Iterator[Step]:
-        """What pods find when they start: names, the list of hosts, and keys."""
-        meta = self.job["metadata"]
-        namespace, name = meta["namespace"], meta["name"]
-        if self.store.find(SERVICE, namespace, name) is None:
-            yield service(self.job)
-        wanted = config_map(self.job, hosts(self.job, self.pods))
-        there = self.store.find(CONFIG_MAP, namespace, f"{name}-config")
-        if there is None:
-            yield wanted
-        elif there.get("data") != wanted.body["data"]:
-            yield Update(CONFIG_MAP, {**there, "data": wanted.body["data"]})
-        if self.store.find(SECRET, namespace, f"{name}-ssh") is None:
-            yield secret(self.job)
 
     def _suspended(self) -> Iterator[Step]:
         for one in self.pods:

@@ -18,7 +18,7 @@ from ..children import children, deletion, holds, status_write
 from ..conditions import Conditions
 from ..controller import Controller, Seen
 from ..settings import DEFAULTS, Settings
-from .train_parts import extras, job_set, refreshed, template
+from .train_parts import job_set, refreshed, template
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 COMPONENT = "trainer-controller-manager"
@@ -72,7 +72,6 @@ class TrainJobs(Controller):
             return
         wanted = template(job, runtime)
         if child is None:
-            yield from self._extras(store, job, runtime)
             yield job_set(job, wanted, suspend=halts)
         else:
             yield refreshed(child, wanted, suspend=halts)
@@ -88,12 +87,6 @@ class TrainJobs(Controller):
             me = Key(TRAIN_JOB, meta["namespace"], meta["name"])
             self._waiting.setdefault(Key(kind, wanted.namespace, wanted.name), {})[me] = None
         return found
-
-    def _extras(self, store: Store, job: Raw, runtime: Raw) -> Iterator[Step]:
-        for one in extras(job, runtime):
-            meta = one.body["metadata"]
-            if store.find(one.kind, meta["namespace"], meta["name"]) is None:
-                yield one
 
     def _heard(self, job: Raw, child: Raw | None, conditions: Conditions) -> None:
         """What the JobSet says, in the words of a TrainJob."""

@@ -1,19 +1,18 @@
 """What a TrainJob is made of: the JobSet that its runtime, its trainer and all patches come to.
 
-Torch gets its variables, MPI a list of hosts and a Secret. The keys in it are none: nobody logs in anywhere.
+Torch gets its variables. What MPI needs besides is left out: no process runs in these pods that would read it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from .....dialects.kueue.jobs.raw import at, each, mapping, put
 from .....dialects.kueue.jobs.train_job import NODE, PATCHES, POD, STEP, TRAINER, merged, rendered
-from ....kinds import CONFIG_MAP, JOB_SET, SECRET, TRAIN_JOB
+from ....kinds import JOB_SET, TRAIN_JOB
 from ....port import Create, Raw, Update
 from ..children import child, with_env
-from .job_set_jobs import replicas, replicated_jobs
-from .mpi_parts import MPI_PATH, SSH_PATH, hosts_volume, keys_volume, open_mpi, secret_body, variables
+from .job_set_jobs import replicated_jobs
 
 PORT = 29500
 PLACING = ("nodeSelector", "tolerations", "schedulingGates", "affinity")
@@ -60,23 +59,19 @@ def _equipped(job: Raw, replicated: Raw, runtime: Raw) -> Raw:
     policy = mapping(runtime, "spec", "mlPolicy")
     trains = at(replicated, "template", "metadata", "labels", STEP) == TRAINER
     if "torch" in policy and trains:
-        return _with_containers(replicated, _torch(job, replicated), port=True)
-    if "mpi" in policy and (trains or replicated.get("name") == NODE):
-        return _with_mpi(job, replicated, mapping(policy, "mpi"), trains)
+        return _with_torch(job, replicated)
     return replicated
 
 
-def _with_containers(replicated: Raw, env: list[Raw], *, port: bool = False, mounts: list[Raw] | None = None) -> Raw:
-    """The container that trains, with all that."""
-    containers = []
-    for one in each(replicated, *POD, "spec", "containers"):
-        if one.get("name") == NODE:
-            one = with_env([one], env)[0] if env else one
-            if port:
-                one = {**one, "ports": [*(one.get("ports") or ()), {"containerPort": PORT, "protocol": "TCP"}]}
-            if mounts:
-                one = {**one, "volumeMounts": [*(one.get("volumeMounts") or ()), *mounts]}
-        containers.append(one)
+def _with_torch(job: Raw, replicated: Raw) -> Raw:
+    """The container that trains is told about the others."""
+    port = {"containerPort": PORT, "protocol": "TCP"}
+    containers = [
+        {**with_env([one], _torch(job, replicated))[0], "ports": [*(one.get("ports") or ()), port]}
+        if one.get("name") == NODE
+        else one
+        for one in each(replicated, *POD, "spec", "containers")
+    ]
     return put(replicated, (*POD, "spec", "containers"), containers)
 
 
@@ -91,34 +86,5 @@ def _torch(job: Raw, replicated: Raw) -> list[Raw]:
     ]
 
 
-def _with_mpi(job: Raw, replicated: Raw, policy: Raw, trains: bool) -> Raw:
-    name = job["metadata"]["name"]
-    volumes: list[Raw] = [keys_volume("mpi-ssh-auth", f"{name}-mpi-ssh-auth")]
-    mounts: list[Raw] = [{"name": "mpi-ssh-auth", "mountPath": policy.get("sshAuthMountPath") or SSH_PATH}]
-    env: list[Raw] = []
-    if trains:
-        volumes.append(hosts_volume("mpi-hostfile", f"{name}-mpi-hostfile", {"hostfile": 0o444}))
-        mounts.append({"name": "mpi-hostfile", "mountPath": MPI_PATH})
-        env = variables(open_mpi(_slots(job, policy)))
-    made = _with_containers(replicated, env, mounts=mounts)
-    return put(made, (*POD, "spec", "volumes"), [*each(made, *POD, "spec", "volumes"), *volumes])
-
-
-def _slots(job: Raw, policy: Raw) -> str:
-    return str(at(job, "spec", "trainer", "numProcPerNode") or policy.get("numProcPerNode") or 1)
-
-
-def extras(job: Raw, runtime: Raw) -> Iterator[Create]:
-    """What MPI needs besides: the hosts in their order, the launcher first if it computes, and keys."""
-    policy = at(runtime, "spec", "mlPolicy", "mpi")
-    if policy is None:
-        return
-    name = job["metadata"]["name"]
-    hosts = []
-    for one in each(template(job, runtime), "spec", "replicatedJobs"):
-        if one.get("name") == NODE or policy.get("runLauncherAsNode"):
-            pods = at(one, "template", "spec", "parallelism") or 1
-            hosts += [f"{name}-{one['name']}-{job}-{pod}.{name}" for job in range(replicas(one)) for pod in range(pods)]
-    data = {"hostfile": "".join(f"{host} slots={_slots(job, policy)}\n" for host in hosts)}
-    yield child(CONFIG_MAP, {"data": data}, TRAIN_JOB, job, name=f"{name}-mpi-hostfile")
-    yield child(SECRET, {**secret_body(), "immutable": True}, TRAIN_JOB, job, name=f"{name}-mpi-ssh-auth")
+def variables(told: Mapping[str, str]) -> list[Raw]:
+    return [{"name": key, "value": value} for key, value in told.items()]
