@@ -2,7 +2,8 @@
 
 One file holds the built-in kinds with all their types, and one file each the API groups of custom kinds; these refer to
 types of the first, such as PodSpec, or redefine a type of the same name. `tests/servers/schemas.py` writes the files
-from what the real servers publish. A file is read when one of its kinds is first used.
+from what the real servers publish. A file is read when one of its kinds is first used. Job kinds without such a file
+have a schema in their descriptor.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ...dialects.kueue.jobs.kinds import JOB_KINDS
 from ..kinds import Kind
 
 SHARED = "kubernetes"
@@ -86,9 +88,17 @@ def _file(kind: Kind) -> str:
 def _table(file: str) -> dict[str, Any]:
     path = files(__package__) / "schemas" / f"{file}.json"
     if not path.is_file():
-        return {"blanks": {}, "parts": {}}
+        return _described(file)
     table: dict[str, Any] = msgspec.json.decode(path.read_bytes())
     return table
+
+
+def _described(group: str) -> dict[str, Any]:
+    """The table of a group that no server was asked about: of a spec what its descriptor says, of a status anything."""
+    object = {"apiVersion": "string", "kind": "string", "metadata": "#ObjectMeta", "status": "any"}
+    specs = {one.kind: one.schema for one in JOB_KINDS if one.group == group and one.schema}
+    parts = {kind: {"fields": {**object, "spec": spec}} for kind, spec in specs.items()}
+    return {"blanks": {kind: {"metadata": {}} for kind in parts}, "parts": parts}
 
 
 @lru_cache(maxsize=1024)

@@ -72,6 +72,10 @@ def ended(*conditions: str) -> Callable[[Raw], Finished | None]:
     return finished
 
 
+def _unchanged(raw: Raw, _templates: Templates, _counts: Counts) -> Raw:
+    return raw
+
+
 def _no_source(_raw: Raw) -> Source | None:
     return None
 
@@ -103,7 +107,7 @@ class Integration(JobKind):
     is_suspended: Callable[[Raw], bool] = is_suspended
     suspended: Callable[[Raw, bool], Raw] = suspended
     sets_in: Callable[[Raw], Sets] | None = None
-    with_templates: Callable[[Raw, Templates, Counts], Raw]
+    with_templates: Callable[[Raw, Templates, Counts], Raw] = _unchanged
     finished: Callable[[Raw], Finished | None]
     is_active: Callable[[Raw], bool]
     ready_in: Callable[[Raw], bool]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...cel import Check
 from ...field import Field
@@ -83,7 +83,8 @@ class JobKind:
 
     People: `fields` are those known at a path, where [] stands for every element of a list; `between` is the path to
     metadata between that of the object and that of its pods; `runs_itself`: its own annotations say how long it runs,
-    where no pods are seen. `says` describes it, `columns` are those of its definition.
+    where no pods are seen. `says` describes it, `columns` are those of its definition. `schema` is that of its
+    spec, in the form of the embedded host's tables, for a kind that is in none of them.
     """
 
     served: Kind
@@ -102,6 +103,7 @@ class JobKind:
     runs_itself: bool = False
     says: str = ""
     columns: tuple[Column, ...] = (AGE,)
+    schema: Mapping[str, Any] = field(default_factory=dict)
     held: Held | None = None
 
     @property
