@@ -16,7 +16,7 @@ from typing import Any
 from closeknit import __version__
 from closeknit.cli.install import configured
 from closeknit.cli.output import yaml_lines
-from closeknit.deploy import rbac
+from closeknit.deploy import job_kinds, rbac
 from closeknit.deploy.bundle import stages
 from closeknit.deploy.objects import Wishes, config_hash
 
@@ -47,7 +47,8 @@ def main() -> None:
 
 def files() -> dict[str, str]:
     """By path, as they should be."""
-    return {"docs/reference/permissions.md": rbac.page(), **dict(kustomize()), **dict(chart())}
+    pages = {"docs/reference/permissions.md": rbac.page(), "docs/reference/job-kinds.md": job_kinds.page()}
+    return {**pages, **dict(kustomize()), **dict(chart())}
 
 
 def text(objects: Iterable[Raw]) -> str:
