@@ -290,6 +290,39 @@ spec:
     4,
 )
 
+APP_WRAPPER = Case(
+    "AppWrapper",
+    f"""
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+{META}
+spec:
+  components:
+  - template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {{name: one-job}}
+      spec:
+        parallelism: 3
+        completions: 3
+        completionMode: Indexed
+        template:
+{template(indent=10)}
+  - podSets: [{{path: template}}]
+    template:
+      apiVersion: v1
+      kind: Pod
+{template(indent=6).replace("metadata:", "metadata:" + chr(10) + "        name: one-pod", 1)}
+  - template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {{name: one-settings}}
+      data: {{rate: "0.1"}}
+""",
+    4,
+    "batch.kubernetes.io/job-completion-index",
+)
+
 CASES = (
     JOB,
     JOB_SET,
@@ -303,4 +336,5 @@ CASES = (
     TRAIN_JOB,
     RAY_CLUSTER,
     RAY_JOB,
+    APP_WRAPPER,
 )

@@ -526,7 +526,7 @@ def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("api_version", "kind"),
-    [("sparkoperator.k8s.io/v1beta2", "SparkApplication"), ("workload.codeflare.dev/v1beta2", "AppWrapper")],
+    [("sparkoperator.k8s.io/v1beta2", "SparkApplication")],
 )
 def test_jobs_that_we_do_not_place_are_refused(api_version: str, kind: str) -> None:
     assert refusals(an_object(api_version, kind, {})) == [

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..integration import Finished, Integration, PodSetForm, Step
 from ..job_kind import JobKind
 from ..train_job import Source
+from .app_wrapper import APP_WRAPPER
 from .deployment import DEPLOYMENT
 from .job import CRON_JOB, JOB
 from .job_set import JOB_SET
@@ -34,6 +35,7 @@ JOB_KINDS: tuple[JobKind, ...] = (
     RAY_CLUSTER,
     RAY_JOB,
     RAY_SERVICE,
+    APP_WRAPPER,
 )
 
 KINDS: dict[tuple[str, str], JobKind] = {(one.group, one.kind): one for one in JOB_KINDS if one is not POD}
@@ -51,7 +53,6 @@ FRAMEWORKS = frozenset(one.framework for one in JOB_KINDS if one.hosted and one.
 """All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
 
 NOT_PLACED = {
-    ("workload.codeflare.dev", "AppWrapper"): "workload.codeflare.dev/appwrapper",
     ("sparkoperator.k8s.io", "SparkApplication"): "sparkoperator.k8s.io/sparkapplication",
 }
 """Kinds that Kueue manages and we refuse, with their frameworks."""
