@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .centre import template
+from .centre import RACK, template
 
 META = "metadata: {name: one, namespace: default, labels: {kueue.x-k8s.io/queue-name: lq}}"
 
@@ -323,6 +323,36 @@ spec:
     "batch.kubernetes.io/job-completion-index",
 )
 
+SPARK_APPLICATION = Case(
+    "SparkApplication",
+    f"""
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+{META}
+spec:
+  type: Scala
+  mode: cluster
+  image: spark:4.0.0
+  mainClass: org.example.Main
+  mainApplicationFile: local:///opt/main.jar
+  sparkVersion: 4.0.0
+  driver:
+    cores: 1
+    memory: 1g
+    annotations:
+      closeknit.dev/run-time: 20s
+      kueue.x-k8s.io/podset-required-topology: {RACK}
+  executor:
+    instances: 3
+    cores: 2
+    memory: 2g
+    annotations:
+      closeknit.dev/run-time: forever
+      kueue.x-k8s.io/podset-required-topology: {RACK}
+""",
+    4,
+)
+
 CASES = (
     JOB,
     JOB_SET,
@@ -337,4 +367,5 @@ CASES = (
     RAY_CLUSTER,
     RAY_JOB,
     APP_WRAPPER,
+    SPARK_APPLICATION,
 )

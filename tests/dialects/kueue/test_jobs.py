@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from closeknit.dialects.kueue import keys
-from closeknit.dialects.kueue.jobs import READ_KINDS, Job, read, requests, workload_name
+from closeknit.dialects.kueue.jobs import Job, read, requests, workload_name
 from closeknit.dialects.kueue.jobs.kinds import KINDS
 from closeknit.model.gates import Gates
 from closeknit.model.mistake import InputError
@@ -522,16 +522,6 @@ def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
     second_head = a_ray_cluster()
     second_head["workerGroupSpecs"][0]["groupName"] = "head"
     assert "as another pod set is called" in refusals(an_object("ray.io/v1", "RayCluster", second_head))[0]
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [("sparkoperator.k8s.io/v1beta2", "SparkApplication")],
-)
-def test_jobs_that_we_do_not_place_are_refused(api_version: str, kind: str) -> None:
-    assert refusals(an_object(api_version, kind, {})) == [
-        f"{kind} train: {api_version}/{kind} is not placed yet; give one of {', '.join(READ_KINDS)}"
-    ]
 
 
 def test_whatever_waits_in_a_queue_is_a_job() -> None:

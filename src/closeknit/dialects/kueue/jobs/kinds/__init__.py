@@ -18,6 +18,7 @@ from .ray_cluster import RAY_CLUSTER
 from .ray_job import RAY_JOB
 from .ray_service import RAY_SERVICE
 from .serving import Serving
+from .spark_application import SPARK_APPLICATION
 from .stateful_set import STATEFUL_SET
 from .train_job import TRAIN_JOB
 from .training import TRAINING
@@ -36,6 +37,7 @@ JOB_KINDS: tuple[JobKind, ...] = (
     RAY_JOB,
     RAY_SERVICE,
     APP_WRAPPER,
+    SPARK_APPLICATION,
 )
 
 KINDS: dict[tuple[str, str], JobKind] = {(one.group, one.kind): one for one in JOB_KINDS if one is not POD}
@@ -52,9 +54,7 @@ SERVING: dict[tuple[str, str], Serving] = {(one.group, one.kind): one for one in
 FRAMEWORKS = frozenset(one.framework for one in JOB_KINDS if one.hosted and one.framework)
 """All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
 
-NOT_PLACED = {
-    ("sparkoperator.k8s.io", "SparkApplication"): "sparkoperator.k8s.io/sparkapplication",
-}
+NOT_PLACED: dict[tuple[str, str], str] = {}
 """Kinds that Kueue manages and we refuse, with their frameworks."""
 
 NOT_RUN = frozenset(one.framework for one in JOB_KINDS if not one.hosted) | {*NOT_PLACED.values()}

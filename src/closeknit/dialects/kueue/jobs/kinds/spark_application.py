@@ -1,0 +1,295 @@
+"""SparkApplication: a driver, and executors that it asks for once it runs.
+
+There are no pod templates that count. What a pod asks for is worked out as Spark does: cores, and memory with an
+overhead that is a share of it, by fields of the role or else by properties in `sparkConf`. What started pods get goes
+into the fields of their role, and gates into its template, which Spark begins with when it makes a pod.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .....model.quantity import QuantityError, nanos
+from .... import cel
+from ....cel import ANNOTATIONS, Check
+from ....field import Field
+from ....served import Kind
+from ..integration import Counts, Finished, Integration, Templates
+from ..job_kind import AGE, Column, Held
+from ..raw import Raw, at, mapping, number, put, without
+from ..roles import Role, Rules
+
+DRIVER, EXECUTOR = "driver", "executor"
+CONTAINERS = {DRIVER: "spark-kubernetes-driver", EXECUTOR: "spark-kubernetes-executor"}
+COMPLETED, RUNNING = "COMPLETED", "RUNNING"
+
+_POD = ("template", "spec")
+_MIB = 1 << 20
+_UNITS = {unit: 1 << 10 * power for power, unit in enumerate("bkmgtp")}
+_MEMORY = re.compile(r"(\d+)([bkmgtp]?)b?")
+_LEAST_OVERHEAD = 384
+_CLUSTER_MODE = "only Cluster mode is supported for a kueue managed job"
+_NOT_ELASTIC = (
+    "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is on "
+    "and the job is an elastic job"
+)
+
+
+def roles(body: Field) -> list[Role]:
+    spec = body.at("spec")
+    scaling = spec.at("dynamicAllocation", "enabled")
+    if scaling.value is True:
+        scaling.wrong("makes the number of pods unknown", "set it to false, and give spec.executor.instances")
+    for name in (DRIVER, EXECUTOR):
+        if not spec.at(name).given:
+            spec.at(name).wrong("is missing", "say what its pods ask for")
+    count = spec.at(EXECUTOR, "instances").count(0)
+    return [Role(DRIVER, 1, template_of(spec, DRIVER)), Role(EXECUTOR, count, template_of(spec, EXECUTOR))]
+
+
+def template_of(spec: Field, name: str) -> Field:
+    """The pod of a role, as far as it is placed by it."""
+    role = spec.at(name)
+    limits = {"cpu": role.at("coreLimit").value, **_gpus(role.at("gpu"))}
+    limit = role.at("memoryLimit")
+    if limit.given:
+        limits["memory"] = f"{_mebibytes(limit)}Mi"
+    resources: Raw = {"requests": {"cpu": _cpu(spec, role, name), "memory": f"{_memory(spec, role, name)}Mi"}}
+    if limits := {key: value for key, value in limits.items() if value is not None}:
+        resources["limits"] = limits
+    container = {"name": CONTAINERS[name], "resources": resources}
+    pods: Raw = {"containers": [container, *(one.value for one in role.at("sidecars").items())]}
+    selector = spec.at("nodeSelector") if spec.at("nodeSelector").given else role.at("nodeSelector")
+    parts = {
+        **{key: role.at(key).value for key in ("initContainers", "priorityClassName", "affinity", "tolerations")},
+        "nodeSelector": selector.value,
+        "schedulingGates": role.at("template", "spec", "schedulingGates").value,
+    }
+    pods |= {key: value for key, value in parts.items() if value is not None}
+    return Field({**_metadata(role), "spec": pods}, role.path, role.report)
+
+
+def _metadata(role: Field) -> Raw:
+    """Labels and annotations of the role over those of its template."""
+    given = role.at("template", "metadata").mapping()
+    found = {
+        key: {**mapping(given, key), **role.at(key).mapping()}
+        for key in ("labels", "annotations")
+        if key in given or role.at(key).given
+    }
+    return {"metadata": found} if found else {}
+
+
+def _gpus(gpu: Field) -> dict[str, Any]:
+    name, quantity = gpu.at("name").text(), gpu.at("quantity").count(0)
+    return {name: str(quantity)} if name and quantity else {}
+
+
+def _said(spec: Field, role: Field, key: str, name: str) -> Field:
+    """A field of the role, or else a property."""
+    return role.at(key) if role.at(key).given else spec.at("sparkConf", name)
+
+
+def _cpu(spec: Field, role: Field, name: str) -> str:
+    request = _said(spec, role, "coreRequest", f"spark.kubernetes.{name}.request.cores")
+    if request.given:
+        try:
+            nanos(request.text())
+        except QuantityError as error:
+            request.wrong(str(error))
+            return "1"
+        return request.text()
+    cores = _said(spec, role, "cores", f"spark.{name}.cores")
+    if isinstance(cores.value, str) and cores.value.isdecimal():
+        return cores.value
+    return str(cores.count(1))
+
+
+def _memory(spec: Field, role: Field, name: str) -> int:
+    """What the container asks for, in MiB: the heap, what is beside it, and for executors what else is configured."""
+    heap = _mebibytes(_said(spec, role, "memory", f"spark.{name}.memory"), 1024)
+    overhead = _said(spec, role, "memoryOverhead", f"spark.{name}.memoryOverhead")
+    total = heap + (_mebibytes(overhead) if overhead.given else max(int(_factor(spec, name) * heap), _LEAST_OVERHEAD))
+    if name != EXECUTOR:
+        return total
+    settings = spec.at("sparkConf")
+    if spec.at("type").value == "Python":
+        total += _mebibytes(settings.at("spark.executor.pyspark.memory"))
+    if settings.at("spark.memory.offHeap.enabled").text().lower() == "true":
+        total += _mebibytes(settings.at("spark.memory.offHeap.size"), unit=1)
+    return total
+
+
+def _factor(spec: Field, name: str) -> float:
+    """The share of the heap that the overhead is. Properties win over the field; Python and R need more."""
+    settings = spec.at("sparkConf")
+    places = (
+        settings.at(f"spark.{name}.memoryOverheadFactor"),
+        settings.at("spark.kubernetes.memoryOverheadFactor"),
+        spec.at("memoryOverheadFactor"),
+    )
+    given = next((one for one in places if one.value not in (None, "")), None)
+    if given is None:
+        return 0.4 if spec.at("type").value in ("Python", "R") else 0.1
+    try:
+        factor = float(given.text())
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor < 1 << 20:
+        given.wrong(f'is "{given.value}"', 'give a share of the memory, such as "0.1"')
+        return 0.0
+    return factor
+
+
+def _mebibytes(memory: Field, default: int = 0, unit: int = _MIB) -> int:
+    """Whole MiB of a text as the JVM has it: "2g" is 2048. A number alone is in `unit`."""
+    if not memory.given:
+        return default
+    match = _MEMORY.fullmatch(memory.text().strip().lower())
+    if match is None or len(match[1]) > 18:
+        memory.wrong(f'is "{memory.value}", not an amount of memory', 'write one such as "512m" or "2g"')
+        return default
+    return int(match[1]) * (_UNITS[match[2]] if match[2] else unit) // _MIB
+
+
+def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
+    """Where all pods share a selector, that gets what either role needs."""
+    shared = at(raw, "spec", "nodeSelector") is not None
+    for name in (DRIVER, EXECUTOR):
+        raw = put(raw, ("spec", name), _with_template(mapping(raw, "spec", name), name, templates[name], shared))
+    if not shared:
+        return raw
+    both = [mapping(templates[name], "spec", "nodeSelector") for name in (DRIVER, EXECUTOR)]
+    return put(raw, ("spec", "nodeSelector"), {**both[0], **both[1]})
+
+
+def _with_template(role: Raw, name: str, template: Raw, shared: bool) -> Raw:
+    """The role with what its template says of placing."""
+    for key in ("labels", "annotations"):
+        theirs, now = mapping(role, "template", "metadata", key), at(template, "metadata", key)
+        kept = {one: value for one, value in (now or {}).items() if one in (role.get(key) or {}) or one not in theirs}
+        role = _set(role, (key,), None if now is None or (theirs and not kept) else kept)
+    role = _set(role, ("tolerations",), at(template, "spec", "tolerations"))
+    if not shared:
+        role = _set(role, ("nodeSelector",), at(template, "spec", "nodeSelector"))
+    return _with_gates(role, name, at(template, "spec", "schedulingGates"))
+
+
+def _with_gates(role: Raw, name: str, gates: Any) -> Raw:
+    """Gates need a template. What was made for them alone goes with them."""
+    bare = {"spec": {"containers": [{"name": CONTAINERS[name]}]}}
+    if gates is not None:
+        return put({"template": bare, **role}, (*_POD, "schedulingGates"), gates)
+    left = without(role, (*_POD, "schedulingGates")) if "template" in role else role
+    if at(left, *_POD) == {}:
+        left = without(left, _POD)
+    return without(left, ("template",)) if left.get("template") == bare else left
+
+
+def _set(tree: Raw, path: tuple[str, ...], value: Any) -> Raw:
+    return without(tree, path) if value is None else put(tree, path, value)
+
+
+def state(raw: Raw) -> str:
+    return at(raw, "status", "applicationState", "state") or ""
+
+
+def finished(raw: Raw) -> Finished | None:
+    if state(raw) not in (COMPLETED, "FAILED", "SUBMISSION_FAILED"):
+        return None
+    return Finished(state(raw) == COMPLETED, at(raw, "status", "applicationState", "errorMessage") or "")
+
+
+def is_active(raw: Raw) -> bool:
+    return state(raw) == RUNNING
+
+
+def pods_ready(raw: Raw) -> bool:
+    """The driver runs, and so does every executor, or did."""
+    states = mapping(raw, "status", "executorState").values()
+    wanted = number(raw, "spec", EXECUTOR, "instances")
+    return is_active(raw) and sum(one in (RUNNING, COMPLETED) for one in states) >= wanted
+
+
+def refusal(raw: Raw) -> str:
+    if at(raw, "spec", "mode") not in (None, "cluster"):
+        return f"spec.mode: {_CLUSTER_MODE}"
+    if at(raw, "spec", "dynamicAllocation", "enabled") is True:
+        return f"spec.dynamicAllocation.enabled: {_NOT_ELASTIC}"
+    return ""
+
+
+def _sets() -> str:
+    """Annotations may be on the role, or on its template."""
+    counts = {DRIVER: "1", EXECUTOR: cel.at("spec.executor.instances", "0")}
+    records = [
+        cel.record(at=cel.text(path), count=count, notes=cel.at(path, "{}"))
+        for name, count in counts.items()
+        for path in (f"spec.{name}.annotations", f"spec.{name}.template{ANNOTATIONS}")
+    ]
+    return f"[{', '.join(records)}]"
+
+
+_ROLE = {
+    "open": True,
+    "fields": {
+        "annotations": {"map": "string"},
+        "coreLimit": "string",
+        "coreRequest": "string",
+        "cores": "int32",
+        "instances": "int32",
+        "labels": {"map": "string"},
+        "memory": "string",
+        "memoryLimit": "string",
+        "memoryOverhead": "string",
+        "nodeSelector": {"map": "string"},
+    },
+}
+
+SPARK_APPLICATION = Integration(
+    served=Kind("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications", True, ("sparkapp",)),
+    framework="sparkoperator.k8s.io/sparkapplication",
+    says="A Spark program: a driver, and the executors that work for it.",
+    roles=roles,
+    rules=Rules.COUNT,
+    judges_roles=True,
+    columns=(
+        Column("Status", "status.applicationState.state"),
+        Column("Attempts", "status.executionAttempts"),
+        Column("Start", "status.lastSubmissionAttemptTime"),
+        Column("Finish", "status.terminationTime"),
+        AGE,
+    ),
+    schema={
+        "open": True,
+        "fields": {
+            "driver": _ROLE,
+            "dynamicAllocation": {"open": True, "fields": {"enabled": "boolean"}},
+            "executor": _ROLE,
+            "memoryOverheadFactor": "string",
+            "mode": {"of": "string", "enum": ["cluster", "client"]},
+            "nodeSelector": {"map": "string"},
+            "sparkConf": {"map": "string"},
+            "suspend": "boolean",
+            "type": {"of": "string", "enum": ["Java", "Scala", "Python", "R"]},
+        },
+        "need": ["driver", "executor"],
+    },
+    with_templates=with_templates,
+    finished=finished,
+    is_active=is_active,
+    ready_in=pods_ready,
+    refusal=refusal,
+    held=Held(
+        sets=_sets(),
+        checks_when_held=(
+            Check(f'{cel.at("spec.mode", cel.text("cluster"))} == "cluster"', "spec.mode", _CLUSTER_MODE),
+            Check(
+                f"{cel.at('spec.dynamicAllocation.enabled', 'false')} != true",
+                "spec.dynamicAllocation.enabled",
+                "makes the number of pods unknown; set it to false, and give spec.executor.instances",
+            ),
+        ),
+    ),
+)
