@@ -22,7 +22,13 @@ SUBJECT = "authorization.k8s.io/decision"
 
 RACED = "a write that met a conflict, or whose answer was lost, is followed by a look at the object: chance decides"
 OWNED = "asked for by the plug-in OwnerReferencesPermissionEnforcement, which leaves no request"
+UNPLAYED = "no scenario of a run has its operator"
 UNUSED = {
+    **{
+        f"{verb} {plural}{part}.{group}": UNPLAYED
+        for plural, group in (("appwrappers", "workload.codeflare.dev"), ("sparkapplications", "sparkoperator.k8s.io"))
+        for verb, part in (("get", ""), ("list", ""), ("watch", ""), ("update", ""), ("update", "/finalizers"))
+    },
     "get admissionchecks.kueue.x-k8s.io": RACED,
     "get clusterqueues.kueue.x-k8s.io": RACED,
     "get jobs.batch": RACED,

@@ -14,7 +14,7 @@ from .. import keys
 from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
 from .identity import Identity
-from .kinds import KINDS, NOT_PLACED, JobKind
+from .kinds import KINDS, JobKind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
 from .raw import mapping
@@ -42,7 +42,7 @@ class Job:
 
     A Deployment or LeaderWorkerSet is several of them, numbered. `workload` hashes the uid of the object: for one
     that was not created yet, it is the name as far as it can be known. `unranked` names pod sets whose pods have no
-    rank among the processes of the job: the launcher of an MPIJob, the submitter of a RayJob. `order` names the pod
+    rank among the processes of the job: the launcher of MPI, the submitter of Ray. `order` names the pod
     sets as the object has them, which is not always the order in which the request, group by group, does. `templates`
     are their pod templates as they were written, by name.
     """
@@ -150,7 +150,7 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks, runti
         jobs = [_job(first, sets, first.name, of_workload(first.field), templates)]
     elif key in checks:
         checks[key](first.field)
-    elif key in NOT_PLACED or (keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners):
+    elif keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners:
         first.field.wrong(f"{first.version}/{first.kind} is not placed yet", f"give one of {', '.join(READ_KINDS)}")
     unread = f"{first.version}/{first.kind} is not read"
     if key[0] == TRAINER and key[1] in RUNTIMES:

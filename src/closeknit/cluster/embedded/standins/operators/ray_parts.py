@@ -209,4 +209,4 @@ def submitter(job: Raw, cluster: Raw, submission: str) -> Create:
 
 
 def _from(job: Raw) -> dict[str, str]:
-    return {FROM_NAME: job["metadata"]["name"], FROM_KIND: "RayJob"}
+    return {FROM_NAME: job["metadata"]["name"], FROM_KIND: RAY_JOB.kind}

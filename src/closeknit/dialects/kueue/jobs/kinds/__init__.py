@@ -54,18 +54,14 @@ SERVING: dict[tuple[str, str], Serving] = {(one.group, one.kind): one for one in
 FRAMEWORKS = frozenset(one.framework for one in JOB_KINDS if one.hosted and one.framework)
 """All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
 
-NOT_PLACED: dict[tuple[str, str], str] = {}
-"""Kinds that Kueue manages and we refuse, with their frameworks."""
-
-NOT_RUN = frozenset(one.framework for one in JOB_KINDS if not one.hosted) | {*NOT_PLACED.values()}
-"""Kinds that Kueue manages, and we do not run: some are placed from files."""
+NOT_RUN = frozenset(one.framework for one in JOB_KINDS if not one.hosted)
+"""Kinds that Kueue manages, and we only place from files."""
 
 __all__ = [
     "FRAMEWORKS",
     "JOB_KINDS",
     "KINDS",
     "LIVE",
-    "NOT_PLACED",
     "NOT_RUN",
     "SERVING",
     "Finished",

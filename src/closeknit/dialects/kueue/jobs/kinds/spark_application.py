@@ -231,6 +231,25 @@ def _sets() -> str:
     return f"[{', '.join(records)}]"
 
 
+_SPEC_FIELDS = """
+    arguments batchScheduler batchSchedulerOptions deps driver driverIngressOptions dynamicAllocation executor
+    failureRetries hadoopConf hadoopConfigMap image imagePullPolicy imagePullSecrets mainApplicationFile mainClass
+    memoryOverheadFactor mode monitoring nodeSelector proxyUser pythonVersion restartPolicy retryInterval sparkConf
+    sparkConfigMap sparkUIOptions sparkVersion suspend timeToLiveSeconds type volumes
+"""
+_ROLE_FIELDS = """
+    affinity annotations configMaps coreLimit coreRequest cores deleteOnTermination dnsConfig env envFrom
+    envSecretKeyRefs envVars gpu hostAliases hostNetwork image initContainers instances javaOptions kubernetesMaster
+    labels lifecycle memory memoryLimit memoryOverhead nodeSelector podName podSecurityContext ports priorityClassName
+    schedulerName secrets securityContext serviceAccount serviceAnnotations serviceLabels shareProcessNamespace sidecars
+    template terminationGracePeriodSeconds tolerations volumeMounts
+"""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _ROLE = {
     "open": True,
     "fields": {
@@ -254,6 +273,7 @@ SPARK_APPLICATION = Integration(
     roles=roles,
     rules=Rules.COUNT,
     judges_roles=True,
+    fields={"spec": _names(_SPEC_FIELDS), **dict.fromkeys(("spec.driver", "spec.executor"), _names(_ROLE_FIELDS))},
     columns=(
         Column("Status", "status.applicationState.state"),
         Column("Attempts", "status.executionAttempts"),
