@@ -63,7 +63,7 @@ class Stand:
         self.profile: cProfile.Profile | None = None
         options = Options()
         self.plane = ControlPlane(
-            options.gates, options.settings, lambda: self.now, options.managed,
+            options.gates, options.settings, lambda: self.now, perf_counter, options.managed,
             pace=options.pace, words=options.words, rest=options.rest if rest is None else rest,
         )  # fmt: skip
         self.trim = Trimmer()

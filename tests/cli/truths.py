@@ -22,6 +22,7 @@ from closeknit.cluster.kinds import Kind
 from closeknit.cluster.port import Change, Key
 from closeknit.controller.control_plane import ControlPlane
 from closeknit.dialects.kueue import objects as kueue
+from closeknit.host.virtual import no_cost
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.model.workload import Workload
@@ -93,7 +94,7 @@ class Cluster:
 
     def run(self, seconds: float = 4.0) -> None:
         """A control plane that is started now, for some seconds."""
-        plane = ControlPlane(self.gates, Settings(), lambda: self.clock)
+        plane = ControlPlane(self.gates, Settings(), lambda: self.clock, no_cost)
         loop = Loop(self.store, [Stopped(self.store), plane])
         order = [*(kind for kind in kinds.KINDS if kind not in (kinds.WORKLOAD, kinds.POD)), kinds.WORKLOAD, kinds.POD]
         for kind in order:
