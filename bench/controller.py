@@ -15,7 +15,7 @@ import pstats
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import msgspec
