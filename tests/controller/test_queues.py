@@ -1,6 +1,6 @@
 """How often the status of a queue is written: once a second, and less often where the server is slow to answer.
 
-That a queue is empty, or is not any more, does not wait so long.
+That a queue is not empty any more does not wait so long, and not for decisions either.
 """
 
 from __future__ import annotations
@@ -99,6 +99,8 @@ class Line(Desk):
         self.flips, self.said = Flips(self.desk), 0
         self.tell(Change(2, "ADDED", kinds.LOCAL_QUEUE, LOCAL))
         self.answer()
+        self.time += BATCH
+        self.answer()
 
     def tell(self, change: Change) -> None:
         self.known.see(change)
@@ -123,41 +125,52 @@ class Line(Desk):
 
 def test_a_queue_that_has_something_waiting_says_so_promptly() -> None:
     line = Line()
-    line.time += PROMPT / 2
+    line.time += 10
     line.arrive("first")
-    assert line.desk.due() == pytest.approx(100.0 + BATCH)
+    assert line.desk.due() == line.time
     assert line.flips.due() == line.time + PROMPT
     line.time += PROMPT
     line.answer()
     assert line.said == 1
 
 
+def test_a_slow_server_does_not_put_that_off() -> None:
+    line = Line()
+    line.desk.batches.seconds = LONGEST_BATCH
+    line.arrive("first")
+    assert line.desk.due() == pytest.approx(line.time + LONGEST_BATCH)
+    line.time += BATCH
+    line.answer()
+    assert line.said == 1
+
+
 def test_how_many_more_they_are_is_not_said_before_its_time() -> None:
     line = Line()
+    line.time += 10
     line.arrive("first")
-    line.time += PROMPT
     line.answer()
     line.arrive("second")
     assert line.flips.due() is None
-    assert line.desk.due() == pytest.approx(100.0 + BATCH)
+    assert line.desk.due() == pytest.approx(line.time + BATCH)
 
 
-def test_a_queue_that_is_empty_again_says_so_promptly() -> None:
+def test_a_queue_that_is_empty_again_says_so_before_decisions_are_made() -> None:
     line = Line()
     line.arrive("first")
-    line.time += PROMPT
+    line.time += BATCH
     line.answer()
     line.arrive("first", "DELETED")
-    line.time += PROMPT
+    line.time += BATCH
+    assert line.flips.due() == line.time
     line.answer()
     assert line.said == 0
 
 
 def test_what_passes_by_is_not_worth_a_status() -> None:
-    """Somebody came and went before it was said."""
+    """A workload that came and went before it was counted."""
     line = Line()
     line.arrive("first")
     line.arrive("first", "DELETED")
-    line.time += PROMPT
+    line.time += BATCH
     assert list(line.flips.step(line.time)) == []
     assert line.flips.due() is None

@@ -1,8 +1,8 @@
 """The desk for what administrators make: how queues stand, and what may not go while it is in use.
 
 Counts change with every workload, so the status of a queue is written at most once a second, and less often where the
-server is slow to answer. Only that a queue has workloads waiting, or has none any more, is said within a quarter of a
-second, and before further decisions are made: whoever watches a queue to see whether all is done relies on it.
+server is slow to answer. That a queue has workloads waiting, or has none any more, comes before further decisions, and
+the former is not put off by a slow server: whoever watches queues to see whether all is done relies on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .placing import Batches
 BATCH, LONGEST_BATCH = 1.0, 5.0
 """Seconds between two statuses of a queue."""
 PROMPT = 0.25
-"""Seconds until a queue says that it is not empty any more, or is."""
+"""Seconds after which decisions wait until a queue has said that it is not empty any more, or that it is."""
 SPARING = 50
 """A status is not written before so many times as long as the last one took, within these limits."""
 
@@ -41,7 +41,7 @@ class Queues(Desk[Key]):
         super().__init__(known, recorder)
         self.batches = Batches(BATCH)
         self.flipped: dict[Key, float] = {}
-        """Queues whose status says that something waits while nothing does, or the reverse: until when to say so."""
+        """Queues whose status says that something waits while nothing does, or the reverse: when to say so at last."""
 
         self._leading: dict[str, list[str]] = {}
         """By ClusterQueue: the LocalQueues whose workloads wait in it; until one of them changes."""
@@ -52,8 +52,9 @@ class Queues(Desk[Key]):
             self._leading.clear()
         for key in self.concerns(change):
             self.todo.later(key, self.batches.next(str(key), now))
-            if key.kind in QUEUES and self._has_flipped(key):
-                self.flipped.setdefault(key, now + PROMPT)
+            if key.kind in QUEUES and key not in self.flipped and (flip := self._flip(key)) is not None:
+                pause = BATCH if flip else self.batches.seconds
+                self.flipped[key] = max(now + PROMPT, self.batches.last(str(key)) + pause)
 
     def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
         took = self.known.now() - self.batches.last(str(flight.key))
@@ -98,11 +99,13 @@ class Queues(Desk[Key]):
         found = self.known.local_queues.get(f"{key.namespace}/{key.name}")
         return found is not None and found.cluster_queue == queue
 
-    def _has_flipped(self, key: Key) -> bool:
+    def _flip(self, key: Key) -> bool | None:
+        """Whether something waits, if the status of the queue says otherwise; None if it does not."""
         raw = self.known.find(key)
         if raw is None or "status" not in raw:
-            return False
-        return bool(raw["status"].get("pendingWorkloads")) != any(one.pending for one in self._local_counts(key))
+            return None
+        waits = any(one.pending for one in self._local_counts(key))
+        return None if waits == bool(raw["status"].get("pendingWorkloads")) else waits
 
     def _local_counts(self, key: Key) -> Iterable[Count]:
         """Of the LocalQueues whose workloads wait in a queue."""
@@ -176,7 +179,7 @@ class Flips:
         """The desk of the queues sees it."""
 
     def due(self) -> float | None:
-        return next(iter(self.queues.flipped.values()), None)
+        return min(self.queues.flipped.values(), default=None)
 
     def step(self, now: float) -> Sequence[Flight[Key]]:
         """All statuses that are due, those that have flipped among them."""
