@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..cluster.errors import Refused
@@ -44,6 +43,8 @@ TURN = 0.02
 """Seconds for which the control plane may work before others have their turn."""
 ROUNDS = 6
 """So many rounds of the event loop are theirs: what comes in takes some of them from the socket to whom it is for."""
+GATHERING = 0.005
+"""Seconds between the first that comes in and a turn: events and answers come in bunches."""
 LONGEST_SLEEP = 60.0
 LAST_WRITES = 5.0
 """Seconds for which a stop waits for answers."""
@@ -158,8 +159,12 @@ class KubernetesHost:
             for _ in range(ROUNDS):
                 await asyncio.sleep(0)
             return
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._nudged.wait(), wait)
+        timer = asyncio.get_running_loop().call_later(wait, self._nudged.set)
+        try:
+            await self._nudged.wait()
+        finally:
+            timer.cancel()
+        await asyncio.sleep(min(wait, GATHERING))
         self._nudged.clear()
 
     def _may_write(self) -> bool:

@@ -53,7 +53,11 @@ class Connection:
         import aiohttp
 
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT)
-        self._session = aiohttp.ClientSession(connector=connector, headers={"User-Agent": f"{MANAGER}/{__version__}"})
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers={"User-Agent": f"{MANAGER}/{__version__}"},
+            cookie_jar=aiohttp.DummyCookieJar(),  # client-go keeps no cookies either, and looking them up takes time
+        )
         # aiohttp would resend a PUT after a lost response by itself; retries are decided in `retries` alone.
         self._session._retry_connection = False
 
