@@ -15,8 +15,10 @@ import pstats
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -134,7 +136,7 @@ class Stand:
             write = lane.behind.popleft()
             kind = target_of(write).kind
             self.counts[f"writes {kind.kind}"] += 1
-            self.at(self._served(TELL if kind is EVENT else STATUS), lambda write=write: self._answer(lane, write))
+            self.at(self._served(TELL if kind is EVENT else STATUS), partial(self._answer, lane, write))
 
     def _answer(self, lane: Lane, write: Write) -> None:
         lane.under_way -= 1
@@ -282,18 +284,18 @@ def main() -> None:
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="the N dearest functions")
     given = parser.parse_args()
     counts: Counter[str] = Counter()
-    plain = cycles.nominate
+    plain = nomination.nominate
 
     def counted(*args: Any) -> Any:
         counts["plans"] += 1
         return plain(*args)
 
-    cycles.nominate = nomination.nominate = counted  # type: ignore[assignment]
-    stand = Stand(given.share, given.rest)
-    begun = stand.spent
-    if given.profile:
-        stand.profile = cProfile.Profile()
-    stand.run()
+    with patch.object(nomination, "nominate", counted), patch.object(cycles, "nominate", counted):
+        stand = Stand(given.share, given.rest)
+        begun = stand.spent
+        if given.profile:
+            stand.profile = cProfile.Profile()
+        stand.run()
     print(f"CPU {stand.spent - begun:.2f} s, {stand.now - START:.1f} virtual s, "
           f"{stand.plane.known.scheduler.number} cycles, {dict(counts)}, {dict(stand.counts)}")  # fmt: skip
     if stand.profile is not None:

@@ -73,4 +73,4 @@ def test_where_flavors_share_nodes(victims_stop: bool, cluster: Cluster) -> None
 
 
 def test_whatever_happens_to_queues_nodes_and_jobs() -> None:
-    run_state_machine_as_test(Events, settings=settings(max_examples=40, stateful_step_count=25))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(Events, settings=settings(max_examples=40, stateful_step_count=25))
