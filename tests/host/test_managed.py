@@ -83,6 +83,8 @@ FRAMEWORK = {
     "TrainJob": "trainer.kubeflow.org/trainjob",
     "RayCluster": "ray.io/raycluster",
     "RayJob": "ray.io/rayjob",
+    "AppWrapper": "workload.codeflare.dev/appwrapper",
+    "SparkApplication": "sparkoperator.k8s.io/sparkapplication",
 }
 
 

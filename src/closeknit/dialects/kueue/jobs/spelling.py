@@ -27,7 +27,7 @@ ALL_KEYS = frozenset(
     for value in vars(module).values()
     if isinstance(value, str) and value.startswith(keys.PREFIX) and value != keys.PREFIX
 )
-"""Every key of Kueue that anybody here reads or writes."""
+"""Every key of Kueue that is read or written here."""
 SLIP = 0.9
 """How much alike a key and a known one are, prefix and all, where one letter went astray."""
 

@@ -1,6 +1,6 @@
 """The JobSet controller: Jobs that start, stop, fail and end together.
 
-    jobs of this attempt ──▶ one failed?    fail, or another attempt: all Jobs are made anew        job_set_failure
+    jobs of this attempt ──▶ one failed?    fail, or another attempt: all Jobs are made again       job_set_failure
                          ──▶ enough done?   completed; what still runs goes
                          ──▶ else           a Service, the Jobs in their order, suspended or resumed
 

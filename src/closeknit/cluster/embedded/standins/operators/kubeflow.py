@@ -24,7 +24,7 @@ def is_over(job: Raw) -> bool:
 
 
 def is_ours(job: Raw, controller: str) -> bool:
-    """Whether nobody else is to look after it."""
+    """Whether no other controller is to look after it."""
     return (job["spec"].get("runPolicy") or {}).get("managedBy") in (None, "", controller)
 
 

@@ -2,7 +2,7 @@
 
     revision ──▶ StatefulSet of leaders ──▶ leader pod ──▶ StatefulSet of its workers ──▶ ready together
 
-If a pod of a group starts anew the leader's pod is deleted, and its workers with it. An update goes from the last group
+If a pod of a group restarts, the leader's pod is deleted, and its workers with it. An update goes from the last group
 to the first, no more of them at a time than may be unavailable. Surge is left out.
 """
 
@@ -160,7 +160,7 @@ class Look:
     # Groups
 
     def _template(self, group: Group) -> Raw | None:
-        """What the group is made from; None if nobody knows any more."""
+        """What the group is made from; None if that is not known any more."""
         if group.revision == self.revision:
             return self.raw["spec"]["leaderWorkerTemplate"]  # type: ignore[no-any-return]
         kept = self.revisions.get(group.revision)
@@ -184,7 +184,7 @@ class Look:
             yield workers(self.raw, template, leader)
 
     def _broken(self, group: Group) -> str:
-        """Which of its pods started anew, or is about to; empty if none."""
+        """Which of its pods restarted, or is about to; empty if none."""
         policy = self.raw["spec"]["leaderWorkerTemplate"].get("restartPolicy") or RECREATES[0]
         pods = (group.leader, *group.workers)
         if policy not in RECREATES or (policy == RECREATES[1] and any(phase(one) == "Pending" for one in pods)):

@@ -1,6 +1,6 @@
 """What a PyTorchJob is made of: a pod and a Service for the master and for every worker.
 
-All pods are told who the master is, their rank and how many they are. Where there is no master they find each other,
+All pods are told which the master is, their rank and how many they are. Where there is no master they find each other,
 and the first worker has its role. Left out are what elastic jobs get besides, and the container in which real workers
 wait for the master: pods ask for what was counted.
 """

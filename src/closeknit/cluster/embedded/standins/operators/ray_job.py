@@ -1,7 +1,7 @@
 """KubeRay's RayJob: a RayCluster for the job, and a Job that submits it there.
 
     "" ──▶ Initializing ──cluster ready──▶ Running ──▶ Complete
-     ▲          │                            │  └────▶ Failed, or Retrying: cluster and Job anew
+     ▲          │                            │  └────▶ Failed, or Retrying: another cluster, another Job
      │          └─────────suspend────────────┤
      └── Suspended ◀── Suspending ◀──────────┘
 
@@ -128,7 +128,7 @@ class Look:
             yield new_cluster(self.job, name)
 
     def _awaited(self) -> Iterator[Step]:
-        """Until the cluster is ready. One that was chosen is not ours, so nobody tells us: look again."""
+        """Until the cluster is ready. One that was chosen is not ours, so no change of it is seen: look again."""
         if self.cluster is None:
             yield from self._made_cluster()
         if self.cluster is None or (self.cluster.get("status") or {}).get("state") != "ready":
@@ -144,7 +144,7 @@ class Look:
             return
         if self.mode == "K8sJobMode" and self.submitter is None:
             self._tell("CreatedRayJobSubmitter", f"Created Kubernetes Job {self.namespace}/{self.name}")
-            yield submitter(self.job, self.cluster, self.status["jobId"])
+            yield submitter(self.job)
         self._state("Running")
         self.status["jobStatus"] = "PENDING"
         self.status["rayJobInfo"] = {"startTime": stamp(self.now)}
@@ -171,7 +171,7 @@ class Look:
             self.status["message"] = "Job is currently running."
 
     def _timed(self) -> Iterator[Step]:
-        """A run that nobody in this cluster can see."""
+        """A run that no object of this cluster shows."""
         seen = {"metadata": self.job["metadata"], "spec": {"restartPolicy": "Never"}}
         ahead = course(plan_of(seen, self.settings), 0.5)
         start = parse(self.status["rayJobInfo"]["startTime"])

@@ -1,7 +1,7 @@
 """What Ray's kinds are made of: a head and groups of workers, a Service for the head, a Job that submits.
 
-Pods have the containers of their templates, so that they ask for what was counted; what waits for the head in a real
-cluster before a worker starts is left out, for there is nobody to wait for.
+Pods have the containers of their templates, so that they ask for what was counted. What waits for the head in a real
+cluster before a worker starts is left out, and so are addresses of the head: no process runs here that would use them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .....dialects.own_marks import PREFIX as OURS
 from .....model.resources import amounts, canonical, times, total
 from ....kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
 from ....port import Create, Raw
-from ..children import child, fingerprint, number, pod, with_env
+from ..children import child, fingerprint, number, pod
 
 PREFIX = "ray.io/"
 CLUSTER, GROUP, NODE_TYPE = PREFIX + "cluster", PREFIX + "group", PREFIX + "node-type"
@@ -116,7 +116,7 @@ def new_head(cluster: Raw) -> Create:
     name, spec = cluster["metadata"]["name"], cluster["spec"]
     template = spec["headGroupSpec"].get("template") or {}
     inner: Raw = template.get("spec") or {}
-    containers = _told(inner["containers"], f"127.0.0.1:{PORTS['gcs-server']}")
+    containers = [*inner["containers"]]
     if spec.get("enableInTreeAutoscaling"):
         containers.append(_autoscaler(spec, containers[0]))
     if (cluster["metadata"].get("labels") or {}).get(MODE) == "SidecarMode":
@@ -132,33 +132,13 @@ def new_workers(cluster: Raw, group: Group, index: int) -> Iterator[Create]:
     marks = {**_labels(name, "worker", group.name), IDENTIFIER: f"{name}-worker", REPLICA_INDEX: str(index)}
     if group.hosts > 1:
         marks[REPLICA_NAME] = f"{group.name}-{fingerprint([meta['uid'], group.name, index], 5)}"
-    inner: Raw = group.template.get("spec") or {}
-    containers = _told(inner["containers"], f"{address(cluster)}:{PORTS['gcs-server']}")
     for host in range(group.hosts):
         labels = {**marks, HOST_INDEX: str(host)} if group.hosts > 1 else marks
-        yield pod(
-            group.template,
-            RAY_CLUSTER,
-            cluster,
-            prefix=f"{name}-{group.name}-worker-",
-            labels=labels,
-            spec={"containers": containers},
-        )
+        yield pod(group.template, RAY_CLUSTER, cluster, prefix=f"{name}-{group.name}-worker-", labels=labels)
 
 
 def _labels(cluster: str, node_type: str, group: str) -> dict[str, str]:
     return {**APP, CLUSTER: cluster, GROUP: group, IS_NODE: "yes", NODE_TYPE: node_type}
-
-
-def _told(containers: list[Raw], head: str) -> list[Raw]:
-    """The first container is Ray's."""
-    fields = {"RAY_CLUSTER_NAME": f"metadata.labels['{CLUSTER}']", "RAY_CLUSTER_NAMESPACE": "metadata.namespace"}
-    env: list[Raw] = [
-        *({"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in fields.items()),
-        {"name": "RAY_PORT", "value": str(PORTS["gcs-server"])},
-        {"name": "RAY_ADDRESS", "value": head},
-    ]
-    return [*with_env(containers[:1], env), *containers[1:]]
 
 
 def _autoscaler(spec: Raw, head: Raw) -> Raw:
@@ -186,20 +166,15 @@ def job_service(job: Raw, cluster: Raw) -> Create:
     return child(SERVICE, body, RAY_JOB, job, name=service_name(name), labels=labels)
 
 
-def submitter(job: Raw, cluster: Raw, submission: str) -> Create:
+def submitter(job: Raw) -> Create:
     """The Job that submits; annotations of ours on the RayJob say how long that takes, if it has no template."""
     spec, meta = job["spec"], job["metadata"]
     template: Raw = spec.get("submitterPodTemplate") or default_submitter(job)
     notes = {key: value for key, value in (meta.get("annotations") or {}).items() if key.startswith(OURS)}
     given, inner = template.get("metadata") or {}, template.get("spec") or {}
-    env = [
-        {"name": "RAY_DASHBOARD_ADDRESS", "value": f"{address(cluster)}:{PORTS['dashboard']}"},
-        {"name": "RAY_JOB_SUBMISSION_ID", "value": submission},
-    ]
-    containers = [*with_env(inner["containers"][:1], env), *inner["containers"][1:]]
     pods = {
         "metadata": {**given, "annotations": {**notes, **(given.get("annotations") or {})}},
-        "spec": {"restartPolicy": "Never", **inner, "containers": containers},
+        "spec": {"restartPolicy": "Never", **inner},
     }
     tries = number((spec.get("submitterConfig") or {}).get("backoffLimit"), SUBMITTER_RETRIES)
     labels = {"app.kubernetes.io/created-by": APP["app.kubernetes.io/created-by"], **_from(job)}

@@ -1,7 +1,7 @@
 """The trainer: a TrainJob becomes a JobSet of its name, made from its runtime, and tells what becomes of that.
 
-Who patches the runtime is merged in, the control plane included. The JobSet is brought up to date while it stands
-still; once it runs it is only ever suspended. Initializers are left as the runtime has them.
+Patches of the runtime are merged in, those of the control plane included. The JobSet is brought up to date while it
+stands still; once it runs it is only ever suspended. Initializers are left as the runtime has them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TrainJobs(Controller):
     def __init__(self, settings: Settings = DEFAULTS) -> None:
         super().__init__(settings)
         self._waiting: dict[Key, dict[Key, None]] = {}
-        """Who named a runtime that was not there."""
+        """TrainJobs by the runtime that they name and that is not there."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is TRAINING_RUNTIME or change.kind is CLUSTER_TRAINING_RUNTIME:

@@ -147,7 +147,7 @@ def _covered(spans: list[tuple[int, int]], bound: int) -> int:
 
 
 def stop(raw: Raw, restore: Callable[[Raw], Raw]) -> Step | None:
-    """Nobody may change the template of a job that has a start time, or pods that were not told to go yet."""
+    """The server lets the template change only once the start time is gone and all pods are on their way out."""
     if not is_suspended(raw):
         return Step(suspended(put(raw, _MARK, "true"), True))
     if at(raw, *_MARK) is None:

@@ -1,7 +1,7 @@
 """A plain pod. It waits behind a gate, and a gate that is gone does not come back: it is stopped by deleting it.
 
 All that is put on a pod is put there when it is created, save for what its Workload gives it when it starts. Kubernetes
-lets nobody add a gate later, so every pod of ours also gets that of topology, and loses it if it is not placed.
+adds no gate later, so every pod of ours also gets that of topology, and loses it if it is not placed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def role(raw: Raw) -> str:
 def prepared(raw: Raw, gates: Gates) -> Raw:
     """As it is created: ours by its label, behind its gates, with its role written down.
 
-    Pods of a Deployment, StatefulSet or LeaderWorkerSet need no finalizer: who made them makes others.
+    Pods of a Deployment, StatefulSet or LeaderWorkerSet need no finalizer: their controller makes others.
     """
     metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
     labels = {**mapping(metadata, "labels"), marks.MANAGED: "true"}

@@ -85,7 +85,7 @@ def was_let_go(pod: Raw) -> bool:
 
 
 def was_given_up(pods: Pods, evicted: bool) -> bool:
-    """Whether its user deleted the whole group: then nobody makes other pods in their place.
+    """Whether its user deleted the whole group: then no other pods are made in their place.
 
     Pods that we sent away, or that lost their node, say so; an evicted group waits for others as long as it has such.
     """
@@ -214,7 +214,7 @@ def missing(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> dict[st
 
 
 def replaced(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> list[Raw]:
-    """Failed pods whose place others have taken, the oldest first: nobody has to count them any more."""
+    """Failed pods whose place others have taken, the oldest first: they need not be counted any more."""
     gaps = missing(pods, wanted, now)
     failed = _by_role([pod for pod in pods if not is_runnable(pod, now)])
     return [pod for name, group in failed.items() for pod in group[: max(0, len(group) - gaps.get(name, 0))]]
