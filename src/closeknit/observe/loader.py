@@ -35,7 +35,9 @@ from .pod_owners import PodOwners
 
 LAST = (*(BY_NAME[key] for key in JOBS if key in BY_NAME and key != POD), kinds.WORKLOAD, kinds.POD)
 """Shown after everything that they refer to."""
-ORDER = (*(kind for kind in KINDS if kind not in LAST), *LAST)
+FIRST = (kinds.COHORT,)
+"""Shown before the queues below it, whose tree is then put together once."""
+ORDER = (*FIRST, *(kind for kind in KINDS if kind not in (*FIRST, *LAST)), *LAST)
 
 API_FORM = "write it as the Kubernetes API has it"
 
