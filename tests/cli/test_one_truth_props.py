@@ -12,16 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cli.truths import Cluster, RoomMaker, cluster_of, job, placed
+from cli.truths import Cluster, Maker, RoomMaker, cluster_of, job, placed
 from closeknit.cli.jobs import load_with_jobs
 from closeknit.cli.standings import Ask, standings
 from closeknit.cluster import kinds
 from closeknit.decide.what_if import Kind, Options, Story, play
+from closeknit.dialects.kueue.jobs import requests
 from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
 from closeknit.model.settings import Settings
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Workload
+from closeknit.observe.given_jobs import add_jobs
 from closeknit.observe.loaded import LoadedCluster
 from closeknit.observe.loader import load
 from closeknit.observe.manifests import read_manifests
@@ -116,6 +118,41 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
 def test_what_is_said_of_objects_in_files_is_what_is_decided_on_them(part: int, tmp_path: Path) -> None:
     wrong = {seed: found for seed in seeds(part) if (found := list(differences(cluster_of(seed), tmp_path)))}
     assert not wrong, "\n".join(f"seed {seed}: {'; '.join(found)}" for seed, found in wrong.items())
+
+
+# A job that nobody has submitted
+
+
+def given_difference(seed: int, folder: Path) -> str:
+    """What is said of a job that is given beside the cluster, if it is not what is decided once it is submitted."""
+    maker = Maker(seed)
+    cluster = maker.grow()
+    cluster.clock += 1
+    given = job(maker.random, "new", maker.random.choice(maker.queues))
+    state, heard = read(cluster, folder), set[str]()
+    (asked,) = add_jobs(state, requests([("job.json", given)], cluster.gates).jobs, cluster.clock)
+
+    def listen(story: Story) -> None:
+        if asked.key in story.waits:
+            heard.add(story.waits[asked.key].message)
+
+    story = play(state.scheduler, state.workloads.values(), cluster.clock, Options(False, state.pods_of, listen))
+    made = cluster.create(given)
+    ended = [record for record in cluster.run() if record.outcome in ("Evicted", "Preempted")]
+    (one,) = [one for one in cluster.workloads().values() if one.job_uid == made["metadata"]["uid"]]
+    if ended or left(story) or moved(story):
+        return ""  # which of the two comes first is compared above
+    said = placed(story.workloads[asked.key])
+    if said == placed(one) and (one.reserved or not decided(one) or decided(one) in heard or not heard):
+        return ""
+    return f"what-if {said} {heard}, decided {placed(one)} {decided(one)}"
+
+
+@pytest.mark.parametrize("part", range(PARTS // 4))
+def test_what_is_said_of_a_given_job_is_what_is_decided_once_it_is_submitted(part: int, tmp_path: Path) -> None:
+    some = range(part, COUNT // 4, PARTS // 4)
+    wrong = {seed: found for seed in some if (found := given_difference(seed, tmp_path))}
+    assert not wrong, "\n".join(f"seed {seed}: {found}" for seed, found in wrong.items())
 
 
 # Nodes and pods alone

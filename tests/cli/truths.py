@@ -170,6 +170,13 @@ class Maker:
         self.nodes: list[str] = []
 
     def make(self) -> Cluster:
+        self.grow()
+        self.random.choice(ARRIVALS)(self)
+        self.cluster.clock += 1
+        return self.cluster
+
+    def grow(self) -> Cluster:
+        """All but the last arrival."""
         self.set_up()
         for number in range(self.random.randint(1, 4)):
             self.cluster.create(job(self.random, f"old-{number}", self.random.choice(self.queues)))
@@ -178,8 +185,6 @@ class Maker:
         for disturb in self.random.sample(DISTURBANCES, self.random.randint(1, 5)):
             self.cluster.clock += 1
             disturb(self)
-        self.random.choice(ARRIVALS)(self)
-        self.cluster.clock += 1
         return self.cluster
 
     def set_up(self) -> None:
