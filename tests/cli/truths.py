@@ -202,7 +202,7 @@ class Maker:
             create({"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": meta, "value": value})
         shared = random.random() < 0.5
         for number in range(random.randint(1, 2)):
-            policy = {"preemption": PREEMPTION} if random.random() < 0.3 else {}
+            policy: Raw = {"preemption": PREEMPTION} if random.random() < 0.3 else {}
             quota = random.choice([4, 8, 100])
             create(cluster_queue(f"cq-{number}", quota, "team" if shared else "", **policy))
             create(local_queue(f"lq-{number}", f"cq-{number}"))
