@@ -120,7 +120,7 @@ def test_what_is_said_of_objects_in_files_is_what_is_decided_on_them(part: int, 
     assert not wrong, "\n".join(f"seed {seed}: {'; '.join(found)}" for seed, found in wrong.items())
 
 
-# A job that nobody has submitted
+# A job that is not submitted
 
 
 def given_difference(seed: int, folder: Path) -> str:

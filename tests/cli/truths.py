@@ -1,8 +1,8 @@
 """Small random clusters, as their objects stand at one moment, and what a control plane decides on them.
 
 A cluster is grown in two steps. First its queues and a few jobs are made and a control plane admits what it can; the
-pods of admitted jobs are bound where they were placed. Then it is disturbed: pods drain, are orphaned or nobody's,
-jobs end or are deleted, nodes are cordoned, queues stop, and jobs of several forms arrive that nobody has seen yet.
+pods of admitted jobs are bound where they were placed. Then it is disturbed: pods drain, are orphaned or unmanaged,
+jobs end or are deleted, nodes are cordoned, queues stop, and jobs of several forms arrive that have no Workload yet.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def job(random: Random, name: str, queue: str, **labels: str) -> Raw:
 
 
 def workload(random: Random, name: str, like: Raw) -> Raw:
-    """A Workload that somebody has made, about the pods of this job."""
+    """A Workload that is made by hand, about the pods of this job."""
     spec = {"queueName": like["metadata"]["labels"][QUEUE], "priority": random.choice([0, 5])}
     pod_set: Raw = {"name": "main", "count": like["spec"]["parallelism"], "template": like["spec"]["template"]}
     notes = like["spec"]["template"]["metadata"]["annotations"]
@@ -272,14 +272,14 @@ class Maker:
             )
 
     def strays(self) -> None:
-        """Pods that nobody manages: with and without annotations, of a workload that is there or not."""
+        """Unmanaged pods: with and without annotations, of a workload that is there or not."""
         for number in range(self.random.randint(1, 4)):
             notes: dict[str, str] = {}
             if self.random.random() < 0.6:
                 notes[REQUIRED] = RACK
             if self.random.random() < 0.4:
                 known = [raw["metadata"]["name"] for raw in self.cluster.all(kinds.WORKLOAD)]
-                notes[WORKLOAD] = self.random.choice(["nobody", *known])
+                notes[WORKLOAD] = self.random.choice(["missing", *known])
             labels = {POD_SET: "main"} if self.random.random() < 0.3 else {}
             meta = {"annotations": notes, "labels": labels}
             self.cluster.create(pod(f"stray-{number}", self.random.choice(self.nodes), self.random.randint(1, 3), meta))
@@ -377,7 +377,7 @@ DISTURBANCES: list[Callable[[Maker], None]] = [
 ]
 
 ARRIVALS: list[Callable[[Maker], None]] = [Maker.new_job, Maker.new_job, Maker.group, Maker.lone_pod]
-"""What nobody has seen yet: one of them, since workloads that are made in the same second are in line by chance."""
+"""What has no Workload yet: one of them, since workloads that are made in the same second are in line by chance."""
 
 
 def cluster_of(seed: int, profile: str = "closeknit") -> Cluster:
@@ -385,7 +385,7 @@ def cluster_of(seed: int, profile: str = "closeknit") -> Cluster:
 
 
 class RoomMaker(Maker):
-    """Clusters in which room alone decides: quota is plenty, and whoever holds a place has its pods there."""
+    """Clusters in which room alone decides: there is plenty of quota, and the pods of every workload are bound."""
 
     def make(self) -> Cluster:
         self.set_up()

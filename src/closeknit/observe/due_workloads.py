@@ -3,12 +3,12 @@
 A cluster that was read once stands between two steps of its reconcilers. So their rules are asked here, on the cache,
 for all that bears on the next decision: a job without a Workload gets one, the very object that the control plane would
 create; a workload ends with its job, and one that was left behind is over. Where a job has a Workload, that speaks for
-it. Nothing is started or stopped: whoever plays the cluster on takes care of that.
+it. Nothing is started or stopped here: that happens when the cluster is played on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..cluster import kinds
@@ -29,20 +29,19 @@ from ..lifecycle.workload import OWNERLESS
 from ..model.mistake import Mistake
 from ..model.name import Name
 from ..model.workload import Status, Workload
+from .known import UNREADABLE
 from .live_groups import SETS, Group, LiveGroups, prebuilt_name
 from .live_jobs import LiveJobs, Managed, Refusal, Seen
 from .live_nodes import unwell
-from .loaded import LoadedCluster
+from .loaded import GROUP_OF_PODS, LoadedCluster
 from .manifests import JOBS, Found, Manifests
 from .workloads import is_left_behind, priority_of, workload_of
 
 
 class DueWorkloads:
-    """`files` has the objects that the cache was shown, as they were written."""
+    """`files` has the objects that the cache was shown, as they were written; Workloads that are made join them."""
 
-    def __init__(
-        self, state: LoadedCluster, managed: Managed, files: Mapping[Key, Found], manifests: Manifests
-    ) -> None:
+    def __init__(self, state: LoadedCluster, managed: Managed, files: dict[Key, Found], manifests: Manifests) -> None:
         self.state, self.known, self.files, self.manifests = state, state.known, files, manifests
         self.jobs = LiveJobs(self.known, managed)
         self.groups = LiveGroups(self.known, self.jobs)
@@ -108,7 +107,7 @@ class DueWorkloads:
         found = self.files[key]
         try:
             seen = self.jobs.look(key)
-        except ValueError as error:
+        except UNREADABLE as error:
             self._leave_out(found, [Mistake(str(error), "", found.where)])
             return
         if seen is None:
@@ -127,7 +126,12 @@ class DueWorkloads:
             self._create(found, [self.jobs.wanted(seen.raw, seen.integration, seen.source)])
 
     def _look_at_group(self, key: str) -> None:
-        group = self.groups.look(key, self.known.moment)
+        try:
+            group = self.groups.look(key, self.known.moment)
+        except UNREADABLE as error:
+            namespace, _, name = key.partition("/")
+            self._warn(str(Name(GROUP_OF_PODS, namespace, name)), [Mistake(str(error))])
+            return
         if group is None:
             return
         if group.view is not None and group.view.ended is not None:
@@ -136,7 +140,7 @@ class DueWorkloads:
             self._make_for_group(group)
 
     def _make_for_group(self, group: Group) -> None:
-        """As soon as enough of its pods are there; what is missing is told in the words of those who write them."""
+        """As soon as enough of its pods are there; what is missing is told field by field."""
         pods = [self.files[Key(kinds.POD, pod["metadata"]["namespace"], pod["metadata"]["name"])] for pod in group.pods]
         if not group.short and group.wrong is None:
             self._create(pods[0], [self.groups.wanted(group.pods)])
@@ -144,8 +148,12 @@ class DueWorkloads:
             self._leave_out(pods[0], [Mistake(group.wrong.message)])
 
     def _look_at_set(self, key: Key) -> None:
-        found, wanted = self.files[key], self.groups.workloads(key)
-        if wanted is None or self.groups.on_hold(key):
+        found = self.files[key]
+        try:
+            wanted = None if self.groups.on_hold(key) else self.groups.workloads(key)
+        except UNREADABLE as error:
+            wanted = Refusal("InvalidJob", str(error))
+        if wanted is None:
             return
         several = [wanted] if isinstance(wanted, Refusal) else [one for one in wanted if self._is_missing(one)]
         if several and self._is_right(found, self._read([found])):
@@ -179,7 +187,7 @@ class DueWorkloads:
     # Making
 
     def _read(self, objects: Sequence[Found]) -> Reading:
-        """What is wrong with a job, in the words of those who write them."""
+        """What is wrong with a job, field by field."""
         return read([*objects, *self._runtimes], self.known.gates)[0]
 
     def _is_right(self, found: Found, reading: Reading) -> bool:
@@ -203,9 +211,10 @@ class DueWorkloads:
             meta = dict(one["metadata"])
             if self.manifests.newest is not None:
                 meta["creationTimestamp"] = timestamps.show(self.known.moment)
-            raw = {**one, "metadata": meta}
+            change = Change(0, "ADDED", kinds.WORKLOAD, {**one, "metadata": meta})
+            self.files[change.key] = found
             self.state.ensure_namespace(meta["namespace"])
-            self.known.see(Change(0, "ADDED", kinds.WORKLOAD, raw))
+            self.known.see(change)
             made = self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
             if made is not None:
                 self.state.note_owner(made, meta)
@@ -213,9 +222,11 @@ class DueWorkloads:
     def _leave_out(self, found: Found, mistakes: Iterable[Mistake], what: str = "") -> None:
         meta = found.raw["metadata"]
         name = Name(found.raw["kind"], str(meta.get("namespace") or "default"), str(meta.get("name") or ""))
-        what = what or str(name)
+        self._warn(what or str(name), [replace(one, where=found.where) for one in mistakes])
+
+    def _warn(self, what: str, mistakes: Iterable[Mistake]) -> None:
         self.state.left_out.add(what)
-        self.state.warnings += [replace(one, where=found.where, what=what) for one in mistakes]
+        self.state.warnings += [replace(one, what=what) for one in mistakes]
 
 
 def _may_wait(seen: Seen) -> bool:

@@ -176,7 +176,7 @@ class Known:
         self._known_pods.put(key, pod)
 
     def put_workload(self, workload: Workload) -> None:
-        """A workload as a value: one that nobody has submitted, or as it will be once what is due is written."""
+        """A workload as a value: one that is not submitted, or as it will be once what is due is written."""
         self._take(workload)
 
     # The cluster's own objects

@@ -66,7 +66,7 @@ class KnownPods:
                 self.freed()
 
     def put(self, key: str, pod: OtherPod) -> None:
-        """The room of a pod that names nothing of ours, from whoever has read no more of it than that."""
+        """The room of a pod that names nothing of ours, for a reader that keeps no more of it than that."""
         self.world.put_pod(key, pod)
 
     def _other(self, change: Change, key: str) -> None:

@@ -4,7 +4,7 @@
                  mistakes    in the order of            Workloads that jobs
                  by file     a host's first list        still have to get
 
-There is no second reader: what takes room, who waits and who holds quota is found out by the code that decides. An
+There is no second reader: what takes room, what waits and what holds quota is found out by the code that decides. An
 object that breaks a rule of the API is left out, and a warning says so: the API server would not have taken it.
 """
 
@@ -193,7 +193,7 @@ _TRIED: dict[Kind, Callable[[Raw], Any]] = {
     kinds.LIMIT_RANGE: limit_ranges,
     kinds.RUNTIME_CLASS: runtime_class,
 }
-"""Kinds without rules of ours: what cannot be read is left out, lest it spoils others of its kind."""
+"""Kinds without rules of ours: what cannot be read is left out, so that it does not spoil others of its kind."""
 
 
 def _is_number(value: object) -> bool:

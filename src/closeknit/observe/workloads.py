@@ -1,4 +1,4 @@
-"""Jobs that nobody has submitted as the workloads that they would be: a queue, a priority, what quota counts.
+"""Jobs that are not submitted as the workloads that they would be: a queue, a priority, what quota counts.
 
 A job only names things: a queue, a priority class. Here the names are looked up in a cluster, and what a cluster adds
 to pods before they run, defaults of a namespace and the overhead of a runtime class, is added to their templates.
