@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 MOST_WARNINGS = 20
 
 KUBECTL = (
-    "kubectl get nodes,pods,namespaces,limitranges,runtimeclasses,priorityclasses,jobs,"
+    "kubectl get nodes,pods,namespaces,limitranges,runtimeclasses,priorityclasses,daemonsets,jobs,"
     "resourceflavors,topologies.kueue.x-k8s.io,clusterqueues,localqueues,cohorts,admissionchecks,"
     "provisioningrequestconfigs,workloadpriorityclasses,workloads.kueue.x-k8s.io -A -o yaml > cluster.yaml"
 )
