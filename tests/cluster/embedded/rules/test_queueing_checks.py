@@ -22,6 +22,14 @@ MAX_SECONDS, PREBUILT, CLASS = (
 ELASTIC = KUEUE + "elastic-job"
 
 
+APP_WRAPPER = kinds.BY_NAME["workload.codeflare.dev", "AppWrapper"]
+SPARK_APPLICATION = kinds.BY_NAME["sparkoperator.k8s.io", "SparkApplication"]
+
+
+def spark(**spec: Any) -> Raw:
+    return {"spec": {"driver": {}, "executor": {"instances": 1}, **spec}}
+
+
 def noted(body: Raw, **notes: str) -> Raw:
     """A Job whose pods have these annotations."""
     spec = body["spec"]
@@ -125,6 +133,32 @@ def test_labels_that_say_how_a_job_waits_have_a_form(labels: Raw, wrong: Any) ->
             {"spec": {"rayClusterSpec": {"headGroupSpec": {"template": {"spec": {"containers": [CONTAINER]}}}}}},
             {"labels": {QUEUE: "q"}},
             [("spec.shutdownAfterJobFinishes", "Invalid")],
+        ),
+        (
+            APP_WRAPPER,
+            {"spec": {"components": [{"podSets": [{"path": "template.spec"}], "template": {"kind": "Thing"}}]}},
+            {"labels": {QUEUE: "q"}},
+            [("spec.components[0].podSets[0].path", "Invalid")],
+        ),
+        (SPARK_APPLICATION, spark(mode="client"), {"labels": {QUEUE: "q"}}, [("spec.mode", "Invalid")]),
+        (SPARK_APPLICATION, spark(mode="client"), {}, []),
+        (
+            SPARK_APPLICATION,
+            spark(dynamicAllocation={"enabled": True}),
+            {"labels": {QUEUE: "q"}},
+            [("spec.dynamicAllocation.enabled", "Invalid")],
+        ),
+        (
+            SPARK_APPLICATION,
+            spark(driver={"memory": "much"}),
+            {"labels": {QUEUE: "q"}},
+            [("spec.driver.memory", "Invalid")],
+        ),
+        (
+            SPARK_APPLICATION,
+            spark(driver={"annotations": {REQUIRED: "not a label"}}),
+            {"labels": {QUEUE: "q"}},
+            [(f"spec.driver.metadata.annotations[{REQUIRED}]", "Invalid")],
         ),
     ],
 )

@@ -22,6 +22,9 @@ REPLICATED = {"name": "w", "template": {"spec": {"template": {"spec": POD_SPEC}}
 RAY = {"headGroupSpec": {"template": {"spec": POD_SPEC}}}
 TRAINING = {"template": {"spec": {"containers": [{"name": "pytorch", "image": "i:1"}]}}}
 
+APP_WRAPPER = kinds.BY_NAME["workload.codeflare.dev", "AppWrapper"]
+SPARK_APPLICATION = kinds.BY_NAME["sparkoperator.k8s.io", "SparkApplication"]
+
 BODIES: dict[Kind, Raw] = {
     JOB: job(),
     JOB_SET: {"spec": {"replicatedJobs": [REPLICATED]}},
@@ -30,6 +33,8 @@ BODIES: dict[Kind, Raw] = {
     kinds.TRAIN_JOB: {"spec": {"runtimeRef": {"name": "r"}}},
     kinds.RAY_JOB: {"spec": {"shutdownAfterJobFinishes": True, "rayClusterSpec": RAY}},
     kinds.RAY_CLUSTER: {"spec": RAY},
+    APP_WRAPPER: {"spec": {"components": [{"template": {"apiVersion": "v1", "kind": "Pod", "spec": POD_SPEC}}]}},
+    SPARK_APPLICATION: {"spec": {"mode": "cluster", "driver": {}, "executor": {"instances": 1}}},
 }
 SUSPEND = {kinds.MPI_JOB: ("runPolicy",), kinds.PYTORCH_JOB: ("runPolicy",)}
 

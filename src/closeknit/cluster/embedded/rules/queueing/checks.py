@@ -154,7 +154,8 @@ def _check_refusal(known: Integration, new: Field, causes: Causes) -> None:
     if known.judges_roles:
         body = Field.root(new.value)
         known.roles(body)
-        new.report.add(one for one in body.report.mistakes if not one.field.endswith(AUTOSCALING))
+        told = [one for one in body.report.mistakes if one.field != path and not one.field.endswith(AUTOSCALING)]
+        new.report.add(told)
 
 
 def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new: Field, causes: Causes) -> None:
