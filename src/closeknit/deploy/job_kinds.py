@@ -1,4 +1,4 @@
-"""The kinds of jobs, for people: docs/reference/job-kinds.md, made from their descriptors by `make deploy`."""
+"""The page docs/reference/job-kinds.md, which `make deploy` generates from the descriptors of the job kinds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..dialects.kueue.jobs.roles import Rules
 _HEAD = (
     "# Kinds of jobs",
     "",
-    "What can be placed, from a file or in a cluster. Made by `make deploy` from the descriptors in",
-    "`src/closeknit/dialects/kueue/jobs/kinds`. `framework` is the name in the configuration; the rules are those of",
-    "[topology annotations](where-rules-are-enforced.md#topology-annotations-of-pod-templates). A kind that is only",
-    "placed is read from files, and the control plane leaves it alone.",
+    "The kinds of jobs that can be placed, from a file or in a cluster. `make deploy` generates this page from the",
+    "descriptors in `src/closeknit/dialects/kueue/jobs/kinds`. `framework` is the name in the configuration; the rules",
+    "are those of [topology annotations](where-rules-are-enforced.md#topology-annotations-of-pod-templates). Kinds",
+    "marked *files only* can be placed from files; the control plane ignores them.",
     "",
-    "| kind | API | framework | how it waits | rules | |",
+    "| kind | API | framework | held by | rules | |",
     "| --- | --- | --- | --- | --- | --- |",
 )
 _FIRST = 6
-"""Rules 1 to 6 are run by all."""
+"""Rules 1 to 6 apply to every kind."""
 
 
 def page() -> str:
@@ -34,12 +34,12 @@ def _row(one: JobKind) -> str:
 
 def _waits(one: JobKind) -> str:
     if not one.hosted:
-        return "is only placed"
+        return "files only"
     if one.held is not None:
         return f"`{one.held.suspend}`"
     if isinstance(one, Integration) or one.framework:
-        return "pods behind gates"
-    return "by what it makes"
+        return "gates on its pods"
+    return "its Jobs"
 
 
 def _rules(one: JobKind) -> str:

@@ -1,8 +1,8 @@
-"""What the controller may do, and why: one table, from which every form of the installation is made.
+"""The controller's permissions, each with its reason: one table, from which every kind of installation is made.
 
-A row is one sentence: these verbs on these kinds, for this reason. What is not in it the controller cannot do. There is
-no wildcard, nothing that reaches admission policies, definitions or roles, and Secrets are never read. Events are the
-only thing it writes that it does not read.
+A row grants verbs on kinds for one reason; the controller has no other permission. There are no wildcards, no write
+access to admission policies, definitions or roles, and no access to Secrets. Events are the only objects that it writes
+without reading them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .kinds import CRD
 Raw = dict[str, Any]
 FOLLOW = ("list", "watch")
 READ = ("get", *FOLLOW)
-"""Of what we write: when an answer is lost, the object is looked at by its name."""
+"""For kinds that the controller writes: if a response is lost, it gets the object by name."""
 
 
 class Grant(NamedTuple):
-    """`part`: of a subresource, and of nothing else. `names`: only objects of these names."""
+    """`part`: only this subresource. `names`: only objects with these names."""
 
     kinds: tuple[Kind, ...]
     verbs: tuple[str, ...]
@@ -51,62 +51,73 @@ SETS = tuple(one.served for one in SERVING.values() if one.owner is None)
 
 
 def _by_group(of: tuple[Kind, ...], verbs: tuple[str, ...], reason: str, part: str = "") -> Iterator[Grant]:
-    """A rule is about one group: that is how it can be read."""
+    """One grant per API group, since a rule that names several is hard to read."""
     for group in dict.fromkeys(one.group for one in of):
         yield Grant(tuple(one for one in of if one.group == group), verbs, reason, part)
 
 
 CLUSTER_WIDE: tuple[Grant, ...] = (
-    Grant((kinds.NODE,), FOLLOW, "where there is room, what fails, and the labels of the topology"),
+    Grant((kinds.NODE,), FOLLOW, "capacity, failures, and the labels of the topology"),
     Grant((kinds.NAMESPACE,), FOLLOW, "which ClusterQueues a namespace may use"),
-    Grant((kinds.LIMIT_RANGE,), FOLLOW, "what pods ask for where they do not say it"),
-    Grant((kinds.RUNTIME_CLASS,), FOLLOW, "what a runtime adds to what pods ask for"),
-    Grant((kinds.PRIORITY_CLASS,), FOLLOW, "the priority of jobs that name one"),
-    Grant((kinds.DAEMON_SET,), FOLLOW, "what daemons will take of a node before they run there"),
-    Grant((CRD,), FOLLOW, "kinds that come or go are noticed without a restart; never written"),
-    Grant((kinds.POD,), READ, "who uses which node, and whose gates may come off"),
+    Grant((kinds.LIMIT_RANGE,), FOLLOW, "default requests of pods"),
+    Grant((kinds.RUNTIME_CLASS,), FOLLOW, "the overhead that a runtime adds to a pod's requests"),
+    Grant((kinds.PRIORITY_CLASS,), FOLLOW, "the priority of jobs that name a class"),
+    Grant((kinds.DAEMON_SET,), FOLLOW, "the requests of daemons that do not run on a node yet"),
+    Grant((CRD,), FOLLOW, "notice kinds that are added or removed, without a restart; never written"),
+    Grant((kinds.POD,), READ, "which pods use which node, and which can be ungated"),
     Grant(
         (kinds.POD,),
         ("update", "patch", "delete"),
-        "gates come off with the node selector of the place; pods of a group that lost its place are deleted",
+        "remove gates and set the node selector; delete pods of a group that lost its places",
     ),
-    Grant((kinds.POD,), ("update", "patch"), "why a pod was ended is in its status", "status"),
-    Grant((kinds.POD,), ("update",), "a Workload is owned by the pods of its group", "finalizers"),
+    Grant((kinds.POD,), ("update", "patch"), "record in the status why a pod was terminated", "status"),
+    Grant((kinds.POD,), ("update",), "the pods of a group own its Workload", "finalizers"),
     Grant((kinds.POD_TEMPLATE,), READ, "what a ProvisioningRequest refers to"),
-    Grant((kinds.POD_TEMPLATE,), ("create", "update", "delete"), "the pods that machines are asked for"),
-    Grant((kinds.EVENT,), ("create", "patch"), "what users are told; the same again is counted, not repeated"),
-    *_by_group(JOBS, READ, "jobs become Workloads"),
-    *_by_group(JOBS, ("update",), "a job starts with what its Workload was given, and is stopped again"),
+    Grant((kinds.POD_TEMPLATE,), ("create", "update", "delete"), "describe the pods for which nodes are provisioned"),
+    Grant((kinds.EVENT,), ("create", "patch"), "record events; a repeated one increments the count"),
+    *_by_group(JOBS, READ, "create Workloads for jobs"),
+    *_by_group(JOBS, ("update",), "start a job with the flavors and places of its Workload, and stop it"),
     *_by_group(JOBS, ("update",), "a Workload blocks the deletion of the job that owns it", "finalizers"),
-    Grant((kinds.JOB,), ("update",), "a job that is stopped forgets when it started", "status"),
-    *_by_group(SETS, FOLLOW, "sets whose pods belong together"),
-    Grant((kinds.DEPLOYMENT,), FOLLOW, "without policies it does not wait in its queue: that is told there"),
+    Grant((kinds.JOB,), ("update",), "clear the start time of a stopped job", "status"),
+    *_by_group(SETS, FOLLOW, "sets whose pods form groups"),
+    Grant((kinds.DEPLOYMENT,), FOLLOW, "warn if it cannot be queued because no policies are in force"),
     *_by_group(SETS, ("update",), "a Workload blocks the deletion of the set that owns it", "finalizers"),
     Grant(
-        (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME), FOLLOW, "a TrainJob says only in part what it runs"
+        (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME),
+        FOLLOW,
+        "the templates of a TrainJob are in its runtime",
     ),
     Grant(
         (kinds.WORKLOAD, *QUEUES, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
         READ,
-        "quota, queues, flavors, topologies, and who waits for them",
+        "quota, queues, flavors, topologies and workloads",
     ),
     Grant(
         (kinds.COHORT, kinds.WORKLOAD_PRIORITY_CLASS, kinds.PROVISIONING_CONFIG),
         FOLLOW,
-        "what queues share, priorities, and how machines are asked for",
+        "shared quota, priorities, and how nodes are provisioned",
     ),
     Grant(
         (kinds.WORKLOAD,),
         ("create", "update", "delete"),
-        "every job has one: made, kept as the job is, let go",
+        "create, update and delete the Workload of each job",
     ),
-    Grant(HELD, ("update",), "the finalizer that keeps what is in use"),
-    Grant((kinds.WORKLOAD, *QUEUES, kinds.ADMISSION_CHECK), ("update",), "admission, and how they stand", "status"),
+    Grant(HELD, ("update",), "the finalizer that protects objects in use"),
+    Grant(
+        (kinds.WORKLOAD, *QUEUES, kinds.ADMISSION_CHECK),
+        ("update",),
+        "admissions, and the status of queues and checks",
+        "status",
+    ),
     Grant((kinds.WORKLOAD,), ("update",), "a ProvisioningRequest blocks the deletion of its Workload", "finalizers"),
-    Grant((kinds.PROVISIONING_REQUEST,), READ, "whether machines are on their way"),
-    Grant((kinds.PROVISIONING_REQUEST,), ("create", "delete"), "machines that have to be brought first"),
-    Grant((kinds.PROVISIONING_REQUEST,), ("update",), "its templates block the deletion of the request", "finalizers"),
-    Grant((kinds.LEASE,), ("list",), "whether Kueue runs: it does not begin beside it", names=(KUEUE_LEASE,)),
+    Grant((kinds.PROVISIONING_REQUEST,), READ, "progress of provisioning"),
+    Grant((kinds.PROVISIONING_REQUEST,), ("create", "delete"), "provision nodes before admission"),
+    Grant(
+        (kinds.PROVISIONING_REQUEST,), ("update",), "its pod templates block the deletion of the request", "finalizers"
+    ),
+    Grant(
+        (kinds.LEASE,), ("list",), "whether Kueue runs: the controller does not start beside it", names=(KUEUE_LEASE,)
+    ),
 )
 """The ClusterRole."""
 
@@ -114,19 +125,19 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
 def own_namespace(lease: str = LEASE) -> tuple[Grant, ...]:
     """The Role in the controller's own namespace, with the Lease that its configuration names."""
     return (
-        Grant((kinds.LEASE,), ("create",), "one of the replicas leads; a creation cannot be restricted by name"),
+        Grant((kinds.LEASE,), ("create",), "leader election; creation cannot be restricted by name"),
         Grant((kinds.LEASE,), ("get", "update"), "the leader renews its Lease", names=(lease,)),
         Grant(
             (kinds.JOB,),
             ("create",),
-            "whether admission policies are in force is asked by the dry run of a Job, which needs the verb; "
-            "the policy closeknit-trial refuses to make one for good",
+            "a dry run of a Job, which needs this verb, shows whether admission policies are in force; "
+            "the policy closeknit-trial rejects any other creation",
         ),
     )
 
 
 def table() -> Iterator[tuple[str, Grant]]:
-    """Every row, with where it holds."""
+    """Every row, with its scope."""
     for one in CLUSTER_WIDE:
         yield "every namespace", one
     for one in own_namespace():
@@ -134,7 +145,7 @@ def table() -> Iterator[tuple[str, Grant]]:
 
 
 def page() -> str:
-    """The table for people: docs/reference/permissions.md."""
+    """The page docs/reference/permissions.md."""
     rows = [
         f"| {where} | {', '.join(f'`{one}`' for one in names(grant))} | {', '.join(grant.verbs)} | {grant.reason} |"
         for where, grant in table()
@@ -153,9 +164,10 @@ def names(grant: Grant) -> Iterator[str]:
 _HEAD = (
     "# Permissions",
     "",
-    "What the controller's ServiceAccount may do, and why. Made by `make deploy` from the table in",
-    "`src/closeknit/deploy/rbac.py`, like the roles of the kustomize base, of the chart and of `closeknit install`.",
-    "There is no wildcard, no Secret, and no way to write definitions, admission policies or roles.",
+    "The permissions of the controller's ServiceAccount, each with its reason. `make deploy` generates this page from",
+    "the table in `src/closeknit/deploy/rbac.py`, as it does the roles of the kustomize base, of the chart and of",
+    "`closeknit install`. There are no wildcards, no access to Secrets, and no write access to CRDs, admission",
+    "policies or roles.",
     "",
     "| where | what | verbs | why |",
     "| --- | --- | --- | --- |",
