@@ -21,12 +21,14 @@ from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.port import Change, Key
 from closeknit.controller.control_plane import ControlPlane
+from closeknit.controller.records import Record
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.host.virtual import no_cost
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.model.workload import Workload
 from observe.written import GPU, KUEUE, QUEUE, RACK, REQUIRED, Raw, cluster_queue, flavor, local_queue, node, topology
+from observe.written import kueue as kueue_object
 
 START = 1_800_000_000.0
 PREFERRED = "kueue.x-k8s.io/podset-preferred-topology"
@@ -37,6 +39,7 @@ PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 GROUP, TOTAL = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
 CLASS = "kueue.x-k8s.io/priority-class"
 PREEMPTION = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+CLASSES = {"high": 10, "low": -10}
 MOST_STEPS = 3_000
 
 
@@ -92,9 +95,10 @@ class Cluster:
     def workloads(self) -> dict[str, Workload]:
         return {one.key: one for one in map(kueue.workload, self.all(kinds.WORKLOAD))}
 
-    def run(self, seconds: float = 4.0) -> None:
-        """A control plane that is started now, for some seconds."""
-        plane = ControlPlane(self.gates, Settings(), lambda: self.clock, no_cost)
+    def run(self, seconds: float = 4.0) -> list[Record]:
+        """A control plane that is started now, for some seconds; what it decided."""
+        records: list[Record] = []
+        plane = ControlPlane(self.gates, Settings(), lambda: self.clock, no_cost, keep=records.append)
         loop = Loop(self.store, [Stopped(self.store), plane])
         order = [*(kind for kind in kinds.KINDS if kind not in (kinds.WORKLOAD, kinds.POD)), kinds.WORKLOAD, kinds.POD]
         for kind in order:
@@ -109,6 +113,7 @@ class Cluster:
                 break
             self.clock = due
         self.clock = end
+        return records
 
 
 def resources(gpus: int) -> Raw:
@@ -197,9 +202,8 @@ class Maker:
             self.nodes.append(f"n{number}")
         create(topology())
         create(flavor(topology="dc"))
-        for name, value in (("high", 10), ("low", -10)):
-            meta = {"name": name}
-            create({"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": meta, "value": value})
+        for name, value in CLASSES.items():
+            create(kueue_object("WorkloadPriorityClass", name, value=value))
         shared = random.random() < 0.5
         for number in range(random.randint(1, 2)):
             policy: Raw = {"preemption": PREEMPTION} if random.random() < 0.3 else {}
