@@ -53,7 +53,7 @@ class Lane:
 
 
 class Stand:
-    """The stand-in: objects, one request after the other, and who has to be told."""
+    """The stand-in: it keeps objects, serves one request after the other, and plays the runner."""
 
     def __init__(self, share: float, rest: float | None = None) -> None:
         self.now, self.busy_until = START, START

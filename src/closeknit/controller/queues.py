@@ -2,7 +2,7 @@
 
 Counts change with every workload, so the status of a queue is written at most once a second, and less often where the
 server is slow to answer. That a queue has workloads waiting, or has none any more, comes before further decisions, and
-the former is not put off by a slow server: whoever watches queues to see whether all is done relies on it.
+the former is not put off by a slow server: a watcher that waits until all queues are empty relies on it.
 """
 
 from __future__ import annotations

@@ -376,7 +376,7 @@ class World:
             node.root.generation += 1
 
     def ranked(self, queue: str) -> list[Ranked]:
-        """Who holds quota of a queue, in the order in which they would be preempted."""
+        """Holdings of a queue in the order in which they would be preempted."""
         known = self._ranked.get(queue)
         if known is None or known[0] is not self.gates:
             known = self._ranked[queue] = self.gates, ranked(self.ledger.of(queue).values(), self.gates)
