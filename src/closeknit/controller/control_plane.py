@@ -1,22 +1,22 @@
-"""The control plane on one screen: every change updates what is known, each desk does its part, the scheduler decides.
+"""The control plane on one screen: every change updates the cache, reconcilers act on it, the scheduler decides.
 
-    change ──▶ known ──▶ jobs        make, start, stop, finish
-                    ├──▶ groups      the same for pods that belong together
-                    ├──▶ workloads   checks, stops, limits, coming back
-                    ├──▶ provisioning  machines that have to be brought first
-                    ├──▶ gates       pods to their places
-                    ├──▶ nodes       failed under pods that have one
-                    ├──▶ flips       which queues are empty, and which no more
-                    ├──▶ scheduling  cycles ──▶ writes
-                    ├──▶ waits       why somebody is not admitted yet
-                    ├──▶ queues      how they stand, what is in use
-                    ├──▶ bypassed    who waits with its like, and was not told
-                    ├──▶ ungateable  what names a queue and cannot wait in it
-                    └──▶ recorder    what users are told, when all else is done
+    change ──▶ cache ──▶ jobs          create, start, stop and finish workloads for jobs
+                    ├──▶ groups        the same for pod groups and sets
+                    ├──▶ workloads     admission checks, stopped queues, time limits, requeuing
+                    ├──▶ provisioning  ProvisioningRequests for admission checks
+                    ├──▶ gates         ungate pods onto their assigned domains
+                    ├──▶ nodes         node failures under placed pods
+                    ├──▶ flips         queues that have just become empty or non-empty
+                    ├──▶ scheduling    cycles ──▶ writes
+                    ├──▶ waits         why a workload is pending
+                    ├──▶ queues        queue status, finalizers of what is in use
+                    ├──▶ bypassed      the shared reason for every workload of a parked class
+                    ├──▶ ungateable    pods that name a queue but cannot be gated
+                    └──▶ recorder      events, after everything else
 
-It is a participant of a host's loop: told of changes, asked for its next step, told how its writes ended. Hosts may
-take their time with writes, as long as what a write led to is shown before the write is reported. While one is in
-flight for an object, no other part writes to it: that would be decided on what is about to change.
+A host's loop drives it: `see` takes changes, `step` returns writes, `done` takes the results of writes. A host may
+delay writes, as long as it shows the resulting change before it reports the write as done. While a write to an object
+is in flight no other component writes to that object, because it would decide on state that is about to change.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Part(Protocol):
 
 
 class ControlPlane:
-    """`now` is the time of day, and `cost` a clock for what cycles cost; hosts give both."""
+    """`now` is the time of day and `cost` the clock that measures cycles; the host provides both."""
 
     def __init__(
         self,
@@ -97,16 +97,16 @@ class ControlPlane:
             recorder,
         )
         sets = filter(groups.live.is_on, SETS)
-        told = (*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
-        self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(told))
-        """The kinds of which it has to be told."""
+        watched = (*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
+        self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(watched))
+        """The kinds whose changes the host has to pass to `see`."""
         self._in_flight: InFlight[Part] = InFlight()
         self.answered: Counter[tuple[str, str]] = Counter()
-        """How many writes were answered, by what was to be done and what came of it: update, Conflict."""
+        """Completed writes, counted by verb and result, such as ("update", "Conflict")."""
 
     @property
     def in_flight(self) -> int:
-        """How many writes are not answered yet."""
+        """Number of writes that have no result yet."""
         return len(self._in_flight)
 
     def see(self, change: Change) -> None:
@@ -117,14 +117,14 @@ class ControlPlane:
             part.see(change)
 
     def _before(self, change: Change) -> Workload | None:
-        """A workload as it was known so far."""
+        """The workload as cached before this change."""
         if change.kind is not WORKLOAD:
             return None
         meta = change.object["metadata"]
         return self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
 
     def _note(self, before: Workload | None) -> None:
-        """Evictions that no cycle decided belong into the diary too."""
+        """Record in the decision log an eviction that no cycle decided."""
         after = None if before is None else self.known.workloads.get(before.key)
         if before is None or after is None or after is before:
             return
@@ -143,7 +143,7 @@ class ControlPlane:
         return soonest
 
     def step(self, now: float) -> Sequence[Write]:
-        """What the first part has to do whose turn it is: decisions come when nothing else is left."""
+        """Run the first component that is due. Scheduling comes late in the order, after everything that informs it."""
         for part in self.parts:
             at = part.due()
             if at is not None and at <= now:
@@ -151,7 +151,7 @@ class ControlPlane:
         return ()
 
     def _sent_off(self, part: Part, flights: Sequence[Flight[Any]], now: float) -> Sequence[Write]:
-        """Those that may go out now. A write to an object for which another part has one in flight is refused here."""
+        """The writes to send now; one to an object with another component's write in flight is refused here."""
         early = [flight for flight in flights if self._in_flight.is_open(target_of(flight.write))]
         ready = [flight for flight in flights if flight not in early]
         for flight in early:

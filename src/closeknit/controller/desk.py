@@ -1,12 +1,12 @@
-"""A desk: one reconciler with its own list of what to look at, fed by changes and by time.
+"""A reconciler with a work queue of its own, fed by changes and by time.
 
-    mark ──▶ ready ──step──▶ writes in flight ──done──▶ looked at again, if something came meanwhile
-                  └── nothing to write ──▶ over
+    add ──▶ ready ──step──▶ writes in flight ──done──▶ requeued, if the key was added meanwhile
+                  └── nothing to write ──▶ finished
 
-Writes may take their time. Until all that a look has led to is answered, its key is left alone: it would only be
-decided again what was decided already.
+Writes may be slow. A key is not reconciled while any of its writes is in flight, because it would only repeat the same
+decision on the same state.
 
-Times that go into objects are whole seconds, as Kubernetes keeps them, so that what is read back is what was decided.
+Times written into objects are whole seconds, as Kubernetes stores them, so that a value reads back as it was written.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class UnderWay(Conflict):
-    """A write that was not sent: another one to the same object is in flight."""
+    """A write that was not sent because another one to the same object is in flight."""
 
 
 class Again(NamedTuple):
-    """Look at this key again at that time."""
+    """Reconcile this key again at that time."""
 
     at: float
 
@@ -48,15 +48,15 @@ Step = Write | Again | Tell
 
 
 class Desk(ABC, Generic[K]):
-    """What concerns it, and what to do about one key."""
+    """Maps changes to keys (`concerns`) and one key to the writes it needs (`reconcile`)."""
 
     def __init__(self, known: Known, recorder: Recorder) -> None:
         self.known, self.recorder = known, recorder
         self.todo: Worklist[K] = Worklist()
         self._open: Counter[K] = Counter()
-        """How many writes are in flight for each key."""
+        """Number of writes in flight for each key."""
         self._put_off: set[K] = set()
-        """Keys that are to be looked at again once their writes are answered."""
+        """Keys to requeue once none of their writes is in flight."""
 
     @abstractmethod
     def concerns(self, change: Change) -> Iterable[K]: ...
@@ -86,7 +86,7 @@ class Desk(ABC, Generic[K]):
                 elif not self._is_too_late(step):
                     steps.append(step)
         except Exception:  # one odd object must not stop the others
-            log.exception("%s %s cannot be looked at", type(self).__name__, key)
+            log.exception("%s: reconciling %s failed", type(self).__name__, key)
             self.todo.refused(key, now)
             return ()
         made = flights(key, steps, self.recorder.tell)
@@ -95,7 +95,7 @@ class Desk(ABC, Generic[K]):
         return made
 
     def _is_too_late(self, step: Write | Tell) -> bool:
-        """Whether it is to be made in a namespace that is being deleted: that is always refused."""
+        """Whether it creates an object in a terminating namespace, which the API server always refuses."""
         return isinstance(step, Create) and step.body["metadata"].get("namespace") in self.known.ending
 
     def done(self, flight: Flight[K], result: Raw | Refused, now: float) -> None:
@@ -114,11 +114,11 @@ class Desk(ABC, Generic[K]):
                 self.look_again(key, now)
 
     def look_again(self, key: K, now: float) -> None:
-        """Something came while writes for a key were in flight, and they are answered."""
+        """Requeue a key that was added while its writes were in flight; called after the last of them."""
         self.todo.mark(key)
 
     def status(self, before: Workload, after: Workload, events: Iterable[Event], now: float) -> Iterator[Step]:
-        """A Workload's new status, and what users are told; nothing if it is gone."""
+        """The write of a Workload's new status and its events; nothing if the Workload is gone."""
         raw = self.known.raw_workload(before.key)
         if raw is None:
             return
@@ -129,22 +129,22 @@ class Desk(ABC, Generic[K]):
             yield Tell(raw, event, now)
 
     def refused(self, key: K, write: Write, why: Refused, now: float) -> None:
-        """By default it is looked at again, after a while."""
+        """Requeue the key with backoff; reconcilers override this to do more."""
         self.todo.refused(key, now)
 
 
 def begun(known: Known, raw: Raw, workload: Workload, now: float) -> Workload:
-    """With what is said of the pods of every job that waits, in the first that is written of its workload at all."""
-    is_told = known.settings.pods_ready is None or "PodsReady" in workload.status.conditions or workload.finished
+    """The workload with condition PodsReady=False, which a job's workload gets with its first status write."""
+    is_set = known.settings.pods_ready is None or "PodsReady" in workload.status.conditions or workload.finished
     owners = raw["metadata"].get("ownerReferences") or ()
-    if is_told or not any(one["uid"] in known.by_uid for one in owners):
+    if is_set or not any(one["uid"] in known.by_uid for one in owners):
         return workload
     changes: Conditions = {"PodsReady": readiness(workload, ready=False)}
     return replace(workload, status=workload.status.changed(changes, now, workload.generation))
 
 
 def is_news(change: Change) -> bool:
-    """Whether more has changed than the status of an object."""
+    """Whether anything other than the object's status has changed."""
     if change.type != "MODIFIED" or change.old is None:
         return True
     before, after = change.old["metadata"], change.object["metadata"]

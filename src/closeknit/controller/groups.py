@@ -1,4 +1,4 @@
-"""The desk for groups of pods, and for the sets whose pods form such groups."""
+"""Reconciles pod groups, and the sets (StatefulSet, LeaderWorkerSet) whose pods form such groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 1.0
 
 
 class Groups(Desk[Key]):
-    """By the key of the Workload that is called like it for a group, by its own for a set or for a pod of one."""
+    """Keyed by the group's Workload (which has the group's name), by the set, or by a pod of a set."""
 
     def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
         super().__init__(known, recorder)
@@ -59,8 +59,8 @@ class Groups(Desk[Key]):
             yield change.key
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        look = self._mark if key.kind is POD else self._set if key.kind in SETS else self._group
-        yield from look(key, now)
+        handler = self._mark if key.kind is POD else self._set if key.kind in SETS else self._group
+        yield from handler(key, now)
 
     # Groups
 
@@ -83,13 +83,13 @@ class Groups(Desk[Key]):
             yield from self._go_on(group, group.raw, now)
 
     def _give_up(self, group: Group, now: float) -> Iterator[Step]:
-        """Its user deleted it: pods go as they end, and the Workload goes with the last that runs."""
+        """Clean up after a user deleted the group: release stopped pods, remove the Workload with the last pod."""
         yield from write.freed(self.live.stopped(group.pods))
         if group.raw is not None:
             yield from removed(group.raw)
 
     def _begin(self, group: Group, now: float) -> Iterator[Step]:
-        """No Workload yet: one is made as soon as enough pods are there. Nobody has to count those that are gone."""
+        """Create the group's Workload once enough of its pods exist; pods that have ended do not count."""
         yield from write.freed(self.live.stopped(group.pods))
         if group.short or prebuilt_name(group.pods[0]):
             return
@@ -132,7 +132,7 @@ class Groups(Desk[Key]):
             yield from write.freed(pods)
 
     def _corrected(self, group: Group, view: GroupView, raw: Raw, now: float) -> Iterator[Step]:
-        """Its Workload as it should be: owned by all of its pods, then of the class that they name."""
+        """Correct the group's Workload: first its owners, which are all of its pods, then its priority class."""
         if is_serving(group) or view.deleting:
             return
         owned = write.owned(raw, group.pods)
@@ -142,7 +142,7 @@ class Groups(Desk[Key]):
             yield from self._ranked(group.pods[0], view.workload, raw, now)
 
     def _ranked(self, about: Raw, workload: Workload, stored: Raw, now: float) -> Iterator[Step]:
-        """With the priority of another class, if `about` names another."""
+        """Update the Workload's priority if `about` names another priority class."""
         rank = self.live.jobs.new_rank(about, workload, stored)
         going = workload.finished or "deletionTimestamp" in stored["metadata"]
         if rank is not None and not going:
@@ -151,7 +151,7 @@ class Groups(Desk[Key]):
             yield Tell(about, Event(_name(about), "Normal", "UpdatedWorkload", text), now)
 
     def _delete(self, pods: Iterable[Raw], now: float) -> Iterator[Step]:
-        """Pods that are too many."""
+        """Delete pods that exceed the group's size."""
         for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
                 yield from write.freed([pod])
@@ -186,7 +186,7 @@ class Groups(Desk[Key]):
             yield Update(POD, marked)
 
     def _set(self, key: Key, now: float) -> Iterator[Step]:
-        """One Workload for each group of a set: made, kept as the set is, and removed when the group is gone."""
+        """Keep one Workload per group of the set: create it, update it with the set, remove it with the group."""
         raw, wanted = self.known.find(key), self.live.workloads(key)
         if raw is None or wanted is None:
             return
@@ -206,7 +206,7 @@ class Groups(Desk[Key]):
                     yield Create(WORKLOAD, one)
 
     def _keep(self, workload: Workload, stored: Raw, wanted: Raw | None, held: str, now: float) -> Iterator[Step]:
-        """What has to go, or shall be on hold, stays as it is until none of its pods runs any more."""
+        """Update one Workload of a set. It is removed or put on hold only after the last of its pods has stopped."""
         deleted = "deletionTimestamp" in stored["metadata"]
         if wanted is None or deleted or (held and not is_on_hold(workload) and not workload.finished):
             if self.live.is_occupied(workload.key, now):

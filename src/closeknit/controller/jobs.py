@@ -1,4 +1,4 @@
-"""The desk for jobs: a Workload for each, started when it is admitted, stopped when it is evicted."""
+"""Reconciles jobs: creates a Workload for each, starts the job on admission and stops it on eviction."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from ..write.pod_groups import freed_alone
 from .desk import Again, Desk, Step
 
 NAMED = (PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
-"""What a job may name before it is there."""
+"""Kinds that a job may reference before they exist."""
 
 CHILD = "Kueue managed child job suspended"
 
 PATIENCE = 1.0
-"""Seconds until a start is tried again that waits for something else to be seen."""
+"""Seconds before retrying a start that failed only because another object is not in the cache yet."""
 
 
 class Jobs(Desk[Key]):
-    """By the job's own key."""
+    """Keyed by the job itself."""
 
     def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
         super().__init__(known, recorder)
         self.live = LiveJobs(known, managed)
         self._refused: dict[Key, None] = {}
-        """Jobs that name something which is not there, or contradict themselves."""
+        """Jobs that reference a missing object, or contradict themselves."""
         self._waiting_for: dict[str, dict[Key, None]] = defaultdict(dict)
-        """Jobs, by the prebuilt Workload that they name."""
+        """Jobs by the prebuilt Workload that they name."""
         self._of_source: dict[Key, dict[Key, None]] = defaultdict(dict)
-        """Jobs, by the object that says the rest of what they run."""
+        """Jobs by the object that holds the rest of their spec, such as a TrainingRuntime."""
 
     def concerns(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
@@ -77,7 +77,7 @@ class Jobs(Desk[Key]):
         return raw is not None and self.live.kinds[key.kind].is_suspended(raw)
 
     def _note(self, change: Change) -> None:
-        """Which Workload of somebody else's it waits for, and what else it goes by, if anything."""
+        """Index a job by the prebuilt Workload it waits for and by its source object, if it has them."""
         self._note_source(change)
         for raw in (change.old, change.object):
             name = "" if raw is None or self.live.is_in_group(raw) else prebuilt_of(raw)
@@ -148,7 +148,7 @@ class Jobs(Desk[Key]):
                     yield Again(at)
 
     def _halting(self, seen: Seen) -> Write | None:
-        """A stop that takes several writes goes on until it is done."""
+        """The next write of a stop that takes several writes, if the job is not fully stopped yet."""
         if not seen.view.suspended or seen.view.ended is not None:
             return None
         return job_writes.stop(seen.key.kind, seen.integration, seen.raw, self._original(seen), seen.source)
@@ -184,7 +184,7 @@ class Jobs(Desk[Key]):
             yield from self._tell(seen.raw, "Normal", "UpdatedWorkload", text, now)
 
     def _refuse(self, raw: Raw, key: Key, why: Refusal, now: float) -> Iterator[Step]:
-        """It is looked at again when something changes that it may have named."""
+        """Report why the job is refused, and requeue it when an object of a kind in NAMED changes."""
         self._refused[key] = None
         yield from self._tell(raw, "Warning", why.reason, why.message, now)
 

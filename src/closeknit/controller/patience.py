@@ -1,8 +1,8 @@
-"""How long it is worth running cycles that come to nothing.
+"""When to stop running cycles that change nothing.
 
-A queue that insists on its first workload has it looked at again and again. The same answer a few times in a row is
-enough, and so are many that were all heard before, in whatever order: then cycles rest until something changes. An
-answer that is new is progress: somebody else was looked at.
+A StrictFIFO queue keeps its head active, so the scheduler would try the same workload for ever. Cycles stop after a few
+identical outcomes in a row, or after many outcomes that have all been seen before in any order, and resume when
+something changes. A new outcome counts as progress, because another workload was tried.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 SAME, MOST = 3, 50
-"""So many rounds with the same outcome, or with outcomes that were there before, and nothing else happening."""
+"""Cycles in a row with the same outcome, and cycles with outcomes seen before, after which cycles stop."""
 
 
 class Patience:
     def __init__(self) -> None:
         self._last: Hashable = None
-        self._heard: set[Hashable] = set()
+        self._seen: set[Hashable] = set()
         self._same = self._repeated = 0
-        self._was_told = False
+        self._was_reported = False
 
     def renew(self) -> None:
-        """Something has changed."""
+        """Start counting again, because something has changed."""
         self._same = self._repeated = 0
-        self._heard.clear()
+        self._seen.clear()
 
     def fruitful(self) -> None:
-        """A cycle has brought something about."""
+        """Note a cycle that changed something."""
         self.renew()
-        self._last, self._was_told = None, False
+        self._last, self._was_reported = None, False
 
     def fruitless(self, outcome: Hashable) -> bool:
-        """A cycle came to nothing but this; True if that is the end of it, and nobody was told so yet."""
+        """Note a cycle that changed nothing; True if cycles stop here for repeated outcomes and it is not reported."""
         self._same = self._same + 1 if outcome == self._last else 0
-        self._repeated += outcome in self._heard
-        self._heard.add(outcome)
+        self._repeated += outcome in self._seen
+        self._seen.add(outcome)
         self._last = outcome
-        ends = self._repeated >= MOST and not self._was_told
-        self._was_told |= ends
+        ends = self._repeated >= MOST and not self._was_reported
+        self._was_reported |= ends
         return ends
 
     @property

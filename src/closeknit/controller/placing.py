@@ -1,4 +1,4 @@
-"""The desks for pods that wait for their place, and for nodes that fail under pods that have one."""
+"""Reconciles gated pods, which it sends to their assigned domains, and nodes that fail under placed pods."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..write.in_flight import Flight
 from .desk import Again, Desk, Step
 
 POD_BATCH = 0.1
-"""Seconds for which pods of a workload are gathered, once some have been let go."""
+"""Seconds for which a workload's gated pods are collected after a batch of them was ungated."""
 
 
 class Batches:
-    """When a key may be looked at next: at once, but not more often than every so many seconds."""
+    """When a key may be reconciled next: at once, but at most once per `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -39,7 +39,7 @@ class Batches:
         return max(now, self.last(key) + self.seconds)
 
     def last(self, key: str) -> float:
-        """When it was."""
+        """When the key was last reconciled."""
         return self._last.get(key, -inf)
 
     def done(self, key: str, now: float) -> None:
@@ -49,7 +49,7 @@ class Batches:
 
 
 class Gates(Desk[str]):
-    """By workload, or by the family of an elastic one."""
+    """Keyed by workload; the slices of an elastic workload share the key of their family."""
 
     def __init__(self, known: Known, recorder: Recorder) -> None:
         super().__init__(known, recorder)
@@ -98,7 +98,7 @@ class Gates(Desk[str]):
                     yield Tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
 
     def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
-        """An ungating that was refused is not to be expected; of a pod that is gone that was known before."""
+        """Stop expecting an ungate that was refused; if the pod is gone, its deletion has already done so."""
         if isinstance(result, Refused):
             target = target_of(flight.write)
             pod = self.known.pods.all.get(f"{target.namespace}/{target.name}")
@@ -108,7 +108,7 @@ class Gates(Desk[str]):
 
 
 class Nodes(Desk[str]):
-    """By the name of the node."""
+    """Keyed by node name."""
 
     def __init__(self, known: Known, recorder: Recorder) -> None:
         super().__init__(known, recorder)
@@ -145,7 +145,7 @@ class Nodes(Desk[str]):
         return [name] if self.known.at_host.get(host) or self.known.pods.at(name, host) else ()
 
     def _of_pod(self, pod: Pod) -> Iterable[str]:
-        """On a node that is well nothing follows from a pod, unless it waits for one that was never its place."""
+        """A pod on a healthy node needs nothing, unless it is unbound and selects a node it was not assigned to."""
         host = pod.node or pod.selector.get(HOSTNAME, "")
         name = pod.node or self._nodes.get(host, host)
         if not host or (pod.gated if not pod.node else not (pod.deleting or pod.ended)):
@@ -178,7 +178,7 @@ class Nodes(Desk[str]):
 
 
 def _health(raw: Raw) -> tuple[object, ...]:
-    """What of a node can make it fail: whether it is ready, and its taints."""
+    """The parts of a node that decide whether it has failed: readiness, taints and host name."""
     conditions = (raw.get("status") or {}).get("conditions") or ()
     ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
     return ready, (raw.get("spec") or {}).get("taints"), (raw["metadata"].get("labels") or {}).get(HOSTNAME)

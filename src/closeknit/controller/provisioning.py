@@ -1,4 +1,4 @@
-"""The desk for machines that have to be brought first, and for the state of checks of that kind."""
+"""Reconciles workloads that need new machines (ProvisioningRequests), and the admission checks that ask for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .desk import Desk, Step, is_news
 
 
 class Provisioning(Desk[Key]):
-    """By workload, and by check."""
+    """Keyed by workload and by admission check."""
 
     def concerns(self, change: Change) -> Iterable[Key]:
         match change.kind:
@@ -42,14 +42,14 @@ class Provisioning(Desk[Key]):
         return ()
 
     def _of_config(self, name: str) -> Iterator[Key]:
-        """The checks that it is the configuration of, and whoever has to pass them."""
+        """The checks that use this configuration, and the workloads that have to pass them."""
         for one in self.known.world.checks.values():
             if one.controller == PROVISIONING and one.parameters.get("name") == name:
                 yield Key(kinds.ADMISSION_CHECK, "", one.name)
                 yield from self._listing(one.name)
 
     def _listing(self, check: str) -> Iterator[Key]:
-        """Workloads that list a check, whether they have asked for machines or not."""
+        """Workloads that list a check, with or without a ProvisioningRequest."""
         for key in self.known.of_check.get(check, ()):
             namespace, _, name = key.partition("/")
             yield Key(kinds.WORKLOAD, namespace, name)
@@ -58,7 +58,7 @@ class Provisioning(Desk[Key]):
         return self.known.workloads.get(f"{key.namespace}/{key.name}")
 
     def _checks(self, workload: Workload) -> list[AdmissionCheck]:
-        """Checks of this kind that it lists."""
+        """The provisioning checks that a workload lists."""
         found = (self.known.world.checks.get(one.name) for one in workload.status.checks)
         return [one for one in found if one is not None and one.controller == PROVISIONING]
 
@@ -90,7 +90,7 @@ class Provisioning(Desk[Key]):
                     yield from self.status(action.before, action.after, action.events, now)
 
     def _templates(self, request: Raw) -> Iterator[Raw]:
-        """Those that a request refers to."""
+        """The PodTemplates that a request refers to."""
         namespace = request["metadata"]["namespace"]
         for one in request["spec"].get("podSets") or ():
             template = self.known.find(Key(kinds.POD_TEMPLATE, namespace, one["podTemplateRef"]["name"]))
@@ -98,7 +98,7 @@ class Provisioning(Desk[Key]):
                 yield template
 
     def _withdraw(self, key: Key) -> Iterator[Step]:
-        """The request; its templates go with it, or by themselves if they have not become its own yet."""
+        """Delete the request, and those of its templates that it does not own yet and so would not be collected."""
         raw = self.known.find(key)
         if raw is None:
             return
@@ -116,7 +116,7 @@ class Provisioning(Desk[Key]):
         super().refused(key, write, why, now)
 
     def _check(self, name: str, now: float) -> Iterator[Step]:
-        """Whether a check of ours can do its work: its configuration has to be there."""
+        """Write whether a provisioning check is active, which needs its ProvisioningRequestConfig to exist."""
         check, raw = self.known.world.checks.get(name), self.known.raw[kinds.ADMISSION_CHECK].get(("", name))
         if check is None or raw is None or check.controller != PROVISIONING:
             return
@@ -124,7 +124,7 @@ class Provisioning(Desk[Key]):
             text = "spec.parameters has to name a ProvisioningRequestConfig"
             active = Condition(False, "BadParametersRef", text, now)
         elif check.parameters.get("name") not in self.known.configs:
-            text = f"ProvisioningRequestConfig {check.parameters.get('name')} is not there: create it"
+            text = f"ProvisioningRequestConfig {check.parameters.get('name')} does not exist: create it"
             active = Condition(False, "BadParametersRef", text, now)
         else:
             active = Condition(True, "Active", "The admission check is active", now)

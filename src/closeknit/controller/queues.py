@@ -1,8 +1,8 @@
-"""The desk for what administrators make: how queues stand, and what may not go while it is in use.
+"""Reconciles what administrators create: writes queue status, and holds finalizers on objects in use.
 
-Counts change with every workload, so the status of a queue is written at most once a second, and less often where the
-server is slow to answer. That a queue has workloads waiting, or has none any more, comes before further decisions, and
-the former is not put off by a slow server: a watcher that waits until all queues are empty relies on it.
+Counts change with every workload, so the status of a queue is written at most once per second, and less often when the
+server is slow. That a queue has become empty or non-empty is written before further scheduling, and a slow server does
+not delay the latter: clients that wait until all queues are empty rely on it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .desk import Desk, Step, is_news
 from .placing import Batches
 
 BATCH, LONGEST_BATCH = 1.0, 5.0
-"""Seconds between two statuses of a queue."""
+"""Shortest and longest time between two status writes of a queue, in seconds."""
 PROMPT = 0.25
-"""Seconds after which decisions wait until a queue has said that it is not empty any more, or that it is."""
+"""Seconds after which scheduling waits until a queue's status shows that it has become empty or non-empty."""
 SPARING = 50
-"""A status is not written before so many times as long as the last one took, within these limits."""
+"""The time between two status writes is this many times what the last write took, within the limits above."""
 
 QUEUES = (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
 HELD = (kinds.CLUSTER_QUEUE, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY)
-"""What may not go while something refers to it."""
+"""Kinds with a finalizer, kept while anything refers to the object."""
 RULES = (kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK, kinds.COHORT)
 
 
@@ -41,10 +41,10 @@ class Queues(Desk[Key]):
         super().__init__(known, recorder)
         self.batches = Batches(BATCH)
         self.flipped: dict[Key, float] = {}
-        """Queues whose status says that something waits while nothing does, or the reverse: when to say so at last."""
+        """Queues whose status wrongly shows pending workloads, or none: the time by which to correct it."""
 
         self._leading: dict[str, list[str]] = {}
-        """By ClusterQueue: the LocalQueues whose workloads wait in it; until one of them changes."""
+        """LocalQueues by the ClusterQueue their workloads wait in; cleared when a LocalQueue changes."""
 
     def see(self, change: Change) -> None:
         now = self.known.now()
@@ -108,7 +108,7 @@ class Queues(Desk[Key]):
         return None if waits == bool(raw["status"].get("pendingWorkloads")) else waits
 
     def _local_counts(self, key: Key) -> Iterable[Count]:
-        """Of the LocalQueues whose workloads wait in a queue."""
+        """Counts of the LocalQueues whose workloads wait in this queue."""
         if key.kind is kinds.LOCAL_QUEUE:
             return [self.known.tally.local[f"{key.namespace}/{key.name}"]]
         if not self._leading:
@@ -170,19 +170,19 @@ class Queues(Desk[Key]):
 
 
 class Flips:
-    """Has queues say what cannot wait until nothing is left to decide; stands before the scheduler."""
+    """Writes the status of queues that became empty or non-empty; comes before the scheduler, which may be busy."""
 
     def __init__(self, queues: Queues) -> None:
         self.queues = queues
 
     def see(self, change: Change) -> None:
-        """The desk of the queues sees it."""
+        """Nothing to do: the queue reconciler sees the change."""
 
     def due(self) -> float | None:
         return min(self.queues.flipped.values(), default=None)
 
     def step(self, now: float) -> Sequence[Flight[Key]]:
-        """All statuses that are due, those that have flipped among them."""
+        """Write every queue status that is due, including those that have flipped."""
         queues, made = self.queues, list[Flight[Key]]()
         for key in [key for key, at in queues.flipped.items() if at <= now]:
             del queues.flipped[key]

@@ -1,4 +1,4 @@
-"""Decisions as people look them up later: when, who, what came of it, where or why, and what it cost to find out."""
+"""The decision log: one record per decision with its time, workload, outcome, place or reason, and cost."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ REMEMBERED = 10_000
 
 
 class Record(NamedTuple):
-    """`at` in seconds since 1970, `cost` in microseconds; `job`, Job/train, may be asked for when it is gone.
+    """`at` in seconds since 1970, `cost` in microseconds; `job`, such as Job/train, is kept for when the job is gone.
 
-    `level` is the lowest at which one domain holds all pods; `domains` are those that they are on.
+    `level` is the lowest level at which one domain holds all pods; `domains` are the lowest domains they are in.
     """
 
     at: float
@@ -59,7 +59,7 @@ def record_of(decision: Decision, now: float, seconds: float) -> Record | None:
 
 
 def _where(admission: Admission) -> tuple[str, tuple[str, ...]]:
-    """The lowest level of its places, and the domains of it, in order."""
+    """The lowest level of the assignment, and its domains at that level, in order."""
     placed = [one.topology for one in admission.pod_sets if one.topology is not None]
     if not placed:
         return "", ()
@@ -71,7 +71,7 @@ def _is_whole(decision: Admit) -> bool:
 
 
 def _given(decision: Admit) -> str:
-    """Of each pod set how many pods were admitted, and in which flavors: 5 of 20 pods of spot."""
+    """The pods admitted per pod set, and their flavors: "5 of 20 pods of spot"."""
     sets = decision.admission.pod_sets
     texts = [_pods(decision.workload, one) for one in sets]
     named = (f"{one.name}: {text}" for one, text in zip(sets, texts, strict=True))
@@ -97,7 +97,7 @@ def _paths(placed: Iterable[Assignment]) -> Iterable[str]:
 
 
 def eviction(before: Workload, after: Workload, now: float) -> Record | None:
-    """A workload that has to go though no cycle said so: a queue that drains, a check, a time limit, lost nodes."""
+    """The record of an eviction that no cycle decided: a draining queue, a check, a time limit, lost nodes."""
     if before.evicted or not after.evicted:
         return None
     why = after.status.conditions["Evicted"]
@@ -106,9 +106,9 @@ def eviction(before: Workload, after: Workload, now: float) -> Record | None:
 
 
 class Diary:
-    """Keeps records, but not the same again and again: a workload that waits is looked at many times.
+    """Keeps records without repeating itself: a pending workload is tried many times with the same result.
 
-    What a decision need not know, the diary adds: whose job it is, and for which queue it waits.
+    It adds what a decision does not carry: the workload's job, its queue and the level of its domains.
     """
 
     def __init__(self, keep: Callable[[Record], None], known: Known | None = None) -> None:
@@ -116,16 +116,15 @@ class Diary:
         self._last: dict[str, tuple[str, str]] = {}
 
     def write(self, record: Record) -> None:
-        said = record.outcome, record.reason
-        if self._is_known(record):
+        if self._is_repeated(record):
             return
         self._keep(self._whole(record))
-        self._last[record.workload] = said
+        self._last[record.workload] = record.outcome, record.reason
         if len(self._last) > REMEMBERED:
             self._last = {}
 
-    def _is_known(self, record: Record) -> bool:
-        """An eviction is decided, and then seen: nobody is evicted twice in a row."""
+    def _is_repeated(self, record: Record) -> bool:
+        """Whether this repeats the last record: an eviction is recorded when decided, and seen again when written."""
         outcome, reason = self._last.get(record.workload, ("", ""))
         same = record.outcome == "Evicted" or (record.outcome == "Waits" and record.reason == reason)
         return same and record.outcome == outcome
@@ -141,7 +140,7 @@ class Diary:
 
 
 def together(world: World, domains: Sequence[str], lowest: str) -> str:
-    """The lowest level at which one domain holds them all; empty if none does, `lowest` where nobody can tell."""
+    """The lowest level at which one domain holds all of them; "" if none does, `lowest` if no topology has them."""
     paths = [tuple(one.split("/")) for one in domains]
     for flavor in world.mirrors:
         snapshot = world.snapshot(flavor)
@@ -154,7 +153,7 @@ def together(world: World, domains: Sequence[str], lowest: str) -> str:
 
 
 def _job(workload: Raw) -> str:
-    """The owner that made it, else the first of them: a group of pods has many."""
+    """The controlling owner, else the first owner: a pod group's Workload is owned by every pod."""
     owners = (workload.get("metadata") or {}).get("ownerReferences") or [{}]
     owner = next((one for one in owners if one.get("controller")), owners[0])
     return f"{owner['kind']}/{owner['name']}" if owner else ""

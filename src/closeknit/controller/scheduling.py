@@ -1,11 +1,11 @@
-"""The desk of the scheduler: cycles run while a workload is ready, and what they decide is written.
+"""Runs scheduling cycles while any workload is ready, and writes what they decide.
 
-A cycle is worth running when something has changed since the last one came to nothing. A queue that insists on its
-first workload would otherwise be looked at for ever: after a few rounds with the same outcome it waits for a change.
+A cycle is worth running only if something has changed since the last one without effect. A StrictFIFO queue would
+otherwise be scheduled for ever: after a few cycles with the same outcome the scheduler waits for a change.
 
-Every event may start a cycle, and a cycle plans the heads of all queues. On a busy server events come one at a time,
-faster than plans are made, so a host may ask for a rest between two cycles: the first event after a quiet time is
-decided on at once, and what arrives during the rest is decided on together.
+Every event may start a cycle, and a cycle plans the heads of all queues. On a busy server events arrive one at a time,
+faster than cycles run, so a host may ask for a rest between cycles: the first event after a quiet time is handled at
+once, and events that arrive during the rest are handled together in the next cycle.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .records import Diary, Record, record_of
 from .waits import Waits
 
 LONGEST_REST, SPARING = 0.25, 2
-"""A rest is at least this many times as long as the last cycle took, but no longer than so many seconds."""
+"""The longest rest in seconds, and the shortest as a multiple of the last cycle's duration."""
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
 SAID = ("QuotaReserved", "Admitted", "PodsReady")
-"""What those who wait are told of themselves."""
-RESTS = "the last cycles brought nothing but what was found before: no more of them until something changes"
+"""Conditions that report on a pending workload."""
+RESTS = "the last cycles only repeated earlier outcomes: scheduling pauses until something changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision that is being written, and what the diary has of it then."""
+    """A decision whose write is in flight, and its record for the decision log."""
 
     decision: Decision
     record: Record | None
 
 
 class Scheduling:
-    """`cost` is a clock for what cycles cost; `rest` is the pause after a cycle, both in seconds."""
+    """`cost` is the clock that measures cycles; `rest` is the pause after a cycle; both in seconds."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class Scheduling:
         self._cost, self.rest = cost, rest
         self._patience = Patience()
         self._pause = 0.0
-        """Until then no cycle is run: the last one is just over, or a write was refused since."""
+        """No cycle runs before this time: the rest after the last cycle, or the delay after a refused write."""
         self._evicting: set[str] = set()
-        """Victims whose eviction was written and has not been seen yet, by uid."""
+        """Uids of victims whose eviction is written but not in the cache yet."""
 
     def see(self, change: Change) -> None:
-        """What a cycle itself says of those who wait is no reason for another one. Of all else the wakes tell."""
+        """A pending workload's status as written by a cycle starts no other cycle; other kinds come through wakes."""
         if change.kind is not WORKLOAD:
             return
         uid = change.object["metadata"].get("uid", "")
@@ -118,7 +118,7 @@ class Scheduling:
             self.diary.write(Record(now, outcome[0][1], "Rests", "", "", (), RESTS, 0))
 
     def _is_under_way(self, decision: Decision) -> bool:
-        """Whether it says again what was written before: the victim has not been seen to go yet."""
+        """Whether it repeats a preemption whose eviction is written but not in the cache yet."""
         return isinstance(decision, Preempt) and decision.victim.uid in self._evicting
 
     def _writes(self, decision: Decision, now: float) -> Iterator[Write | Tell]:
@@ -165,7 +165,7 @@ class Scheduling:
 
 
 def _is_out_of_date(refused: Refused) -> bool:
-    """Whether there is news of the object that will be seen: until then it is as good as written."""
+    """Whether the object has changed or gone on the server. Until the informer shows it, it counts as evicted."""
     return isinstance(refused, Conflict | NotFound) and not isinstance(refused, UnderWay)
 
 
@@ -179,7 +179,7 @@ def _outcome(decision: Decision) -> tuple[str, str, str]:
 
 
 def _is_only_said(change: Change) -> bool:
-    """Whether a workload that waits is only told why."""
+    """Whether the change only reports on a pending workload."""
     if change.type != "MODIFIED" or change.old is None:
         return False
     if change.old["metadata"].get("generation") != change.object["metadata"].get("generation"):
@@ -196,7 +196,7 @@ def _but_for_waiting(raw: Raw) -> object:
 
 
 def _concerns_another(decision: Decision, key: str) -> bool:
-    """Whether this one is only told something: who preempts is not changed by it."""
+    """Whether the workload only gets an event: a preemption changes the victim, not the preemptor."""
     match decision:
         case Preempt():
             return key != decision.victim.key

@@ -1,7 +1,7 @@
-"""The desk for what names a queue and cannot wait in it: pods, and sets of them, on a server that cannot gate pods.
+"""Warns about pods, and sets of pods, that name a queue on a server that cannot gate pods.
 
-A gate can only be put on when a pod is made, and only by the server. Where that has no policies of ours such pods run
-at once, whatever their queue says; whoever made them is told so.
+A scheduling gate can be added only when a pod is created, and only by the server. Where Closeknit's admission policies
+are not installed such pods run at once, whatever their queue says; each gets an event that says so.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .desk import Desk, Step
 
 REASON = "NotQueued"
 TEXT = (
-    "It does not wait in queue {queue}: this server cannot gate pods when they are made. "
-    "Install the admission policies of Closeknit, or submit a Job"
+    "It does not wait in queue {queue}: this server cannot gate pods when they are created. "
+    "Install Closeknit's admission policies, or submit a Job"
 )
 
 

@@ -1,7 +1,8 @@
-"""The desk that tells workloads why they wait.
+"""The pending reporter: writes into the status of pending workloads why they are pending.
 
-What a workload waits for changes with everything that others do, and each word of it is a write. So it is told what was
-said last, after a moment in which it may well be admitted, and not again for a while unless the reason is another one.
+Why a workload is pending changes with everything else in the cluster, and each report is a write. So a report waits a
+moment, in which the workload may well be admitted, and then carries the latest message. The next one waits longer,
+unless the reason has changed.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ REMEMBERED = 50_000
 
 
 class Words(NamedTuple):
-    """In seconds: how long to wait before a word is said, and how long until another one of the same kind.
+    """`first`: seconds before a report is written. `again`: seconds between two reports with the same reason.
 
-    `pace`: how many words a second are said to all of them.
+    `pace`: how many reports per second are written for all workloads together.
     """
 
     first: float = 0.0
@@ -34,21 +35,21 @@ class Words(NamedTuple):
 
 
 class Waits(Desk[str]):
-    """By workload."""
+    """Keyed by workload."""
 
     def __init__(self, known: Known, recorder: Recorder, words: Words | None = None) -> None:
         super().__init__(known, recorder)
         self.words = words or Words()
         self.allowance = Allowance(self.words.pace)
-        self._said: dict[str, Wait] = {}
+        self._latest: dict[str, Wait] = {}
         self._last: dict[str, tuple[float, str]] = {}
-        """When a workload was told, and for what reason."""
+        """The time and the reason of each workload's last report."""
 
     def say(self, wait: Wait, now: float) -> None:
         key = wait.workload.key
         at, reason = self._last.get(key, (0.0, ""))
-        is_same = reason == wait.reason and not _says_another(wait)
-        self._said[key] = wait
+        is_same = reason == wait.reason and not _was_overwritten(wait)
+        self._latest[key] = wait
         self.todo.later(key, max(now + self.words.first, at + self.words.again if is_same else 0.0))
 
     def due(self) -> float | None:
@@ -62,9 +63,9 @@ class Waits(Desk[str]):
         return ()
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
-        workload, wait = self.known.workloads.get(key), self._said.get(key)
+        workload, wait = self.known.workloads.get(key), self._latest.get(key)
         if workload is None or wait is None or workload.reserved or workload.finished or not workload.active:
-            self._said.pop(key, None)
+            self._latest.pop(key, None)
             self._last.pop(key, None)
             return
         if len(self._last) > REMEMBERED:
@@ -74,7 +75,7 @@ class Waits(Desk[str]):
             yield from self.status(workload, after, events, now)
 
 
-def _says_another(wait: Wait) -> bool:
-    """Whether something else was written since, as when a workload was admitted and evicted again."""
-    said = wait.workload.status.conditions.get("QuotaReserved")
-    return said is not None and said.reason != wait.reason
+def _was_overwritten(wait: Wait) -> bool:
+    """Whether the condition has another reason now, as after the workload was admitted and evicted again."""
+    condition = wait.workload.status.conditions.get("QuotaReserved")
+    return condition is not None and condition.reason != wait.reason

@@ -1,4 +1,4 @@
-"""The desk for workloads: checks, queues that stop, time limits, and workloads whose job is gone."""
+"""Reconciles workloads: admission checks, stopped queues, time limits, and workloads whose job is gone."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ..write.in_flight import Flight
 from .desk import Again, Desk, Step, is_news
 
 BATCH, PAUSE = 20, 0.2
-"""So many of those who were passed over are told at a time, and so many seconds lie between two times."""
+"""How many workloads of parked classes are reported in one batch, and the seconds between two batches."""
 
 
 class Workloads(Desk[str]):
     def __init__(self, known: Known, recorder: Recorder) -> None:
         super().__init__(known, recorder)
         self._to_rank: dict[str, None] = {}
-        """Those whose class has got another value, until they have it too."""
+        """Workloads whose priority class has a new value that they do not have yet."""
         self._active: dict[str, bool] = {}
-        """Whether a ClusterQueue admitted anything when its workloads were last told."""
-        self._to_tell: set[str] = set()
-        """Those who were passed over, and whose turn it is to be told."""
+        """Whether each ClusterQueue was active when its workloads were last requeued."""
+        self._to_report: set[str] = set()
+        """Workloads of parked classes that get the shared reason next."""
 
-    def tell(self, key: str) -> None:
-        self._to_tell.add(key)
+    def report_parked(self, key: str) -> None:
+        self._to_report.add(key)
         self.todo.mark(key)
 
     def concerns(self, change: Change) -> Iterable[str]:
@@ -58,7 +58,7 @@ class Workloads(Desk[str]):
         return ()
 
     def _noted(self, change: Change) -> str:
-        """Its key. What its class was given before a restart may not have reached it."""
+        """The workload's key; ranks it again if its class changed while the control plane was down."""
         meta, rank = change.object["metadata"], rank_of(class_of(change.object), self.known.around)
         key = f"{meta['namespace']}/{meta['name']}"
         if change.type == "ADDED" and rank is not None and rank.value != change.object["spec"].get("priority"):
@@ -66,21 +66,21 @@ class Workloads(Desk[str]):
         return key
 
     def _has_flipped(self, queue: str) -> bool:
-        """Whether a queue has begun or ceased to admit anything since the last time."""
+        """Whether a queue has become active or inactive since the last call."""
         world = self.known.world
         before, now = self._active.get(queue), queue in world.cluster_queues and world.is_active(queue)
         self._active[queue] = now
         return now != before
 
     def _of_queues(self, names: set[str]) -> list[str]:
-        """Who holds quota of one of these queues, or is on the way to it, in line or not."""
+        """The unfinished workloads that hold quota in one of these queues or whose LocalQueue leads to it."""
         if not names:
             return []
         every = self.known.workloads.items()
         return [key for key, one in every if not one.finished and self._queue_of(one) in names]
 
     def _queue_of(self, workload: Workload) -> str:
-        """The ClusterQueue that it holds quota of, or that its LocalQueue leads to; empty if none does."""
+        """The ClusterQueue in which it holds quota, or to which its LocalQueue leads; "" if there is none."""
         local, admission = self.known.local_queues.get(workload.local_queue), workload.status.admission
         return admission.queue if admission is not None else "" if local is None else local.cluster_queue
 
@@ -91,7 +91,7 @@ class Workloads(Desk[str]):
         workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
         if workload is None or raw is None:
             self._to_rank.pop(key, None)
-            self._to_tell.discard(key)
+            self._to_report.discard(key)
             return
         if key in self._to_rank:
             ranked = self._ranked(key, workload, raw)
@@ -119,7 +119,7 @@ class Workloads(Desk[str]):
         return not any(one["uid"] in self.known.by_uid for one in owners)
 
     def _ranked(self, key: str, workload: Workload, raw: Raw) -> Write | None:
-        """With the value that its class has now; None once it has that, or needs none any more."""
+        """The write of its class's current priority; None if it has that priority or has finished."""
         now = rank_of(class_of(raw), self.known.around)
         if now is not None and now.value != workload.priority and not workload.finished:
             return write.reprioritized(raw, now)
@@ -131,23 +131,23 @@ class Workloads(Desk[str]):
         local = known.local_queues.get(workload.local_queue)
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
-        bypassed = self._why_passed_over(workload.key, name) if workload.key in self._to_tell else ""
+        bypassed = self._why_passed_over(workload.key, name) if workload.key in self._to_report else ""
         return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
 
     def _why_passed_over(self, key: str, queue: str) -> str:
-        """Whoever was not, or not any more, need not be told."""
+        """The reason shared by the workload's parked class; "" if its class is not parked (any more)."""
         line = self.known.scheduler.lines.lines.get(queue)
         why = "" if line is None else line.bypassed(key)
         if not why:
-            self._to_tell.discard(key)
+            self._to_report.discard(key)
         return why
 
 
 class Bypassed:
-    """Has those looked at who were set aside with their like before anybody could tell them.
+    """Reports the shared reason on every workload of a parked class.
 
-    There may be thousands, and a class is set aside in one step: so it comes after everything else, a few at a time,
-    and those who are told once are not told again.
+    A class is parked in one step and may have thousands of workloads, so this comes after everything else, works in
+    small batches, and reports on each workload once.
     """
 
     def __init__(self, known: Known, workloads: Workloads, allowance: Allowance) -> None:
@@ -155,7 +155,7 @@ class Bypassed:
         self._next = 0.0
 
     def see(self, change: Change) -> None:
-        """What it goes by is in the lines."""
+        """Nothing to do: it reads the pending queues."""
 
     def due(self) -> float | None:
         return max(self._next, self.allowance.next) if self.known.scheduler.lines.bypassed else None
@@ -164,15 +164,15 @@ class Bypassed:
         lines, count = self.known.scheduler.lines, 0
         while lines.bypassed and count < BATCH and self.allowance.taken(now):
             for key in lines.untold(1):
-                self.workloads.tell(key)
+                self.workloads.report_parked(key)
             count += 1
         self._next = now + PAUSE
         return ()
 
     def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
-        """It writes nothing itself."""
+        """Never called: the workload reconciler does the writing."""
 
 
 def is_revalued(change: Change) -> bool:
-    """Whether a class has got another value."""
+    """Whether a priority class has a new value."""
     return change.old is None or change.old.get("value") != change.object.get("value")
