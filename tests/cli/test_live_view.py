@@ -55,7 +55,7 @@ def test_a_terminal_shows_the_cluster_live(start: Start, folder: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_at_the_end_the_terminal_is_as_before_with_one_line_more(start: Start, folder: Path, number: int) -> None:
     terminal = start(120, 30)
-    terminal.until(has("train is submitted"))
+    terminal.until(has("Submitting train"))
     assert (terminal.glass.other is None, terminal.glass.has_cursor) == (False, False)
     assert terminal.modes() != terminal.before
     assert terminal.end(number) == 0
@@ -69,7 +69,7 @@ def test_at_the_end_the_terminal_is_as_before_with_one_line_more(start: Start, f
 def test_a_screen_that_is_resized_shows_what_one_of_that_size_shows(start: Start) -> None:
     """Nothing of the picture before is left, and nothing is missing."""
     terminal = start(200, 60, demo="rank-drift")
-    terminal.until(has("pair is submitted"))
+    terminal.until(has("Submitting pair"))
     seen = {}
     for size in (*SIZES, (100, 30), *SIZES):
         terminal.resize(*size)
@@ -87,7 +87,7 @@ def test_a_screen_that_is_resized_shows_what_one_of_that_size_shows(start: Start
 @pytest.mark.parametrize("size", SIZES)
 def test_in_every_size_there_is_the_story_the_hosts_and_what_was_decided(start: Start, size: tuple[int, int]) -> None:
     terminal = start(*size)
-    text = terminal.until(lambda text: "tune is submitted" in text and re.search(r"Admitted +(train|tune)", text))
+    text = terminal.until(lambda text: "Submitting tune" in text and re.search(r"Admitted +(train|tune)", text))
     assert "8 hosts" in text
     assert re.search(r"^(│ r1|b1) ", text, re.MULTILINE)
     assert re.search(r"^team ", text, re.MULTILINE)
@@ -95,14 +95,14 @@ def test_in_every_size_there_is_the_story_the_hosts_and_what_was_decided(start: 
 
 def test_a_screen_that_is_just_full_shows_the_newest_decision_last(start: Start) -> None:
     terminal = start(80, 24, demo="node-failure")
-    terminal.until(has("sweep waits in line"))
+    terminal.until(has("sweep is pending"))
     terminal.look(0.6)
     assert re.match(r"\d\d:\d\d:\d\d  Waits     sweep  ", terminal.glass.lines[-1])
 
 
 def test_nothing_is_drawn_while_nothing_changes(start: Start) -> None:
     terminal = start()
-    terminal.until(has("pretrain waits"))
+    terminal.until(has("pretrain is pending"))
     terminal.look(2.0)
     before = len(terminal.raw)
     terminal.look(4.0)
@@ -111,9 +111,9 @@ def test_nothing_is_drawn_while_nothing_changes(start: Start) -> None:
 
 def test_keys_that_are_typed_leave_no_trace(start: Start) -> None:
     terminal = start()
-    terminal.until(has("train is submitted"))
+    terminal.until(has("Submitting train"))
     terminal.type("ls\n\n")
-    terminal.until(has("tune is submitted"))
+    terminal.until(has("Submitting tune"))
     assert terminal.text().startswith("closeknit 0.1.0")
     assert "ls" not in [line.strip() for line in terminal.glass.lines]
 
@@ -137,7 +137,7 @@ def test_a_terminal_without_such_characters_gets_plain_ones(start: Start) -> Non
 
 def test_a_dumb_terminal_gets_lines(start: Start) -> None:
     terminal = start(TERM="dumb")
-    terminal.until(has("train is submitted"))
+    terminal.until(has("Submitting train"))
     assert "\x1b" not in terminal.raw
     assert terminal.end() == 0
     assert "go on with: closeknit up" in terminal.text().replace("\n", "")
@@ -145,7 +145,7 @@ def test_a_dumb_terminal_gets_lines(start: Start) -> None:
 
 def test_who_is_stopped_gives_the_terminal_back_and_draws_again_when_it_goes_on(start: Start) -> None:
     terminal = start()
-    terminal.until(has("train is submitted"))
+    terminal.until(has("Submitting train"))
     terminal.process.send_signal(signal.SIGTSTP)
     _, status = os.waitpid(terminal.process.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
@@ -153,7 +153,7 @@ def test_who_is_stopped_gives_the_terminal_back_and_draws_again_when_it_goes_on(
     assert (terminal.glass.other, terminal.glass.has_cursor) == (None, True)
     assert terminal.modes() == terminal.before
     terminal.process.send_signal(signal.SIGCONT)
-    assert terminal.until(has("is submitted")).startswith("closeknit 0.1.0")
+    assert terminal.until(has("Submitting ")).startswith("closeknit 0.1.0")
     assert terminal.end() == 0
 
 

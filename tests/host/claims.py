@@ -1,6 +1,6 @@
-"""What every sentence of a demo claims, as a look at the cluster that owes nothing to the demo's own.
+"""What every sentence of a demo claims, checked against the cluster independently of the demo's own code.
 
-`NOW` holds at the moment when a sentence is said, `THEN` as soon as what it announces has been carried out.
+`NOW` holds when a sentence is shown, `THEN` as soon as the step that it announces has been taken.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def place(stage: Stage, node: str, level: str) -> str:
 
 
 def all_in(stage: Stage, job: str, pods: int, level: str, domain: str) -> bool:
-    """So many of its pods run, on machines that work, in this one domain."""
+    """Whether that many of its pods run, on healthy hosts, in this one domain."""
     on = nodes(stage, job)
     here = all(place(stage, node, level) == domain for node in on.values())
     return len(on) == pods and here and not broken(stage) & set(on.values())
@@ -65,7 +65,7 @@ def in_line(stage: Stage, job: str) -> bool:
 
 
 def free(stage: Stage) -> Counter[str]:
-    """GPUs of every host that works."""
+    """Free GPUs of every healthy host."""
     left: Counter[str] = Counter()
     for node in stage.all(kinds.NODE):
         name, spec = node["metadata"]["name"], node.get("spec", {})
@@ -86,7 +86,7 @@ def roomiest(stage: Stage, level: str, each: int = 1) -> int:
 
 
 def reserved(stage: Stage) -> int:
-    """GPUs for which somebody has quota."""
+    """GPUs for which workloads hold quota."""
     held = [one for one in stage.workloads() if condition(one, "QuotaReserved") and not condition(one, "Finished")]
     return sum(
         int(given.get("resourceUsage", {}).get(GPU, 0))
@@ -96,7 +96,7 @@ def reserved(stage: Stage) -> int:
 
 
 def plan(stage: Stage) -> str:
-    """The hosts of pair's plan in order, as it says them."""
+    """The hosts of pair's plan in order, in the demo's words."""
     admission = workload(stage, "pair").get("status", {}).get("admission") or {}
     given = [one["topologyAssignment"] for one in admission.get("podSetAssignments", ()) if "topologyAssignment" in one]
     found = []
@@ -149,90 +149,90 @@ def refused_once(stage: Stage) -> bool:
 
 
 NOW: dict[str, Claim] = {
-    r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?, and a queue: jobs with the label \S+ default may .*": (
+    r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?, and a queue: jobs with the label \S+ default can .*": (
         lambda s, *found: hall(s, *found) and s.get(kinds.LOCAL_QUEUE, "default")
     ),
     r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?\. A pod with a rank is sent to the host .*": hall,
-    r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?\. The queue training has (-?\d+) GPUs .* left\.": (
+    r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?\. Queue training has (-?\d+) GPUs .* left\.": (
         lambda s, hosts, racks, lost, left: hall(s, hosts, racks, lost) and int(left) == 288 - reserved(s)
     ),
-    r"There is a job (\S+) already, and no other is submitted\.": lambda s, job: job in jobs(s),
+    r"Job (\S+) exists already, so none is submitted\.": lambda s, job: job in jobs(s),
     r"(\S+) is gone\.": lambda s, job: job not in jobs(s),
-    r"(\S+) is done\.": lambda s, job: condition(jobs(s)[job], "Complete"),
-    r"(\S+) waits in line\.": in_line,
-    r"(\d+) of (\d+) pods of (\S+) run on hosts that work\.": (
+    r"(\S+) has finished\.": lambda s, job: condition(jobs(s)[job], "Complete"),
+    r"(\S+) is pending\.": in_line,
+    r"(\d+) of (\d+) pods of (\S+) run on healthy hosts\.": (
         lambda s, some, all_, job: (
             int(some) == sum(node not in broken(s) for node in nodes(s, job).values())
             and int(all_) == jobs(s)[job]["spec"]["parallelism"]
         )
     ),
     # first-steps
-    r"tune runs in rack (\S+), all of it\.": lambda s, rack: all_in(s, "tune", 10, "rack", rack),
-    r"tune runs in rack (\S+), all of it\. That of train, (\S+), has (\d+) free GPUs\.": lambda s, rack, other, left: (
-        all_in(s, "tune", 10, "rack", rack)
-        and {place(s, node, "rack") for node in nodes(s, "train").values()} == {other}
-        and int(left) == sum(gpus for node, gpus in free(s).items() if place(s, node, "rack") == other)
+    r"All pods of tune run in rack (\S+)\.": lambda s, rack: all_in(s, "tune", 10, "rack", rack),
+    r"All pods of tune run in rack (\S+)\. Rack (\S+), where train runs, has (\d+) free GPUs\.": (
+        lambda s, rack, other, left: (
+            all_in(s, "tune", 10, "rack", rack)
+            and {place(s, node, "rack") for node in nodes(s, "train").values()} == {other}
+            and int(left) == sum(gpus for node, gpus in free(s).items() if place(s, node, "rack") == other)
+        )
     ),
-    r"pretrain waits\. .*": lambda s: in_line(s, "pretrain"),
-    r"pretrain waits: no rack has 12 free GPUs, (\d+) are the most\. .*": (
+    r"pretrain is pending\. .*": lambda s: in_line(s, "pretrain"),
+    r"pretrain is pending: no rack has 12 free GPUs, at most (\d+)\. .*": (
         lambda s, most: in_line(s, "pretrain") and int(most) == roomiest(s, "rack") < 12
     ),
-    r"(train is done, and )?pretrain has its rack: all 12 pods run in (\S+)\.": lambda s, done, rack: (
+    r"(train has finished, and )?pretrain has its rack: all 12 pods run in (\S+)\.": lambda s, done, rack: (
         all_in(s, "pretrain", 12, "rack", rack) and (not done or condition(jobs(s)["train"], "Complete"))
     ),
     # node-failure
-    r"sweep waits in line: there is quota for it, but no block has more than (\d+) hosts free\.": lambda s, most: (
+    r"sweep is pending: there is quota for it, but no block has more than (\d+) free hosts\.": lambda s, most: (
         in_line(s, "sweep") and 288 - reserved(s) >= 96 and roomiest(s, "block", 8) == int(most) < 12
     ),
-    r"Host (\S+) is let fail under pod 2 of llm\. .*": lambda s, node: nodes(s, "llm")[2] == node,
-    r"Pod 2 of llm runs on (\S+) now, a host of the same rack (\S+)\. The others ran on\.": lambda s, node, rack: (
+    r"Failing host (\S+), which runs pod 2 of llm\. .*": lambda s, node: nodes(s, "llm")[2] == node,
+    r"Pod 2 of llm now runs on (\S+), in the same rack (\S+)\. The others kept running\.": lambda s, node, rack: (
         nodes(s, "llm")[2] == node and all_in(s, "llm", 5, "rack", rack) and newest(s, "llm", 2)
     ),
-    r"The whole rack (\S+) is let fail, and with it all hosts of vision: .*": (
+    r"Failing the whole rack (\S+) with all hosts of vision: .*": (
         lambda s, rack: all_in(s, "vision", 4, "rack", rack)
     ),
-    r"vision has moved as a whole: all of its pods run in rack (\S+) now\.": (
+    r"vision has moved as a whole: all of its pods now run in rack (\S+)\.": (
         lambda s, rack: all_in(s, "vision", 4, "rack", rack) and lost_racks(s)
     ),
-    r"sweep has the 12 hosts of one block that it asked for, in (\S+)\.": (
-        lambda s, block: all_in(s, "sweep", 12, "block", block)
-    ),
+    r"sweep has its 12 hosts in one block, (\S+)\.": (lambda s, block: all_in(s, "sweep", 12, "block", block)),
     # rank-drift
-    r"The plan: (.+)\. What runs: (.+)\.": lambda s, planned, runs: (planned, runs) == (plan(s), ranks(s)),
-    r"The plan is now: (.+)\. But rank 1 runs on (\S+): by rank, the new pod 0 would land on it\.": (
+    r"The plan: (.+)\. Running: (.+)\.": lambda s, planned, runs: (planned, runs) == (plan(s), ranks(s)),
+    r"The plan is now: (.+)\. By rank the new pod 0 would go to (\S+), where rank 1 already runs\.": (
         lambda s, planned, node: plan(s) == planned and nodes(s, "pair")[1] == node and f"rank 0 → {node}," in planned
     ),
-    r"Host (\S+) is let fail under rank 0\. When .* counts as lost\.": lambda s, node: nodes(s, "pair")[0] == node,
-    r"Host (\S+) is let fail under rank 0\. When .* counts as lost, and (\S+) is free\.": (
+    r"Failing host (\S+), which runs rank 0\. It counts .* heartbeats\.": lambda s, node: nodes(s, "pair")[0] == node,
+    r"Failing host (\S+), which runs rank 0\. It counts .* heartbeats; (\S+) is free\.": (
         lambda s, node, spare: nodes(s, "pair")[0] == node and free(s)[spare] == 8
     ),
-    r"The new pod 0 got the place that is really free: (.+)\. No two pods share a host\.": lambda s, runs: (
+    r"The new pod 0 got the host that is really free: (.+)\. No two pods share a host\.": lambda s, runs: (
         ranks(s) == runs and len(set(nodes(s, "pair").values())) == 2 and not broken(s) & set(nodes(s, "pair").values())
     ),
-    r"(\S+) is free again, and pair stays where it is: (.+)\. Nothing that runs is moved\.": (
+    r"(\S+) is free again, and pair stays where it is: (.+)\. Running pods are not moved\.": (
         lambda s, node, runs: free(s)[node] == 8 and ranks(s) == runs and len(nodes(s, "pair")) == 2
     ),
     # provisioning
-    r"No host is here yet\. The group burst may bring up to (\d+), in racks of four\.": (
+    r"There are no hosts yet\. Node group burst can grow to (\d+), in racks of four\.": (
         lambda s, most: not s.all(kinds.NODE) and int(most) == most_of_burst(s)
     ),
-    r"(\d+) hosts are here\. The group burst may bring up to (\d+), in racks of four\.": (
+    r"There are (\d+) hosts\. Node group burst can grow to (\d+), in racks of four\.": (
         lambda s, hosts, most: int(hosts) == len(s.all(kinds.NODE)) and int(most) == most_of_burst(s)
     ),
-    r"train has its quota, and an autoscaler is asked for machines: ProvisioningRequest (\S+) is accepted\.": (
+    r"train holds quota and waits for hosts: the autoscaler accepted ProvisioningRequest (\S+)\.": (
         lambda s, name: (
             condition(workload(s, "train"), "QuotaReserved")
             and condition(request(s, name), "Accepted")
             and request(s, name)["metadata"]["ownerReferences"][0]["uid"] == workload(s, "train")["metadata"]["uid"]
         )
     ),
-    r"Hosts have come: train runs on (.+), all in rack (\S+)\.": lambda s, named, rack: (
+    r"The hosts have joined: train runs on (.+), all in rack (\S+)\.": lambda s, named, rack: (
         all_in(s, "train", 4, "rack", rack) and named.split(", ") == [nodes(s, "train")[rank] for rank in range(4)]
     ),
-    r"The autoscaler said no: 16 hosts are more than it may bring\. huge waits until it is asked once more\.": (
+    r"The autoscaler refused: 16 hosts are more than the group allows\. huge waits for the next attempt\.": (
         lambda s: in_line(s, "huge") and refused_once(s)
     ),
-    r"The autoscaler said no again: huge is taken out of line, and its quota is free for others\.( train runs on\.)?": (
+    r"The autoscaler refused again: huge is deactivated, and its quota is free for others\.( train keeps .*)?": (
         lambda s, train: (
             workload(s, "huge")["spec"]["active"] is False
             and not condition(workload(s, "huge"), "QuotaReserved")
@@ -240,54 +240,54 @@ NOW: dict[str, Claim] = {
         )
     ),
     # gpu-block
-    r"Every team(?: but (\S+), which submits nothing for a while,)? has 3 jobs in line or more\. .*": (
+    r"Every team(?: but (\S+), which is idle for a while,)? has 3 or more pending jobs\. .*": (
         lambda s, quiet: all(waiting(s, team) >= 3 for team in TEAMS - {quiet})
     ),
 }
 
 THEN: dict[str, Claim] = {
-    r"(\S+) is submitted: (\d+) pods with a GPU each, all in one rack\.": lambda s, job, pods: (
+    r"Submitting (\S+): (\d+) pods with one GPU each, all in one rack\.": lambda s, job, pods: (
         jobs(s)[job]["spec"]["parallelism"] == int(pods)
     ),
-    r"(\S+) is submitted: (\d+) hosts, all in one (?:rack|block)\.": lambda s, job, pods: (
+    r"Submitting (\S+): (\d+) hosts, all in one (?:rack|block)\.": lambda s, job, pods: (
         jobs(s)[job]["spec"]["parallelism"] == int(pods)
     ),
-    r"pair is submitted: two pods with ranks 0 and 1, .*": lambda s: jobs(s)["pair"]["spec"]["parallelism"] == 2,
-    r"huge is submitted: 16 hosts\. The group burst may not have more than (\d+)\.": (
+    r"Submitting pair: two pods with ranks 0 and 1 .*": lambda s: jobs(s)["pair"]["spec"]["parallelism"] == 2,
+    r"Submitting huge: 16 hosts\. Node group burst cannot grow beyond (\d+)\.": (
         lambda s, most: jobs(s)["huge"]["spec"]["parallelism"] == 16 and int(most) == most_of_burst(s)
     ),
-    r"(\S+) submits (\S+): (\d+) pods with (\d+) GPUs each, .*?( \S+ submits nothing for a while: .*)?": (
+    r"(\S+) submits (\S+): (\d+) pods with (\d+) GPUs each, .*?( \S+ is idle for a while: .*)?": (
         lambda s, team, job, pods, gpus, quiet: (
             jobs(s)[job]["metadata"]["labels"][LOW] == team
             and jobs(s)[job]["spec"]["parallelism"] == int(pods)
             and team not in (quiet or "")
         )
     ),
-    r"Host (\S+) is let fail under .*": lambda s, node: node in broken(s),
-    r"The whole rack (\S+) is let fail, .*": lambda s, rack: rack in lost_racks(s),
-    r"(All machines that failed are being repaired)?.*?(llm is being cancelled by its owner)?: that makes room\.": (
-        lambda s, mended, ended: not (mended and broken(s)) and not (ended and "llm" in jobs(s))
+    r"Failing host (\S+), which runs .*": lambda s, node: node in broken(s),
+    r"Failing the whole rack (\S+) with .*": lambda s, rack: rack in lost_racks(s),
+    r"(All failed machines are being repaired)?.*?(llm is being cancelled by its owner)?: that makes room\.": (
+        lambda s, repaired, ended: not (repaired and broken(s)) and not (ended and "llm" in jobs(s))
     ),
-    r"What failed is being repaired: (.+)\.": lambda s, named: not broken(s) & set(named.split(", ")),
-    r"The jobs of this round are being cancelled\. The next one follows\.": (
+    r"Repairing (.+)\.": lambda s, named: not broken(s) & set(named.split(", ")),
+    r"The jobs of this round are being cancelled\. The next round follows\.": (
         lambda s: not {"llm", "vision", "speech", "sweep"} & set(jobs(s)) and not broken(s)
     ),
     r"The jobs of this round are being cancelled\.": lambda s: not {"train", "huge"} & set(jobs(s)),
     r"pair is being cancelled\. .*": lambda s: "pair" not in jobs(s),
-    r"(\d+) empty hosts are being given back\. .*": lambda s, _: (
+    r"(\d+) empty hosts are being removed\. .*": lambda s, _: (
         {one["metadata"]["name"] for one in s.all(kinds.NODE)}
         <= {pod["spec"].get("nodeName") for pod in s.pods()} | {"own-1"}
     ),
-    r"Nothing more happens by itself: submit a job of your own\.": lambda s: s.player.due() is None,
+    r"The demo ends here: submit a job of your own\.": lambda s: s.player.due() is None,
 }
 
 
 def check(stage: Stage, text: str, claims: dict[str, Claim]) -> int:
-    """Prove a sentence; says how many claims there were about it."""
+    """Check a sentence; returns the number of claims that match it."""
     found = 0
     for pattern, claim in claims.items():
         match = re.fullmatch(pattern, text)
         if match is not None:
-            assert claim(stage, *match.groups()), f"at {stage.second:.1f} s it was said, but is not so: {text}"
+            assert claim(stage, *match.groups()), f"not true when shown, at {stage.second:.1f} s: {text}"
             found += 1
     return found

@@ -1,4 +1,4 @@
-"""A demo on a clock of our own: the cluster, the one who plays it, and the one who looks on."""
+"""A demo in virtual time: the cluster, the player and the live state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
 
 
 class Stage(Lab):
-    """`said` has every sentence with the second at which it was said, `records` every decision."""
+    """`said` has every sentence with the second at which it was shown, `records` every decision."""
 
     most_turns = 100_000
 
@@ -46,7 +46,7 @@ class Stage(Lab):
         return self.clock.time - START
 
     def until(self, words: str, seconds: float = 120.0) -> str:
-        """Go on until a sentence with these words is said; gives the sentence."""
+        """Advance until a sentence with these words is shown, and return it."""
         end = self.clock.time + seconds
         before = len(self.said)
         while self.clock.time < end:
@@ -54,10 +54,10 @@ class Stage(Lab):
             for _, text in self.said[before:]:
                 if words in text:
                     return text
-        raise AssertionError(f'nobody said "{words}", but: {[text for _, text in self.said[before:]]}')
+        raise AssertionError(f'no sentence with "{words}" in: {[text for _, text in self.said[before:]]}')
 
     def hosts(self, job: str) -> list[str]:
-        """Where the pods of a job run, by rank; those that are on their way out do not count."""
+        """The hosts of a job's pods by rank, without pods that are being deleted."""
         found = []
         for pod in self.pods():
             meta = pod["metadata"]
@@ -66,7 +66,7 @@ class Stage(Lab):
         return [node for _, node in sorted(found)]
 
     def domains(self, job: str, level: str) -> set[str]:
-        """The racks, or blocks, that its pods run in."""
+        """The racks or blocks in which the job's pods run."""
         key = f"cloud.provider.com/topology-{level}"
         return {self.get(kinds.NODE, node)["metadata"]["labels"][key] for node in self.hosts(job)}
 

@@ -1,4 +1,4 @@
-"""Whatever people do to its cluster meanwhile, a demo says only what is so."""
+"""Whatever users do to its cluster meanwhile, every sentence of a demo is true."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from host.claims import FAILED, NOW, THEN, check
 from host.stage import Stage
 
 LARGE = "gpu-block"
-"""Its life takes seconds to compute; `test_demos` lives it once, with a witness."""
+"""Takes seconds to run; `test_demos` plays it once, with a witness."""
 QUEUES = {"first-steps": "default", "gpu-block": "batch"}
 
 
 class Witness(Stage):
-    """Proves every sentence as it is said, and what it announced as soon as that was done."""
+    """Checks every sentence as it is shown, and what it announced as soon as that was done."""
 
     def __init__(self, demo: str) -> None:
         self.announced: list[str] = []
@@ -31,7 +31,7 @@ class Witness(Stage):
     def hear(self, text: str) -> None:
         super().hear(text)
         known = check(self, text, NOW) or any(re.fullmatch(pattern, text) for pattern in THEN)
-        assert known, f"nobody knows what this claims: {text}"
+        assert known, f"no claim matches this sentence: {text}"
         self.announced.append(text)
 
     def settle(self) -> float | None:
@@ -41,10 +41,10 @@ class Witness(Stage):
         self.announced = []
         return due
 
-    # What people do
+    # What users do
 
     def meddle(self, luck: Random) -> None:
-        deeds = (self.fail, self.fail_rack, self.mend, self.cancel, self.cordon, self.crowd, self.squat, self.wake)
+        deeds = (self.fail, self.fail_rack, self.repair, self.cancel, self.cordon, self.crowd, self.squat, self.wake)
         try:
             luck.choice(deeds)(luck)
         except Refused:
@@ -66,7 +66,7 @@ class Witness(Stage):
             if chosen and one["metadata"]["name"].startswith(chosen):
                 self._mark(one["metadata"]["name"], "true")
 
-    def mend(self, luck: Random) -> None:
+    def repair(self, luck: Random) -> None:
         for one in self.all(kinds.NODE):
             self._mark(one["metadata"]["name"], None)
 
@@ -83,18 +83,18 @@ class Witness(Stage):
         self.create(job(f"own-{luck.random():.6f}", queue, luck.randint(1, 6), gpus=4, preferred=RACK, runs="40s"))
 
     def squat(self, luck: Random) -> None:
-        """A job of the same name, of another size."""
+        """Submit a job with the name of one of the demo's, but of another size."""
         name = luck.choice(("train", "tune", "llm", "vision", "sweep", "pair", "huge"))
         self.create(job(name, QUEUES.get(self.demo, "training"), 1, gpus=4, preferred=RACK))
 
     def wake(self, luck: Random) -> None:
-        """The laptop was closed for a while."""
+        """Restart as after a laptop was closed for a while."""
         self.clock.time += luck.choice((1.0, 600.0))
         self.restart()
 
 
 @pytest.mark.parametrize("name", [name for name in DEMOS if name != LARGE])
-def test_every_sentence_of_a_demo_is_true_when_it_is_said(name: str) -> None:
+def test_every_sentence_of_a_demo_is_true_when_it_is_shown(name: str) -> None:
     stage = Witness(name)
     stage.advance(300.0 if name == "first-steps" else 130.0)
     assert len(stage.said) > 7
@@ -102,7 +102,7 @@ def test_every_sentence_of_a_demo_is_true_when_it_is_said(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", [name for name in DEMOS if name != LARGE])
-def test_a_demo_is_not_mistaken_when_others_meddle(name: str, seed: int) -> None:
+def test_a_demo_stays_true_while_users_interfere(name: str, seed: int) -> None:
     luck, stage = Random(f"{name} {seed}"), Witness(name)
     for _ in range(25):
         stage.advance(luck.uniform(0.5, 9.0))
@@ -111,10 +111,10 @@ def test_a_demo_is_not_mistaken_when_others_meddle(name: str, seed: int) -> None
     assert len(stage.said) > 5
 
 
-def test_hosts_of_others_are_not_given_back() -> None:
+def test_hosts_that_a_user_created_are_not_removed() -> None:
     stage = Witness("provisioning")
     stage.create(host("own-1", {BLOCK: "own", RACK: "own"}))
-    stage.until("hosts are here")
-    stage.until("given back")
+    stage.until("There are ")
+    stage.until("being removed")
     stage.advance(3)
     assert [one["metadata"]["name"] for one in stage.all(kinds.NODE)] == ["own-1"]

@@ -20,7 +20,7 @@ from closeknit.host.outbox import PATIENCE
 from cluster.kube.scripted import scripted
 from host.served_kinds import Kinds
 
-FAILED = "cannot be listed, and is tried again: conversion webhook failed"
+FAILED = "list failed, retrying: conversion webhook failed"
 NO_WATCH = "watch is forbidden: grant it in the ClusterRole"
 
 
@@ -108,8 +108,8 @@ def test_a_kind_that_comes_is_followed_and_one_that_goes_is_let_go(said: Callabl
         await one.until(lambda: one.told[2:] == ["ADDED other"])
 
     play(server, story)
-    gone = "jobsets.jobset.x-k8s.io is not served: what needs it is off until it is"
-    assert said() == [gone, "jobsets.jobset.x-k8s.io is followed: what needs it is on", gone]
+    gone = "jobsets.jobset.x-k8s.io is not served: features that need it are disabled"
+    assert said() == [gone, "jobsets.jobset.x-k8s.io is watched: features that need it are enabled", gone]
 
 
 def test_discovery_that_learns_of_a_definition_late_is_read_again() -> None:
@@ -143,7 +143,7 @@ def test_a_kind_that_the_server_fails_to_list_is_named_the_others_go_on_and_it_i
         await one.until(lambda: one.told == ["ADDED a", "ADDED train"])
 
     play(server, story)
-    assert said()[0] == f"jobsets.jobset.x-k8s.io: {FAILED}; what needs it is off"
+    assert said()[0] == f"jobsets.jobset.x-k8s.io: {FAILED}; features that need it are disabled"
 
 
 def test_what_nothing_can_be_decided_without_is_waited_for_but_said() -> None:
@@ -187,7 +187,7 @@ def test_a_kind_that_may_be_listed_and_not_watched_is_named_once_and_stays_off(s
         while server.asked["watch", RUNTIME_CLASS] < 4:
             await asyncio.sleep(0)
             assert one.off == {"runtimeclasses": NO_WATCH}
-        assert said() == [f"runtimeclasses.node.k8s.io: {NO_WATCH}; what needs it is off"]
+        assert said() == [f"runtimeclasses.node.k8s.io: {NO_WATCH}; features that need it are disabled"]
         server.refuses.clear()
         await one.until(lambda: one.off == {})
         assert server.asked["list", RUNTIME_CLASS] > 4
@@ -209,7 +209,7 @@ def test_a_forbidden_kind_stays_off_whatever_definitions_change(said: Callable[[
                 assert one.off == {"runtimeclasses": why}
 
     play(server, story)
-    assert said() == [f"runtimeclasses.node.k8s.io: {why}; what needs it is off"]
+    assert said() == [f"runtimeclasses.node.k8s.io: {why}; features that need it are disabled"]
 
 
 def test_a_refresh_during_discovery_leaves_one_that_follows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def test_it_is_not_when_nothing_turned_for_long() -> None:
     of, clock = health(), [0.0]
     of.pulse = Pulse(now=lambda: clock[0])
     clock[0] = 31.0
-    assert one(of, "/healthz") == (503, "the event loop did not turn for 31 s\n")
+    assert one(of, "/healthz") == (503, "the event loop was blocked for 31 s\n")
 
 
 def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
@@ -139,10 +139,10 @@ def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
     ("given", "said"),
     [
         (None, "not connected to the API server yet"),
-        ({"is_synced": False}, "not everything is listed yet"),
+        ({"is_synced": False}, "informers have not synced yet"),
         (
             {"is_synced": False, "off": {kinds.POD: "cannot be listed"}},
-            "not everything is listed yet; pods: cannot be listed",
+            "informers have not synced yet; pods: cannot be listed",
         ),
         ({"off": {kinds.WORKLOAD: "not served"}}, "workloads.kueue.x-k8s.io: not served"),
     ],

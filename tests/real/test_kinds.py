@@ -46,7 +46,8 @@ spec: {clusterQueue: open}
 """
 ROLE = path("rbac.authorization.k8s.io/v1/clusterroles", None, NAME)
 OTHER_VERSION = "v1alpha3"
-BEGUN, OFF, ON = " on https://", "is not served: what needs it is off until it is", "is followed: what needs it is on"
+BEGUN = " on https://"
+OFF, ON = "is not served: features that need it are disabled", "is watched: features that need it are enabled"
 PATIENCE = 120.0
 
 
@@ -142,9 +143,7 @@ def test_job_sets_that_nobody_converts_keep_nothing_else_from_running() -> None:
         accepted(cluster.api.merge(place, {"spec": {"conversion": NO_CONVERSION}}))
         eventually(lambda: cluster.api.get(JOB_SET.path(), limit=500).status == 500)
         with controller(cluster) as process:
-            eventually(
-                lambda: lines(process, JOB_SET, ": cannot be listed, and is tried again: conversion webhook") == 1
-            )
+            eventually(lambda: lines(process, JOB_SET, ": list failed, retrying: conversion webhook") == 1)
             submit(cluster.api, JOB, "train")
             await_admitted(cluster.api, JOB, "train")
             accepted(cluster.api.merge(place, {"spec": {"conversion": {"strategy": "None", "webhook": None}}}))

@@ -1,1 +1,1 @@
-"""A whole cluster in one process: the store, its stand-ins and the control plane, on a clock of choice."""
+"""Hosts run the control plane: an embedded cluster on any clock, or a controller of a Kubernetes API server."""

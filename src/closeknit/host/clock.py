@@ -1,4 +1,4 @@
-"""The time of day, as hosts go by it."""
+"""The time of day that hosts use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Clock:
-    """It never goes back."""
+    """A wall clock that never goes backwards."""
 
     def __init__(self) -> None:
         self._last = 0.0

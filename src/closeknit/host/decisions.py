@@ -1,4 +1,4 @@
-"""Decisions for later questions: kept as lines of JSON, and passed on to listeners."""
+"""The host's side of the decision log: records are stored as lines of JSON and passed to listeners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..controller.records import Record
 
 NAME = "decisions"
-"""Under which they are served."""
+"""The path under which decisions are served."""
 KEPT = 10_000
 
 
@@ -26,7 +26,7 @@ class HasBody(Protocol):
 
 
 class Book(Protocol):
-    """Where decisions are kept, oldest first."""
+    """A store of decisions, oldest first."""
 
     def decide(self, body: bytes) -> int: ...
 
@@ -34,7 +34,7 @@ class Book(Protocol):
 
 
 class Memory:
-    """The latest, for as long as the process lives."""
+    """Keeps the latest decisions in memory."""
 
     def __init__(self) -> None:
         self._lines: deque[Line] = deque(maxlen=KEPT)
@@ -49,7 +49,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Decisions:
-    """What was decided: kept in the book, and passed on to listeners."""
+    """Stores each record in the book and passes it to the listeners."""
 
     book: Book
     listeners: list[Callable[[Record], object]] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Decisions:
 
 
 def is_about(asked: str, workload: str, job: str) -> bool:
-    """is_about("ns/train", "ns/job-train-1a2b3", "Job/train"): a workload goes by the name of its job, too."""
+    """Whether a query names the workload or its job: is_about("ns/train", "ns/job-train-1a2b3", "Job/train")."""
     namespace = workload.partition("/")[0]
     return asked in ("", workload, f"{namespace}/{job.partition('/')[2]}")
 
 
 def line(record: Record) -> bytes:
-    """As it is kept and served."""
+    """The line of JSON that is stored and served."""
     return msgspec.json.encode(record._asdict())

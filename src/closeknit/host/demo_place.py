@@ -1,6 +1,6 @@
-"""How far a demo has come, as the ConfigMap kube-system/closeknit-demo keeps it: demo, round, step, due, says.
+"""The position of a demo, stored in the ConfigMap kube-system/closeknit-demo: demo, round, step, due, says.
 
-Apart from the demos themselves, so that a picture can show what a demo says without knowing how it is played.
+Separate from the demos, so that the live view can show a demo's sentence without importing the player.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KEY = Key(CONFIG_MAP, NAMESPACE, NAME)
 
 
 class Place(NamedTuple):
-    """Where in a demo we are; `due` in seconds since 1970, None at its end."""
+    """The position in a demo; `due` in seconds since 1970, None at its end."""
 
     demo: str
     round: int = 1
@@ -24,13 +24,13 @@ class Place(NamedTuple):
     says: str = ""
 
     def data(self) -> dict[str, str | None]:
-        """As it is kept; what is None goes."""
+        """The patch of the ConfigMap's data; a None removes the key."""
         due = None if self.due is None else f"{self.due:.3f}"
         return {"demo": self.demo, "round": str(self.round), "step": str(self.step), "due": due, "says": self.says}
 
 
 def place_in(raw: Raw | None) -> Place | None:
-    """What a ConfigMap says; None if it says nothing that can be used."""
+    """The position stored in a ConfigMap; None if it is missing or invalid."""
     data = (raw or {}).get("data") or {}
     try:
         due = float(data["due"]) if data.get("due") else None

@@ -1,7 +1,7 @@
-"""The embedded cluster: a store, stand-ins for what runs around it, and the control plane, driven by one loop.
+"""The embedded cluster: a store, stand-ins for Kubernetes' own controllers, and the control plane, driven by one loop.
 
-Time is given from outside. With the real clock this is `closeknit up`; with one that jumps from event to event, hours
-of cluster life pass in seconds, and the same seed gives the same life.
+The clock is a parameter. With the real clock this is `closeknit up`; with one that jumps from event to event, hours
+of cluster time pass in seconds, and the same seed gives the same run.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .decisions import Decisions, Memory
 from .runtime import Vitals, Watcher
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-"""What every cluster has."""
+"""Namespaces that every cluster has."""
 
 LAST = (kinds.WORKLOAD, kinds.POD)
-"""Shown after everything that they refer to."""
+"""Kinds shown after everything that they refer to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`seed` None: ids are drawn anew each time. `rules` are those of the store, if not what follows from the rest."""
+    """`seed` None: ids are random. `rules` are the store's admission settings; by default they follow from the rest."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
@@ -54,7 +54,7 @@ def _rules(options: Options) -> RuleSettings:
 
 
 class EmbeddedCluster:
-    """Write through `store`, call `run`, and see what became of it. A runtime, for what people look at."""
+    """Write through `store`, call `run`, and read the outcome from `store`. Implements `Runtime`."""
 
     def __init__(
         self,
@@ -76,18 +76,18 @@ class EmbeddedCluster:
         self.loop = Loop(self.store, [self.control_plane, *(Worker(self.store, one) for one in around)])
 
     def add(self, one: Participant) -> None:
-        """One more participant, as the last of all; before `begin`."""
+        """Add a participant after all others; call it before `begin`."""
         self.loop.add(one)
 
     def watch(self, watcher: Watcher) -> None:
-        self.add(_Onlooker(watcher))
+        self.add(_WatcherParticipant(watcher))
 
     def vitals(self) -> Vitals:
-        """Alone and always at it: there is nothing to elect, and no watch that could fail."""
+        """The defaults: this process always decides, without leader election or watches that could fail."""
         return Vitals()
 
     def begin(self) -> None:
-        """Show everybody what is there, and make what every cluster has."""
+        """Show every existing object to all participants, and create the namespaces that every cluster has."""
         for change in self._all():
             self.loop.tell(change)
         self.loop.seen = self.store.version
@@ -102,12 +102,12 @@ class EmbeddedCluster:
                 yield Change(int(raw["metadata"]["resourceVersion"]), "ADDED", kind, raw)
 
     def run(self, most: int | None = None) -> float | None:
-        """What is to be done now; says when there is next something to do."""
+        """Do everything that is due now; returns when something is next due."""
         return self.loop.run(self.now(), most)
 
 
-class _Onlooker:
-    """A watcher as a participant of the loop, which never has anything to do."""
+class _WatcherParticipant:
+    """A watcher as a participant of the loop; it never has anything to do."""
 
     def __init__(self, watcher: Watcher) -> None:
         self.watches, self.see = watcher.watches, watcher.see
@@ -119,4 +119,4 @@ class _Onlooker:
         return ()
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
-        """It writes nothing."""
+        """Never called: a watcher writes nothing."""

@@ -1,7 +1,7 @@
-"""What every host answers over HTTP: metrics for Prometheus, what was decided, and by which rules.
+"""HTTP endpoints of every host: metrics for Prometheus, the decision log, and the configuration in force.
 
-The controller serves this on its health address, the embedded host beside the Kubernetes protocol and behind the same
-token. All of it is read only, and shows no more than a user sees that may list workloads.
+The controller serves them on its health address; the embedded host serves them next to the Kubernetes API and behind
+the same token. They are read-only, and show no more than a user who may list workloads can see.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Endpoint = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Endpoints:
-    """`metrics.runtime` is the host, as soon as there is one."""
+    """`metrics.runtime` is the host once it is connected."""
 
-    def __init__(self, told: Decisions, metrics: Metrics) -> None:
-        self.decisions, self.metrics = told, metrics
+    def __init__(self, kept: Decisions, metrics: Metrics) -> None:
+        self.decisions, self.metrics = kept, metrics
 
     def by_path(self) -> Mapping[str, Endpoint]:
         return {
@@ -41,11 +41,11 @@ class Endpoints:
 
     async def _rules(self, _: web.BaseRequest) -> web.Response:
         if self.metrics.runtime is None:
-            return said("not connected to the API server yet")
+            return status_response("not connected to the API server yet")
         return web.Response(body=rules.told(self.metrics.runtime.options), content_type="application/json")
 
     async def _decisions(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Records as lines of JSON; with `watch=true` those that are still to come, too."""
+        """Stream records as lines of JSON; with `watch=true` new ones as they are made."""
         query = {key: values[-1] for key, values in parse_qs(urlsplit(request.raw_path).query).items()}
         since = _number(query.get("since", ""))
         workload = query.get("workload", "")
@@ -55,7 +55,7 @@ class Endpoints:
 
         def listen(record: Record) -> None:
             if queue.full():
-                queue.get_nowait()  # a reader that is too slow misses the oldest
+                queue.get_nowait()  # a slow reader loses the oldest records
             queue.put_nowait(record)
 
         kept = self.decisions.read(since, workload)
@@ -75,8 +75,8 @@ class Endpoints:
         return response
 
 
-def said(trouble: str) -> web.Response:
-    return web.Response(text=f"{trouble or 'ok'}\n", status=503 if trouble else 200)
+def status_response(problem: str) -> web.Response:
+    return web.Response(text=f"{problem or 'ok'}\n", status=503 if problem else 200)
 
 
 def _number(text: str) -> float:

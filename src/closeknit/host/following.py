@@ -1,12 +1,12 @@
-"""Every kind that the control plane is to know, kept in step with a server.
+"""One informer per kind that the control plane watches.
 
-    discovery ──▶ kinds that are served ──▶ listed one after the other ──▶ followed, all at once
-        ▲                                        └── cannot be had: named with the reason, the rest goes on
-        └── a CustomResourceDefinition came or went
+    discovery ──▶ served kinds ──▶ listed one after another ──▶ watched concurrently
+        ▲                               └── list fails: reported with the reason, the other kinds continue
+        └── a CustomResourceDefinition was added or removed
 
-What others refer to is listed first, workloads and pods last: then nothing is looked at before what it names. A kind
-that the server fails to list, as it does while a conversion webhook is dead, is tried again for ever. Only those
-without which nothing can be decided are waited for.
+Kinds that others refer to are listed first, workloads and pods last, so that no object is reconciled before the objects
+it names are in the cache. A kind whose list fails, for example because its conversion webhook is down, is retried for
+ever. Startup waits only for the kinds without which nothing can be decided.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from .trimming import Trimmer
 log = logging.getLogger(__name__)
 
 LAST = (WORKLOAD, POD)
-"""Listed after everything that they refer to."""
+"""Kinds listed after everything that they refer to."""
 NEEDED = (WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, NODE, POD)
-"""Without these nothing can be decided."""
+"""Kinds without which nothing can be decided."""
 LISTS = Retries(attempts=5, seconds=15.0)
-"""Then it is said that a kind cannot be listed, whatever patience the client has."""
+"""Retries of a list before the kind is reported as failing, whatever the client's own retries are."""
 SOON = 0.5
-"""Seconds until discovery is read again after a definition came or went: they come in bunches."""
+"""Seconds before discovery is read again after a CustomResourceDefinition changed; they change in bunches."""
 LATER = (5.0, 25.0)
-"""And until it is read once more, and again: it may learn of a definition late."""
+"""Seconds before the next two reads of discovery, because the server may publish a definition late."""
 NOT_SERVED = "not served"
 TURN = 200
-"""So many changes are told before others have their turn."""
+"""Changes delivered before other tasks of the event loop get a turn."""
 
 
 class Following:
-    """`tell` is called with every change, `find` knows what was told. `off` says why a kind is not followed."""
+    """`tell` is called with every change, `find` looks an object up in the cache. `off`: unwatched kinds and why."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Following:
         self.wanted = sorted(wanted, key=_turn)
         self.off: dict[Kind, str] = {}
         self.restarts: Counter[Kind] = Counter()
-        """How often a watch had to be begun anew since something went wrong."""
+        """Restarts of each watch after a failure."""
         self.served: Served | None = None
         self.followers: dict[Kind, Follower] = {}
         self._tasks: dict[Kind, asyncio.Task[None]] = {}
@@ -70,7 +70,7 @@ class Following:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Once begun, everything that was there has been told; afterwards what changes."""
+        """Run the informers; on entry all existing objects have been delivered."""
         watching = []
         try:
             await self._discover()
@@ -83,35 +83,35 @@ class Following:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def answered(self, kind: Kind, raw: Raw) -> None:
-        """What a write of ours led to is told before the stream shows it."""
+        """Deliver the object that a write returned, before the watch shows it."""
         follower = self.followers.get(kind)
         event = None if follower is None else follower.answered(raw)
         if event is not None:
             self._tell(kind, event)
 
     def _tell(self, kind: Kind, event: Event) -> None:
-        """With what is known of the object so far; of one that was found to be gone nothing else is left."""
+        """Deliver a change with the cached old object, which also stands in for one that a relist found deleted."""
         change = event.change(kind)
         old = self.find(change.key)
         gone = old is not None and event.type == "DELETED" and "spec" not in event.object
         self.tell(change._replace(old=old, object=old if gone and old is not None else change.object))
 
-    # Which kinds
+    # Discovery
 
     async def _discover(self) -> None:
-        """Begin with what is served now, and stop with what is not any more."""
+        """Start informers for newly served kinds, and stop those of kinds no longer served."""
         self.served = await served(self.client, self.wanted)
         for kind in self.wanted:
             if not self.served.can(kind):
                 await self._end(kind)
                 if self.off.get(kind) != NOT_SERVED:
-                    log.info("%s is not served: what needs it is off until it is", kind.resource)
+                    log.info("%s is not served: features that need it are disabled", kind.resource)
                 self.off[kind] = NOT_SERVED
             elif kind not in self._tasks:
                 await self._begin(kind)
 
     async def _begin(self, kind: Kind) -> None:
-        """Returns when all that is there was told, or cannot be had."""
+        """Start an informer; returns when all existing objects have been delivered, or the list has failed."""
         listed = asyncio.Event()
         self._tasks[kind] = asyncio.create_task(self._follow(kind, listed))
         waiting = asyncio.create_task(listed.wait())
@@ -127,8 +127,8 @@ class Following:
             self._tell(kind, event)
 
     async def _watch_definitions(self) -> None:
-        """Of these only that they change is of interest."""
-        pauses, told = Pauses(), False
+        """Trigger discovery whenever a CustomResourceDefinition changes."""
+        pauses, warned = Pauses(), False
         while True:
             follower = Follower(self.client, CRD, project=_name_only, keeps_objects=False)
             try:
@@ -136,13 +136,13 @@ class Following:
                     async for _ in events:
                         self._changed.set()
             except (Refused, Unreachable) as error:
-                if isinstance(error, Forbidden) and not told:
-                    log.warning("watch on %s is forbidden: kinds that come or go are not noticed", CRD.resource)
-                    told = True
+                if isinstance(error, Forbidden) and not warned:
+                    log.warning("watch on %s is forbidden: kinds added or removed go unnoticed", CRD.resource)
+                    warned = True
             await pauses.wait()
 
     async def _rediscover(self) -> None:
-        """Soon after something changed, and some more times."""
+        """Read discovery soon after a definition changed, and twice more later."""
         left: tuple[float, ...] = ()
         while True:
             if await self._has_changed(left[0] if left else None):
@@ -154,7 +154,7 @@ class Following:
             try:
                 await self._discover()
             except (Refused, Unreachable) as error:
-                log.warning("discovery failed and is tried again: %s", error)
+                log.warning("discovery failed, retrying: %s", error)
                 self._changed.set()
 
     async def _has_changed(self, within: float | None) -> bool:
@@ -195,21 +195,21 @@ class Following:
                 kind,
                 project=lambda data: self.trim(kind, data),
                 keeps_objects=False,
-                complain=lambda error: self._begun_anew(kind, error),
+                complain=lambda error: self._restarted(kind, error),
                 retries=LISTS,
                 begun=lambda: self._begun(kind),
             )
         return follower
 
     def _begun(self, kind: Kind) -> None:
-        """Only now is all well: who may list need not be allowed to watch."""
+        """The watch is open, so the kind works: permission to list alone does not prove that."""
         if self.off.pop(kind, None) is not None:
-            log.info("%s is followed: what needs it is on", kind.resource)
+            log.info("%s is watched: features that need it are enabled", kind.resource)
 
-    def _begun_anew(self, kind: Kind, error: Failure) -> None:
+    def _restarted(self, kind: Kind, error: Failure) -> None:
         self.restarts[kind] += 1
         if self.followers[kind].version:
-            log.info("watch on %s is begun anew: %s", kind.resource, error)
+            log.info("watch on %s restarted: %s", kind.resource, error)
         else:
             self._note(kind, error)
 
@@ -217,13 +217,13 @@ class Following:
         why = _why(error)
         if self.off.get(kind) != why:
             self.off[kind] = why
-            log.warning("%s: %s; what needs it is off", kind.resource, why)
+            log.warning("%s: %s; features that need it are disabled", kind.resource, why)
 
     async def refresh(self, kind: Kind) -> None:
-        """Returns when everything that the server has now was told.
+        """List the kind again; returns when everything that the server has now has been delivered.
 
-        Whoever wrote before us may have done so a moment ago, and a stream may lag behind. Until the new task is there
-        the old one keeps its place, or discovery would begin another.
+        The previous leader may have written a moment ago, and a watch may lag behind. The old task stays registered
+        until the new one exists, or discovery would start another.
         """
         task, follower = self._tasks.get(kind), self.followers.get(kind)
         if task is None or follower is None:
@@ -236,21 +236,21 @@ class Following:
 
 
 def _turn(kind: Kind) -> int:
-    """When it is listed: whose namespaces are ours is asked of every job."""
+    """The order in which kinds are listed: Namespaces first, because every job is checked against its namespace."""
     return LAST.index(kind) + 2 if kind in LAST else int(kind is not NAMESPACE)
 
 
 def _why(error: Failure) -> str:
     if isinstance(error, Forbidden):
         return f"{'watch' if 'cannot watch' in error.message else 'list'} is forbidden: grant it in the ClusterRole"
-    return NOT_SERVED if isinstance(error, NotFound) else f"cannot be listed, and is tried again: {error}"
+    return NOT_SERVED if isinstance(error, NotFound) else f"list failed, retrying: {error}"
 
 
 def _can_be_left_out(kind: Kind, error: Failure) -> bool:
-    """Whether others go on without it: where it may not be had, or where the server fails with it.
+    """Whether startup continues without this kind: it is forbidden or not served, or the server fails to list it.
 
-    That may be a 429 as well, by which a server says that its cache cannot be filled. One that is not there has failed
-    with nothing yet.
+    That includes a 429, with which a server reports that it cannot fill its watch cache. An unreachable server does
+    not count, because it says nothing about the kind.
     """
     return isinstance(error, Forbidden | NotFound) or (kind not in NEEDED and isinstance(error, Refused))
 

@@ -1,6 +1,6 @@
-"""How often Python looks for garbage: rarely, and never among what a host has loaded, for that stays.
+"""Garbage collection settings of a host: rare collections, which skip the objects loaded at startup.
 
-A look at everything that is known of a large cluster stops the event loop for a tenth of a second and longer.
+A full collection over the cache of a large cluster blocks the event loop for 0.1 s and longer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ RARELY = (50_000, 20, 100)
 
 
 def collect_rarely() -> None:
-    """Before anything is loaded."""
+    """Raise the collector's thresholds; call it before anything is loaded."""
     gc.set_threshold(*RARELY)
 
 

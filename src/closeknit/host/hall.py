@@ -1,7 +1,7 @@
-"""The machines of a cluster and where they stand: blocks of racks of hosts, by the levels of its topology.
+"""The layout of a cluster's hosts for the live view: blocks of racks of hosts, by the levels of its topology.
 
-Where there are several topologies the first by name is drawn. How hosts lie is found anew only when one comes, goes or
-is labelled otherwise.
+With several topologies the first by name is drawn. The layout is computed again only when a host is added, removed or
+relabelled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..report.picture import HostState
 
 
 class Machine(NamedTuple):
-    """`room` is how much it has of its main resource."""
+    """`room` is the host's capacity of its main resource."""
 
     labels: dict[str, str]
     state: HostState
@@ -29,7 +29,7 @@ class Machine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A rack: what it is called inside its block, and its hosts."""
+    """A rack: its name within the block, and its hosts."""
 
     name: str
     hosts: list[str]
@@ -58,14 +58,14 @@ class Hall:
             self._rows = None
 
     def place(self, name: str) -> Path:
-        """The domains that a host lies in, coarse to fine; none if it lacks one of them."""
+        """The domains of a host, coarse to fine; none if it lacks the label of one level."""
         known = self.machines.get(name)
         levels = self._levels[min(self._levels)] if self._levels else ()
         path = [known.labels.get(level, "") for level in levels if level != HOSTNAME] if known is not None else []
         return tuple(path) if all(path) else ()
 
     def rows(self) -> dict[str, list[Row]]:
-        """The racks of every block, all in order."""
+        """The racks of every block, sorted."""
         if self._rows is None:
             found: dict[str, dict[str, list[str]]] = {}
             for path, name in sorted((self.place(name), name) for name in self.machines):
@@ -78,7 +78,7 @@ class Hall:
         return self._rows
 
     def covering(self, hosts: Iterable[str]) -> str:
-        """The smallest domain that holds all these hosts, or in how many of the coarsest they lie."""
+        """The smallest domain that holds all these hosts, or the number of coarsest domains that they span."""
         paths = {self.place(host) for host in hosts}
         depth = min(map(len, paths), default=0)
         while depth and len({path[:depth] for path in paths}) > 1:
@@ -90,7 +90,7 @@ class Hall:
 
 
 def main_resource(names: Iterable[str]) -> str:
-    """What people ask about first: accelerators if there are any, else cpu."""
+    """The resource to show: an accelerator if there is one, else cpu."""
     ordered = sorted(names, key=lambda name: ("/" not in name, name != "cpu", name == PODS, name))
     return ordered[0] if ordered else PODS
 
@@ -109,11 +109,11 @@ def _machine(raw: Raw) -> Machine:
 
 
 def _has_reported(raw: Raw) -> bool:
-    """Whether it was ever heard of: one that has just come is not lost."""
+    """Whether the node has ever reported its status; a node that has just joined is not lost."""
     conditions = (raw.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Ready" for one in conditions)
 
 
 def _short(name: str, above: str) -> str:
-    """Without what its parent is called: _short("b1-r2", "b1") == "r2"."""
+    """The name without its parent's name: _short("b1-r2", "b1") == "r2"."""
     return name.removeprefix(f"{above.rpartition('/')[2]}-") if above else name

@@ -1,12 +1,12 @@
-"""How a controller does, for its operators: probes, and what every host answers.
+"""Probes of the controller, served together with the endpoints that every host has.
 
-    /healthz               the event loop turns
-    /readyz                everything is listed, and it decides or stands by
+    /healthz               the event loop is not blocked
+    /readyz                all informers have synced; the controller leads or stands by
     /metrics               for Prometheus
-    /closeknit/decisions   what was decided lately
-    /closeknit/config      by which rules
+    /closeknit/decisions   the decision log
+    /closeknit/config      the configuration in force
 
-It listens where it is told to; the last three are in `endpoints`.
+The addresses are options of the command; the last three endpoints are in `endpoints`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from aiohttp.typedefs import Handler
 
 from ..model.address import Address
 from .decisions import Decisions
-from .endpoints import METRICS, Endpoints, said
+from .endpoints import METRICS, Endpoints, status_response
 from .following import NEEDED
 from .kubernetes import KubernetesHost
 from .metrics import Metrics
 from .pulse import Pulse
 
 LONGEST_GAP = 30.0
-"""Seconds without a turn of the event loop, from which on something is wrong."""
+"""Seconds for which the event loop may be blocked before the liveness probe fails."""
 
 
 class Health:
-    """`host` is set as soon as it is known."""
+    """`host` is set once the controller is connected."""
 
-    def __init__(self, told: Decisions) -> None:
-        self.decisions, self.metrics = told, Metrics()
-        self.endpoints = Endpoints(told, self.metrics)
+    def __init__(self, kept: Decisions) -> None:
+        self.decisions, self.metrics = kept, Metrics()
+        self.endpoints = Endpoints(kept, self.metrics)
         self.pulse = Pulse(self.metrics.late)
         self._host: KubernetesHost | None = None
         self._runners: list[web.AppRunner] = []
@@ -49,7 +49,7 @@ class Health:
         self._host = self.metrics.runtime = host
 
     async def start(self, health: Address | None, metrics: Address | None = None) -> list[int]:
-        """Begin to listen; says on which ports. Raises OSError where that cannot be had."""
+        """Listen on the addresses; returns the ports. Raises OSError if an address is not available."""
         self._beating = asyncio.create_task(self.pulse.run())
         answers = self.endpoints.by_path()
         routes: dict[str, Handler] = {"healthz": self._alive, "readyz": self._ready, **answers}
@@ -75,18 +75,18 @@ class Health:
         port: int = runner.addresses[0][1]
         return port
 
-    # Answers
+    # Responses
 
     async def _alive(self, _: web.Request) -> web.Response:
         gap = self.pulse.gap
-        return said(f"the event loop did not turn for {gap:.0f} s" if gap > LONGEST_GAP else "")
+        return status_response(f"the event loop was blocked for {gap:.0f} s" if gap > LONGEST_GAP else "")
 
     async def _ready(self, _: web.Request) -> web.Response:
-        return said(self.missing())
+        return status_response(self.missing())
 
     def missing(self) -> str:
-        """What it has to wait for before it is of use; empty if nothing."""
+        """What the controller waits for before it is ready; "" if nothing."""
         if self.host is None:
             return "not connected to the API server yet"
         off = [f"{kind.resource}: {self.host.off[kind]}" for kind in NEEDED if kind in self.host.off]
-        return "; ".join(off if self.host.is_synced else ["not everything is listed yet", *off])
+        return "; ".join(off if self.host.is_synced else ["informers have not synced yet", *off])

@@ -1,10 +1,10 @@
-"""The control plane on a real API server: what changes is followed, what is decided is written, one of several leads.
+"""The control plane on a real API server: informers feed it, an outbox sends its writes, one of several replicas leads.
 
-    following ──▶ control plane ──▶ outbox ──▶ server
-        ▲                              │ answers
+    informers ──▶ control plane ──▶ outbox ──▶ server
+        ▲                              │ responses
         └──────────────────────────────┘
 
-Who stands by follows all changes too, so that it is ready to go on at once. The control plane is the same as in the
+A standby replica runs its informers too, so that it can take over at once. The control plane is the same as in the
 embedded cluster, and takes short turns on the one event loop.
 """
 
@@ -40,19 +40,19 @@ from .trimming import Trimmer
 log = logging.getLogger(__name__)
 
 TURN = 0.02
-"""Seconds for which the control plane may work before others have their turn."""
+"""Seconds for which the control plane may work before other tasks of the event loop get a turn."""
 ROUNDS = 6
-"""So many rounds of the event loop are theirs: what comes in takes some of them from the socket to whom it is for."""
+"""Iterations of the event loop given to other tasks: data needs several of them from the socket to its consumer."""
 GATHERING = 0.005
-"""Seconds between the first that comes in and a turn: events and answers come in bunches."""
+"""Seconds between the first input and a turn of the control plane: events and answers arrive in batches."""
 LONGEST_SLEEP = 60.0
 LAST_WRITES = 5.0
-"""Seconds for which a stop waits for answers."""
+"""Seconds for which a stop waits for the writes in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`pace` is that of events, `words` is how workloads are told why they wait, `rest` is that between cycles."""
+    """`pace` limits events, `words` limits reports on pending workloads, `rest` is the pause between cycles."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
@@ -63,9 +63,9 @@ class Options:
 
 
 class KubernetesHost:
-    """`run` lives until `stop` is called, or leadership is lost. Without an `elector` it is alone.
+    """`run` returns after `stop`, or when leadership is lost. Without an `elector` it runs alone.
 
-    A runtime, for what people look at.
+    Implements `Runtime`.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class KubernetesHost:
                 await self._by_turns(self.elector)
 
     async def _by_turns(self, elector: Elector) -> None:
-        """Stand by until it is our turn, or until nobody needs us any more."""
+        """Stand by until elected or stopped, then work."""
         leading = asyncio.create_task(elector.run(self._work))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -134,13 +134,13 @@ class KubernetesHost:
             while not self._stopping.is_set():
                 await self._sleep(self._turn())
             if not await self.outbox.drain(LAST_WRITES):
-                log.warning("%d writes had no answer when it was time to stop", self.outbox.size)
+                log.warning("stopping with %d writes still in flight", self.outbox.size)
         finally:
             self.is_working = False
             await self.outbox.close()
 
     def _turn(self) -> float | None:
-        """Work for a short while; says when there is next something to do."""
+        """Work for a short while; returns when something is next due."""
         if not self._may_write():
             return self.clock.now() + WATCHFUL
         end = time.perf_counter() + TURN
@@ -168,7 +168,7 @@ class KubernetesHost:
         self._nudged.clear()
 
     def _may_write(self) -> bool:
-        """Whether nobody else can lead: this process may have been stopped for longer than its lease lasts."""
+        """Whether no other replica can lead: this process may have been suspended for longer than its lease."""
         return self.elector is None or self.elector.is_leader
 
     # As a runtime
@@ -184,7 +184,7 @@ class KubernetesHost:
         restarts = {kind.resource: count for kind, count in self.following.restarts.items()}
         return Vitals(role, self.is_working, restarts)
 
-    # What is told
+    # Changes and results
 
     def _tell(self, change: Change) -> None:
         self.control_plane.see(change)
@@ -198,11 +198,11 @@ class KubernetesHost:
         self._nudged.set()
 
     def dump(self) -> Document:
-        """What it believes; while writes are under way, some of it is yet to be shown by the server."""
+        """The cached state; while writes are in flight it may be ahead of what the server has shown."""
         head = {"time": timestamps.show(self.clock.now()), "leads": self.is_working, "writesInFlight": self.outbox.size}
         return {**head, **dump(self.control_plane.known)}
 
     @property
     def off(self) -> dict[Kind, str]:
-        """Kinds that are not followed, and why."""
+        """Kinds that are not watched, and why."""
         return self.following.off

@@ -1,9 +1,9 @@
-"""Lanes to a server: how many writes of a sort are on their way at once, and how many wait for that.
+"""Lanes to a server: how many writes of one sort are in flight at once, and how many may queue behind them.
 
-decisions    a few at once; whoever decides waits while as many stand behind
-pods         more, for a job waits for its last
-statuses     of queues: two at once, whatever else is to be written
-events       one at a time, and seldom while the server has much to do
+decisions    a few at once; the control plane pauses while as many are queued
+pods         more, because a job waits for its last pod
+statuses     of queues: two at once, independent of all other writes
+events       one at a time, and fewer while the server is busy
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from time import monotonic
 from typing import Literal
 
 LATE, REST, LONGEST_REST = 3, 9, 0.25
-"""An answer that takes more than so many times as long as the fastest is late, and so many times as long as it is late
-nothing more is sent, but for no more than so many seconds."""
+"""A response is late if it takes more than LATE times as long as the fastest. The lane then rests for REST times the
+delay, but at most LONGEST_REST seconds."""
 WATCHFUL = 0.05
-"""Seconds between two looks at whether somebody may write again."""
+"""Seconds between two checks of whether this process may write again."""
 
 
 class Lane(asyncio.Semaphore):
-    """So many at a time, and nobody while it `may` not be; each attempt at a write goes through it anew."""
+    """Admits `size` writes at a time, and none while `may` is false; each retry of a write passes through it again."""
 
     def __init__(self, size: int, most: float, may: Callable[[], bool]) -> None:
         super().__init__(size)
         self.behind, self.most, self._may = 0, most, may
-        """How many writes were never on their way yet, and with how many it is full."""
+        """The number of writes not sent for the first time yet, and the number at which the lane is full."""
 
     async def acquire(self) -> Literal[True]:
         while True:
@@ -43,11 +43,11 @@ class Lane(asyncio.Semaphore):
             await asyncio.sleep(WATCHFUL)
 
     async def rest(self) -> None:
-        """Nobody has to."""
+        """No throttling by default."""
 
 
 class Unhurried(Lane):
-    """One at a time, with a rest after each that shows that the server is busy."""
+    """One write at a time, with a rest after each late response, which shows that the server is busy."""
 
     def __init__(self, may: Callable[[], bool], now: Callable[[], float] = monotonic) -> None:
         super().__init__(1, inf, may)
@@ -60,7 +60,7 @@ class Unhurried(Lane):
         self._begun = self._now()
 
     def release(self) -> None:
-        """The attempt at hand is over."""
+        """End the current attempt, and rest if its response was late."""
         took = self._now() - self._begun
         self._fastest = min(self._fastest, took)
         self._rests_until = self._now() + min(LONGEST_REST, REST * max(0.0, took - LATE * self._fastest))
@@ -68,7 +68,7 @@ class Unhurried(Lane):
 
 
 class Turn:
-    """The way of one write through its lane, which it may have to go several times."""
+    """One write's passage through its lane, which it may repeat for retries."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane, self._begun = lane, False
@@ -82,6 +82,6 @@ class Turn:
         self.lane.release()
 
     def begin(self) -> None:
-        """It waits no more, whatever comes of it."""
+        """Count the write as no longer queued, whatever its outcome."""
         self.lane.behind -= not self._begun
         self._begun = True

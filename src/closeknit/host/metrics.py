@@ -1,8 +1,8 @@
-"""What a host that runs a control plane counts, in the form that Prometheus reads.
+"""The metrics of a host in the Prometheus text format.
 
-Counts of workloads go by Kueue's names, so that dashboards for it go on working; what is ours begins with closeknit_.
-Nearly nothing is counted for this: it is read off what is kept anyway, when Prometheus asks. Every family is listed in
-docs/reference/metrics.md.
+Counts of workloads have Kueue's names, so that its dashboards keep working; our own metrics begin with closeknit_.
+Almost all values are read from the control plane when Prometheus scrapes, without counters of their own. Every family
+is listed in docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAGS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics(Collector):
-    """`runtime` is set as soon as there is one; until then nothing is told of it."""
+    """`runtime` is set once there is one; until then its metrics are absent."""
 
     def __init__(self, runtime: Runtime | None = None) -> None:
         self.runtime = runtime
@@ -34,7 +34,7 @@ class Metrics(Collector):
         self._decided = Counter("closeknit_decisions", "Decisions taken.", ["outcome"], registry=self.registry)
         self._lag = Histogram(
             "closeknit_event_loop_lag_seconds",
-            "How late the event loop was for something due.",
+            "How late the event loop ran a timer.",
             registry=self.registry,
             buckets=LAGS,
         )
@@ -51,8 +51,8 @@ class Metrics(Collector):
         return generate_latest(self.registry)
 
     def collect(self) -> Iterable[Metric]:
-        yield _gauge("closeknit_build_info", "The version that runs.", ["version"], [([__version__], 1)])
-        longest = "How late it was at most, since the process began."
+        yield _gauge("closeknit_build_info", "The running version.", ["version"], [([__version__], 1)])
+        longest = "The longest lag of the event loop since the process started."
         yield _gauge("closeknit_event_loop_longest_lag_seconds", longest, [], [([], self._longest_lag)])
         if self.runtime is not None:
             yield from _of_process(self.runtime)
@@ -62,12 +62,12 @@ class Metrics(Collector):
 def _of_process(runtime: Runtime) -> Iterator[Metric]:
     plane, vitals = runtime.control_plane, runtime.vitals()
     yield _gauge("closeknit_leader", "Whether this process decides.", [], [([], int(vitals.decides))])
-    yield _gauge("closeknit_writes_in_flight", "Writes that are not answered yet.", [], [([], plane.in_flight)])
-    writes = CounterMetricFamily("closeknit_writes", "Writes answered.", labels=["verb", "result"])
+    yield _gauge("closeknit_writes_in_flight", "Writes without a response yet.", [], [([], plane.in_flight)])
+    writes = CounterMetricFamily("closeknit_writes", "Completed writes.", labels=["verb", "result"])
     for labels, count in plane.answered.items():
         writes.add_metric(list(labels), count)
     yield writes
-    restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches begun again after a failure.", labels=["kind"])
+    restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches restarted after a failure.", labels=["kind"])
     for resource, count in vitals.watch_restarts.items():
         restarts.add_metric([resource], count)
     yield restarts
@@ -81,7 +81,7 @@ def _of_queues(runtime: Runtime) -> Iterator[Metric]:
         aside = _aside(line)
         pending += [([name, "active", role], len(line) - aside), ([name, "inadmissible", role], aside)]
     labels = ["cluster_queue", "status", "replica_role"]
-    yield _gauge("kueue_pending_workloads", "Workloads that wait.", labels, pending)
+    yield _gauge("kueue_pending_workloads", "Pending workloads.", labels, pending)
     names, labels = list(known.world.cluster_queues), ["cluster_queue", "replica_role"]
     reserving = [([name, role], tally[name].reserving if name in tally else 0) for name in names]
     yield _gauge("kueue_reserving_active_workloads", "Workloads that hold quota.", labels, reserving)
@@ -90,7 +90,7 @@ def _of_queues(runtime: Runtime) -> Iterator[Metric]:
 
 
 def _aside(line: Line) -> int:
-    """How many are not looked at until something happens; classes are few, however many wait in them."""
+    """The number of parked workloads; there are few classes, however many workloads they hold."""
     return len(line.parked) + sum(len(likes.members) for likes in line.classes.values() if likes.parked)
 
 

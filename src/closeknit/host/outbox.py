@@ -1,14 +1,14 @@
-"""Writes on their way to a server: to one object in order, to others at the same time, each until it is answered.
+"""Sends writes to a server: writes to one object in order, others concurrently, each until there is a response.
 
-    send ──▶ in its lane ──▶ on its way ──▶ answered ──▶ shown ──▶ done
+    send ──▶ queued in its lane ──▶ in flight ──▶ response ──▶ shown ──▶ done
 
-Whoever decides stops while a lane is full: what is decided long before it is written is decided on old news.
+The control plane pauses while a lane is full, because a decision made long before its write rests on stale state.
 
-A write without an answer may have been carried out, or may yet be. To take it for failed would give away twice what it
-gave away, so it is sent until there is an answer: writes name the version that they go by, so it cannot happen twice.
+A write without a response may have been applied, or may still be. Treating it as failed could assign the same capacity
+twice, so it is retried until there is a response. Writes carry a resourceVersion, so none is applied twice.
 
-Where somebody else was faster, the object is read before the refusal is reported. A stream may hang for a minute before
-anybody can know, and until then the same would be decided on the same old object, and be refused, over and over.
+After a conflict the object is read before the conflict is reported. A watch may hang for a minute before that is
+noticed, and until then the same decision on the same stale object would be refused again and again.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
 from .lanes import Lane, Turn, Unhurried
 
 PATIENCE = Retries(attempts=2**62, seconds=inf)
-"""What a client that carries out writes for a control plane has to have."""
+"""The retries of a client that sends a control plane's writes."""
 AT_ONCE = 6
-"""Writes that are on their way at the same time, and that may wait for it. More are not answered sooner, and the
-requests of others later."""
+"""Writes in flight at once, and as many queued behind them. More would not complete sooner, and would slow down other
+clients."""
 PODS, PODS_BEHIND = 32, 256
-"""Of these a job waits for the last: they have a lane of their own."""
+"""Pods have a lane of their own, because a job waits for its last pod."""
 QUEUES, STATUSES = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT), 2
-"""What queues say of themselves has a lane in which nobody stands in its way."""
+"""Queue statuses have a lane of their own, so that no other write delays them."""
 
 
 class Carrier(Protocol):
-    """As much of a client as is needed here."""
+    """The part of a client that an outbox needs."""
 
     async def carry_out(self, write: Write, lane: Way) -> Raw: ...
 
@@ -48,7 +48,7 @@ class Carrier(Protocol):
 
 
 class Outbox:
-    """`show` is called with what a write led to, `done` right after it. While it `may` not, nothing is sent."""
+    """`show` is called with the object that a write returned, then `done`. Nothing is sent while `may` is false."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Outbox:
     ) -> None:
         self.client, self.show, self.done = client, show, done
         self.size = 0
-        """How many writes are not answered yet."""
+        """Number of writes without a response."""
         self._lines: dict[Key, deque[Write]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._free = Lane(AT_ONCE, AT_ONCE, may)
@@ -86,20 +86,20 @@ class Outbox:
         return Turn(self._lanes.get(target.kind, self._free))
 
     async def drain(self, seconds: float) -> bool:
-        """Wait for all answers, but not longer than that; says whether they came."""
+        """Wait up to `seconds` for all responses; returns whether they arrived."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=seconds)
         return not self._tasks
 
     async def close(self) -> None:
-        """Whatever has no answer yet is left without one."""
+        """Abandon all writes without a response."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work_off(self, target: Key, turn: Turn) -> None:
-        """All writes to one object, the first with this turn."""
+        """Send all writes to one object, the first with this turn."""
         line = self._lines[target]
         try:
             while line:
@@ -122,14 +122,14 @@ class Outbox:
             return await self.client.carry_out(write, turn)
         except Refused as refused:
             if isinstance(refused, Conflict) and isinstance(write, Update):
-                await self._look(target_of(write))
+                await self._refresh(target_of(write))
             return refused
         except Unreachable as error:
             return InternalError(str(error))
         finally:
             turn.begin()
 
-    async def _look(self, key: Key) -> None:
-        """What is there now; if that cannot be had, the stream will tell."""
+    async def _refresh(self, key: Key) -> None:
+        """Read the object and show it; if the read fails, the watch will show it later."""
         with suppress(Refused, Unreachable):
             self.show(key.kind, await self.client.get(*key))

@@ -1,4 +1,4 @@
-"""Whether the event loop turns, and how late it is: something is due many times a second, and says when it came."""
+"""Measures the lag of the event loop with a timer that fires many times per second."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 
 BEAT = 0.05
-"""Seconds. A pause that is not longer may go unnoticed."""
+"""Seconds between two beats; a shorter pause of the loop may go unnoticed."""
 
 
 class Pulse:
@@ -29,5 +29,5 @@ class Pulse:
 
     @property
     def gap(self) -> float:
-        """Seconds for which nothing turned, just now or until a moment ago: whoever asks is late as well."""
+        """Seconds for which the loop was blocked last: the last beat's lag, or the time since, if that is longer."""
         return max(self._late, self._now() - self._last)

@@ -1,7 +1,7 @@
-"""Whether Kueue decides on this cluster already: two that admit the same workloads would undo each other's work.
+"""Detects a running Kueue: two controllers that admit the same workloads would undo each other's work.
 
-Kueue's leader renews a Lease. Timestamps of others are not believed: that somebody is there is known when the Lease
-changes while we look at it, for as long as it lasts. One that nobody renews is what a Kueue that is gone left behind.
+Kueue's leader renews a Lease. Clocks may differ, so timestamps are not compared with ours: Kueue is running if the
+Lease changes while we watch it for its duration. A Lease that does not change was left behind by a stopped Kueue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 HOME = "kueue-system"
 LOOK = 1.0
 USUAL = 15
-"""Seconds that a Lease lasts which does not say so."""
+"""Duration in seconds of a Lease without leaseDurationSeconds."""
 
 
 class Leases(Protocol):
@@ -39,7 +39,7 @@ class Rival(NamedTuple):
         remedy = f"kubectl -n {self.namespace} scale deployment kueue-controller-manager --replicas=0"
         return (
             f"Kueue runs on this cluster: {self.holder} renews its Lease {self.namespace}/{KUEUE_LEASE}. "
-            f"Only one of the two may decide; stop it: {remedy}"
+            f"Only one of the two may run; stop Kueue: {remedy}"
         )
 
 
@@ -49,23 +49,23 @@ async def rival(
     now: Callable[[], float] = monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Rival | None:
-    """Returns at once where there is no such Lease, else when it is renewed or has been seen not to be."""
+    """The Kueue that runs on this cluster, if any. With a Lease it returns once that is renewed or expires."""
     homes = list(homes)
     first = await _held(leases, homes)
-    seen = {place: _said(lease) for place, lease in first.items()}
+    seen = {place: _renewal(lease) for place, lease in first.items()}
     if first:
-        log.info("there is a Lease of Kueue's; looking whether it is renewed")
+        log.info("found a Lease of Kueue; checking whether it is renewed")
     end = now() + max((one["spec"].get("leaseDurationSeconds") or USUAL for one in first.values()), default=0)
     while now() < end:
         await sleep(LOOK)
         for place, lease in (await _held(leases, homes)).items():
-            if seen.get(place) != _said(lease):
+            if seen.get(place) != _renewal(lease):
                 return Rival(place, lease["spec"]["holderIdentity"])
     return None
 
 
 async def _held(leases: Leases, homes: list[str]) -> dict[str, Raw]:
-    """By namespace, those that somebody holds; in all namespaces, if we may look there."""
+    """Kueue's Leases with a holder, by namespace; from all namespaces if we may list them."""
     try:
         found = await leases.list(LEASE, fieldSelector=f"metadata.name={KUEUE_LEASE}")
     except Forbidden:
@@ -77,11 +77,11 @@ async def _in(leases: Leases, namespace: str) -> Raw | None:
     try:
         return await leases.get(LEASE, namespace, KUEUE_LEASE)
     except Forbidden:
-        log.warning("whether Kueue runs in %s cannot be told: get on its Lease is forbidden", namespace)
+        log.warning("cannot check whether Kueue runs in %s: get on its Lease is forbidden", namespace)
     except NotFound:
         pass
     return None
 
 
-def _said(lease: Raw) -> tuple[object, object]:
+def _renewal(lease: Raw) -> tuple[object, object]:
     return lease["spec"]["holderIdentity"], lease["spec"].get("renewTime")

@@ -1,4 +1,4 @@
-"""By which rules a host decides, as it tells commands that ask: those must judge as it does."""
+"""The configuration that a host decides by, served to commands, which have to reach the same verdicts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..model.settings import Settings
 from ..observe.live_jobs import Managed
 
 NAME = "config"
-"""Under which it is served, beside the decisions."""
+"""The path under which it is served, next to the decisions."""
 
 
 class Rules(msgspec.Struct, rename="camel"):
-    """`gates` are those that are on; `without_queue`: jobs that name no queue are held, too.
+    """`gates` are the enabled ones; `without_queue`: jobs without a queue name are managed too.
 
-    `frameworks` and `namespaces` say which jobs the host manages; a host of an older version does not tell.
+    `frameworks` and `namespaces` select the jobs that the host manages; hosts of older versions omit them.
     """
 
     version: str
@@ -42,7 +42,7 @@ class Rules(msgspec.Struct, rename="camel"):
 
 
 class Options(Protocol):
-    """Of any host."""
+    """The options that every host has."""
 
     @property
     def gates(self) -> Gates: ...

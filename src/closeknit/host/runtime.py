@@ -1,8 +1,8 @@
-"""What pictures, metrics and decisions need of a host, so that they work on every host alike.
+"""The interface of a host that the live view, metrics and the decision log use, so that they work on every host.
 
-A runtime is whatever runs a control plane: the embedded cluster, in real or in virtual time, and the controller on a
-Kubernetes API server. What people look at is made from the control plane itself; only what differs from host to host is
-asked of the host, in `vitals`.
+A runtime is whatever runs a control plane: the embedded cluster in real or virtual time, or the controller of a
+Kubernetes API server. Most of what they show is read from the control plane itself; `vitals` has what differs between
+hosts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Role = Literal["standalone", "leader", "follower"]
 class Vitals(NamedTuple):
     """`role` is what Kueue's metrics call `replica_role`. `decides`: whether this process is the one that decides now.
 
-    `watch_restarts`: how often the watch of a resource was begun again after a failure.
+    `watch_restarts`: how often the watch of each resource was restarted after a failure.
     """
 
     role: Role = "standalone"
@@ -31,7 +31,7 @@ class Vitals(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Looks on without writing. `watches` names the kinds whose changes it wants to see."""
+    """Sees changes and writes nothing. `watches` names the kinds whose changes it wants to see."""
 
     @property
     def watches(self) -> tuple[Kind, ...]: ...
@@ -54,4 +54,4 @@ class Runtime(Protocol):
     def vitals(self) -> Vitals: ...
 
     def watch(self, watcher: Watcher) -> None:
-        """Show it every change, after the control plane has seen it; to be called before the host begins."""
+        """Show it every change after the control plane has seen it; call this before the host starts."""

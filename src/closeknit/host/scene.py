@@ -1,7 +1,7 @@
-"""What there is to see of a running cluster, kept up to date change by change.
+"""The state behind the live view of a running cluster, updated change by change.
 
-A picture is asked for several times a second while many things happen, so pods are counted on their hosts as they come
-and go, workloads as their state changes, and what a job covers is found anew only when it has changed.
+The view is drawn several times per second while much happens, so pods are counted per host as they start and end,
+workloads are counted as their state changes, and a job's domain is computed again only when its hosts have changed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAITS = "Waits"
 
 
 class Seat(NamedTuple):
-    """A pod on a host; `load` is what it asks for of the host's main resource."""
+    """A pod on a host; `load` is its request of the host's main resource."""
 
     node: str
     job: str
@@ -42,7 +42,7 @@ class Seat(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A workload: what its job is called, and how it stands."""
+    """A workload: the name of its job, and its state."""
 
     job: str
     queue: str
@@ -52,7 +52,7 @@ class Standing(NamedTuple):
 
 
 class Scene:
-    """A watcher of the runtime. `changed` is called when a picture would look different."""
+    """A watcher of the runtime. `changed` is called when the view would look different."""
 
     watches = (kinds.NODE, kinds.POD, kinds.WORKLOAD, kinds.TOPOLOGY, kinds.CLUSTER_QUEUE, kinds.CONFIG_MAP)
 
@@ -69,10 +69,10 @@ class Scene:
         self.hall = Hall()
         self._seats: dict[str, Seat] = {}
         self._on: dict[str, Counter[str]] = defaultdict(Counter)
-        """Pods by job, for each host."""
+        """For each host the number of pods by job."""
         self._load: Counter[str] = Counter()
         self._of: dict[str, Counter[str]] = defaultdict(Counter)
-        """Pods by host, for each job."""
+        """For each job the number of pods by host."""
         self._where: dict[str, str] = {}
         self._colours: dict[str, int] = {}
         self._workloads: dict[str, Standing] = {}
@@ -123,7 +123,7 @@ class Scene:
         self._where.pop(seat.job, None)
 
     def _job_of(self, pod: Raw) -> str:
-        """The job that a pod works for; empty for one that belongs to no workload."""
+        """The job of a pod; "" if it belongs to no workload."""
         meta = pod["metadata"]
         name = (meta.get("annotations") or {}).get(keys.WORKLOAD) or (meta.get("labels") or {}).get(keys.POD_GROUP)
         known = self._workloads.get(f"{meta['namespace']}/{name}")
@@ -136,7 +136,7 @@ class Scene:
         requests = core.requests(msgspec.convert(pod["spec"], core.PodSpec))
         return requests.get(on.resource, 1 if on.resource == PODS else 0)
 
-    # Workloads, and what is decided about them
+    # Workloads and decisions
 
     def _workload(self, change: Change) -> None:
         meta = change.object["metadata"]
@@ -149,7 +149,7 @@ class Scene:
             self._states[after.state] += 1
 
     def tell(self, record: Record) -> Told | None:
-        """Take note of a decision; None if it says of a workload that waits only that it goes on waiting."""
+        """Note a decision; returns None if it only repeats that a workload is pending."""
         known = self._workloads.get(record.workload)
         job = record.workload.partition("/")[2] if known is None else known.job
         told = Told(record.at, record.outcome, job, self._text(record, job), record.cost)
@@ -162,7 +162,7 @@ class Scene:
         return None if waited and told.outcome == WAITS else told
 
     def _text(self, record: Record, job: str) -> str:
-        """Where it goes, or why it does not; of one that moves, only what is new."""
+        """Where the workload goes, or why it does not start; for one that moves, only its new hosts."""
         if not record.domains:
             return "".join(one if one.isprintable() else " " for one in record.reason)
         hosts = [path.rpartition("/")[2] for path in record.domains]
@@ -206,7 +206,7 @@ class Scene:
         return Host(name, machine.state, self._colour(job), min(1.0, share))
 
     def _colour(self, job: str) -> int:
-        """The same for as long as the job is there, and the lowest that no other has."""
+        """The job's colour: the lowest number that no other job has, kept for as long as the job exists."""
         if not job:
             return OTHER
         if job not in self._colours:
@@ -215,13 +215,13 @@ class Scene:
         return self._colours[job]
 
     def _jobs(self) -> tuple[Job, ...]:
-        """Those that run, then those that wait."""
+        """Running jobs, then pending ones."""
         alive = {one.job: one for one in self._workloads.values() if one.state != "finished"}
         for gone in self._colours.keys() - self._of.keys() - alive.keys():
             del self._colours[gone]
         running = [self._running(name, alive.get(name)) for name in sorted(self._of) if name]
         waiting = [
-            Job(one.job, one.queue, one.pods, IDLE, "", one.why or "has just come")
+            Job(one.job, one.queue, one.pods, IDLE, "", one.why or "just submitted")
             for one in alive.values()
             if one.state in ("waiting", "reserved")
         ]
@@ -264,7 +264,7 @@ def standing(raw: Raw) -> Standing:
     if spec.get("active") is False:
         return Standing(job, queue, pods, "inactive")
     if _holds(conditions, "QuotaReserved"):
-        return Standing(job, queue, pods, "reserved", "has its quota, and waits for its checks")
+        return Standing(job, queue, pods, "reserved", "holds quota and waits for its admission checks")
     return Standing(job, queue, pods, "waiting", (conditions.get("QuotaReserved") or {}).get("message", ""))
 
 

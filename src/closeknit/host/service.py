@@ -1,10 +1,10 @@
-"""The embedded cluster as a service: in a folder of its own, on the real clock, reachable by REST on loopback.
+"""The embedded cluster as a service: stored in a folder, on the real clock, reachable over REST on loopback.
 
     loop of the cluster ──▶ commit ──▶ watchers
-       ▲ a request wrote, or time is up
+       ▲ a request wrote, or a timer is due
 
-Everything runs on one event loop. The cluster takes short turns, so that requests are answered in between; when it has
-nothing to do it sleeps until the next thing is due.
+Everything runs on one event loop. The cluster takes short turns, so that requests are answered in between; when idle it
+sleeps until the next timer.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .pulse import Pulse
 
 STATE = "state.db"
 TURN = 80
-"""Steps that the cluster takes before requests get their turn."""
+"""Steps that the cluster takes before requests get a turn."""
 LONGEST_SLEEP = 60.0
 
 
 class Service:
-    """One host for a folder. `begin` opens it, `run` lives until `stop` is called."""
+    """The host of one folder. `begin` opens it, `run` returns after `stop`."""
 
     def __init__(self, folder: Folder, options: Options, fsync: bool = False) -> None:
         self.folder, self.options = folder, options
@@ -55,14 +55,14 @@ class Service:
         self._stopping = False
 
     def begin(self) -> None:
-        """Show everybody what the folder holds."""
+        """Show the stored objects to all participants."""
         collect_rarely()
         self.cluster.begin()
         self.store.commit()
         keep_what_is_loaded()
 
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
-        """Listen, and write the kubeconfig; says on which port. Raises OSError if that is taken."""
+        """Listen and write the kubeconfig; returns the port. Raises OSError if the port is taken."""
         known = credentials(self.folder.path, self.clock.now())
         extra = Endpoints(self.decisions, self.metrics).by_path()
         self._server = Server(self.store, known.token, extra=extra, page=page, on_change=self.nudge)
@@ -71,7 +71,7 @@ class Service:
         return self.port
 
     def nudge(self) -> None:
-        """Something was written: there may be something to do."""
+        """Wake the loop after a write."""
         self._nudged.set()
 
     def stop(self) -> None:
@@ -79,9 +79,9 @@ class Service:
         self.nudge()
 
     async def run(self) -> None:
-        """Live on until told to stop, then end in good order.
+        """Run until `stop` is called, then shut down in order.
 
-        Raises NotKeptError where the file takes no more: what was acknowledged is in it, and nothing else will be.
+        Raises NotKeptError if the file cannot be written any more: it holds everything acknowledged, and nothing else.
         """
         beating = asyncio.create_task(Pulse(self.metrics.late).run())
         try:
@@ -115,12 +115,12 @@ class Service:
             return
 
     def settle(self) -> None:
-        """What was done so far is kept, and told to those who watch."""
+        """Commit what was done so far, and send it to the watchers."""
         if self._server is not None:
             self._server.settle()
         else:
             self.store.commit()
 
     def dump(self) -> Document:
-        """What the control plane believes."""
+        """The state of the control plane's cache."""
         return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.known)}

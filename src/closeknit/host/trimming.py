@@ -1,8 +1,8 @@
-"""Objects of a large cluster as they are kept: without what nobody here reads.
+"""The projections of objects that informers store: without the fields that are never read here.
 
-Most of what an API server sends is for others: who wrote which field, which images a node has, the whole of pods that
-are not ours. Of a pod that names nothing of ours only what it takes and where is left, so that a hundred thousand of
-them fit into little memory. What is ours is kept whole, since it is written back.
+Most of what an API server sends is not needed: managed fields, the images on a node, pods of other controllers. Of a
+pod without our labels or annotations only requests and node are stored, so that 100,000 of them fit into little
+memory. Objects that we write back are stored whole.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _whole = msgspec.json.Decoder(Raw)
 
 
 class Trimmer:
-    """`all_pods`: every pod may be ours, so all are kept whole."""
+    """`all_pods`: every pod may be managed, so all are stored whole."""
 
     def __init__(self, all_pods: bool = False) -> None:
         self.all_pods = all_pods
@@ -83,7 +83,7 @@ class Trimmer:
 
 
 def _row(pod: _Pod) -> Raw:
-    """What it takes, and where; its labels are nobody's business here."""
+    """The pod's requests and node, without its labels, annotations and finalizers."""
     meta = pod.metadata
     meta.labels = meta.annotations = meta.finalizers = None
     spec = _spec.decode(pod.spec)

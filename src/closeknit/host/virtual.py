@@ -1,7 +1,7 @@
-"""The embedded cluster in virtual time: its clock stands still until it is told to go on, and then jumps.
+"""The embedded cluster in virtual time: its clock stands still until it is advanced, and then jumps.
 
-Between two events nothing happens, so hours of cluster life pass in seconds, and the same seed gives the same life. The
-clock is given, and so is the clock by which the cost of decisions is measured: one that stands still, as by default,
+Nothing happens between two events, so hours of cluster time pass in seconds, and the same seed gives the same run. The
+clock is a parameter, and so is the clock that measures the cost of decisions: by default that one stands still, which
 makes two runs equal byte for byte. Stories, demos in tests and simulations run on this host; `service.py` is the same
 cluster on the real clock.
 """
@@ -18,11 +18,11 @@ from .embedded import EmbeddedCluster, Options
 
 
 class Restless(RuntimeError):  # noqa: N818 - it is a state
-    """At one moment there is always something more to do."""
+    """The cluster never becomes idle at one moment of virtual time."""
 
 
 class VirtualClock:
-    """`time` in seconds since 1970; the holder of the clock sets it."""
+    """`time` in seconds since 1970; its owner sets it."""
 
     def __init__(self, start: float) -> None:
         self.time = start
@@ -32,14 +32,14 @@ class VirtualClock:
 
 
 def no_cost() -> float:
-    """A clock for costs that stands still: everything costs nothing."""
+    """A cost clock that stands still, so that every cost is 0."""
     return 0.0
 
 
 class VirtualHost:
-    """`prepare` is called with the cluster before it begins, also after a restart: to add watchers and others.
+    """`prepare` is called with the cluster before it starts, also after a restart: to add watchers and participants.
 
-    `most_turns`: so many steps at one moment are a sign that they never end.
+    `most_turns`: the number of steps at one moment after which the cluster is taken to loop for ever.
     """
 
     most_turns = 4_000
@@ -67,7 +67,7 @@ class VirtualHost:
         return self.cluster.store
 
     def restart(self) -> None:
-        """As after a kill: all that is kept is the objects. Ids differ from start to start, as they would."""
+        """Restart as after a kill: only the objects survive. Ids differ after each start, as they really would."""
         old, self.options = self.store, replace(self.options, seed=(self.options.seed or 0) + 1)
         self.cluster = self._opened()
         for kind in kinds.KINDS:
@@ -77,14 +77,14 @@ class VirtualHost:
         self.cluster.begin()
 
     def settle(self) -> float | None:
-        """Do everything that is to be done at this moment; says when there is next something to do."""
+        """Do everything that is due at this moment; returns when something is next due."""
         due = self.cluster.run(self.most_turns)
         if due is not None and due <= self.clock.time:
-            raise Restless(f"more than {self.most_turns} turns at one moment")
+            raise Restless(f"more than {self.most_turns} turns without the clock advancing")
         return due
 
     def advance(self, seconds: float) -> None:
-        """Jump to every moment at which something is due, up to the last."""
+        """Advance the clock, stopping at every moment at which something is due."""
         end = self.clock.time + seconds
         while (due := self.settle()) is not None and due <= end:
             self.clock.time = max(self.clock.time, due)
@@ -92,7 +92,7 @@ class VirtualHost:
         self.settle()
 
     def run_until(self, changes: int) -> bool:
-        """At this moment, up to so many changes of the store; whether there were as many."""
+        """Run at this moment until the store has made that many changes; returns whether it made them."""
         last = self.store.version + changes
         while self.store.version < last:
             due = self.cluster.run(1)

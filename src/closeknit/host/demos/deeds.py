@@ -1,4 +1,4 @@
-"""The few things that the steps of demos do: what a person would, with kubectl or with a hand on a plug."""
+"""The few actions of demo steps: what a person would do with kubectl, or by pulling a plug."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .room import failed
 
 
 def submitted(store: Store, one: Raw, text: str) -> Act:
-    """With that sentence, unless somebody else has a job of that name."""
+    """Submit a job and say `text`, unless a job of that name exists."""
     name = one["metadata"]["name"]
     if store.find(JOB, NAMESPACE, name) is not None:
-        return Act(f"There is a job {name} already, and no other is submitted.")
+        return Act(f"Job {name} exists already, so none is submitted.")
     return Act(text, [Create(JOB, one)])
 
 
 def cancel(store: Store, names: Iterable[str]) -> list[Write]:
-    """Those that are there."""
+    """Delete the jobs of these names that exist."""
     return [Delete(Key(JOB, NAMESPACE, name)) for name in names if store.find(JOB, NAMESPACE, name) is not None]
 
 
-def let_fail(nodes: Iterable[str]) -> list[Write]:
+def fail(nodes: Iterable[str]) -> list[Write]:
     return [_marked(node, "true") for node in nodes]
 
 
 def repair(store: Store) -> list[Write]:
-    """Every node that was let fail."""
+    """Repair every failed node."""
     return [_marked(name, None) for name in sorted(failed(store))]
 
 

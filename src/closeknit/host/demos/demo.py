@@ -1,7 +1,7 @@
-"""What a demo is: objects to begin with, then steps on the clock, each with a sentence for whoever looks on.
+"""A demo: initial objects, then timed steps, each with a sentence for the live view.
 
-Steps are small functions over the store: they see how things stand, say something about it, and write what a person
-would. Nothing else is pretended; what follows from a step is the work of the control plane.
+Steps are small functions over the store: they read the state of the cluster, describe it in a sentence, and write what
+a person would write. Nothing else is staged; the control plane does the rest.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw, Write
 
 PACE = Pace(heartbeat_grace=6.0, job_backoff=2.0)
-"""What demos are timed for: a lost host is noticed, and its pods are made anew, sooner than elsewhere."""
+"""The stand-ins' timing in demos: a lost host is noticed, and its pods are replaced, sooner than usual."""
 
 
 class Act(NamedTuple):
-    """What is said of a step, and what it writes. Nothing said: the sentence before still holds.
+    """The sentence of a step and its writes. An empty sentence keeps the previous one.
 
-    `again`: this step is taken once more after so many seconds, instead of the next one.
+    `again`: repeat this step after so many seconds instead of taking the next one.
     """
 
     says: str = ""
@@ -31,7 +31,7 @@ class Act(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`after`: seconds since the step before. `act` gets the number of the round, the first being 1."""
+    """`after`: seconds after the previous step. `act` gets the number of the round, starting with 1."""
 
     after: float
     act: Callable[[Store, int], Act]
@@ -39,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """`again`: seconds after the last step when the first one follows; None: it is told once."""
+    """`again`: seconds between the last step and the first step of the next round; None: it plays once."""
 
     name: str
     line: str

@@ -1,6 +1,6 @@
-"""Where to begin: two racks, a queue in the namespace `default`, and three jobs of which one has to wait.
+"""Where to start: two racks, a queue in the namespace `default`, and three jobs of which one has to wait.
 
-Nothing happens but what these jobs bring about, so that there is time to look around and to submit one's own.
+Nothing else happens, so that there is time to look around and to submit a job of your own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .sights import has_quota, how_it_stands, is_done, is_here, is_whole, pods_o
 
 TRAIN, TUNE, PRETRAIN = "train", "tune", "pretrain"
 LOOK = 1.0
-"""Seconds between two looks at one that waits."""
+"""Seconds between two checks of the pending job."""
 
 
 def _objects() -> Iterable[Raw]:
@@ -30,16 +30,16 @@ def _objects() -> Iterable[Raw]:
 
 
 def _hosts(store: Store, _round: int) -> Act:
-    return Act(f"{hall(store)}, and a queue: jobs with the label kueue.x-k8s.io/queue-name: default may use them.")
+    return Act(f"{hall(store)}, and a queue: jobs with the label kueue.x-k8s.io/queue-name: default can use them.")
 
 
 def _train(store: Store, _round: int) -> Act:
-    text = "train is submitted: 8 pods with a GPU each, all in one rack."
+    text = "Submitting train: 8 pods with one GPU each, all in one rack."
     return submitted(store, job(TRAIN, "default", 8, gpus=1, required=RACK, runs="4m"), text)
 
 
 def _tune(store: Store, _round: int) -> Act:
-    text = "tune is submitted: 10 pods with a GPU each, all in one rack."
+    text = "Submitting tune: 10 pods with one GPU each, all in one rack."
     return submitted(store, job(TUNE, "default", 10, gpus=1, required=RACK, runs="7m"), text)
 
 
@@ -47,24 +47,24 @@ def _tuned(store: Store, _round: int) -> Act:
     racks, taken = racks_of(store, TUNE), racks_of(store, TRAIN)
     if not is_whole(store, TUNE, 10) or len(racks) != 1:
         return Act(how_it_stands(store, TUNE))
-    text = f"tune runs in rack {racks[0]}, all of it."
+    text = f"All pods of tune run in rack {racks[0]}."
     if len(taken) == 1 and taken != racks:
         left = free_in(store, taken[0])
-        text += f" That of train, {taken[0]}, has {left} free GPUs." if left < 10 else ""
+        text += f" Rack {taken[0]}, where train runs, has {left} free GPUs." if left < 10 else ""
     return Act(text)
 
 
 def _pretrain(store: Store, _round: int) -> Act:
-    text = "pretrain is submitted: 12 pods with a GPU each, all in one rack."
+    text = "Submitting pretrain: 12 pods with one GPU each, all in one rack."
     return submitted(store, job(PRETRAIN, "default", 12, gpus=1, required=RACK, runs="5m"), text)
 
 
 def _waiting(store: Store, _round: int) -> Act:
-    """For as long as it waits: until train is done, or somebody makes room."""
+    """Repeats while pretrain is pending: until train finishes, or a user makes room."""
     most = most_free(store, RACK, 1)
     if waits(store, PRETRAIN):
-        why = f": no rack has 12 free GPUs, {most} are the most" if most < 12 else ""
-        return Act(f"pretrain waits{why}. Ask `closeknit explain` about it.", again=LOOK)
+        why = f": no rack has 12 free GPUs, at most {most}" if most < 12 else ""
+        return Act(f"pretrain is pending{why}. Run `closeknit explain` to see why.", again=LOOK)
     if has_quota(store, PRETRAIN) and is_here(store, PRETRAIN) and not pods_of(store, PRETRAIN):
         return Act(again=LOOK)
     return Act()
@@ -74,17 +74,17 @@ def _started(store: Store, _round: int) -> Act:
     racks = racks_of(store, PRETRAIN)
     if not is_whole(store, PRETRAIN, 12) or len(racks) != 1:
         return Act(how_it_stands(store, PRETRAIN))
-    done = "train is done, and " if is_done(store, TRAIN) else ""
+    done = "train has finished, and " if is_done(store, TRAIN) else ""
     return Act(f"{done}pretrain has its rack: all 12 pods run in {racks[0]}.")
 
 
 def _yours(_store: Store, _round: int) -> Act:
-    return Act("Nothing more happens by itself: submit a job of your own.")
+    return Act("The demo ends here: submit a job of your own.")
 
 
 DEMO = Demo(
     "first-steps",
-    "two racks, a queue and three jobs, one of which waits; the rest is up to you",
+    "two racks, a queue and three jobs, one of which has to wait; then the cluster is yours",
     _objects,
     (
         Step(1.0, _hosts),

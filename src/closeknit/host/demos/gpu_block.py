@@ -2,7 +2,7 @@
 
     cohort gpu    research 2560 GPUs   product 1536   batch 1024     5 blocks of 16 racks with 8 hosts of 8 GPUs
 
-By turns one team is quiet, so that the others borrow its quota, and then it comes back and takes what is its own.
+The teams take turns being idle, so that the others borrow their quota; then the idle team returns and reclaims it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .room import holds
 QUOTAS = {"research": 2560, "product": 1536, "batch": 1024}
 COHORT = "gpu"
 PHASE = 40
-"""So many rounds long one team is quiet, or none."""
+"""Rounds for which one team is idle, or none."""
 QUIET = ("product", "", "research", "")
 MOST_WAITING = 3
-"""A team that has so many jobs in line submits no more."""
+"""A team with this many pending jobs submits no more."""
 
 
 class Recipe(NamedTuple):
@@ -41,7 +41,7 @@ class Recipe(NamedTuple):
     @property
     def wish(self) -> str:
         level = (self.required or self.preferred).rpartition("-")[2]
-        return f"all in one {level}" if self.required else f"in one {level} if it can be"
+        return f"all in one {level}" if self.required else f"in one {level} if possible"
 
 
 RECIPES = (
@@ -73,14 +73,14 @@ def _next(store: Store, number: int) -> Act:
     waiting = _waiting(store)
     busy = [one for one in RECIPES if one.queue != quiet and waiting.get(one.queue, 0) < MOST_WAITING]
     if not busy:
-        who = "Every team" if not quiet else f"Every team but {quiet}, which submits nothing for a while,"
-        return Act(f"{who} has {MOST_WAITING} jobs in line or more. No new ones are submitted meanwhile.")
+        teams = "Every team" if not quiet else f"Every team but {quiet}, which is idle for a while,"
+        return Act(f"{teams} has {MOST_WAITING} or more pending jobs. No new ones are submitted for now.")
     luck = Random(number)
     recipe = luck.choice(busy)
     name = f"{recipe.name}-{number}"
     text = f"{recipe.queue} submits {name}: {recipe.pods} pods with {recipe.gpus} GPUs each, {recipe.wish}."
     if quiet:
-        text += f" {quiet} submits nothing for a while: others may borrow what it does not use."
+        text += f" {quiet} is idle for a while: others may borrow its unused quota."
     return submitted(store, _job(name, recipe, luck.uniform(0.7, 1.3)), text)
 
 
@@ -91,7 +91,7 @@ def _job(name: str, one: Recipe, longer: float) -> Raw:
 
 
 def _waiting(store: Store) -> dict[str, int]:
-    """By queue."""
+    """The number of pending workloads by queue."""
     count: dict[str, int] = {}
     for one in store.all(WORKLOAD, NAMESPACE):
         if not holds(one, "QuotaReserved") and not holds(one, "Finished"):

@@ -1,4 +1,4 @@
-"""Hot swap, live: a host fails under a job and a spare one of its rack steps in; then a whole rack fails.
+"""Hot swap, live: a host fails under a job and a spare host of its rack replaces it; then a whole rack fails.
 
     b1  r1 r2 r3      two blocks of three racks with six hosts; a pod takes a whole host
     b2  r1 r2 r3
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
-from .deeds import cancel, let_fail, repair, submitted
+from .deeds import cancel, fail, repair, submitted
 from .demo import Act, Demo, Step
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import failed, hall, label, most_free, nodes_with, quota_left
@@ -34,38 +34,38 @@ def _objects() -> Iterable[Raw]:
 
 
 def _hosts(store: Store, _round: int) -> Act:
-    return Act(f"{hall(store)}. The queue training has {quota_left(store, QUEUE)} GPUs of its quota left.")
+    return Act(f"{hall(store)}. Queue training has {quota_left(store, QUEUE)} GPUs of quota left.")
 
 
 def _llm(store: Store, _round: int) -> Act:
-    return submitted(store, job(LLM, QUEUE, 5, required=RACK), "llm is submitted: 5 hosts, all in one rack.")
+    return submitted(store, job(LLM, QUEUE, 5, required=RACK), "Submitting llm: 5 hosts, all in one rack.")
 
 
 def _vision(store: Store, _round: int) -> Act:
-    return submitted(store, job(VISION, QUEUE, 4, required=RACK), "vision is submitted: 4 hosts, all in one rack.")
+    return submitted(store, job(VISION, QUEUE, 4, required=RACK), "Submitting vision: 4 hosts, all in one rack.")
 
 
 def _speech(store: Store, _round: int) -> Act:
-    return submitted(store, job(SPEECH, QUEUE, 10, required=BLOCK), "speech is submitted: 10 hosts, all in one block.")
+    return submitted(store, job(SPEECH, QUEUE, 10, required=BLOCK), "Submitting speech: 10 hosts, all in one block.")
 
 
 def _sweep(store: Store, _round: int) -> Act:
-    return submitted(store, job(SWEEP, QUEUE, 12, required=BLOCK), "sweep is submitted: 12 hosts, all in one block.")
+    return submitted(store, job(SWEEP, QUEUE, 12, required=BLOCK), "Submitting sweep: 12 hosts, all in one block.")
 
 
 def _sweep_waits(store: Store, _round: int) -> Act:
     most = most_free(store, BLOCK, GPUS)
     if not waits(store, SWEEP) or most >= 12 or quota_left(store, QUEUE) < 12 * GPUS:
         return Act(how_it_stands(store, SWEEP))
-    return Act(f"sweep waits in line: there is quota for it, but no block has more than {most} hosts free.")
+    return Act(f"sweep is pending: there is quota for it, but no block has more than {most} free hosts.")
 
 
 def _host_fails(store: Store, _round: int) -> Act:
     node = hosts_of(store, LLM).get(FAILING_RANK)
     if node is None or node in failed(store):
         return Act(how_it_stands(store, LLM))
-    text = f"Host {node} is let fail under pod {FAILING_RANK} of llm. When it was silent for a while it counts as lost."
-    return Act(text, let_fail([node]))
+    text = f"Failing host {node}, which runs pod {FAILING_RANK} of llm. It counts as lost after missing heartbeats."
+    return Act(text, fail([node]))
 
 
 def _host_replaced(store: Store, _round: int) -> Act:
@@ -73,11 +73,11 @@ def _host_replaced(store: Store, _round: int) -> Act:
     if not is_whole(store, LLM, 5) or len(racks) != 1 or not _is_newest(FAILING_RANK, pods):
         return Act(how_it_stands(store, LLM))
     node = pods[FAILING_RANK]["spec"]["nodeName"]
-    return Act(f"Pod {FAILING_RANK} of llm runs on {node} now, a host of the same rack {racks[0]}. The others ran on.")
+    return Act(f"Pod {FAILING_RANK} of llm now runs on {node}, in the same rack {racks[0]}. The others kept running.")
 
 
 def _is_newest(rank: int, pods: dict[int, Raw]) -> bool:
-    """Whether this pod was made anew, and no other was since."""
+    """Whether this pod was created after all others, which means that it was replaced."""
     made = {one: pod["metadata"]["creationTimestamp"] for one, pod in pods.items()}
     return all(made[one] < made[rank] for one in made if one != rank)
 
@@ -86,15 +86,15 @@ def _rack_fails(store: Store, _round: int) -> Act:
     racks = racks_of(store, VISION)
     if not is_whole(store, VISION, 4) or len(racks) != 1:
         return Act(how_it_stands(store, VISION))
-    text = f"The whole rack {racks[0]} is let fail, and with it all hosts of vision: no host of that rack can step in."
-    return Act(text, let_fail(nodes_with(store, RACK, racks[0])))
+    text = f"Failing the whole rack {racks[0]} with all hosts of vision: no host of that rack can replace them."
+    return Act(text, fail(nodes_with(store, RACK, racks[0])))
 
 
 def _rack_replaced(store: Store, _round: int) -> Act:
     racks = racks_of(store, VISION)
     if not is_whole(store, VISION, 4) or len(racks) != 1 or not _has_lost_a_rack(store):
         return Act(how_it_stands(store, VISION))
-    return Act(f"vision has moved as a whole: all of its pods run in rack {racks[0]} now.")
+    return Act(f"vision has moved as a whole: all of its pods now run in rack {racks[0]}.")
 
 
 def _has_lost_a_rack(store: Store) -> bool:
@@ -103,29 +103,29 @@ def _has_lost_a_rack(store: Store) -> bool:
 
 
 def _cancelled(store: Store, _round: int) -> Act:
-    mended, ended = repair(store), cancel(store, [LLM])
-    said = ["All machines that failed are being repaired"] if mended else []
-    said += ["llm is being cancelled by its owner"] if ended else []
-    text = f"{', and '.join(said)}: that makes room." if said else how_it_stands(store, SWEEP)
-    return Act(text, [*mended, *ended])
+    repairs, deletes = repair(store), cancel(store, [LLM])
+    parts = ["All failed machines are being repaired"] if repairs else []
+    parts += ["llm is being cancelled by its owner"] if deletes else []
+    text = f"{', and '.join(parts)}: that makes room." if parts else how_it_stands(store, SWEEP)
+    return Act(text, [*repairs, *deletes])
 
 
 def _sweep_runs(store: Store, _round: int) -> Act:
     blocks = domains_of(store, SWEEP, BLOCK)
     if not is_whole(store, SWEEP, 12) or len(blocks) != 1:
         return Act(how_it_stands(store, SWEEP))
-    return Act(f"sweep has the 12 hosts of one block that it asked for, in {blocks[0]}.")
+    return Act(f"sweep has its 12 hosts in one block, {blocks[0]}.")
 
 
 def _clear(store: Store, _round: int) -> Act:
     return Act(
-        "The jobs of this round are being cancelled. The next one follows.", [*repair(store), *cancel(store, JOBS)]
+        "The jobs of this round are being cancelled. The next round follows.", [*repair(store), *cancel(store, JOBS)]
     )
 
 
 DEMO = Demo(
     "node-failure",
-    "hot swap, live: a host and then a whole rack fail under running jobs, a minute a round",
+    "hot swap, live: a host and then a whole rack fail under running jobs; one minute per round",
     _objects,
     (
         Step(1.0, _hosts),

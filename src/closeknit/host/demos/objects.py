@@ -1,4 +1,4 @@
-"""Objects that demos are made of: hosts in racks in blocks, queues over them, and jobs that want to sit together."""
+"""Objects that demos use: hosts in racks in blocks, queues over them, and jobs that ask for one rack or block."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NAMESPACE = "default"
 FLAVOR = "gpu"
 LOST = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PATIENCE = 2
-"""Seconds that pods of a demo stay on a node that was lost; Kubernetes gives them five minutes."""
+"""Toleration of demo pods for a lost node, in seconds; the Kubernetes default is five minutes."""
 
 
 def hosts(blocks: int, racks: int, nodes: int, gpus: int = 8) -> Iterator[Raw]:
-    """Node 3 of rack 2 of block 1 is b1-r2-n3; numbers have as many digits as they need to sort."""
+    """Node 3 of rack 2 of block 1 is b1-r2-n3; numbers are zero-padded so that names sort."""
     for block in _numbered("b", blocks):
         for rack in _numbered(f"{block}-r", racks):
             for name in _numbered(f"{rack}-n", nodes):
@@ -51,7 +51,7 @@ def flavor() -> Raw:
 
 
 def cluster_queue(name: str, gpus: int, **spec: object) -> Raw:
-    """GPUs are what is scarce; of everything else there is quota for any job that fits on the hosts."""
+    """Quota for `gpus` GPUs, and enough of everything else for any job that fits on the hosts."""
     amounts = {GPU: gpus, "cpu": 100_000, "memory": "1000Ti", "pods": 100_000}
     quota = {"name": FLAVOR, "resources": [{"name": one, "nominalQuota": amount} for one, amount in amounts.items()]}
     groups = [{"coveredResources": list(amounts), "flavors": [quota]}]
@@ -78,7 +78,7 @@ def job(
     runs: str = "forever",
     more: Mapping[str, str] | None = None,
 ) -> Raw:
-    """An Indexed Job. `runs` is how long its pods take, as the annotation run-time has it; `more` are its labels."""
+    """An Indexed Job. `runs` is the run time of its pods, as in the run-time annotation; `more` are its labels."""
     notes = {"closeknit.dev/run-time": runs}
     if required:
         notes[PREFIX + "podset-required-topology"] = required

@@ -1,8 +1,7 @@
-"""Plays a demo on the store's clock, and remembers in the store how far it came.
+"""Plays a demo on the store's clock, and keeps its position in the store.
 
-The next step is due so many seconds after the last one was carried out, so that a host that slept, or was stopped
-and started again, goes on where it was and at the same pace. Whoever deletes the ConfigMap ends the demo, and what is
-there stays.
+Each step is due a number of seconds after the previous one was taken, so that a host that slept or was restarted
+continues where it was and at the same pace. Deleting the ConfigMap ends the demo and keeps the cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def begin(store: Store, demo: Demo) -> None:
-    """Make the objects of a demo, and note that it plays."""
+    """Create the objects of a demo and the ConfigMap with its position."""
     for raw in demo.objects():
         kind = kind_of(raw["apiVersion"], raw["kind"])
         assert kind is not None, raw["kind"]
@@ -32,7 +31,7 @@ def begin(store: Store, demo: Demo) -> None:
 
 
 class Player:
-    """Takes part in the loop as one who submits jobs and pulls plugs; `said` hears every sentence that is new."""
+    """The participant of the loop that plays a demo; `said` is called with every new sentence."""
 
     watches = (CONFIG_MAP,)
 
@@ -69,11 +68,11 @@ class Player:
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         if isinstance(result, Refused):
-            log.info("a step of the demo was refused: %s", result)
+            log.info("demo step refused: %s", result)
 
 
 def following(demo: Demo, place: Place, now: float) -> Place:
-    """The place after this step."""
+    """The position after this step."""
     if place.step + 1 < len(demo.steps):
         return place._replace(step=place.step + 1, due=now + demo.steps[place.step + 1].after)
     if demo.again is None:

@@ -1,6 +1,6 @@
-"""Machines on demand: a job has its quota before it has hosts, an autoscaler brings them, and refuses what is too much.
+"""Machines on demand: a job gets quota before there are hosts, an autoscaler adds them, and refuses a larger job.
 
-The autoscaler is the host's own stand-in; which machines it may bring is written in a ConfigMap.
+The autoscaler is the embedded host's stand-in; a ConfigMap defines the node groups that it may grow.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _objects() -> Iterable[Raw]:
 
 def _begin(store: Store, _round: int) -> Act:
     here = sum(1 for _ in store.all(NODE))
-    text = f"{here} hosts are here." if here else "No host is here yet."
-    return Act(f"{text} The group {GROUP} may bring up to {_most(store)}, in racks of four.")
+    text = f"There are {here} hosts." if here else "There are no hosts yet."
+    return Act(f"{text} Node group {GROUP} can grow to {_most(store)}, in racks of four.")
 
 
 def _most(store: Store) -> int:
@@ -70,7 +70,7 @@ def _most(store: Store) -> int:
 
 
 def _start(store: Store, _round: int) -> Act:
-    return submitted(store, job(TRAIN, QUEUE, 4, required=RACK), "train is submitted: 4 hosts, all in one rack.")
+    return submitted(store, job(TRAIN, QUEUE, 4, required=RACK), "Submitting train: 4 hosts, all in one rack.")
 
 
 def _asked(store: Store, _round: int) -> Act:
@@ -80,11 +80,11 @@ def _asked(store: Store, _round: int) -> Act:
     if not has_quota(store, TRAIN):
         return Act(how_it_stands(store, TRAIN))
     name = request["metadata"]["name"]
-    return Act(f"train has its quota, and an autoscaler is asked for machines: ProvisioningRequest {name} is accepted.")
+    return Act(f"train holds quota and waits for hosts: the autoscaler accepted ProvisioningRequest {name}.")
 
 
 def _request(store: Store, of: str) -> Raw | None:
-    """The last one for a job."""
+    """The latest request for a job."""
     workload = workload_of(store, of)
     for one in reversed(list(store.all(PROVISIONING_REQUEST, NAMESPACE))):
         owners = one["metadata"].get("ownerReferences") or ()
@@ -97,7 +97,7 @@ def _came(store: Store, _round: int) -> Act:
     racks, running = racks_of(store, TRAIN), hosts_of(store, TRAIN)
     if not is_whole(store, TRAIN, 4) or len(racks) != 1 or not set(running.values()) <= set(_brought(store)):
         return Act(how_it_stands(store, TRAIN))
-    return Act(f"Hosts have come: train runs on {', '.join(running.values())}, all in rack {racks[0]}.")
+    return Act(f"The hosts have joined: train runs on {', '.join(running.values())}, all in rack {racks[0]}.")
 
 
 def _brought(store: Store) -> list[str]:
@@ -106,14 +106,14 @@ def _brought(store: Store) -> list[str]:
 
 
 def _too_much(store: Store, _round: int) -> Act:
-    text = f"huge is submitted: 16 hosts. The group {GROUP} may not have more than {_most(store)}."
+    text = f"Submitting huge: 16 hosts. Node group {GROUP} cannot grow beyond {_most(store)}."
     return submitted(store, job(HUGE, QUEUE, 16, required=BLOCK), text)
 
 
 def _tries_again(store: Store, _round: int) -> Act:
     if not waits(store, HUGE) or not _asked_before(store):
         return Act(how_it_stands(store, HUGE))
-    return Act("The autoscaler said no: 16 hosts are more than it may bring. huge waits until it is asked once more.")
+    return Act("The autoscaler refused: 16 hosts are more than the group allows. huge waits for the next attempt.")
 
 
 def _asked_before(store: Store) -> bool:
@@ -125,8 +125,8 @@ def _refused(store: Store, _round: int) -> Act:
     active = ((workload_of(store, HUGE) or {}).get("spec") or {}).get("active", True)
     if active or has_quota(store, HUGE):
         return Act(how_it_stands(store, HUGE))
-    text = "The autoscaler said no again: huge is taken out of line, and its quota is free for others."
-    return Act(f"{text} train runs on." if is_whole(store, TRAIN, 4) else text)
+    text = "The autoscaler refused again: huge is deactivated, and its quota is free for others."
+    return Act(f"{text} train keeps running." if is_whole(store, TRAIN, 4) else text)
 
 
 def _clear(store: Store, _round: int) -> Act:
@@ -136,13 +136,13 @@ def _clear(store: Store, _round: int) -> Act:
 def _tidy(store: Store, _round: int) -> Act:
     used = {pod["spec"].get("nodeName") for pod in store.all(POD)}
     empty = [name for name in _brought(store) if name not in used]
-    text = f"{len(empty)} empty hosts are being given back. The story begins again."
+    text = f"{len(empty)} empty hosts are being removed. The demo starts again."
     return Act(text, [Delete(Key(NODE, "", name)) for name in empty])
 
 
 DEMO = Demo(
     "provisioning",
-    "machines on demand: an autoscaler brings the hosts of one job, and refuses those of another",
+    "machines on demand: an autoscaler adds hosts for one job, and refuses another",
     _objects,
     (
         Step(1.0, _begin),

@@ -1,12 +1,12 @@
 """Why a plan is not enough: a replacement pod whose rank belongs where another pod runs already.
 
     plan at admission    rank 0 → x1   rank 1 → x2
-    x1 fails, x3 steps in: places are x2 and x3, and by rank that means
+    x1 fails, x3 replaces it: the hosts are now x2 and x3, and by rank that means
     plan now             rank 0 → x2   rank 1 → x3
     what runs                          rank 1 on x2
 
-Rank by rank the new pod 0 would be sent to x2, onto the pod that runs there. So ranks are given up for this pod set,
-and the new pod gets the place that is really free.
+By rank the new pod 0 would be sent to x2, where rank 1 already runs. So ranks are ignored for this pod set, and the new
+pod gets the host that is really free.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...model.topology import HOSTNAME
 from ...observe.pool_form import RACK
-from .deeds import cancel, let_fail, repair, submitted
+from .deeds import cancel, fail, repair, submitted
 from .demo import Act, Demo, Step
 from .objects import cluster_queue, flavor, host, job, local_queue, topology
 from .room import failed, free_gpus, hall
@@ -36,11 +36,11 @@ def _objects() -> Iterable[Raw]:
 
 
 def _hosts(store: Store, _round: int) -> Act:
-    return Act(f"{hall(store)}. A pod with a rank is sent to the host that the plan has for its rank.")
+    return Act(f"{hall(store)}. A pod with a rank is sent to the host that the plan assigns to its rank.")
 
 
 def _start(store: Store, _round: int) -> Act:
-    text = "pair is submitted: two pods with ranks 0 and 1, each of which fills a host of the same rack."
+    text = "Submitting pair: two pods with ranks 0 and 1 in one rack, each of which fills a host."
     return submitted(store, job(JOB, "training", 2, required=RACK), text)
 
 
@@ -53,16 +53,16 @@ def _fails(store: Store, _round: int) -> Act:
     if node is None or node in failed(store):
         return Act(how_it_stands(store, JOB))
     spare = [host for host, gpus in free_gpus(store).items() if gpus == GPUS]
-    text = f"Host {node} is let fail under rank 0. When it was silent for a while it counts as lost"
-    return Act(f"{text}, and {spare[0]} is free." if spare else f"{text}.", let_fail([node]))
+    text = f"Failing host {node}, which runs rank 0. It counts as lost after missing heartbeats"
+    return Act(f"{text}; {spare[0]} is free." if spare else f"{text}.", fail([node]))
 
 
 def _drifted(store: Store, _round: int) -> Act:
-    """The plan and what runs no longer agree: both are read from the cluster."""
+    """Show that the plan and the running pods no longer agree; both are read from the cluster."""
     plan, running = plan_of(store, JOB), hosts_of(store, JOB)
     if len(plan) < 2 or running.get(1) != plan[0]:
         return Act(_side_by_side(store))
-    text = f"The plan is now: {_ranks(plan)}. But rank 1 runs on {plan[0]}: by rank, the new pod 0 would land on it."
+    text = f"The plan is now: {_ranks(plan)}. By rank the new pod 0 would go to {plan[0]}, where rank 1 already runs."
     return Act(text)
 
 
@@ -70,30 +70,28 @@ def _settled(store: Store, _round: int) -> Act:
     plan, running = plan_of(store, JOB), hosts_of(store, JOB)
     if not is_whole(store, JOB, 2) or len(set(running.values())) < 2 or running[0] == plan[0]:
         return Act(_side_by_side(store))
-    text = f"The new pod 0 got the place that is really free: {_running(store)}. No two pods share a host."
+    text = f"The new pod 0 got the host that is really free: {_running(store)}. No two pods share a host."
     return Act(text)
 
 
 def _repairs(store: Store, _round: int) -> Act:
-    mended = sorted(failed(store))
-    return Act(
-        f"What failed is being repaired: {', '.join(mended)}." if mended else _side_by_side(store), repair(store)
-    )
+    broken = sorted(failed(store))
+    return Act(f"Repairing {', '.join(broken)}." if broken else _side_by_side(store), repair(store))
 
 
 def _stays(store: Store, _round: int) -> Act:
     free = sorted(host for host, gpus in free_gpus(store).items() if gpus == GPUS)
     if not is_whole(store, JOB, 2) or len(free) != 1:
         return Act(_side_by_side(store))
-    return Act(f"{free[0]} is free again, and pair stays where it is: {_running(store)}. Nothing that runs is moved.")
+    return Act(f"{free[0]} is free again, and pair stays where it is: {_running(store)}. Running pods are not moved.")
 
 
 def _clear(store: Store, _round: int) -> Act:
-    return Act("pair is being cancelled. The story begins again.", cancel(store, [JOB]))
+    return Act("pair is being cancelled. The demo starts again.", cancel(store, [JOB]))
 
 
 def _side_by_side(store: Store) -> str:
-    return f"The plan: {_ranks(plan_of(store, JOB))}. What runs: {_running(store)}."
+    return f"The plan: {_ranks(plan_of(store, JOB))}. Running: {_running(store)}."
 
 
 def _ranks(hosts: Iterable[str]) -> str:
@@ -106,7 +104,7 @@ def _running(store: Store) -> str:
 
 DEMO = Demo(
     "rank-drift",
-    "a replacement pod against a running one: why a plan by rank gives way to what really runs",
+    "why a replacement pod does not follow the plan by rank when another pod runs there",
     _objects,
     (
         Step(1.0, _hosts),

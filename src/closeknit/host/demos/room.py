@@ -1,4 +1,4 @@
-"""What the steps of demos see of hosts and quota."""
+"""What demo steps read of hosts and quota."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .objects import GPU
 
 
 def holds(raw: Raw | None, kind: str) -> bool:
-    """Whether this condition is true of it."""
+    """Whether the object has this condition with status True."""
     conditions = ((raw or {}).get("status") or {}).get("conditions") or ()
     return any(one["type"] == kind and one["status"] == "True" for one in conditions)
 
 
 def failed(store: Store) -> set[str]:
-    """Machines that were let fail, whether or not anybody has noticed."""
+    """Hosts that were made to fail, whether or not the control plane has noticed."""
     return {one["metadata"]["name"] for one in store.all(NODE) if _notes(one).get(FAILED) == "true"}
 
 
@@ -29,7 +29,7 @@ def _notes(raw: Raw) -> dict[str, str]:
 
 
 def label(store: Store, node: str, key: str) -> str:
-    """Empty if there is no such node, or it has no such label."""
+    """The value of a node's label; "" without such a node or label."""
     found = store.find(NODE, "", node)
     labels: dict[str, str] = (found["metadata"].get("labels") or {}) if found is not None else {}
     return labels.get(key, "")
@@ -41,7 +41,7 @@ def nodes_with(store: Store, key: str, value: str) -> list[str]:
 
 
 def free_gpus(store: Store) -> dict[str, int]:
-    """By host: what no pod asks for; nothing on a host that has failed, is not ready or cordoned."""
+    """GPUs that no pod requests, by host; 0 for a host that has failed, is not ready or is cordoned."""
     broken, free = failed(store), {}
     for node in store.all(NODE):
         name = node["metadata"]["name"]
@@ -60,7 +60,7 @@ def _amount(amounts: Raw | None) -> int:
 
 
 def most_free(store: Store, level: str, each: int) -> int:
-    """How many pods with so many GPUs the emptiest domain of a level would take."""
+    """How many pods with `each` GPUs the emptiest domain of a level has room for."""
     found: Counter[str] = Counter()
     for host, gpus in free_gpus(store).items():
         found[label(store, host, level)] += gpus // each
@@ -68,12 +68,12 @@ def most_free(store: Store, level: str, each: int) -> int:
 
 
 def free_in(store: Store, rack: str) -> int:
-    """GPUs of a rack that nobody uses."""
+    """Unused GPUs of a rack."""
     return sum(gpus for host, gpus in free_gpus(store).items() if label(store, host, RACK) == rack)
 
 
 def quota_left(store: Store, queue: str) -> int:
-    """GPUs of its own quota that no workload has reserved; its status may be a moment behind."""
+    """Unreserved GPUs of a queue's own quota, counted from workloads because the queue's status may lag."""
     found = store.find(CLUSTER_QUEUE, "", queue) or {}
     own = sum(_nominal(one) for group in _groups(found) for one in group["flavors"])
     return own - sum(_reserved(one, queue) for one in store.all(WORKLOAD))

@@ -1,7 +1,7 @@
-"""How the jobs of a demo stand, as the store has it.
+"""The state of a demo's jobs, as read from the store.
 
-A demo says only what is so at that moment: each of its sentences about a job rests on one of these, and where things
-stand otherwise `how_it_stands` says so.
+A demo's sentences are true at the moment they are shown: each sentence about a job is backed by one of these functions,
+and when things have gone differently `how_it_stands` describes the actual state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_here(store: Store, job: str) -> bool:
 
 
 def pods_of(store: Store, job: str) -> dict[int, Raw]:
-    """Pods of a job that run, by rank; those that are on their way out do not count."""
+    """The running pods of a job by rank, without those that are being deleted."""
     found = {}
     for pod in store.all(POD, NAMESPACE):
         meta, labels = pod["metadata"], pod["metadata"].get("labels") or {}
@@ -35,12 +35,12 @@ def pods_of(store: Store, job: str) -> dict[int, Raw]:
 
 
 def hosts_of(store: Store, job: str) -> dict[int, str]:
-    """Where the pods of a job run, by rank."""
+    """The hosts of a job's running pods, by rank."""
     return {rank: pod["spec"]["nodeName"] for rank, pod in pods_of(store, job).items()}
 
 
 def is_whole(store: Store, job: str, pods: int) -> bool:
-    """Whether so many of its pods run, and all on machines that work."""
+    """Whether that many of its pods run, all on healthy hosts."""
     hosts = hosts_of(store, job)
     return is_here(store, job) and len(hosts) == pods and not failed(store) & set(hosts.values())
 
@@ -69,28 +69,28 @@ def has_quota(store: Store, job: str) -> bool:
 
 
 def waits(store: Store, job: str) -> bool:
-    """Whether it is in line."""
+    """Whether the job is pending."""
     found = workload_of(store, job)
     active = (found or {}).get("spec", {}).get("active", True)
     return found is not None and active and not has_quota(store, job) and not holds(found, "Finished")
 
 
 def how_it_stands(store: Store, job: str) -> str:
-    """A sentence that is true of any job, at any time."""
+    """A sentence about the job's state that is true at any time."""
     found = store.find(JOB, NAMESPACE, job)
     if found is None or not is_here(store, job):
         return f"{job} is gone."
     if is_done(store, job):
-        return f"{job} is done."
+        return f"{job} has finished."
     if waits(store, job):
-        return f"{job} waits in line."
+        return f"{job} is pending."
     broken = failed(store)
     running = sum(host not in broken for host in hosts_of(store, job).values())
-    return f"{running} of {found['spec'].get('parallelism', 1)} pods of {job} run on hosts that work."
+    return f"{running} of {found['spec'].get('parallelism', 1)} pods of {job} run on healthy hosts."
 
 
 def plan_of(store: Store, job: str) -> list[str]:
-    """The host that the plan has for every rank of a job with one pod set, rank 0 first."""
+    """The planned host of every rank of a job with one pod set, rank 0 first."""
     admission = ((workload_of(store, job) or {}).get("status") or {}).get("admission") or {}
     for given in admission.get("podSetAssignments") or ():
         if given.get("topologyAssignment"):
