@@ -171,9 +171,9 @@ def test_the_remark_about_a_label_left_out_names_a_selector_that_brings_it_back(
         each["metadata"]["labels"] |= {"nvidia.com/gpu.clique": each["metadata"]["labels"][RACK], "node-group": "gpu"}
     _, out, _ = run("-o", "json", given=given)
     (remark,) = json.loads(out)["remarks"]
-    assert remark.endswith("take only nodes that have it: --selector node-group=gpu")
+    assert remark.endswith("select only nodes that have it: --selector node-group=gpu")
     _, out, _ = run("-o", "json", "--selector", "node-group=gpu", given=given)
-    assert not [one for one in json.loads(out)["remarks"] if "it tells where" in one]
+    assert not [one for one in json.loads(out)["remarks"] if "is left out: only" in one]
 
 
 def test_odd_nodes_are_warned_of_on_standard_error(run: Run) -> None:

@@ -89,7 +89,7 @@ def test_who_may_not_list_looks_where_kueue_usually_is() -> None:
 def test_it_names_the_holder_and_what_to_do() -> None:
     said = str(Rival("kueue-system", "kueue-1"))
     assert said.startswith(f"Kueue runs on this cluster: kueue-1 renews its Lease kueue-system/{KUEUE_LEASE}.")
-    assert said.endswith("stop it: kubectl -n kueue-system scale deployment kueue-controller-manager --replicas=0")
+    assert said.endswith("stop Kueue: kubectl -n kueue-system scale deployment kueue-controller-manager --replicas=0")
 
 
 @pytest.fixture(autouse=True)

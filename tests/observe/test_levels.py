@@ -70,14 +70,14 @@ def test_a_bad_flavor_is_refused_with_its_field(tmp_path: Path) -> None:
 
 def test_one_of_several_topologies_must_be_picked(tmp_path: Path) -> None:
     path = write(tmp_path, f"{manifest(RACK, name='a')}---\n{manifest(BLOCK, name='b')}")
-    assert refusal(path) == f"{path}: there are 2 Topologies in it: a, b; say which one: {path}#a"
+    assert refusal(path) == f"{path}: contains 2 Topologies: a, b; name one: {path}#a"
     assert read_topology(f"{path}#b") == (Topology("b", (BLOCK,)), None)
-    assert refusal(f"{path}#c") == f'{path}: there is no Topology "c" in it; it has a, b'
+    assert refusal(f"{path}#c") == f'{path}: contains no Topology "c"; it has a, b'
 
 
 def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "apiVersion: other.io/v1\nkind: Topology\nmetadata: {name: x}\n")
-    assert refusal(path).startswith(f"{path}: there is no Topology in it; give a manifest with kind: Topology")
+    assert refusal(path).startswith(f"{path}: contains no Topology; give a manifest with kind: Topology")
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
     [
         (
             manifest(RACK, version="kueue.x-k8s.io/v9"),
-            "apiVersion: kueue.x-k8s.io/v9 is not a version that is read here; use",
+            "apiVersion: kueue.x-k8s.io/v9 is not a supported version; use",
         ),
         (manifest(), "spec.levels: has no levels; list 1 to 16 levels, each with a nodeLabel"),
         (manifest(*(f"l{i}" for i in range(17))), "spec.levels: has 17 levels; a topology has at most 16"),
         (manifest("a b"), 'spec.levels[0].nodeLabel: "a b" is not a label key; write one such as'),
         (manifest("a." * 130 + "b/" + "c" * 63), "spec.levels[0].nodeLabel: "),
-        (manifest(RACK, RACK), f'spec.levels[1].nodeLabel: "{RACK}" is there twice; name every level once'),
+        (manifest(RACK, RACK), f'spec.levels[1].nodeLabel: "{RACK}" is listed twice; name every level once'),
         (manifest(HOSTNAME, RACK), f'spec.levels[0].nodeLabel: "{HOSTNAME}" is not the last level; put it last'),
         (manifest("''"), "spec.levels[0].nodeLabel: level 1 is empty; write the key of a node label"),
         (manifest("7"), "spec.levels[0].nodeLabel: level 1 is empty; write the key of a node label"),
@@ -115,7 +115,7 @@ def test_levels_from_the_command_line_obey_the_same_rules() -> None:
             f"{HOSTNAME},{RACK}",
             f'--levels: "{HOSTNAME}" is not the last level; put it last: nothing is finer than a host',
         ),
-        (f"{RACK},{RACK}", f'--levels: "{RACK}" is there twice; name every level once'),
+        (f"{RACK},{RACK}", f'--levels: "{RACK}" is listed twice; name every level once'),
         ("", "--levels: level 1 is empty; write the key of a node label"),
     ):
         with pytest.raises(InputError) as caught:

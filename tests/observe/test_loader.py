@@ -116,7 +116,7 @@ def test_a_check_whose_provisioning_config_is_missing_is_warned_of(tmp_path: Pat
     }
     state = state_of(tmp_path, *small_cluster(), kueue("AdmissionCheck", "nodes", spec))
     assert said(state) == [
-        "AdmissionCheck nodes: spec.parameters: names ProvisioningRequestConfig big, which is not there; create it"
+        "AdmissionCheck nodes: spec.parameters: names ProvisioningRequestConfig big, which does not exist; create it"
     ]
 
 

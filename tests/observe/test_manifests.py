@@ -93,7 +93,7 @@ def test_the_first_of_two_objects_of_one_name_counts(tmp_path: Path) -> None:
     (only,) = found.of("ClusterQueue")
     assert only.raw["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] == 4
     assert found.nodes["n1"].allocatable[GPU] == 1
-    expected = "objects that are there more than once: 2 (ClusterQueue cq, Node n1); the first of each counts"
+    expected = "objects that appear more than once: 2 (ClusterQueue cq, Node n1); the first of each counts"
     assert said(found) == [expected]
 
 

@@ -138,15 +138,15 @@ def test_nodes_that_cannot_hold_anything_are_warned_of_by_name(tmp_path: Path) -
     content = listed(*(node(name, status={"allocatable": {"cpu": 1}}) for name in names), node("e"))
     warnings = [str(warning) for warning in read_nodes([write(tmp_path, content)]).warnings]
     assert warnings == [
-        "nodes without a Ready condition, which hold nothing: 4 (a, b, c and 1 more); "
+        "nodes without a Ready condition, which take no pods: 4 (a, b, c and 1 more); "
         "add status.conditions: [{type: Ready, status: 'True'}]",
-        "nodes without pods in status.allocatable, which hold nothing: 4 (a, b, c and 1 more); add pods: 110 there",
+        "nodes without pods in status.allocatable, which take no pods: 4 (a, b, c and 1 more); add pods: 110 there",
     ]
 
 
 def test_a_node_given_twice_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, listed(node("a"), node("a")))
-    assert refusal(path) == f"{path}: Node a: metadata.name: is there twice; remove one of the two"
+    assert refusal(path) == f"{path}: Node a: metadata.name: is used twice; remove one of the two"
     first, second = write(tmp_path, node("a")), write(tmp_path, node("a"), "more.json")
     assert refusal(first, second) == f"{second}: Node a: metadata.name: is in {first} already; remove one of the two"
 
@@ -173,8 +173,8 @@ def test_one_hostname_in_two_files_is_refused_and_both_files_named(tmp_path: Pat
         ("-1", "-1 is negative; write zero or more"),
         ("1 Gi", '"1 Gi" is not a quantity; write a number with an optional suffix, such as 500m, 2 or 1.5Gi'),
         ("9" * 5000, "is not a quantity"),
-        ("100000Ei", "100000Ei is absurd: more than any machine has; check its suffix"),
-        (1e30, "1e+30 is absurd: more than any machine has; check its suffix"),
+        ("100000Ei", "100000Ei is too large: more than any machine has; check its suffix"),
+        (1e30, "1e+30 is too large: more than any machine has; check its suffix"),
     ],
 )
 @pytest.mark.parametrize("resource", ["cpu", "memory", "nvidia.com/gpu"])
@@ -223,12 +223,12 @@ def test_a_list_of_pools_without_names_is_refused(tmp_path: Path) -> None:
 
 def test_two_pools_of_one_name_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, f"name: x\n{POOLS}---\nname: x\n{POOLS}", "pools.yaml")
-    assert refusal(path) == f"{path}: pool x: name: is there twice; give each pool its own"
+    assert refusal(path) == f"{path}: pool x: name: is used twice; give each pool its own"
 
 
 def test_more_than_a_million_nodes_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, POOLS.replace("2", "2000"), "pools.yaml")
-    assert refusal(path) == f"{path}: pools: 20,000,000 nodes are absurd; make at most 1,000,000 nodes in all"
+    assert refusal(path) == f"{path}: pools: 20,000,000 nodes are too many; make at most 1,000,000 nodes in all"
 
 
 def test_a_misspelled_pool_is_still_known_for_a_pool(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_sums_beyond_what_can_be_counted_stay_at_the_limit(tmp_path: Path) -> No
         (
             {"containers": [], "initContainers": [container(), container(memory="99999Ei")]},
             "spec.initContainers[1].resources.requests[memory]",
-            "99999Ei is absurd: more than any machine has; check its suffix",
+            "99999Ei is too large: more than any machine has; check its suffix",
         ),
         ({"containers": [], "overhead": {"cpu": "1 m"}}, "spec.overhead[cpu]", '"1 m" is not a quantity; write'),
         (

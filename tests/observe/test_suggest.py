@@ -200,7 +200,7 @@ def test_a_label_that_half_the_nodes_lack_is_left_out_and_said() -> None:
     suggestion = suggest(table(labels))
     assert suggestion.levels == (BLOCK, HOSTNAME)
     assert not suggestion.problems
-    assert suggestion.remarks[0].startswith(f"{CLIQUE} is left out: it tells where 4 of 8 nodes stand")
+    assert suggestion.remarks[0].startswith(f"{CLIQUE} is left out: only 4 of 8 nodes have it")
 
 
 def mixed(gpus: int = 24, nodes: int = 64, zones: int = 1) -> NodeTable:
@@ -228,7 +228,7 @@ def test_a_label_that_half_of_the_nodes_with_accelerators_lack_is_left_out() -> 
     table = mixed()
     table.labels[CLIQUE] = LabelColumn(np.where(np.arange(64) < 12, 0, MISSING).astype(np.int32), ["c"])
     assert [remark for remark in suggest(table).remarks if CLIQUE in remark] == [
-        f"{CLIQUE} is left out: it tells where 12 of 24 nodes with accelerators stand; to use it, name the levels "
+        f"{CLIQUE} is left out: only 12 of 24 nodes with accelerators have it; to use it, name the levels "
         "with --levels, or pass --selector with a label that only its nodes have"
     ]
 
@@ -246,7 +246,9 @@ def test_a_zone_that_is_one_on_all_nodes_that_take_part_is_left_out() -> None:
     ],
 )
 def test_the_remark_names_a_label_that_selects_the_nodes(labels: list[dict[str, str]], selector: str) -> None:
-    assert suggest(table(labels)).remarks[0].endswith(f"to use it, take only nodes that have it: --selector {selector}")
+    assert (
+        suggest(table(labels)).remarks[0].endswith(f"to use it, select only nodes that have it: --selector {selector}")
+    )
 
 
 def test_levels_that_are_wanted_are_proposed_from_the_nodes_that_have_them() -> None:

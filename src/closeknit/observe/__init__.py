@@ -1,1 +1,1 @@
-"""Objects to values: what was read from outside becomes tables, columns and topologies, or a list of mistakes."""
+"""Turns objects into values: the control plane's cache of a running cluster, and readers of files."""

@@ -1,4 +1,4 @@
-"""Tables put end to end, and columns put into the row order of another table."""
+"""Concatenates node tables, and reorders columns to the rows of another table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def join(tables: Sequence[NodeTable]) -> NodeTable:
 
 
 def join_columns(parts: Sequence[tuple[int, Mapping[str, IntArray]]]) -> dict[str, IntArray]:
-    """Columns of parts with so many rows each, zero where a part has no such column."""
+    """The columns of all parts, each given with its number of rows; zero where a part lacks a column."""
     names = dict.fromkeys(name for _, columns in parts for name in columns)
     return {
         name: np.concatenate([columns.get(name, np.zeros(rows, dtype=np.int64)) for rows, columns in parts])
@@ -62,7 +62,7 @@ def _recode(
     old: Sequence[str] | Sequence[tuple[Taint, ...]],
     new: Sequence[str] | Sequence[tuple[Taint, ...]],
 ) -> CodeArray:
-    """Codes into `old` as codes into `new`; MISSING, which is -1, finds the last entry and stays."""
+    """Codes into `old` as codes into `new`; MISSING, which is -1, indexes the last entry and so stays MISSING."""
     index = {value: code for code, value in enumerate(new)}
     lookup = np.array([*(index[value] for value in old), MISSING], dtype=np.int32)
     return lookup[codes]

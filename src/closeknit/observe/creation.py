@@ -1,7 +1,7 @@
-"""Jobs of files that were never in a cluster, as a server would keep them: in a queue, and held until their turn comes.
+"""Jobs from files as a server would store them on creation: with a queue, and suspended or gated.
 
-An object that was once created has a uid, and stands in a file as it was kept. One without was written by hand, and
-what the server does when it is created has yet to happen: the default queue of its namespace, suspend, gates on pods.
+An object with a uid was exported from a cluster and is complete. One without a uid was written by hand, so what the
+server does on creation is applied here: the default queue of its namespace, suspend, gates on pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .workloads import DEFAULT
 
 
 def as_created(kind: Kind, raw: Raw, queues: Collection[str], gates: Gates) -> Raw:
-    """`queues` are the LocalQueues of its namespace."""
+    """The job as created; `queues` are the LocalQueues of its namespace."""
     if at(raw, "metadata", "uid"):
         return raw
     if not at(raw, "metadata", "labels", keys.QUEUE):

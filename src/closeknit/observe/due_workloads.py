@@ -1,9 +1,9 @@
-"""What the control plane does about workloads before it decides: those that jobs still lack are made, others end.
+"""Applies what the reconcilers would do to workloads before the next decision, to a cluster that was read once.
 
-A cluster that was read once stands between two steps of its reconcilers. So their rules are asked here, on the cache,
-for all that bears on the next decision: a job without a Workload gets one, the very object that the control plane would
-create; a workload ends with its job, and one that was left behind is over. Where a job has a Workload, that speaks for
-it. Nothing is started or stopped here: that happens when the cluster is played on.
+A snapshot of a cluster may be taken between two steps of its reconcilers. So their rules are applied here, on the
+cache, as far as they affect the next decision: a job without a Workload gets the very object that the control plane
+would create, a workload finishes with its job, and an orphaned one is finished. A job that has a Workload keeps it.
+Nothing is started or stopped: that is left to the code that plays the cluster forward.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .workloads import is_left_behind, priority_of, workload_of
 
 
 class DueWorkloads:
-    """`files` has the objects that the cache was shown, as they were written; Workloads that are made join them."""
+    """`files` has the objects that the cache was shown, as written in the files; new Workloads are added to it."""
 
     def __init__(self, state: LoadedCluster, managed: Managed, files: dict[Key, Found], manifests: Manifests) -> None:
         self.state, self.known, self.files, self.manifests = state, state.known, files, manifests
@@ -49,21 +49,21 @@ class DueWorkloads:
 
     def bring_about(self) -> None:
         for key in [key for key in self.files if key.kind is kinds.WORKLOAD]:
-            self._look_at_workload(key)
+            self._process_workload(key)
         for key in [key for key in self.files if key.kind in self.jobs.kinds]:
-            self._look_at_job(key)
+            self._process_job(key)
         for group in self.known.pods.groups:
-            self._look_at_group(group)
+            self._process_group(group)
         for key in [key for key in self.files if key.kind in SETS]:
-            self._look_at_set(key)
+            self._process_set(key)
         for found in self._other_jobs():
-            self._look_at_other(found)
+            self._process_other(found)
         if self.manifests.nodes or self.manifests.is_live:
-            self._look_at_nodes()
+            self._process_nodes()
 
-    # Workloads that are there
+    # Existing workloads
 
-    def _look_at_workload(self, key: Key) -> None:
+    def _process_workload(self, key: Key) -> None:
         raw, one = self.known.find(key), self.known.workloads.get(f"{key.namespace}/{key.name}")
         if raw is None or one is None:
             return
@@ -78,7 +78,7 @@ class DueWorkloads:
         self.state.note_owner(self.known.workloads[one.key], meta)
 
     def _begin_again(self, one: Workload) -> None:
-        """It is being deleted: its job is stopped, and gets another of the same name, behind all others."""
+        """Replace a workload that is being deleted: its job stops and gets a new one of the same name, queued last."""
         again = replace(one, created=self.known.moment, active=True)
         if not one.reserved:
             again = replace(again, status=Status())
@@ -94,8 +94,8 @@ class DueWorkloads:
             if one is not None and not one.finished:
                 self.known.put_workload(finished_job(one, ended, self.known.moment).after)
 
-    def _look_at_nodes(self) -> None:
-        """A workload that has lost a node is listed for another one, or has to go."""
+    def _process_nodes(self) -> None:
+        """List the lost nodes of workloads for replacement, or evict the workload."""
         for view in unwell(self.known):
             for action in node_failure(view, self.known.moment):
                 if isinstance(action, StatusChange):
@@ -103,7 +103,7 @@ class DueWorkloads:
 
     # Jobs
 
-    def _look_at_job(self, key: Key) -> None:
+    def _process_job(self, key: Key) -> None:
         found = self.files[key]
         try:
             seen = self.jobs.look(key)
@@ -125,7 +125,7 @@ class DueWorkloads:
         if self._is_right(found, self._read([found])):
             self._create(found, [self.jobs.wanted(seen.raw, seen.integration, seen.source)])
 
-    def _look_at_group(self, key: str) -> None:
+    def _process_group(self, key: str) -> None:
         try:
             group = self.groups.look(key, self.known.moment)
         except UNREADABLE as error:
@@ -140,14 +140,14 @@ class DueWorkloads:
             self._make_for_group(group)
 
     def _make_for_group(self, group: Group) -> None:
-        """As soon as enough of its pods are there; what is missing is told field by field."""
+        """Create a group's workload if enough pods exist; mistakes are reported in terms of the manifests."""
         pods = [self.files[Key(kinds.POD, pod["metadata"]["namespace"], pod["metadata"]["name"])] for pod in group.pods]
         if not group.short and group.wrong is None:
             self._create(pods[0], [self.groups.wanted(group.pods)])
         elif self._is_right(pods[0], self._read(pods)) and group.wrong is not None:
             self._leave_out(pods[0], [Mistake(group.wrong.message)])
 
-    def _look_at_set(self, key: Key) -> None:
+    def _process_set(self, key: Key) -> None:
         found = self.files[key]
         try:
             wanted = None if self.groups.on_hold(key) else self.groups.workloads(key)
@@ -170,7 +170,7 @@ class DueWorkloads:
             if (group, kind) in JOBS and (group, kind) not in BY_NAME:
                 yield found
 
-    def _look_at_other(self, found: Found) -> None:
+    def _process_other(self, found: Found) -> None:
         meta = found.raw["metadata"]
         named = {**(meta.get("annotations") or {}), **(meta.get("labels") or {})}
         is_ours = keys.QUEUE in named and keys.PREBUILT not in named and not meta.get("ownerReferences")
@@ -184,10 +184,10 @@ class DueWorkloads:
             else:
                 self._leave_out(found, made)
 
-    # Making
+    # Creating workloads
 
     def _read(self, objects: Sequence[Found]) -> Reading:
-        """What is wrong with a job, field by field."""
+        """Read a job's manifest, to report mistakes field by field."""
         return read([*objects, *self._runtimes], self.known.gates)[0]
 
     def _is_right(self, found: Found, reading: Reading) -> bool:
@@ -230,5 +230,5 @@ class DueWorkloads:
 
 
 def _may_wait(seen: Seen) -> bool:
-    """Whether it waits, or will once it was stopped; a pod that runs without a Workload is deleted instead."""
+    """Whether the job waits, or will once stopped; a pod that runs without a Workload is deleted instead."""
     return seen.view.suspended or seen.key.kind is not kinds.POD

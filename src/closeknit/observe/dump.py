@@ -1,7 +1,7 @@
-"""What the control plane believes, as one document: who holds what, who waits where, what is in use and what is free.
+"""The cache as one document: which workloads hold quota, which are pending, what is in use and what is free.
 
-For whoever has to find out why it decides as it does, and for tests: a control plane that is shown all objects anew has
-to come to the same. So nothing is in it that depends on the way by which it came to know.
+For debugging decisions, and for tests: a control plane that lists all objects again must produce the same document. So
+it contains nothing that depends on the order of events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 def dump(known: Known) -> Document:
-    """CPU is counted in thousandths of a core, everything else in whole units."""
+    """CPU is in thousandths of a core, everything else in whole units."""
     world = known.world
     return {
         "holdings": {
@@ -43,7 +43,7 @@ def _usage(usage: Usage) -> Document:
 
 
 def _waiting(known: Known) -> Document:
-    """Workloads by ClusterQueue; those that find no way to one are under an empty name."""
+    """Pending workloads by ClusterQueue; those without one are under an empty name."""
     lines = known.scheduler.lines
     found: dict[str, list[str]] = defaultdict(list)
     for key, queue in sorted([*lines.line_of.items(), *dict.fromkeys(lines.homeless, "").items()]):
@@ -52,7 +52,7 @@ def _waiting(known: Known) -> Document:
 
 
 def _free(snapshot: Snapshot, known: Known) -> Document:
-    """By the lowest domain, as assignments name it. Rows of nodes that are gone may still be kept."""
+    """Free capacity by lowest domain, named as in assignments; rows of deleted nodes may still exist."""
     rows = enumerate(snapshot.table.names)
     there = {int(snapshot.leaf_of_row[row]) for row, name in rows if name in known.world.nodes}
     columns = snapshot.remaining.T.tolist()

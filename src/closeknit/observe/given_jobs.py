@@ -1,6 +1,6 @@
-"""Jobs that somebody asks about, put in line behind everything that a cluster has.
+"""Adds the jobs that a user asks about to a loaded cluster, queued behind everything in it.
 
-A job that the cluster has already is not a second one: its Workload there speaks for it.
+A job that exists in the cluster is not added again: its Workload there is used.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .loaded import LoadedCluster, stem
 from .workloads import workload_of
 
 STEP = 1e-6
-"""Between the times at which the jobs are taken to be made."""
+"""Seconds between the assumed creation times of the jobs."""
 
 
 class Asked(NamedTuple):
-    """A job that was given: the key of its Workload, what it is called, the file, and whether the cluster lacks it."""
+    """A given job: the key of its Workload, its name, its file, and whether it is new to the cluster."""
 
     key: str
     name: Name
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 def add_jobs(state: LoadedCluster, jobs: Sequence[Job], now: float) -> list[Asked]:
-    """Put given jobs in line, the first of them oldest; every mistake in them is raised together."""
+    """Queue the given jobs, the first as the oldest; all mistakes in them are raised together."""
     asked: list[Asked] = []
     mistakes: list[Mistake] = []
     copies: dict[str, int] = {}
@@ -41,7 +41,7 @@ def add_jobs(state: LoadedCluster, jobs: Sequence[Job], now: float) -> list[Aske
         name = Name(job.kind, job.namespace, job.name)
         if present is not None:
             state.notes.append(
-                f"{name} is in the cluster already, and its Workload {present} is shown; "
+                f"{name} is in the cluster already, so its Workload {present} is shown; "
                 "to ask about a second job like it, give it another name"
             )
             asked.append(Asked(present, name, job.where, is_new=False))
@@ -67,7 +67,7 @@ def _numbered(made: Workload, name: Name, copies: dict[str, int]) -> tuple[Workl
 
 
 def _present(state: LoadedCluster, job: Job) -> str | None:
-    """The Workload in the cluster that is this job's: by the job's uid, or by the name that it would have."""
+    """The job's Workload in the cluster, found by the job's uid or by the Workload's expected name."""
     if job.standing.uid in state.by_uid:
         return state.by_uid[job.standing.uid]
     for name in (job.workload, job.standing.prebuilt):

@@ -1,8 +1,8 @@
-"""What the control plane knows of a running cluster: objects as values, kept up to date change by change.
+"""The control plane's cache of a running cluster: objects as values, updated change by change.
 
-Every change goes through here first. Queues, flavors, nodes, pods and workloads end up in the scheduler, which is told
-whom they may wake; jobs stay raw trees, since each kind has its own form. Nothing here writes, and all of it can be
-thrown away: showing every object once makes it again.
+Every change comes here first. Queues, flavors, nodes, pods and workloads are passed to the scheduler, together with
+the pending workloads that they may wake; jobs stay raw, since each kind has its own form. The cache writes nothing to
+the cluster and can be rebuilt at any time by listing every object once.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from .workloads import Surroundings, class_of
 log = logging.getLogger(__name__)
 
 UNREADABLE = (ValueError, TypeError, AttributeError, KeyError, OverflowError)
-"""What reading an object raises that has not the form of the API."""
+"""The exceptions raised by reading an object that violates the API's schema."""
 
 
 def logged(change: Change, error: Exception) -> None:
     name = "/".join(filter(None, (change.key.namespace, change.key.name)))
-    log.warning("%s %s cannot be read and is passed over: %s", change.kind.kind, name, error)
+    log.warning("%s %s is invalid and is ignored: %s", change.kind.kind, name, error)
 
 
 class Known:
-    """`raw` has objects as they came, but for pods that are nobody's here, unless `all_pods` are to be kept.
+    """`raw` has the objects themselves, without unmanaged pods unless `all_pods` is set.
 
-    `wakes` has what waiting workloads have not been told yet. `unreadable` is called with a change whose object cannot
-    be read.
+    `wakes` has the wake events that are not delivered to pending workloads yet. `unreadable` is called with a change
+    whose object is invalid.
     """
 
     def __init__(
@@ -72,23 +72,23 @@ class Known:
         self.by_uid: dict[str, Key] = {}
         self.workloads: dict[str, Workload] = {}
         self.workloads_of: dict[str, dict[str, None]] = defaultdict(dict)
-        """By the uid of an owner."""
+        """Keys of workloads by the uid of an owner."""
         self.of_class: dict[str, dict[str, None]] = defaultdict(dict)
-        """Workloads, by the WorkloadPriorityClass that they have their priority from."""
+        """Workloads by the WorkloadPriorityClass that sets their priority."""
         self._outdated: set[str] = set()
-        """Workloads that are to be read afresh once they hold no quota: what the cluster adds to pods has changed."""
+        """Workloads to read again once they hold no quota, because the defaults that the cluster adds have changed."""
         self.of_check: dict[str, dict[str, None]] = defaultdict(dict)
-        """Workloads that have not finished, by the checks that they list."""
+        """Unfinished workloads by the admission checks that they list."""
         self.requests_of: dict[str, dict[Key, None]] = defaultdict(dict)
-        """ProvisioningRequests, by the uid of their Workload."""
+        """ProvisioningRequests by the uid of their Workload."""
         self.configs: dict[str, ProvisioningConfig] = {}
         self.ending: set[str] = set()
-        """Namespaces that are being deleted: nothing can be made in them any more."""
+        """Terminating namespaces, in which nothing can be created."""
         self.local_queues: dict[str, LocalQueue] = {}
         self._known_pods = KnownPods(self.world, lambda: self.wakes.note(Event.OTHER_POD_GONE))
         self.pods = self._known_pods.index
         self.at_host: dict[str, set[str]] = defaultdict(set)
-        """Workloads that have a place on a host."""
+        """Workloads with pods assigned to a host, by host."""
         self.tally = Tally("ReclaimablePods" in gates)
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
@@ -112,15 +112,15 @@ class Known:
 
     @property
     def kinds(self) -> Iterable[Kind]:
-        """Those that are read here."""
+        """The kinds that the cache reads."""
         return self._readers
 
     @property
     def moment(self) -> float:
-        """Now, in whole seconds, as it is kept in objects: what is decided by the time comes out the same later."""
+        """Now in whole seconds, as objects store it, so that time-based decisions come out the same when repeated."""
         return float(int(self.now()))
 
-    # Looking things up
+    # Lookups
 
     def find(self, key: Key) -> Raw | None:
         return self.raw[key.kind].get((key.namespace, key.name))
@@ -135,16 +135,16 @@ class Known:
 
     @staticmethod
     def family_of(raw: Raw) -> str:
-        """The name that all slices of an elastic workload share; empty for one that is not elastic."""
+        """The name that all slices of an elastic workload share; "" for one that is not elastic."""
         name: str = (raw["metadata"].get("annotations") or {}).get(pod_wire.SLICE_NAME, "")
         return name
 
     def hosts_of(self, workload: str) -> list[str]:
-        """The hosts on which a workload has places."""
+        """The hosts that a workload's pods are assigned to."""
         known = self.workloads.get(workload)
         return [] if known is None else list(dict.fromkeys(_hosts(known.status.admission)))
 
-    # Taking changes in
+    # Changes
 
     def see(self, change: Change) -> None:
         objects, meta = self.raw[change.kind], change.object["metadata"]
@@ -165,18 +165,18 @@ class Known:
             self._unreadable(change, error)
 
     def put_node(self, node: Node) -> None:
-        """A node as a value, from a reader of many or of pools that stand for nodes."""
+        """Add a node as a value, from the bulk reader of files or from pools in the compact form."""
         before = self.world.nodes.get(node.name)
         self.world.put_node(node)
         if node != before:
             self.wakes.note(Event.NODE_CHANGED)
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
-        """The room that a pod takes which names nothing of ours."""
+        """Add the requests of an unmanaged pod."""
         self._known_pods.put(key, pod)
 
     def put_workload(self, workload: Workload) -> None:
-        """A workload as a value: one that is not submitted, or as it will be once what is due is written."""
+        """Add a workload as a value: a hypothetical one, or one with a change that is due but not written."""
         self._take(workload)
 
     # The cluster's own objects
@@ -204,7 +204,7 @@ class Known:
         self.put_node(core.node(msgspec.convert(change.object, core.WireNode)))
 
     def _daemon_set(self, change: Change) -> None:
-        """Its pods are counted before they are there."""
+        """Count the pods of a DaemonSet before they exist."""
         meta = change.object["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
         if change.type == "DELETED" or "deletionTimestamp" in meta:
@@ -233,7 +233,7 @@ class Known:
         self._read_again("")
 
     def _read_again(self, namespace: str) -> None:
-        """What the cluster adds to pods has changed, so workloads that wait may ask for something else."""
+        """Read pending workloads again, because the defaults added to their pods have changed."""
         for key, one in list(self.workloads.items()):
             raw = self.raw_workload(key)
             if raw is None or one.finished or namespace not in ("", one.namespace):
@@ -252,7 +252,7 @@ class Known:
                 before: int | None = self.around.default_priority
                 self.around.default_priority = raw["value"] if before is None else min(before, raw["value"])
 
-    # Queues and what belongs to them
+    # Queues and the objects that they refer to
 
     def _topology(self, change: Change) -> None:
         if change.type == "DELETED":
@@ -278,7 +278,7 @@ class Known:
             self.wakes.note(Event.COHORT_CHANGED, queue)
 
     def _below(self, cohort: str) -> Iterable[str]:
-        """One queue of every tree that a cohort stands in."""
+        """One queue of every tree that contains the cohort."""
         queues = (one.name for one in self.world.cluster_queues.values())
         return [name for name in queues if cohort in {one.name for one in self.world.node_of(name).ancestors}][:1]
 
@@ -363,7 +363,7 @@ class Known:
             self.raw[kinds.WORKLOAD].fold((workload.namespace, workload.name))
 
     def _rank(self, key: str, change: Change) -> None:
-        """By the class of its priority."""
+        """Index a workload by its WorkloadPriorityClass."""
         old = "" if change.old is None else class_of(change.old)
         new = "" if change.type == "DELETED" else class_of(change.object)
         if old and old != new:
@@ -372,7 +372,7 @@ class Known:
             self.of_class[new][key] = None
 
     def _read(self, raw: Raw) -> Workload:
-        """As a value. What it asks for is read once for each generation, so that equal requests are the same object."""
+        """The workload as a value; its request is read once per generation, so that equal requests are identical."""
         meta = raw["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
         before = self.workloads.get(key)
@@ -384,7 +384,7 @@ class Known:
         return kueue.workload(self.with_defaults(raw))
 
     def with_defaults(self, raw: Raw) -> Raw:
-        """With what the cluster adds to its pods, where it adds anything."""
+        """The Workload with the defaults that the cluster adds to its pods, if there are any."""
         if not (self.around.limit_ranges or self.around.runtime_classes):
             return raw
         namespace = raw["metadata"]["namespace"]
@@ -420,7 +420,7 @@ class Known:
         self._index(workload, None)
 
     def _index(self, before: Workload | None, after: Workload | None) -> None:
-        """In the counts of its queues, by its checks, and by the hosts on which it has places."""
+        """Update the counts of its queues, and the indexes by admission check and by host."""
         can = self.scheduler.is_admissible
         self.tally.change(before, after, after is not None and can(after), before is not None and can(before))
         self._index_checks(before, after)
@@ -451,7 +451,7 @@ class Known:
         return self.scheduler.lines.queue_of(workload) if admission is None else admission.queue
 
     def _tell(self, before: Workload, after: Workload) -> None:
-        """What became of it may be what others wait for."""
+        """Note the wake events that a workload's change causes."""
         queue = self._queue_of(before)
         if not queue:
             return
@@ -470,13 +470,13 @@ class Known:
 
 
 def _owners(raw: Raw | None) -> list[str]:
-    """The uids of those that an object belongs to."""
+    """The uids of an object's owners."""
     owners = () if raw is None else raw["metadata"].get("ownerReferences") or ()
     return [one["uid"] for one in owners if one.get("uid")]
 
 
 def labels_of(namespace: Raw) -> dict[str, str]:
-    """Its labels, with the one that every namespace has."""
+    """The labels of a namespace, with the name label that every namespace has."""
     meta = namespace["metadata"]
     return {NAMESPACE_NAME: meta["name"], **(meta.get("labels") or {})}
 
@@ -490,7 +490,7 @@ def _check_names(workload: Workload | None) -> set[str]:
 
 
 def _hosts(admission: object) -> Iterable[str]:
-    """The hosts of an assignment that ends at hosts."""
+    """The hosts of an assignment whose lowest level is the host."""
     for one in getattr(admission, "pod_sets", ()):
         if one.topology is not None and one.topology.by_host:
             for path in one.topology.values:

@@ -1,7 +1,7 @@
-"""What is known of pods: those of workloads as values to go by, all others as the room that they take.
+"""The cache of pods: pods of workloads as values, all others as the capacity that they use.
 
-Most pods of a cluster are nobody's here. Of each of those a row is kept: its node, and what it asks for, which it
-shares with all that ask for the same.
+Most pods of a cluster are not managed. Each of those is stored as a row with its node and its requests, which are
+shared between pods with equal requests.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MOST_SHAPES = 10_000
 
 
 class KnownPods:
-    """`freed` is called when room was given back that somebody may wait for."""
+    """`freed` is called when capacity was freed that pending workloads may wait for."""
 
     def __init__(self, world: World, freed: Callable[[], None]) -> None:
         self.world, self.freed = world, freed
         self.index = PodIndex()
         self._placed: set[str] = set()
-        """Pods that were placed by topology and run."""
+        """Running pods that were placed by topology."""
         self._shapes: dict[tuple[tuple[str, int], ...], Resources] = {}
 
     def see(self, change: Change) -> None:
@@ -50,7 +50,7 @@ class KnownPods:
             self.index.put(pod_wire.pod(change.object))
 
     def _by_topology(self, change: Change, key: str) -> None:
-        """Placed by topology: it counts through its workload, and on its own once that holds its place no more."""
+        """Count a pod placed by topology through its workload's assignment, or by itself once it has none."""
         node = _node_of(change)
         if node:
             pod = self.index.all.get(key) or pod_wire.pod(change.object)
@@ -66,7 +66,7 @@ class KnownPods:
                 self.freed()
 
     def put(self, key: str, pod: OtherPod) -> None:
-        """The room of a pod that names nothing of ours, for a reader that keeps no more of it than that."""
+        """Add the requests of an unmanaged pod, from a reader that keeps nothing else of it."""
         self.world.put_pod(key, pod)
 
     def _other(self, change: Change, key: str) -> None:
@@ -85,19 +85,19 @@ class KnownPods:
 
 
 def is_ours(pod: Raw) -> bool:
-    """Whether it names anything of ours: then all of it is kept."""
+    """Whether the pod has labels, annotations or finalizers of ours, so that it is stored whole."""
     meta = pod["metadata"]
     return pod_wire.names_ours(*(meta.get(part) or () for part in ("labels", "annotations", "finalizers")))
 
 
 def workload_of(pod: Raw) -> str:
-    """The name of the Workload that a pod says it is of."""
+    """The name of the Workload in the pod's annotation; "" if it has none."""
     name: str = (pod["metadata"].get("annotations") or {}).get(keys.WORKLOAD, "")
     return name
 
 
 def group_of(pod: Raw) -> str:
-    """The group that a pod names; empty if it stands alone."""
+    """The pod group that a pod names; "" if there is none."""
     meta = pod["metadata"]
     labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
     name: str = labels.get(keys.POD_GROUP) or notes.get(keys.POD_GROUP, "")
@@ -105,7 +105,7 @@ def group_of(pod: Raw) -> str:
 
 
 def _node_of(change: Change) -> str:
-    """The node on which a pod takes room; empty if it takes none."""
+    """The node whose capacity a pod uses; "" if it uses none."""
     raw = change.object
     node, phase = raw["spec"].get("nodeName") or "", (raw.get("status") or {}).get("phase")
     return node if change.type != "DELETED" and pod_wire.takes_room(node, phase) else ""

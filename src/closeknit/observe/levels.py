@@ -1,7 +1,7 @@
 """Topologies from files and from the command line, and how well the nodes' labels match them.
 
-The rules are those the API server enforces for a Topology; `--levels` obeys the same. A ResourceFlavor beside the
-Topology says which nodes belong to it, and what the pods on them tolerate.
+The rules are those that the API server enforces for a Topology; `--levels` follows the same. A ResourceFlavor in the
+same file selects the topology's nodes, and has the tolerations of the pods on them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LINES = 3
 
 
 class Flavor(NamedTuple):
-    """Which nodes a topology is laid over, and what every pod placed there tolerates."""
+    """The node labels that select a topology's nodes, and the tolerations of every pod placed there."""
 
     where: str
     name: str
@@ -51,12 +51,12 @@ def read_topology(path: str) -> tuple[Topology, Flavor | None]:
     names = [str((raw.get("metadata") or {}).get("name") or "") for _, raw in found]
     if not found:
         remedy = "give a manifest with kind: Topology and apiVersion: kueue.x-k8s.io/v1beta2"
-        raise refuse("there is no Topology in it", remedy, where=shown(file))
+        raise refuse("contains no Topology", remedy, where=shown(file))
     if name and name not in names:
-        raise refuse(f'there is no Topology "{name}" in it', f"it has {', '.join(names)}", where=shown(file))
+        raise refuse(f'contains no Topology "{name}"', f"it has {', '.join(names)}", where=shown(file))
     if not name and len(found) > 1:
-        remedy = f"say which one: {file}#{names[0]}"
-        raise refuse(f"there are {len(found)} Topologies in it: {', '.join(names)}", remedy, where=shown(file))
+        remedy = f"name one: {file}#{names[0]}"
+        raise refuse(f"contains {len(found)} Topologies: {', '.join(names)}", remedy, where=shown(file))
     where, raw = found[names.index(name) if name else 0]
     topology = _topology(raw, where)
     flavors = [(where, raw) for where, raw in objects if _uses(raw, topology.name)]
@@ -71,9 +71,9 @@ def levels_from_text(text: str) -> Topology:
 
 
 def missing_levels(table: NodeTable, topology: Topology, what: str = "") -> list[Mistake]:
-    """A warning for all nodes that lack the same levels; one that all nodes lack is refused in the name of `what`.
+    """One warning per set of missing levels, about all nodes that lack them; a level that no node has is refused.
 
-    At most three, those about the most nodes; the last says how many more there would be.
+    There are at most three warnings, about the most nodes, and one that counts the rest. `what` names the topology.
     """
     lacking = np.zeros(len(table), dtype=np.int64)  # a bit per level
     for bit, key in enumerate(topology.levels):
@@ -140,7 +140,7 @@ def _topology(raw: dict[str, Any], where: str) -> Topology:
     what = identity(raw)
     name = (raw.get("metadata") or {}).get("name")
     if raw["apiVersion"] not in VERSIONS:
-        text = f"{raw['apiVersion']} is not a version that is read here"
+        text = f"{raw['apiVersion']} is not a supported version"
         raise refuse(text, f"use one of {', '.join(VERSIONS)}", where, what, "apiVersion")
     if not name:
         raise refuse("is missing", "give the Topology a name", where, what, "metadata.name")
@@ -173,7 +173,7 @@ def _bad_level(levels: Sequence[Any], index: int, level: Any) -> tuple[str, str]
     if len(level) > MAX_KEY or not is_qualified_name(level):
         return f'"{level}" is not a label key', "write one such as cloud.provider.com/topology-rack"
     if level in levels[:index]:
-        return f'"{level}" is there twice', "name every level once"
+        return f'"{level}" is listed twice', "name every level once"
     if level == HOSTNAME and index != len(levels) - 1:
         return f'"{level}" is not the last level', "put it last: nothing is finer than a host"
     return None

@@ -1,4 +1,4 @@
-"""Groups of pods in a running cluster, and the sets that make such pods, as reconcilers see them."""
+"""Pod groups in a running cluster, and the sets that create such pods, as reconcilers see them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ INVALID, TAKEN = "InvalidPodGroup", "WorkloadNameConflict"
 
 
 class Group(NamedTuple):
-    """`raw` and `view` are None as long as there is no Workload; `wrong` says what forbids to go on, if anything does.
+    """`raw` and `view` are None while there is no Workload; `wrong` is the reason why the group cannot run, if any.
 
-    `spare` are pods that are too many, and not among `pods`. `short`: others are still to come. `over`: all that ended
-    was counted. `given_up`: its user deleted it. `again`: when to look at it even if nothing happens.
+    `spare` are excess pods, which are not among `pods`. `short`: pods are missing. `over`: the group has ended and its
+    pods are counted. `given_up`: its user deleted it. `again`: when to reconcile it even if nothing changes.
     """
 
     pods: list[Raw]
@@ -49,9 +49,9 @@ class Group(NamedTuple):
 
 @dataclass(slots=True)
 class LiveGroups:
-    """`of_set` has the pods of a set, by its key, also while the set is not there.
+    """`of_set` has the pods of a set by the set's key, even while the set does not exist.
 
-    `naming` has those of groups that name a Workload which is not called like the group, with the group's key.
+    `naming` has pods by the Workload that they name, with their group's key, if the two names differ.
     """
 
     known: Known
@@ -78,7 +78,7 @@ class LiveGroups:
         return [raw for *_, raw in sorted(found, key=lambda one: one[:2])]
 
     def look(self, key: str, now: float) -> Group | None:
-        """None if there is no pod of it that is ours."""
+        """The state of a group; None if it has no managed pods."""
         pods = self.pods(key)
         if not pods or not self._is_ours(pods[0]):
             return None
@@ -102,7 +102,7 @@ class LiveGroups:
         return SETS[kind].framework in self.jobs.managed.frameworks
 
     def _without(self, pods: list[Raw]) -> Group:
-        """No Workload: it is made when all pods are there, unless it was there and all that ended was counted."""
+        """A group without a Workload, which is created once all pods exist, unless the group has already ended."""
         counted = [pod for pod in pods if not pod_groups.was_let_go(pod)]
         if not counted or pod_groups.finished(counted) is not None:
             return Group(pods, over=True)
@@ -119,7 +119,7 @@ class LiveGroups:
         if text:
             return Group(pods, wrong=Refusal(INVALID, text))
         if not pod_groups.is_of_group(raw):
-            text = f"Workload {workload.key} was not made for this group: rename the group"
+            text = f"Workload {workload.key} was not created for this group: rename the group"
             return Group(pods, wrong=Refusal(TAKEN, text))
         given = prebuilt_name(pods[0]) and not pod_groups.is_serving(pods)
         in_sync = not given or workload.reserved or pod_groups.is_same(pods, raw)
@@ -151,7 +151,7 @@ class LiveGroups:
         )
 
     def wanted(self, pods: list[Raw]) -> Raw | Refusal:
-        """The Workload that a group is to have."""
+        """The Workload that the group should have."""
         try:
             priority = self.jobs.priority(pod_groups.group_standing(pods))
             if isinstance(priority, Mistake):
@@ -164,7 +164,7 @@ class LiveGroups:
         return [pod for pod in pods if is_gated(pod) and not pod_groups.is_deleted(pod)]
 
     def stopped(self, pods: Sequence[Raw]) -> list[Raw]:
-        """Pods that were deleted, and do not run."""
+        """Deleted pods that do not run any more."""
         return [pod for pod in pods if pod_groups.is_deleted(pod) and pod_groups.is_stopped(pod)]
 
     def replaced(self, pods: list[Raw], workload: Raw, now: float) -> list[Raw]:
@@ -179,7 +179,7 @@ class LiveGroups:
     # Sets
 
     def set_of(self, pod: Raw) -> Key | None:
-        """The StatefulSet or LeaderWorkerSet that a pod belongs to, if it is one of a group of theirs."""
+        """The StatefulSet or LeaderWorkerSet that owns a pod, if the pod belongs to one of its groups."""
         meta = pod["metadata"]
         parent = (meta.get("annotations") or {}).get(marks.PARENT, "")
         if parent == SETS[kinds.LEADER_WORKER_SET].framework:
@@ -192,7 +192,7 @@ class LiveGroups:
         return None
 
     def marked(self, key: Key, pod: Raw) -> Raw | None:
-        """The pod as one of its group; None if it is that already, is on its way out, or its set is not ours."""
+        """The pod labelled as a member of its group; None if it is already, is being deleted, or is not managed."""
         raw = self.known.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw) or pod_groups.is_deleted(pod):
             return None
@@ -202,7 +202,7 @@ class LiveGroups:
         return None if after is pod or after == pod else after
 
     def workloads(self, key: Key) -> tuple[Raw, ...] | Refusal | None:
-        """Those that a set is to have; None if it is not ours."""
+        """The Workloads that a set should have; None if the set is not managed."""
         raw = self.known.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw):
             return None
@@ -220,7 +220,7 @@ class LiveGroups:
         return "" if raw is None else SETS[key.kind].on_hold(raw)
 
     def is_occupied(self, key: str, now: float) -> bool:
-        """Whether pods of a Workload are past the gate and not known to have ended."""
+        """Whether any pod of a Workload is ungated and has not ended."""
         return pod_groups.is_occupied(self.pods(key), now)
 
     def next_deadline(self, key: str, now: float) -> float | None:
@@ -245,7 +245,7 @@ def _rest(pods: list[Raw], spare: Sequence[Raw]) -> list[Raw]:
 
 
 def prebuilt_name(pod: Raw) -> str:
-    """The Workload that somebody else makes for this pod; empty if nobody does."""
+    """The name of the prebuilt Workload of this pod; "" if it has none."""
     meta = pod["metadata"]
     notes, labels = meta.get("annotations") or {}, meta.get("labels") or {}
     name: str = notes.get(keys.PREBUILT) or labels.get(keys.PREBUILT, "")
@@ -253,10 +253,10 @@ def prebuilt_name(pod: Raw) -> str:
 
 
 def is_serving(group: Group) -> bool:
-    """Its pods are made by a set, which also removes those that are too many."""
+    """Whether the group's pods belong to a set, which removes excess pods itself."""
     return pod_groups.is_serving([*group.pods, *group.spare])
 
 
 def count_of(workload: Raw) -> dict[str, int]:
-    """How many pods of each role a Workload counts on."""
+    """The number of pods of each role in a Workload."""
     return pod_groups.wanted_of(workload)

@@ -1,7 +1,7 @@
-"""Jobs of every kind in a running cluster, as the few facts that reconcilers go by.
+"""Jobs of every kind in a running cluster, as the few facts that reconcilers need.
 
-Whether a job is ours to manage, which of its Workloads says what the job says, and what a new one would be like: all
-that needs the objects around a job, and is found out here. What the facts mean is decided elsewhere.
+Whether a job is managed, which of its Workloads matches it, and what a new Workload would be: that depends on the
+objects around the job and is found out here. What follows from these facts is decided in `lifecycle`.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ DEPLOYMENT = "deployment"
 POD_FRAMEWORK = "pod"
 SERVING_FRAMEWORKS = frozenset(one.framework for one in SERVING.values())
 UNGATEABLE = SERVING_FRAMEWORKS | {POD_FRAMEWORK}
-"""Kinds that wait by gates on their pods, which only the server can put on, when pods are made."""
+"""Kinds that wait through gates on their pods, which only the server can add, when pods are created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """Which jobs are ours: by default those that name a queue, outside of the namespaces of the system.
+    """Which jobs are managed: by default those that name a queue, outside of system namespaces.
 
-    `frameworks` are the kinds that are, by their names in Kueue's configuration; `ungated` those of them that are not
-    because the server cannot gate their pods.
+    `frameworks` are the managed kinds, by their names in Kueue's configuration; `ungated` are kinds left out because
+    the server cannot gate their pods.
     """
 
     without_queue: bool = False
@@ -54,30 +54,30 @@ class Managed:
     ungated: frozenset[str] = frozenset()
 
     def is_in(self, known: Known, namespace: str) -> bool:
-        """Whether jobs of this namespace are ours at all."""
+        """Whether jobs of this namespace are managed."""
         labels = known.world.namespaces.get(namespace)
         return self.namespaces.matches({NAMESPACE_NAME: namespace} if labels is None else labels)
 
     def turned(self, namespace: Change) -> bool:
-        """Whether jobs of a namespace are ours since this change, or not any more."""
+        """Whether this change turns management of the namespace's jobs on or off."""
         name = {NAMESPACE_NAME: namespace.key.name}
         before = name if namespace.old is None else labels_of(namespace.old)
         return self.namespaces.matches(before) != self.namespaces.matches(labels_of(namespace.object))
 
     def has(self, framework: str) -> bool:
-        """Whether anything of a kind is ours: of pods those of a set are, even if others are not."""
+        """Whether any object of a kind is managed: the pods of a set may be, even if other pods are not."""
         return framework in self.frameworks or (framework == POD_FRAMEWORK and self._sets)
 
     def has_pod(self, pod: Raw) -> bool:
-        """Whether it was made ours when it was made, and the kind is switched on that it waits as: itself, or its set.
+        """Whether the pod was marked as managed when it was created, and its kind, pod or set, is enabled.
 
-        One that was not is none of ours, whatever queue it names: it never waited, and could only be deleted.
+        A pod without the mark is not managed, whatever queue it names: it never waited, and could only be deleted.
         """
         labels, notes = (pod["metadata"].get(part) or {} for part in ("labels", "annotations"))
         return marks.MANAGED in labels and notes.get(marks.PARENT, POD_FRAMEWORK) in self.frameworks
 
     def without_gates(self) -> Managed:
-        """As it is on a server that cannot gate pods when they are made."""
+        """The same without the kinds that need gates, for a server that cannot gate pods on creation."""
         off = self.frameworks & UNGATEABLE
         return replace(self, frameworks=self.frameworks - off, ungated=off)
 
@@ -87,7 +87,7 @@ class Managed:
 
 
 class Match(NamedTuple):
-    """The Workload of a job, and those that are not what it says; see `JobView`."""
+    """The Workload of a job, and its Workloads that do not match it; see `JobView`."""
 
     workload: Workload | None = None
     others: tuple[Workload, ...] = ()
@@ -96,7 +96,7 @@ class Match(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A job with what was found out about it."""
+    """A job with the facts about it."""
 
     key: Key
     raw: Raw
@@ -106,7 +106,7 @@ class Seen(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why no Workload can be made for a job."""
+    """Why no Workload can be created for a job."""
 
     reason: str
     message: str
@@ -132,17 +132,17 @@ class LiveJobs:
         return self.may_be_managed(raw) and not self.is_in_group(raw) and self.managed_ancestor(raw) is None
 
     def is_in_group(self, raw: Raw) -> bool:
-        """Whether it is a pod that runs on the account of others like it."""
+        """Whether it is a pod of a pod group, which has one Workload for all of its pods."""
         notes = raw["metadata"].get("annotations") or {}
         return raw["kind"] == "Pod" and (bool(group_of(raw)) or _is_of_set(notes))
 
     def may_be_managed(self, raw: Raw) -> bool:
-        """Whether it says so itself; what stands above it may say otherwise."""
+        """Whether the object itself asks for it; a managed owner overrides that."""
         labels = raw["metadata"].get("labels") or {}
         return keys.QUEUE in labels or self.managed.without_queue or bool(prebuilt_of(raw))
 
     def managed_ancestor(self, raw: Raw) -> Raw | None:
-        """The topmost job of ours above it, if there is one: it runs on that one's account."""
+        """The topmost managed job among its owners, if there is one, whose Workload then covers it."""
         found = None
         for _ in range(MOST_ANCESTORS):
             owner = _controller(raw)
@@ -156,20 +156,20 @@ class LiveJobs:
         return found
 
     def is_child(self, key: Key, raw: Raw) -> bool:
-        """Whether it may run on another's account, and does run; the pods of a job are held by other means."""
+        """Whether it is owned and not suspended, so that a managed owner may cover it; pods are held by gates."""
         return key.kind is not POD and _controller(raw) is not None and not self.kinds[key.kind].is_suspended(raw)
 
     def is_ahead(self, key: Key, raw: Raw) -> bool:
-        """Whether it runs, though the job that it belongs to was not admitted."""
+        """Whether it runs although its managed owner is not admitted."""
         if not self.is_child(key, raw) or not self.managed.is_in(self.known, raw["metadata"].get("namespace", "")):
             return False
         above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
         return above is not None and not any(one.admitted for one in self.known.owned_by(above["metadata"]["uid"]))
 
     def look(self, key: Key) -> Seen | None:
-        """None if there is nothing to manage; raises Unreadable for a job that contradicts itself.
+        """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.
 
-        A job whose source is gone is taken to be as it was, while its Workload holds quota.
+        A job whose source object is gone is taken to be unchanged while its Workload holds quota.
         """
         raw, integration = self.known.find(key), self.kinds[key.kind]
         if raw is None or not self.is_managed(raw) or integration.ignored(raw):
@@ -200,7 +200,7 @@ class LiveJobs:
         return Seen(key, raw, integration, view, source)
 
     def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
-        """Of the Workloads that were made for a job, the one that says what it says."""
+        """The Workload that matches the job, among those created for it."""
         owned = self.known.owned_by(raw["metadata"].get("uid", ""))
         mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
         others = tuple(one for one in owned if one is not mine and not one.finished)
@@ -209,7 +209,7 @@ class LiveJobs:
         return Match(mine, others, mine is not None and self._is_stale(raw, mine))
 
     def _prebuilt(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
-        """The Workload that a job names, once it is there and belongs to nobody else."""
+        """The prebuilt Workload that a job names, if it exists and has no other owner."""
         meta = raw["metadata"]
         mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
         others = tuple(one for one in self.known.owned_by(meta.get("uid", "")) if one is not mine and not one.finished)
@@ -218,21 +218,21 @@ class LiveJobs:
         owner = self._owner_of(mine)
         if owner is not None and owner["uid"] != meta.get("uid", ""):
             raise Unreadable(f"the prebuilt Workload {mine.key} belongs to {owner['kind']} {owner['name']}")
-        told = owner is not None and not _is_lost(integration, source)
-        return Match(mine, others, differs=told and not self._is_same(raw, integration, mine, source))
+        comparable = owner is not None and not _is_lost(integration, source)
+        return Match(mine, others, differs=comparable and not self._is_same(raw, integration, mine, source))
 
     def _owner_of(self, workload: Workload) -> Raw | None:
         stored = self.known.raw_workload(workload.key)
         return None if stored is None else _controller(stored)
 
     def to_adopt(self, seen: Seen) -> Raw | None:
-        """The Workload that a job names, if it is not the job's own yet."""
+        """The prebuilt Workload that a job names, if the job does not own it yet."""
         mine = seen.view.workload
         stored = None if mine is None or not seen.view.prebuilt else self.known.raw_workload(mine.key)
         return None if stored is None or _controller(stored) is not None else stored
 
     def differs(self, seen: Seen) -> bool:
-        """Whether the prebuilt Workload of a job is about something else, also if the job has yet to adopt it."""
+        """Whether the prebuilt Workload of a job does not match it, even if the job has yet to adopt it."""
         unowned = self.to_adopt(seen)
         if unowned is None or _is_lost(seen.integration, seen.source):
             return seen.view.differs
@@ -241,7 +241,7 @@ class LiveJobs:
         return not is_same(seen.raw, seen.integration, adopted, None, seen.source, partial)
 
     def abandoned(self, key: Key) -> list[Workload]:
-        """Workloads that were made for a job which is not to be ours any more; it stands still."""
+        """The Workloads of a suspended job that is no longer managed."""
         raw = self.known.find(key)
         if raw is None or self.may_be_managed(raw) or not self.kinds[key.kind].is_suspended(raw):
             return []
@@ -250,7 +250,7 @@ class LiveJobs:
         return [one for one, owner in owned if owner is not None and owner["uid"] == uid]
 
     def _is_stale(self, raw: Raw, workload: Workload) -> bool:
-        """Whether it is in another queue than its job wants, or of another class."""
+        """Whether the job names another queue or priority class than its Workload has."""
         stored = self.known.raw_workload(workload.key)
         if workload.finished or stored is None:
             return False
@@ -264,7 +264,7 @@ class LiveJobs:
         return None if key is None else self.known.find(key)
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
-        """Worked out again only if something of it has changed: most changes are to the status of either."""
+        """Whether the Workload matches the job; cached, because most changes affect only the status of either."""
         stored = self.known.raw_workload(workload.key)
         if stored is None:
             return False
@@ -299,7 +299,7 @@ class LiveJobs:
         return raw is not None and "deletionTimestamp" in raw["metadata"]
 
     def wanted(self, raw: Raw, integration: Integration, source: Raw | None) -> Raw | Refusal:
-        """The Workload that a job is to have."""
+        """The Workload that the job should have."""
         refused = integration.refusal(raw)
         if refused:
             return Refusal("InvalidJob", refused)
@@ -313,11 +313,11 @@ class LiveJobs:
             return Refusal("InvalidJob", str(error))
 
     def rank(self, raw: Raw) -> Priority | None:
-        """What the class of a job's label gives; None if it names none, or one that is not there."""
+        """The priority of the class in a job's label; None if it names no class, or one that does not exist."""
         return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.known.around)
 
     def new_rank(self, raw: Raw, workload: Workload, stored: Raw) -> Priority | None:
-        """What the class of a job's label gives, if its Workload is of another class and may be of this one."""
+        """The priority of the class in a job's label, if its Workload has another class and may change to it."""
         rank, before = self.rank(raw), class_of(stored)
         differs = rank is not None and rank.name != before
         return rank if differs and (before or not workload.reserved) else None
@@ -336,7 +336,7 @@ class LiveJobs:
 
 
 def ungated_kinds(managed: Managed) -> dict[Kind, str]:
-    """Kinds of which nothing can wait, for want of gates."""
+    """Kinds whose objects cannot wait, because the server cannot gate their pods."""
     known: dict[tuple[str, str], Serving | Integration] = {**SERVING, **LIVE}
     return {BY_NAME[name]: one.framework for name, one in known.items() if one.framework in managed.ungated}
 
@@ -347,19 +347,19 @@ def names_queue(raw: Raw) -> str:
 
 
 def is_on_its_own(raw: Raw) -> bool:
-    """Whether nobody else made it, who would be told instead."""
+    """Whether it has no controlling owner, which would get the event instead."""
     return _controller(raw) is None
 
 
 def source_key(raw: Raw, integration: Integration) -> Key | None:
-    """The object that says the rest of what a job runs; None for most kinds."""
+    """The key of the object that holds the rest of a job's spec; None for most kinds."""
     wanted = integration.source(raw)
     kind = None if wanted is None else BY_NAME.get((wanted.group, wanted.kind))
     return None if wanted is None or kind is None else Key(kind, wanted.namespace, wanted.name)
 
 
 def prebuilt_of(raw: Raw) -> str:
-    """The name of the Workload that somebody else makes for a job; empty if we make it."""
+    """The name of a job's prebuilt Workload; "" if Closeknit creates the Workload."""
     meta = raw["metadata"]
     name: str = (meta.get("annotations") or {}).get(keys.PREBUILT) or (meta.get("labels") or {}).get(keys.PREBUILT, "")
     return name
@@ -370,17 +370,17 @@ def _controller(raw: Raw) -> Raw | None:
 
 
 def _is_lost(integration: Integration, source: Raw | None) -> bool:
-    """Whether it cannot be told what the job runs, because that lies in an object which is not there."""
+    """Whether it is unknown what the job runs, because its source object does not exist."""
     return integration.render is not None and source is None
 
 
 def _is_of_set(notes: Mapping[str, str]) -> bool:
-    """Whether a pod becomes part of a group; those of a Deployment are each on their own."""
+    """Whether a pod becomes part of a group; pods of a Deployment are queued one by one."""
     return notes.get(marks.PARENT, DEPLOYMENT) != DEPLOYMENT
 
 
 def infos_of(known: Known, workload: Workload) -> tuple[Info, ...] | Conflict:
-    """What the pods of an admitted workload get."""
+    """What is injected into the pods of an admitted workload, per pod set."""
     raw = known.raw_workload(workload.key)
     family = "" if raw is None else known.family_of(raw)
     return info_of(workload, known.world.flavors, known.gates, family)

@@ -1,4 +1,4 @@
-"""A node with the workloads that have a place on it, as the reconciler of node failures sees it."""
+"""A node with the workloads assigned to it, as the node failure reconciler sees it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .known import Known
 
 
 def node_view(known: Known, name: str, host: str) -> NodeView:
-    """`host` is what assignments call the node; it may be gone."""
+    """`host` is the node's name in assignments; the node may be gone."""
     pods: dict[str, list[Pod]] = {}
     for pod in known.pods.at(name, host):
         pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
@@ -24,12 +24,12 @@ def node_view(known: Known, name: str, host: str) -> NodeView:
 
 
 def is_well(node: Node | None) -> bool:
-    """Whether it is there, is ready, and has no taint that keeps pods off."""
+    """Whether the node exists, is ready, and has no taint that keeps pods off."""
     return node is not None and node.ready and not any(taint.effect in HARD_EFFECTS for taint in node.taints)
 
 
 def unwell(known: Known) -> Iterator[NodeView]:
-    """Every node on which a workload has a place, and which is gone or not well."""
+    """Every node with a workload assigned to it that is gone or unhealthy."""
     names = {node.labels.get(HOSTNAME, name): name for name, node in known.world.nodes.items()}
     for host in sorted(known.at_host):
         name = names.get(host, host)

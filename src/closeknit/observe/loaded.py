@@ -1,7 +1,7 @@
-"""A cluster that was read once, from files or from a server, in the cache that the control plane runs on.
+"""A cluster that was read once, from files or from a server, in the cache that the control plane uses.
 
-The cache says what is there and what it takes; here is what people need besides: what workloads are called, which pods
-stop with them, and what was wrong with the objects. Nothing here is kept up to date: it is asked and thrown away.
+The cache has the objects and what they use; this adds what commands need besides: the names of workloads, the pods that
+stop with them, and the mistakes in the objects. It is not updated: a command reads it and throws it away.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ GROUP_OF_PODS = "Pod group"
 
 @dataclass(slots=True)
 class LoadedCluster:
-    """`workloads` are all that have not finished, by key, `finished` the others.
+    """`workloads` are the unfinished ones by key, `finished` the others.
 
-    `pods_of` are running pods, by the key of the workload that they stop with. `left_out` are the objects that broke a
-    rule. `by_uid` has the keys of workloads by the uid of their job, `by_stem` by their name without its hash.
+    `pods_of` are running pods by the key of the workload that they stop with. `left_out` are invalid objects. `by_uid`
+    has the keys of workloads by the uid of their job, `by_stem` by their name without its hash.
     """
 
     known: Known
@@ -42,7 +42,7 @@ class LoadedCluster:
     by_uid: dict[str, str] = field(default_factory=dict)
     by_stem: dict[str, str] = field(default_factory=dict)
     all_namespaces: bool = False
-    """No Namespace was given, so any is taken to exist."""
+    """Whether no Namespace was given, so that every namespace is taken to exist."""
 
     @property
     def scheduler(self) -> Scheduler:
@@ -65,7 +65,7 @@ class LoadedCluster:
             self.known.world.namespaces.setdefault(name, {NAMESPACE_NAME: name})
 
     def note_owner(self, one: Workload, meta: Mapping[str, Any]) -> None:
-        """What the metadata of a Workload says of its job."""
+        """Index a Workload by its job, as its metadata names it."""
         self.names[one.key] = name = _name(one, meta)
         if one.finished:
             return
@@ -74,7 +74,7 @@ class LoadedCluster:
             self.by_stem[stem(one.key)] = one.key
 
     def add(self, one: Workload, name: Name) -> None:
-        """A workload that is not in the cluster."""
+        """Add a workload that is not in the cluster."""
         self.ensure_namespace(one.namespace)
         self.known.put_workload(one)
         self.workloads[one.key], self.names[one.key] = one, name
@@ -90,12 +90,12 @@ def _owners(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _uids(one: Workload, meta: Mapping[str, Any]) -> set[str]:
-    """Of the jobs that a Workload is of."""
+    """The uids of a Workload's jobs."""
     return {*(str(owner.get("uid") or "") for owner in _owners(meta)), one.job_uid} - {""}
 
 
 def _name(one: Workload, meta: Mapping[str, Any]) -> Name:
-    """What people call it: by its job, if it has one."""
+    """The name to show: that of its job, if it has one."""
     if (meta.get("annotations") or {}).get(keys.IS_GROUP) == "true":
         return Name(GROUP_OF_PODS, one.namespace, one.name)
     for owner in _owners(meta):

@@ -1,11 +1,11 @@
-"""Objects of a cluster, from files or listed from a server, into the cache of the control plane.
+"""Loads the objects of a cluster, from files or listed from a server, into the control plane's cache.
 
-    manifests ─▶ validate ─▶ ADDED changes ─▶ cache ─▶ what is due ─▶ a cluster to ask
+    manifests ─▶ validate ─▶ ADDED changes ─▶ cache ─▶ due workloads ─▶ loaded cluster
                  mistakes    in the order of            Workloads that jobs
-                 by file     a host's first list        still have to get
+                 by file     a host's first list        do not have yet
 
-There is no second reader: what takes room, what waits and what holds quota is found out by the code that decides. An
-object that breaks a rule of the API is left out, and a warning says so: the API server would not have taken it.
+There is no second reader: the code that decides also finds out what is used, pending and reserved. An object that
+violates the API is left out with a warning, because the API server would not have accepted it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .manifests import JOBS, POD, Found, Manifests, Raw
 from .pod_owners import PodOwners
 
 LAST = (*(BY_NAME[key] for key in JOBS if key in BY_NAME and key != POD), kinds.WORKLOAD, kinds.POD)
-"""Shown after everything that they refer to."""
+"""Kinds loaded after everything that they refer to."""
 FIRST = (kinds.COHORT,)
-"""Shown before the queues below it, whose tree is then put together once."""
+"""Kinds loaded before the queues below them, so that each tree is built once."""
 ORDER = (*FIRST, *(kind for kind in KINDS if kind not in (*FIRST, *LAST)), *LAST)
 
 API_FORM = "write it as the Kubernetes API has it"
 
 
 def load(found: Manifests, gates: Gates, settings: Settings, managed: Managed | None = None) -> LoadedCluster:
-    """`managed` says which jobs the control plane of this cluster takes care of."""
+    """`managed` selects the jobs that this cluster's control plane manages."""
     return _Loader(found, gates, settings, managed or Managed()).loaded()
 
 
@@ -54,7 +54,7 @@ class _Loader:
         self.known = Known(gates, settings, lambda: now, managed.without_queue, self._unreadable)
         self.state = LoadedCluster(self.known, warnings=list(found.warnings))
         self.files: dict[Key, Found] = {}
-        """What was shown to the cache, as it was written."""
+        """The objects that the cache was shown, as written."""
 
     def loaded(self) -> LoadedCluster:
         self._show_room()
@@ -72,7 +72,7 @@ class _Loader:
         self._look_for_gaps()
         return self.state
 
-    # Objects to changes
+    # Objects as changes
 
     def _show_room(self) -> None:
         for node in self.found.nodes.values():
@@ -112,7 +112,7 @@ class _Loader:
         return True
 
     def _completed(self, kind: Kind, raw: Raw) -> Raw:
-        """With what a server adds to every object, and to a job that is yet to be created."""
+        """The object with what a server adds to every object, and to a job on creation."""
         meta = dict(raw["metadata"])
         if kind.namespaced and not meta.get("namespace"):
             meta["namespace"] = "default"
@@ -125,7 +125,7 @@ class _Loader:
         try:
             return as_created(kind, raw, queues, self.known.gates)
         except UNREADABLE:
-            return raw  # what is wrong with it is told when its Workload is to be made
+            return raw  # its mistakes are reported when its Workload is created
 
     def _free_name(self, kind: Kind, meta: Raw) -> str:
         prefix, number = str(meta["generateName"]), 1
@@ -135,7 +135,7 @@ class _Loader:
             name = f"{prefix}{number}"
         return name
 
-    # What follows from them
+    # After loading
 
     def _find_namespaces(self) -> None:
         self.state.all_namespaces = not self.found.of("Namespace", "")
@@ -149,13 +149,13 @@ class _Loader:
         for key, one in self.known.workloads.items():
             (self.state.finished if one.finished else self.state.workloads)[key] = one
 
-    # What is wrong, and what is missing
+    # Warnings
 
     def _look_at_checks(self) -> None:
         for check in self.known.world.checks.values():
             config = check.parameters.get("name")
             if check.controller == PROVISIONING and config not in self.known.configs:
-                text = f"names ProvisioningRequestConfig {config or '(none)'}, which is not there"
+                text = f"names ProvisioningRequestConfig {config or '(none)'}, which does not exist"
                 self._warn(Mistake(text, "create it", "", f"AdmissionCheck {check.name}", "spec.parameters"))
 
     def _look_for_gaps(self) -> None:
@@ -193,7 +193,7 @@ _TRIED: dict[Kind, Callable[[Raw], Any]] = {
     kinds.LIMIT_RANGE: limit_ranges,
     kinds.RUNTIME_CLASS: runtime_class,
 }
-"""Kinds without rules of ours: what cannot be read is left out, so that it does not spoil others of its kind."""
+"""Kinds without rules of ours: an invalid object is left out, so that it does not affect others of its kind."""
 
 
 def _is_number(value: object) -> bool:

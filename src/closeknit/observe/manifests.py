@@ -1,9 +1,8 @@
-"""A whole cluster from manifests: every object that scheduling goes by, read once and sorted by kind.
+"""Reads a whole cluster from manifests: every object that affects scheduling, read once and sorted by kind.
 
-Nodes and pods are many, so nodes, and pods that name nothing of Kueue's, are read straight into the values that the
-cache keeps of them; everything else is kept as it was written, in the words of v1beta2. A folder is a picture of
-something that exists: what is wrong with one object is a warning, and the rest is used. Only text that cannot be read
-at all is refused.
+There are many nodes and pods, so nodes and unmanaged pods are read directly into the values that the cache stores;
+everything else is kept as written, converted to v1beta2. A folder is a snapshot of a real cluster: a mistake in one
+object is a warning, and the rest is used. Only text that cannot be parsed at all is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Key = tuple[str, str]
 
 
 class Found(NamedTuple):
-    """One object, and the file that it is from."""
+    """An object and its file."""
 
     where: str
     raw: Raw
@@ -63,7 +62,7 @@ class PodMeta(core.Struct):
 
 
 class FilePod(core.Struct):
-    """What is kept in mind of a pod while it is looked at; its resources stay text until they are needed."""
+    """The fields of a pod that are read; its resources stay text until they are needed."""
 
     metadata: PodMeta | None = None
     spec: FilePodSpec | None = None
@@ -94,10 +93,10 @@ class _Head(core.Struct):
 
 
 class BoundPod(NamedTuple):
-    """A pod that takes room on a node. `workload` is the name of its Workload, if it says so.
+    """A pod that uses capacity of a node. `workload` is the Workload in its annotation, if it has one.
 
-    `by_topology`: it carries an annotation that says how close together its pods belong. `pod` is the room that it
-    takes, or None for a pod whose whole object is kept.
+    `by_topology`: it has a topology request annotation. `pod` is the capacity that it uses, or None for a pod whose
+    whole object is kept.
     """
 
     key: str
@@ -114,9 +113,9 @@ class BoundPod(NamedTuple):
 
 @dataclass(slots=True)
 class Manifests:
-    """`objects` by API group and kind, jobs among them; `newest` is the latest time that any object mentions.
+    """`objects` by API group and kind, jobs among them; `newest` is the latest time in any object.
 
-    `pods` are bound and have not ended. Of a running cluster (`is_live`) there is no more to be given than was found.
+    `pods` are bound and have not ended. `is_live`: read from a running cluster, so there are no more objects to give.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -132,13 +131,13 @@ class Manifests:
 
     @property
     def jobs(self) -> Iterator[Found]:
-        """Everything that may have a Workload, or is waiting for one."""
+        """Every object of a kind that has Workloads."""
         return (found for key in JOBS for found in self.objects.get(key, ()))
 
 
 POD, NODE = ("", "Pod"), ("", "Node")
 JOBS = (*(key for key, kind in KINDS.items() if kind.owner is None), POD)
-"""Kinds that a Workload is made for. Deployments and CronJobs are not: their pods and Jobs are."""
+"""Kinds that have Workloads. Deployments and CronJobs do not: their pods and Jobs do."""
 
 _KUEUE = (
     "ResourceFlavor",
@@ -163,14 +162,14 @@ KEPT = frozenset(
         *JOBS,
     ]
 )
-"""Everything else in a folder is passed over."""
+"""The kinds that are read; all others in a folder are ignored."""
 
 _OF_KIND = {key[1]: key for key in KEPT}
-"""For the items of a list that leave it to the list to say what they are."""
+"""The kind of the items of a typed list, which need not state their own."""
 
 
 def read_manifests(paths: Sequence[str], tick: Tick | None = None, all_pods: bool = False) -> Manifests:
-    """`all_pods`: every pod may have a Workload of its own, so all are kept whole."""
+    """Read all paths. `all_pods`: every pod may have a Workload of its own, so all are kept whole."""
     reader = _Reader(all_pods)
     for path in paths:
         for file in files(path):
@@ -179,7 +178,7 @@ def read_manifests(paths: Sequence[str], tick: Tick | None = None, all_pods: boo
 
 
 def listed_manifests(lists: Iterable[tuple[str, str, Iterable[Buffer]]], all_pods: bool = False) -> Manifests:
-    """The same from lists of a running cluster: API version, kind, and the objects as JSON."""
+    """The same from lists of a running cluster, each with API version, kind and objects as JSON."""
     reader = _Reader(all_pods)
     for api_version, kind, objects in lists:
         for data in objects:
@@ -228,7 +227,7 @@ class _Reader:
             self._whole(file, pieces, decoded(file, pieces, data))
 
     def take(self, api_version: str, kind: str, data: Buffer) -> None:
-        """An object of a list, which need not say itself what it is."""
+        """Read an object of a typed list, which need not state its own kind."""
         key = (_group(api_version), kind)
         if key == NODE:
             self._look_at_node("", data)
@@ -238,7 +237,7 @@ class _Reader:
             self._keep(key, "", {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)})
 
     def _whole(self, file: str, pieces: Pieces, raw: Any) -> None:
-        """Something that is not one object of a known kind: a list inside a list, or pools in the compact form."""
+        """Read what is not one object of a known kind: a list inside a list, or pools in the compact form."""
         if isinstance(raw, dict) and str(raw.get("kind")).endswith("List") and "items" in raw:
             for item in raw["items"] or ():
                 self._piece(file, pieces, msgspec.json.encode(item))
@@ -335,14 +334,14 @@ class _Reader:
         self.found.pods.append(BoundPod(f"{namespace}/{name}", node, workload, uids, by_topology, pod))
 
     def _asks(self, spec: FilePodSpec, data: Buffer, what: str, where: str) -> Resources:
-        """What a pod takes; pods that ask in the same words are worked out once."""
+        """The requests of a pod; pods with the same text are computed once."""
         known = self._requests.get(spec.key)
         if known is None:
             try:
                 known = core.requests(self._full_pod.decode(data).spec)
             except ValueError as error:
-                text = f"what it asks for cannot be read: {error}"
-                self.found.warnings.append(Mistake(text, "it counts as a pod that asks for nothing", where, what))
+                text = f"its resource requests are invalid: {error}"
+                self.found.warnings.append(Mistake(text, "it counts as a pod without requests", where, what))
                 known = {}
             self._requests[spec.key] = known
         return known
@@ -380,12 +379,12 @@ class _Reader:
         self._read_pools()
         if self._repeated:
             number = len(self._repeated)
-            text = f"objects that are there more than once: {number} ({name_some(self._repeated)})"
+            text = f"objects that appear more than once: {number} ({name_some(self._repeated)})"
             self.found.warnings.append(Mistake(text, "the first of each counts"))
         return self.found
 
     def _read_pools(self) -> None:
-        """What people wrote by hand is refused if it is wrong, as everywhere."""
+        """Read pools, which are written by hand: mistakes in them are refused, as everywhere."""
         mistakes = Mistakes()
         for where, raw in self._pools:
             pool = read_pool(raw, where, mistakes)
@@ -400,7 +399,7 @@ class _Reader:
 
 
 def _misshapen(raw: Raw, where: str) -> Iterator[Mistake]:
-    """Parts of the metadata that are not of the type that everybody takes them to be of."""
+    """Mistakes about metadata fields of the wrong type."""
     meta = raw.get("metadata") or {}
     for key, kind, name in _PARTS if isinstance(meta, dict) else ():
         if meta.get(key) is not None and not isinstance(meta[key], kind):
@@ -419,7 +418,7 @@ _PARTS = (
 
 
 def _group(api_version: str) -> str:
-    """_group("batch/v1") == "batch"; Kubernetes' core has none."""
+    """_group("batch/v1") == "batch"; the core group is ""."""
     return api_version.rpartition("/")[0]
 
 

@@ -1,7 +1,7 @@
-"""Nodes from files: what `kubectl get nodes` prints, or pools in the compact form, or both put together.
+"""Reads nodes from files: the output of `kubectl get nodes`, pools in the compact form, or both.
 
-Out comes one table for all files, with what the compact form says is in use already. A name or a hostname that
-two nodes share is refused: placement would count one machine twice.
+The result is one table for all files, with the usage that the compact form gives. Two nodes with the same name or
+hostname are refused, because placement would count one machine twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """`used` has a column per resource, in the table's row order; it is empty if nothing is said to be in use."""
+    """`used` has a column per resource in the table's row order; it is empty if no usage is given."""
 
     table: NodeTable
     used: dict[str, IntArray] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _Part(NamedTuple):
 
 
 def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
-    """The nodes of all paths; every mistake in them is raised together."""
+    """The nodes of all paths; all mistakes in them are raised together."""
     mistakes = Mistakes()
     warnings = _Warnings()
     parts: list[_Part] = []
@@ -128,11 +128,11 @@ def _pools(raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes) 
         if pool is None:
             continue
         if pool.name and any(pool.name == other.name for _, other in pools):
-            mistakes.add(Mistake("is there twice", "give each pool its own", where, f"pool {pool.name}", "name"))
+            mistakes.add(Mistake("is used twice", "give each pool its own", where, f"pool {pool.name}", "name"))
         pools.append((where, pool))
     total = sum(pool.size for _, pool in pools)
     if total > MAX_NODES:
-        text = f"{total:,} nodes are absurd"
+        text = f"{total:,} nodes are too many"
         mistakes.add(Mistake(text, f"make at most {MAX_NODES:,} nodes in all", pools[0][0], "pools"))
     if not mistakes:
         for place, (where, pool) in enumerate(pools):
@@ -140,21 +140,21 @@ def _pools(raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes) 
 
 
 def _check_unique(parts: Sequence[_Part], table: NodeTable, mistakes: Mistakes) -> None:
-    """No two nodes share a name, and no two a hostname."""
+    """Report nodes that share a name or a hostname."""
     wheres = np.repeat(np.arange(len(parts)), [len(part.table) for part in parts])
     first: dict[str, int] = {}
     for row, name in enumerate(table.names):
         other = first.setdefault(name, row)
         if other != row:
             before, where = parts[wheres[other]].where, parts[wheres[row]].where
-            text = "is there twice" if before == where else f"is in {before} already"
+            text = "is used twice" if before == where else f"is in {before} already"
             mistakes.add(Mistake(text, "remove one of the two", where, f"Node {name}", "metadata.name"))
     column = table.labels.get(HOSTNAME)
     if column is None or mistakes:
         return
     shared = np.bincount(column.codes[column.codes != MISSING], minlength=len(column.values) + 1) > 1
     holder: dict[int, int] = {}
-    for row in np.flatnonzero(shared[column.codes]).tolist():  # MISSING, which is -1, finds the last entry: False
+    for row in np.flatnonzero(shared[column.codes]).tolist():  # MISSING, which is -1, indexes the last entry: False
         code = int(column.codes[row])
         other = holder.setdefault(code, row)
         if other != row:
@@ -167,7 +167,7 @@ def _check_unique(parts: Sequence[_Part], table: NodeTable, mistakes: Mistakes) 
 
 
 class _Warnings:
-    """Nodes that will hold nothing, and why: one warning a cause."""
+    """Nodes that cannot take pods: one warning per cause."""
 
     def __init__(self) -> None:
         self._without_ready: list[str] = []
@@ -181,7 +181,7 @@ class _Warnings:
 
     def as_list(self) -> list[Mistake]:
         return [
-            Mistake(f"nodes without {what}, which hold nothing: {len(names)} ({name_some(names)})", remedy)
+            Mistake(f"nodes without {what}, which take no pods: {len(names)} ({name_some(names)})", remedy)
             for names, what, remedy in (
                 (
                     self._without_ready,

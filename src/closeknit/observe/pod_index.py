@@ -1,4 +1,4 @@
-"""Pods that belong to workloads, found by what reconcilers ask for: their workload, their host, their group."""
+"""An index of the pods of workloads, by workload, host and pod group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PodIndex:
 
     @property
     def groups(self) -> list[str]:
-        """The keys of all groups that pods name."""
+        """The keys of all pod groups."""
         return list(self._groups)
 
     def of_workload(self, key: str) -> list[Pod]:
@@ -54,7 +54,7 @@ class PodIndex:
         return [self.all[one] for one in self._families.get(key, ())]
 
     def at(self, *hosts: str) -> list[Pod]:
-        """Those on a node or meant for it, by the node's name and its hostname."""
+        """The pods on a node or assigned to it, by the node's name and its hostname."""
         found = dict.fromkeys(key for host in hosts for key in self._hosts.get(host, ()))
         return [self.all[key] for key in found]
 
@@ -63,5 +63,5 @@ class PodIndex:
 
 
 def group_of(pod: Pod) -> str:
-    """The group of pods that it names; empty if it stands alone."""
+    """The pod group that a pod names; "" if there is none."""
     return pod.labels.get(keys.POD_GROUP) or pod.annotations.get(keys.POD_GROUP, "")

@@ -1,7 +1,7 @@
-"""Whose pods are running where: which of them go when a workload stops.
+"""Finds the workload of each running pod, to know which pods stop with a workload.
 
-What a pod takes is found out by the cache. Here it is only traced to the workload that it stops with, by what it says
-itself or by its owners.
+The cache counts what pods use. Here a pod is only traced to the workload that it stops with, by its own annotations or
+by its owners.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .manifests import BoundPod, Manifests
 from .nodes import name_some
 
 GENERATIONS = 10
-"""How far up owners are followed."""
+"""How many levels of owners are followed."""
 
 
 @dataclass(slots=True)
@@ -26,13 +26,13 @@ class PodOwners:
     workloads: Mapping[str, Workload]
     by_uid: Mapping[str, str]
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The owners of jobs, by the job's uid."""
+    """The owners of jobs by the job's uid."""
     stops_with: dict[str, list[str]] = field(default_factory=dict)
     """Pods by the key of the workload that they stop with."""
     warnings: list[Mistake] = field(default_factory=list)
 
     def trace(self, found: Manifests, counts_draining: bool) -> None:
-        """`counts_draining`: pods that no workload holds a place for count on their nodes all the same."""
+        """`counts_draining`: pods whose workload holds no assignment still count on their nodes."""
         self.parents |= {str(one.raw["metadata"].get("uid")): _owners(one.raw["metadata"]) for one in found.jobs}
         strays = []
         for bound in found.pods:
@@ -59,7 +59,7 @@ class PodOwners:
             self.warnings.append(gone)
 
     def workload_of(self, bound: BoundPod) -> str | None:
-        """By what the pod says itself, else by its owner, or the owner of that."""
+        """The pod's workload by its own annotation, else by its chain of owners."""
         key = f"{bound.namespace}/{bound.workload}"
         if key in self.workloads:
             return key

@@ -1,8 +1,8 @@
-"""Pods from files: what runs already, as usage columns over the rows of a node table.
+"""Reads running pods from files, as usage columns over the rows of a node table.
 
-Every pod that is bound and has not ended counts, whoever placed it. A million of them are read in seconds: from
-each pod only its node, its phase and the text of its resources are taken; pods whose resources read the same are
-computed once, and the sums are made by numpy at the end.
+Every pod that is bound and has not ended counts, whichever scheduler placed it. A million of them are read in seconds:
+only the node, the phase and the text of the resources are read from each pod, pods with equal text are computed once,
+and numpy adds them up at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .nodes import NAMED, name_some
 from .quantities import bad_quantities
 
 KEPT = 1 << 16
-"""How many different resource texts are remembered."""
+"""How many different resource texts are cached."""
 
 Key = tuple[bytes, ...]
 
@@ -36,9 +36,9 @@ _full = msgspec.json.Decoder(core.WirePod)
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """`used` has a column per resource, with `pods` among them, in the row order of the table that was given.
+    """`used` has a column per resource, `pods` among them, in the row order of the given table.
 
-    `pinned` is the part of it that cannot be moved off its node: pods of DaemonSets, and static ones.
+    `pinned` is the part of it that cannot move to another node: pods of DaemonSets, and static pods.
     """
 
     used: dict[str, IntArray]
@@ -63,7 +63,7 @@ class FilePodSpec(core.Struct):
 
     @property
     def key(self) -> Key:
-        """Equal for pods that ask for the same in the same words."""
+        """Equal for pods whose requests have the same text."""
         key = [bytes(one.resources) for one in self.containers or ()]
         if self.init_containers:
             key.append(b"init")
@@ -92,7 +92,7 @@ _NO_NAME, _NO_SPEC = Name(), FilePodSpec()
 
 
 class FilePod(core.Struct):
-    """Read a million times over: what is absent or null stays None until somebody asks."""
+    """Read a million times, so absent or null fields stay None until they are used."""
 
     kind: str | None = None
     metadata: Name | None = None
@@ -101,7 +101,7 @@ class FilePod(core.Struct):
 
     @property
     def node(self) -> str:
-        """The node it is bound to, if any."""
+        """The node that the pod is bound to, if any."""
         return (self.spec.node_name if self.spec is not None else None) or ""
 
     @property
@@ -110,13 +110,13 @@ class FilePod(core.Struct):
 
     @property
     def pinned(self) -> bool:
-        """Belongs to its node: of a DaemonSet, or the mirror of a static pod."""
+        """Whether the pod belongs to its node: of a DaemonSet, or the mirror of a static pod."""
         owners = self.metadata.owner_references if self.metadata is not None else None
         return any(owner.kind in ("DaemonSet", "Node") for owner in owners) if owners else False
 
 
 def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) -> Pods:
-    """What the pods of all paths use on the nodes of a table; every mistake in them is raised together."""
+    """What the pods of all paths use on the nodes of a table; all mistakes in them are raised together."""
     mistakes = Mistakes()
     row_of = {name: row for row, name in enumerate(table.names)}
     shapes = _Shapes(mistakes)
@@ -146,7 +146,7 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) 
 
 
 class _Shapes:
-    """What pods ask for, each distinct one once; a code is a place in `requests`."""
+    """The distinct requests of pods; a code is an index into `requests`."""
 
     def __init__(self, mistakes: Mistakes) -> None:
         self.requests: list[Resources] = []
@@ -166,7 +166,7 @@ class _Shapes:
         return code
 
     def _compute(self, pod: FilePod, data: bytes, where: str) -> int:
-        """The code, or -1 with the mistakes noted: they are not remembered, so that each pod is named."""
+        """The code, or -1 with the mistakes noted; mistakes are not cached, so that each pod is named."""
         try:
             spec = _full.decode(data).spec
         except msgspec.ValidationError as error:
@@ -197,7 +197,7 @@ def _bad_needs(spec: core.PodSpec, what: str, where: str) -> list[Mistake]:
 
 
 def _sums(size: int, rows: array[int], codes: array[int], requests: Sequence[Resources]) -> dict[str, IntArray]:
-    """Per resource the sum over the pods of each row, held within LIMIT."""
+    """Per resource the sum over the pods of each row, capped at LIMIT."""
     used: dict[str, IntArray] = {PODS: np.zeros(size, dtype=np.int64)}
     at, shape = np.frombuffer(rows, dtype=np.int64), np.frombuffer(codes, dtype=np.int64)
     busiest = int(np.bincount(at).max()) if len(at) else 0

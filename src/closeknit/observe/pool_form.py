@@ -1,4 +1,4 @@
-"""The compact form of a cluster: pools of equal nodes, said in five lines.
+"""The compact form of a cluster: pools of equal nodes in five lines.
 
     blocks: 10
     racksPerBlock: 20
@@ -6,7 +6,7 @@
     node: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
     used: 30%
 
-Everything is checked here and every mistake is named; `pools` makes the columns.
+Everything is checked here and every mistake is reported; `pools` builds the columns.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """`blocks` of `racks` of `nodes`, each node alike; `used` is the part of it, from 0 to 1, that is taken."""
+    """`blocks` of `racks` of equal `nodes`; `used` is the fraction of it in use, from 0 to 1."""
 
     name: str
     blocks: int
@@ -64,7 +64,7 @@ class Pool:
 
 
 def is_pool(raw: Any) -> bool:
-    """Whether this is meant to be a pool: a mapping that has one of its telling keys, or nearly."""
+    """Whether this is meant to be a pool: a mapping with one of a pool's distinctive keys, or a misspelt one."""
     return isinstance(raw, dict) and any(
         difflib.get_close_matches(str(key), ("blocks", "racksPerBlock", "racks", "nodesPerRack", "node"), cutoff=0.8)
         for key in raw
@@ -72,12 +72,12 @@ def is_pool(raw: Any) -> bool:
 
 
 def read_pool(raw: Mapping[str, Any], where: str, mistakes: Mistakes) -> Pool | None:
-    """The pool; None if anything is wrong with it, which is then among the mistakes."""
+    """The pool; None if it is invalid, with the reason among the mistakes."""
     return _Form(raw, where, mistakes).pool()
 
 
 class _Form:
-    """One pool as it was written, and the place to complain about it."""
+    """One pool as written, and its file for error messages."""
 
     def __init__(self, raw: Mapping[str, Any], where: str, mistakes: Mistakes) -> None:
         self.raw = raw
@@ -146,7 +146,7 @@ class _Form:
         elif value < 1:
             self.wrong(key, f"is {value}", "write one or more")
         elif value > MAX_NODES:
-            self.wrong(key, f"{value} is absurd", f"write at most {MAX_NODES:,} nodes in all")
+            self.wrong(key, f"{value} is too large", f"write at most {MAX_NODES:,} nodes in all")
         else:
             return value
         return 1
@@ -167,7 +167,7 @@ class _Form:
         if isinstance(quantity, str | int | float) and not isinstance(quantity, bool):
             near = "" if "/" in resource or resource in _PLAIN else did_you_mean(resource, _PLAIN)
             if near:
-                return "is no resource that Kubernetes knows", near.strip()
+                return "is not a resource that Kubernetes knows", near.strip()
             if not is_qualified_name(resource):
                 return "is not the name of a resource", "write cpu, memory or a name such as nvidia.com/gpu"
             return bad_quantity(resource, quantity)

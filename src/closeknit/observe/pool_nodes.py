@@ -1,4 +1,4 @@
-"""Pools of the compact form as nodes and pods one by one, for those who go by objects and not by columns."""
+"""Pools of the compact form as individual nodes and pods, for callers that need objects instead of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .pool_form import Pool
 from .pools import pool_table, pool_usage
 
 NAMESPACE = "closeknit-pool"
-"""Where the pods are that a pool says are running."""
+"""The namespace of the pods that stand for a pool's usage."""
 
 
 def nodes_of_pool(pool: Pool) -> Iterator[Node]:
@@ -23,7 +23,7 @@ def nodes_of_pool(pool: Pool) -> Iterator[Node]:
 
 
 def pods_of_pool(pool: Pool) -> Iterator[tuple[str, OtherPod]]:
-    """Pods that take what the pool says is used, each with its key."""
+    """Pods that use what the pool says is in use, each with its key."""
     used = pool_usage(pool)
     if not used:
         return

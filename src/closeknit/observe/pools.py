@@ -1,7 +1,7 @@
-"""Pools of equal nodes as a table, made column by column: a million nodes are a few arrays, not a million objects.
+"""Pools of equal nodes as a table, built column by column: a million nodes are a few arrays, not a million objects.
 
-Node 3 of rack 2 of block 1 is `b01-r02-n03`, its rack `b01-r02`, its block `b01`; a pool's name goes before all of
-them, so pools never share a domain. Numbers have as many digits as the largest needs, so names sort as counted.
+Node 3 of rack 2 of block 1 is `b01-r02-n03`, its rack `b01-r02`, its block `b01`; all of them are prefixed with the
+pool's name, so pools never share a domain. Numbers are zero-padded, so names sort numerically.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def pool_table(pool: Pool) -> NodeTable:
 
 
 def pool_usage(pool: Pool, place: int = 0) -> dict[str, IntArray]:
-    """Columns of what runs on each node already; `place` is the pool's place among others with the same seed.
+    """Columns of the usage of each node; `place` is the pool's index among pools with the same seed.
 
-    A node has so many slots, each one pod with an equal share of everything. Exactly the wanted part of all slots
-    is taken, unevenly: half of the luck is the node's, so some nodes are nearly full and some nearly empty.
+    A node is divided into slots, each one pod with an equal share of every resource. Exactly the wanted fraction of all
+    slots is used, unevenly: half of the randomness is per node, so some nodes are nearly full and some nearly empty.
     """
     slots = _slots(pool.allocatable)
     taken = round(pool.used * slots * pool.size)
@@ -63,9 +63,9 @@ def pool_usage(pool: Pool, place: int = 0) -> dict[str, IntArray]:
 
 
 def _slots(allocatable: Mapping[str, int]) -> int:
-    """How many pods a node is cut into: one a device if it has devices, else eight, or one a core if it has fewer.
+    """The slots of a node: one per device if it has devices, else eight, or one per core if it has fewer.
 
-    Of several devices the scarcest counts, unless there is only one of it; more than sixteen slots are too many.
+    Of several kinds of device the scarcest counts, unless there is only one of it; there are at most sixteen slots.
     """
     devices = [value for resource, value in allocatable.items() if "/" in resource and value]
     cores = max(1, allocatable.get(CPU, 0) // 1000)

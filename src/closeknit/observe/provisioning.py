@@ -1,4 +1,4 @@
-"""ProvisioningRequests as they stand, read for the reconciler that made them."""
+"""Reads the state of ProvisioningRequests for the reconciler that created them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..lifecycle.provisioning import Asked, request_name
 from ..model.workload import Condition, Workload
 
 CHECK = "closeknit.dev/admission-check"
-"""On a request: the check that it is made for."""
+"""Annotation of a request: the admission check that it was created for."""
 ATTEMPT = "closeknit.dev/attempt"
 POD_SETS = "closeknit.dev/pod-sets"
 
 
 def asked(raw: Raw, workload: Workload) -> Asked:
-    """Which check and try it is for: as it says, or else by its name, as others name theirs."""
+    """The check and attempt that a request is for: by its annotations, else by its name, as Kueue names them."""
     meta, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     notes = meta.get("annotations") or {}
     name: str = meta["name"]
@@ -48,6 +48,6 @@ def _condition(raw: Raw) -> Condition:
 
 
 def parameters_of(workload: Raw) -> dict[str, str]:
-    """What the job says to whoever provisions."""
+    """The parameters that the job passes to the provisioning class."""
     notes = workload["metadata"].get("annotations") or {}
     return {key.removeprefix(PROVISIONING): value for key, value in notes.items() if key.startswith(PROVISIONING)}

@@ -1,4 +1,4 @@
-"""Quantities as people write them, checked: the model saturates in silence, a reader of files must not."""
+"""Checks quantities in files: the model saturates silently, which a reader of files must not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Quantity = str | int | float
 
 
 def bad_quantities(quantities: Mapping[str, Quantity] | None, field: str, what: str, where: str) -> Iterator[Mistake]:
-    """What is wrong with a resource list."""
+    """The mistakes in a resource list."""
     for resource, quantity in (quantities or {}).items():
         problem = bad_quantity(resource, quantity)
         if problem is not None:
@@ -20,7 +20,7 @@ def bad_quantities(quantities: Mapping[str, Quantity] | None, field: str, what: 
 
 
 def bad_quantity(resource: str, quantity: Quantity) -> tuple[str, str] | None:
-    """What is wrong with one quantity and what to do about it; None if nothing is."""
+    """The mistake in one quantity and its remedy; None if it is valid."""
     text = str(quantity)
     try:
         value = milli(text) if resource == CPU else units(text)
@@ -32,7 +32,7 @@ def bad_quantity(resource: str, quantity: Quantity) -> tuple[str, str] | None:
     if value < 0:
         return f"{_short(text)} is negative", "write zero or more"
     if value > ABSURD:
-        return f"{_short(text)} is absurd: more than any machine has", "check its suffix"
+        return f"{_short(text)} is too large: more than any machine has", "check its suffix"
     return None
 
 

@@ -1,6 +1,6 @@
-"""Objects by namespace and name, those that are hardly looked at again folded up small.
+"""Raw objects by namespace and name, with rarely used ones stored as JSON.
 
-A workload that has finished may be kept for days. As JSON it takes a third of the memory that it takes as a tree.
+A finished workload may exist for days, and takes a third of the memory as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Shelf(MutableMapping[Place, Raw]):
         return _unfolded(self._objects[place])
 
     def get(self, place: Place, default: Raw | None = None) -> Raw | None:  # type: ignore[override]
-        """Without the exception that a mapping of Python's makes its way through for whatever is not there."""
+        """Like `Mapping.get`, but without the cost of an exception for a missing key."""
         found = self._objects.get(place)
         return default if found is None else _unfolded(found)
 
@@ -42,7 +42,7 @@ class Shelf(MutableMapping[Place, Raw]):
         return len(self._objects)
 
     def fold(self, place: Place) -> None:
-        """It is not expected to be looked at soon."""
+        """Store the object as JSON, because it is not expected to be read soon."""
         found = self._objects.get(place)
         if isinstance(found, dict):
             self._objects[place] = msgspec.json.encode(found)

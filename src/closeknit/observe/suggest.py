@@ -1,11 +1,11 @@
-"""A topology proposed from the labels that nodes carry.
+"""Proposes a topology from the labels of nodes.
 
-Labels form a topology when each finer one splits the groups of the coarser one and never joins them again: then
-they are a tree. Inside a family of labels (`dialects.cloud_labels`) the order is known, and a domain is named by
-its path from the top, so a value may recur. Between families only the nodes can tell the order. Where what they
-tell is no tree, nothing is guessed: the suggestion is empty and names the nodes that contradict.
+Labels form a topology when each finer one splits the groups of the coarser one and never joins them: then they are a
+tree. Within a family of labels (`dialects.cloud_labels`) the order is known, and a domain is named by its path from the
+top, so a value may recur. Between families the nodes decide the order. If the labels form no tree, nothing is guessed:
+the suggestion is empty and names the nodes that contradict.
 
-    nodes ─▶ candidates ─▶ in order ─▶ contradictions? ─▶ without what adds nothing ─▶ levels
+    nodes ─▶ candidates ─▶ in order ─▶ contradictions? ─▶ without redundant labels ─▶ levels
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 SHOWN = 3
 ANY_NODE = "kubernetes.io/os"
 ACCELERATORS = ("gpu", "tpu", "neuron", "accelerator")
-"""Words in the names of resources for whose sake topologies are made."""
+"""Words in the names of accelerator resources, for which topologies are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """One proposed level over the nodes that have all levels; a domain has `smallest` to `largest` nodes.
 
-    There are more domains than values where values recur: rack "r1" of block "b1" and of block "b2".
+    There are more domains than values if values recur: rack "r1" of block "b1" and of block "b2".
     """
 
     key: str
@@ -47,9 +47,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What the labels say. `picture` is empty when they say nothing that can be relied on.
+    """The proposal. `picture` is empty if the labels allow none.
 
-    `problems` are for somebody to mend; `remarks` only tell what was left out and why.
+    `problems` are for the user to fix; `remarks` explain what was left out and why.
     """
 
     text: str
@@ -84,7 +84,7 @@ class Suggestion:
 
 @dataclass(slots=True, eq=False)
 class _Candidate:
-    """A label with the group of each node, MISSING where it has none.
+    """A label with the group of each node, MISSING for nodes without it.
 
     `path` are the labels whose values together name a group: this one alone, unless its values recur under
     coarser ones of the family.
@@ -103,10 +103,10 @@ class _Candidate:
 
 
 def suggest(table: NodeTable, wanted: Collection[str] = (), selector: Mapping[str, str] | None = None) -> Suggestion:
-    """Propose levels for these nodes, or say why none can be proposed.
+    """Propose levels for these nodes, or explain why none can be proposed.
 
-    `wanted` are keys that somebody asks for: if some nodes have them all, these nodes decide, and the keys are
-    levels whatever else would speak against them. `selector` are labels by which the nodes were selected.
+    `wanted` are keys that the user asks for: if some nodes have them all, these nodes decide, and the keys become
+    levels in any case. `selector` are the labels by which the nodes were selected.
     """
     wanted, table = _with_all(table, wanted)
     labels = sorted({*known(table.labels), *_named(wanted)})
@@ -127,15 +127,15 @@ def suggest(table: NodeTable, wanted: Collection[str] = (), selector: Mapping[st
 
 
 def suggest_as_told(table: NodeTable, keys: Sequence[str], selector: Mapping[str, str] | None = None) -> Suggestion:
-    """These levels, each of which some node has, in this order: what is missing is told, nothing is left out."""
+    """Propose the given levels in the given order; missing labels are reported and no level is left out."""
     return _proposal(table, keys, f"The levels of {_count(len(table), 'node')} were given.", [], selector or {})
 
 
-# Which labels take part, and how they group the nodes
+# Candidates, and how they group the nodes
 
 
 def _with_all(table: NodeTable, wanted: Collection[str]) -> tuple[list[str], NodeTable]:
-    """Those keys that exist, with the nodes that have them all; no keys and all nodes if no node has."""
+    """The keys that exist, with the nodes that have them all; no keys and all nodes if no node has them all."""
     keys = [key for key in wanted if key in table.labels]
     have = np.ones(len(table), dtype=np.bool_)
     for key in keys:
@@ -146,7 +146,7 @@ def _with_all(table: NodeTable, wanted: Collection[str]) -> tuple[list[str], Nod
 
 
 def _named(wanted: Iterable[str]) -> Iterator[Label]:
-    """Labels that say where a node stands only because somebody asks for them, each a family of its own."""
+    """Labels that are candidates only because the user asks for them, each a family of its own."""
     for key in wanted:
         if recognise(key) is None:
             yield Label(len(FAMILIES), 0, key, key)
@@ -157,7 +157,7 @@ def _candidates(
 ) -> list[_Candidate]:
     """The labels that most nodes carry, each with the coarser ones of its family that its values recur under.
 
-    Where only some nodes have accelerators, only these count: topologies are made for their sake.
+    If only some nodes have accelerators, only these count, because topologies are made for them.
     """
     candidates: list[_Candidate] = []
     counted = _accelerated(table)
@@ -191,14 +191,14 @@ def _recurs(label: Label, values: IntArray, above: _Candidate) -> bool:
 
 
 def _values(table: NodeTable, key: str) -> IntArray:
-    """The codes of a label; an empty value says no more than a missing label."""
+    """The codes of a label; an empty value counts as a missing label."""
     column = table.labels[key]
     codes = column.codes.astype(np.int64)
     return np.where(codes == column.code(""), MISSING, codes)
 
 
 def _under(groups: IntArray, above: IntArray) -> IntArray:
-    """Groups told apart by what they lie under.
+    """Groups split by the coarser groups that contain them.
 
     _under([0, 1, 0, 1], above=[0, 0, 1, 1]) == [0, 1, 2, 3]
     """
@@ -217,7 +217,7 @@ def _nests(fine: IntArray, coarse: IntArray) -> bool:
 
 
 def _strays(fine: IntArray, coarse: IntArray) -> BoolArray:
-    """Nodes that are not where some other node of their `fine` group is."""
+    """Nodes in another `coarse` group than the last node of their `fine` group."""
     both = (fine != MISSING) & (coarse != MISSING)
     where = np.full(int(fine.max(initial=0)) + 1, MISSING, dtype=np.int64)
     where[fine[both]] = coarse[both]
@@ -229,7 +229,7 @@ def _strays(fine: IntArray, coarse: IntArray) -> BoolArray:
 
 
 def _coarse_first(a: _Candidate, b: _Candidate) -> int:
-    """Known orders first, then what the nodes say, and the table of families where they say nothing."""
+    """Compare by known order first, then by how the nodes nest, then by the table of families."""
     if known_order := _known_order(a.label, b.label):
         return known_order
     b_in_a, a_in_b = _nests(b.groups, a.groups), _nests(a.groups, b.groups)
@@ -239,17 +239,17 @@ def _coarse_first(a: _Candidate, b: _Candidate) -> int:
 
 
 def _known_order(a: Label, b: Label) -> int:
-    """Negative if `a` is the coarser one whatever the nodes say, positive if `b` is, 0 if they decide."""
+    """Negative if `a` is known to be coarser, positive if `b` is, 0 if the nodes decide."""
     if HOSTNAME in (a.key, b.key):
         return -1 if b.key == HOSTNAME else 1
     return a.depth - b.depth if a.family == b.family else 0
 
 
 def _contradictions(table: NodeTable, ordered: Sequence[_Candidate]) -> tuple[str, ...]:
-    """One for each two families that cross, at the coarsest labels that do."""
+    """One contradiction for each two families that cross, at the coarsest labels that do."""
     pairs = itertools.combinations(ordered, 2)
     astray = [(coarse, fine) for coarse, fine in pairs if not _nests(fine.groups, coarse.groups)]
-    # Crossing labels have no place in the order, and may put others out of theirs: those are not to blame.
+    # Crossing labels have no order, and may misplace other labels, which are not reported.
     crossing = [
         (coarse, fine)
         for coarse, fine in astray
@@ -264,7 +264,7 @@ def _contradictions(table: NodeTable, ordered: Sequence[_Candidate]) -> tuple[st
 
 
 def _contradiction(table: NodeTable, coarse: _Candidate, fine: _Candidate) -> str:
-    """The first value, by name, that lies in several places, with one node in each."""
+    """The first value, by name, that lies in several groups, with one node in each."""
     split = np.unique(fine.groups[_strays(fine.groups, coarse.groups)])
     rows = np.flatnonzero(np.isin(fine.groups, split) & (coarse.groups != MISSING)).tolist()
     value, _, group = min((fine.name(table, row), table.names[row], fine.groups[row]) for row in rows)
@@ -272,18 +272,18 @@ def _contradiction(table: NodeTable, coarse: _Candidate, fine: _Candidate) -> st
     for row in sorted((row for row in rows if fine.groups[row] == group), key=table.names.__getitem__):
         places.setdefault(int(coarse.groups[row]), row)
     where = [f'"{coarse.name(table, row)}" (node {table.names[row]})' for row in places.values()]
-    told = f'{fine.key} "{value}" lies in more than one {coarse.key}: {", ".join(where[:SHOWN])}'
+    text = f'{fine.key} "{value}" lies in more than one {coarse.key}: {", ".join(where[:SHOWN])}'
     reason = "a host is in one place" if fine.label.own_name else "neither label lies inside the other"
-    return f"{told}; {reason}"
+    return f"{text}; {reason}"
 
 
-# What adds nothing
+# Redundant labels
 
 
 def _telling(
     table: NodeTable, ordered: Sequence[_Candidate], wanted: Collection[str], remarks: list[str]
 ) -> list[_Candidate]:
-    """Without levels that tell no nodes apart, or none that their neighbour does not; wanted ones stay."""
+    """The candidates without those that do not split the nodes, or split them as a neighbour does; wanted ones stay."""
     kept: list[_Candidate] = []
     for candidate in _without_lone_zone(table, ordered, wanted, remarks):
         while kept and _nests(kept[-1].groups, candidate.groups):
@@ -304,9 +304,9 @@ def _telling(
 def _without_lone_zone(
     table: NodeTable, ordered: Sequence[_Candidate], wanted: Collection[str], remarks: list[str]
 ) -> Iterator[_Candidate]:
-    """Without the only region or zone. The only block stays: jobs name it, and it may get neighbours.
+    """The candidates without a lone region or zone. A lone block stays: jobs name it, and more blocks may follow.
 
-    Only nodes that have all other levels can take part, so a second zone must be a zone of theirs.
+    Only nodes that have all other levels can take part, so only their zones count.
     """
     others = np.ones(len(table), dtype=np.bool_)
     for candidate in ordered:
@@ -324,7 +324,7 @@ def _without_lone_zone(
 
 
 def _spared(coarse: _Candidate, fine: _Candidate, wanted: Collection[str]) -> _Candidate | None:
-    """Of two equal levels the one to leave out: never the host, rather a zone than a part of the network.
+    """Of two equal levels the one to leave out: never the host, and a zone before a network level.
 
     None if both must stay.
     """
@@ -334,7 +334,7 @@ def _spared(coarse: _Candidate, fine: _Candidate, wanted: Collection[str]) -> _C
     return None if fine.key == HOSTNAME or fine.key in wanted else fine
 
 
-# What is said
+# Texts
 
 
 def _proposal(
@@ -376,7 +376,7 @@ def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray])
 def _flavor_labels(
     table: NodeTable, keys: Sequence[str], rows: IntArray, selector: Mapping[str, str]
 ) -> tuple[dict[str, str], str]:
-    """A label that all these nodes share, for a flavor must select its nodes by one; and what to say of it."""
+    """A label that all these nodes share, which a flavor needs to select its nodes, and a sentence about it."""
     if selector:
         given = ", ".join(f"{key}={value}" for key, value in selector.items())
         return dict(selector), f"The flavor selects nodes by {given}."
@@ -395,7 +395,7 @@ def _flavor_labels(
 
 def _nothing_known(table: NodeTable) -> Suggestion:
     return Suggestion(
-        f"No label that tells where a node stands was recognised on {_count(len(table), 'node')}, not even {HOSTNAME}.",
+        f"No label that locates a node was recognised on {_count(len(table), 'node')}, not even {HOSTNAME}.",
         problems=("label the nodes, for example with example.com/rack, or name the levels with --levels",),
     )
 
@@ -404,14 +404,14 @@ def _seen(table: NodeTable, labels: Sequence[Label]) -> str:
     families = list(dict.fromkeys(label.family for label in labels))
     nodes = _count(len(table), "node")
     if families == [HOST]:
-        return f"On {nodes} only {HOSTNAME} was recognised, nothing that says which rack or block they stand in."
+        return f"On {nodes} only {HOSTNAME} was recognised, nothing that says which rack or block they are in."
     return f"On {nodes} these labels were recognised: {', '.join(families)}."
 
 
 def _no_tree(ordered: Sequence[_Candidate]) -> str:
     counts = [f"{candidate.key} ({_distinct(candidate.groups)})" for candidate in ordered]
     return (
-        "They form no tree, so nothing is proposed. Mend the labels, or pass --levels with the label keys to use, "
+        "They form no tree, so nothing is proposed. Fix the labels, or pass --levels with the label keys to use, "
         "coarse to fine: without one of each two that contradict, or with both if a value of the finer one is a "
         f"name only inside the coarser one. Found, with the number of groups each makes: {', '.join(counts)}."
     )
@@ -424,14 +424,14 @@ def _distinct(groups: IntArray) -> int:
 def _left_out(table: NodeTable, key: str, holders: BoolArray, counted: BoolArray) -> str:
     total, found = int(np.count_nonzero(counted)), int(np.count_nonzero(holders & counted))
     nodes = _count(total, "node") + ("" if counted.all() else " with accelerators")
-    told = f"{key} is left out: it tells where {found} of {nodes} stand"
+    text = f"{key} is left out: only {found} of {nodes} have it"
     if label := _selecting(table, holders):
-        return f"{told}; to use it, take only nodes that have it: --selector {label}"
-    return f"{told}; to use it, name the levels with --levels, or pass --selector with a label that only its nodes have"
+        return f"{text}; to use it, select only nodes that have it: --selector {label}"
+    return f"{text}; to use it, name the levels with --levels, or pass --selector with a label that only its nodes have"
 
 
 def _selecting(table: NodeTable, holders: BoolArray) -> str:
-    """A label, as KEY=VALUE, that selects just these nodes, or else a pool of them; empty if there is none."""
+    """A label as KEY=VALUE that selects just these nodes, or else a pool of them; "" if there is none."""
     pools = pool_keys(table.labels)
     rest = sorted(key for key in table.labels if key not in pools and recognise(key) is None)
     partial = ""
@@ -447,7 +447,7 @@ def _selecting(table: NodeTable, holders: BoolArray) -> str:
 
 
 def _commonest(column: LabelColumn, rows: BoolArray) -> int:
-    """The code that most of these nodes have, the first by value if several are; MISSING if none has any."""
+    """The most common code among these nodes, on a tie the first by value; MISSING if no node has the label."""
     codes = column.codes[rows]
     counts = np.bincount(codes[codes != MISSING])
     most = np.flatnonzero(counts == counts.max(initial=1)).tolist()

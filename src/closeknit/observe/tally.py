@@ -1,4 +1,4 @@
-"""How many workloads of each queue wait, hold quota and run, and how much: counted as they change, never anew."""
+"""Counts of pending, reserving and admitted workloads per queue and their quota, updated with every change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Amounts = Counter[FlavorResource]
 
 @dataclass(slots=True)
 class Count:
-    """`reserved` is the quota of all that hold some, `used` that of those that are admitted."""
+    """`reserved` is the quota of all workloads that hold some, `used` that of admitted ones."""
 
     pending: int = 0
     reserving: int = 0
@@ -24,7 +24,7 @@ class Count:
 
 
 class Tally:
-    """`queues` by the name of a ClusterQueue, `local` by namespace and name; who waits is counted with the latter."""
+    """`queues` by ClusterQueue name, `local` by the LocalQueue's namespace/name, which alone counts pending ones."""
 
     def __init__(self, reclaim: bool) -> None:
         self.reclaim = reclaim
@@ -32,7 +32,7 @@ class Tally:
         self.local: dict[str, Count] = defaultdict(Count)
 
     def change(self, before: Workload | None, after: Workload | None, waits: bool, waited: bool) -> None:
-        """A workload was like this and is like that; whether it stood in line, and whether it does now."""
+        """Update the counts for a changed workload; `waited` and `waits`: whether it was pending, and is now."""
         if before is not None:
             self._add(before, waited, -1)
         if after is not None:

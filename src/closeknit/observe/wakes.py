@@ -1,7 +1,7 @@
-"""What has happened that those who wait were not told yet, and from when on they may be.
+"""Wake events that are not delivered to parked workloads yet, and when they may be.
 
-Kueue gathers for a second what happens in a tree of cohorts before it wakes anybody there. With the gate WakeAtOnce
-everybody is woken at once, and then not again for a second; in between only those for whom there is enough quota now.
+Kueue collects the events of a cohort tree for a second before it wakes any workload there. With the gate WakeAtOnce all
+workloads are woken at once, and then not again for a second; in between only those for which there is enough quota now.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..decide.scheduler import Scheduler
 from ..queue.wake import FREED, RULES, Event, Reach
 
 GATHERING = 1.0
-"""Seconds."""
+"""Seconds for which events of a cohort tree are collected."""
 
 
 class Wake(NamedTuple):
-    """From when on it may be told, and in which queues it happened."""
+    """When the event may be delivered, and the queues in which it happened."""
 
     at: float
     queues: set[str]
@@ -30,18 +30,18 @@ class Wakes:
         self._noted: dict[tuple[Event, str], float] = {}
         """When what happened to which queue, since the trees of cohorts were last looked up."""
         self._pending: dict[tuple[Event, str], Wake] = {}
-        """By event and the first queue beside which it happened; no queue is everywhere."""
+        """By event and the first queue of the tree in which it happened; "" stands for all queues."""
         self._woken: dict[str, float] = {}
-        """When the queues of a tree were last woken, by the first of them."""
+        """When each tree was last woken, by its first queue."""
         self._freed: set[str] = set()
-        """Trees in which something gave its quota back, by the first of their queues."""
+        """Trees in which quota was released, by their first queue."""
 
     def note(self, event: Event, queue: str = "") -> None:
-        """Something happened to a queue, or everywhere. The tree is looked up later: many queues may come at once."""
+        """Note an event. Its cohort tree is looked up later, since events of many queues may arrive together."""
         self._noted.setdefault((event, queue), self._now())
 
     def _gather(self) -> None:
-        """What happens in one tree of cohorts is told to all of it together."""
+        """Collect the events of each cohort tree, to deliver them to all of it together."""
         noted, self._noted = self._noted, {}
         for (event, queue), now in noted.items():
             where = self._scheduler.world.first_beside(queue) if RULES[event].reach is Reach.TREE else queue
@@ -55,16 +55,16 @@ class Wakes:
 
     @property
     def next(self) -> float | None:
-        """When there is next something to pass on; None if nothing has happened."""
+        """When the next event may be delivered; None if there is none."""
         self._gather()
         return 0.0 if self._freed else min((one.at for one in self._pending.values()), default=None)
 
     def pass_on(self, now: float) -> bool:
-        """Tell whoever waits what has happened; says whether anything had. Cohorts may be others by now."""
+        """Wake workloads by the events that are due; returns whether there were any. Cohorts may have changed since."""
         self._gather()
         scheduler, moment = self._scheduler, float(int(self._now()))
-        told = [one for one, wake in self._pending.items() if wake.at <= now]
-        for event, where in told:
+        due = [one for one, wake in self._pending.items() if wake.at <= now]
+        for event, where in due:
             self._woken[where] = now
             queues = self._pending.pop((event, where)).queues
             if where:
@@ -74,4 +74,4 @@ class Wakes:
                 scheduler.wake_queues(event, list(scheduler.world.cluster_queues), moment)
         freed, self._freed = self._freed, set()
         back = sum(scheduler.wake_likely(queue, moment) for queue in sorted(freed))
-        return bool(told or back)
+        return bool(due or back)

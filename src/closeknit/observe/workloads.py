@@ -1,7 +1,7 @@
-"""Jobs that are not submitted as the workloads that they would be: a queue, a priority, what quota counts.
+"""Unsubmitted jobs as the workloads that they would be, with queue, priority and quota usage.
 
-A job only names things: a queue, a priority class. Here the names are looked up in a cluster, and what a cluster adds
-to pods before they run, defaults of a namespace and the overhead of a runtime class, is added to their templates.
+A job only names a queue and a priority class. Here the names are looked up in a cluster, and what the cluster adds to
+pods, the defaults of a namespace and the overhead of a runtime class, is added to the templates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .nodes import name_some
 Raw = dict[str, Any]
 
 DEFAULT = "default"
-"""The queue of a namespace, and the WorkloadPriorityClass, of jobs that name none."""
+"""The name of the LocalQueue, and of the WorkloadPriorityClass, of jobs that name none."""
 
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """Priority classes that every cluster has."""
@@ -35,9 +35,9 @@ BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_
 
 @dataclass(slots=True)
 class Surroundings:
-    """What a cluster knows that jobs only name. `classes` of Kueue and of Kubernetes give values by name.
+    """The objects of a cluster that jobs refer to by name. The classes of Kueue and of Kubernetes map names to values.
 
-    `default_priority` is that of the PriorityClass for pods that name none.
+    `default_priority` is the value of the default PriorityClass.
     """
 
     workload_classes: dict[str, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Surroundings:
     runtime_classes: dict[str, Resources] = field(default_factory=dict)
 
     def template(self, namespace: str, template: Raw) -> Raw:
-        """A pod template with what the cluster fills in; the very same one if that is nothing."""
+        """A pod template with the cluster's defaults; the same object if there are none."""
         ranges = self.limit_ranges.get(namespace, ())
         spec = template.get("spec")
         overhead = isinstance(spec, dict) and spec.get("runtimeClassName") in self.runtime_classes
@@ -56,7 +56,7 @@ class Surroundings:
 
 
 def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) -> Workload | list[Mistake]:
-    """The Workload of a job, or why none can be made."""
+    """The Workload of a job, or why none can be created."""
     queue, priority = _queue(job, around), priority_of(job.standing, around)
     if isinstance(queue, Mistake) or isinstance(priority, Mistake):
         what = f"{job.kind} {job.namespace}/{job.name}"
@@ -83,26 +83,26 @@ def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) ->
 
 
 def class_of(workload: Raw) -> str:
-    """The WorkloadPriorityClass that a Workload has its priority from; empty if it has none."""
+    """The WorkloadPriorityClass that sets a Workload's priority; "" if there is none."""
     reference = workload["spec"].get("priorityClassRef") or {}
     return str(reference.get("name", "")) if reference.get("kind") == "WorkloadPriorityClass" else ""
 
 
 def rank_of(workload_class: str, around: Surroundings) -> Priority | None:
-    """What a WorkloadPriorityClass gives; None if there is no such class."""
+    """The priority of a WorkloadPriorityClass; None if there is no such class."""
     value = around.workload_classes.get(workload_class)
     return None if value is None else Priority(value, "WorkloadPriorityClass", workload_class)
 
 
 def is_left_behind(workload: Raw) -> bool:
-    """Whether the job that it was made for was deleted without it: the reference is gone, the label is not."""
+    """Whether its job was deleted without it: the owner reference is gone, the label is not."""
     meta = workload["metadata"]
     labelled = keys.JOB_UID in (meta.get("labels") or {})
     return labelled and not meta.get("ownerReferences") and "deletionTimestamp" not in meta
 
 
 def _queue(job: Job, around: Surroundings) -> str | Mistake:
-    """The queue that a job names, or the default one of its namespace."""
+    """The queue that a job names, or the default queue of its namespace."""
     known = around.local_queues.get(job.namespace, [])
     if job.standing.queue or DEFAULT in known:
         return job.standing.queue or DEFAULT
@@ -115,7 +115,7 @@ def _queue(job: Job, around: Surroundings) -> str | Mistake:
 
 
 def priority_of(standing: Standing, around: Surroundings) -> int | Mistake:
-    """By a class of Kueue, else by a class of its pods, else what the cluster gives to all."""
+    """The priority by WorkloadPriorityClass, else by the pods' PriorityClass, else the cluster's default."""
     if standing.priority is not None:
         return standing.priority
     if standing.workload_class:
