@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CONFORMANCE ?= ../shared/conformance
-# Many tests wait for processes: one more than two cores have to do.
+# Many tests wait for processes, so one more worker than two cores.
 WORKERS ?= 3
 export PYTHONPATH :=
-# Many tests start processes: what was compiled once is kept.
+# Many tests start processes, so keep compiled bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup up cluster picture deploy test tests test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance conformance-if-any dist clean
@@ -33,7 +33,7 @@ cluster: setup
 picture: setup
 	@$(BIN)/python docs/images/make.py
 
-# The chart, the kustomize base and the table of permissions, from the Python that `closeknit install` uses.
+# Generate the chart, the kustomize base and the table of permissions from the code that `closeknit install` uses.
 deploy: setup
 	@$(BIN)/python deploy/make.py
 
@@ -51,8 +51,8 @@ conformance: setup
 	@test -e "$(CONFORMANCE)" || { echo "no conformance data at $(CONFORMANCE): give its folder, CONFORMANCE=PATH"; exit 2; }
 	@$(BIN)/python tests/conformance/run.py $(CONFORMANCE)
 
-# Lint, tests and conformance at the same time, all to their end: two cores are busy throughout. What is checked beside
-# the tests is shown as a whole when it is done, where make can do that.
+# Run lint, tests and conformance concurrently, each to its end, so that two cores stay busy. Where make supports it, the
+# output of lint and conformance is shown as a whole when they are done.
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 test: setup
 	@$(SIDE_BY_SIDE) lint tests conformance-if-any
@@ -65,12 +65,12 @@ conformance-if-any: setup
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
 	else echo "SKIPPED, LOUDLY: no conformance data at $(CONFORMANCE); set CONFORMANCE=PATH to check against it"; fi
 
-# The wheel and the sdist, in dist/; the wheel is tried in a clean environment.
+# Build the wheel and the sdist in dist/, and try the wheel in a clean environment.
 dist: setup
 	@echo "== distribution =="
 	@$(BIN)/python tests/dist.py
 
-# What needs servers built with Go, or patience. The servers are built once and kept outside of the work tree.
+# Slow tests, and those that need servers built with Go. The servers are built once and kept outside of the work tree.
 test-host: setup
 	@echo "== servers (minutes the first time) =="
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
@@ -81,22 +81,22 @@ test-host: setup
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
 
-# Beside the real Kueue, which takes six minutes to build. OPTIONS='--worlds 2 --seed 7' plays other scripts.
+# Compare with the real Kueue, which takes six minutes to build. OPTIONS='--worlds 2 --seed 7' plays other scripts.
 test-peers: setup
 	@echo "== servers (minutes the first time) =="
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok jobset kueue
-	@echo "== definitions beside Kueue's =="
+	@echo "== our CRDs compared with Kueue's =="
 	@PYTHONPATH=tests $(BIN)/python -m peers.crds
 	@echo "== from Kueue to Closeknit and back =="
 	@CLOSEKNIT_REAL=1 $(BIN)/python -m pytest -n 0 tests/peers/real
-	@echo "== the same jobs on both =="
+	@echo "== the same jobs on Kueue and Closeknit =="
 	@PYTHONPATH=tests $(BIN)/python -m peers.run $(OPTIONS)
 
-# Real Kubernetes with simulated machines, and our controller on it under its own account. The servers are built once.
+# Real Kubernetes with simulated machines, and our controller under its own account. The servers are built once.
 CLUSTER := $(VENV)/test-cluster
 REAL := CLOSEKNIT_REAL=1 $(BIN)/python -m pytest
 TAKEOVER := tests/faults/real/test_takeover.py
-# Files whose tests take longest are begun first, so that nobody waits for them at the end.
+# The files with the longest tests start first, so that the run does not end with them.
 LONGEST := $(addprefix tests/real/test_, nodes.py install.py gate_matrix.py kinds.py trial.py)
 test-cluster: setup
 	@echo "== servers (a while the first time) =="
@@ -107,15 +107,15 @@ test-cluster: setup
 	@PYTHONPATH=tests $(BIN)/python -m corpus.run real policies embedded
 	@echo "== scenarios =="
 	@CLOSEKNIT_FOLDER=$(CLUSTER) $(REAL) -n 5 --dist loadfile --no-loadscope-reorder $(LONGEST) tests/cli/real tests/real
-	@echo "== what the controller asked for, and what it may =="
+	@echo "== requests of the controller against its permissions =="
 	@CLOSEKNIT_AUDIT=$(CLUSTER)/logs/audit.jsonl $(REAL) -n 0 tests/real/test_permissions.py
-	@echo "== faults: kills, restarts, lost history, conflicts, 429s, a bad network; and the servers themselves =="
+	@echo "== faults: kills, restarts, lost history, conflicts, 429s, a bad network; and the test servers =="
 	@CLOSEKNIT_FOLDER=$(CLUSTER)/faults $(REAL) -n 3 --dist worksteal tests/faults/real tests/servers/real \
 		--ignore tests/servers/real/test_kueue.py --ignore $(TAKEOVER)
-	@echo "== a leader dies, at the default times; alone, for it is timed =="
+	@echo "== a leader dies, with the default lease; run alone because it is timed =="
 	@CLOSEKNIT_FOLDER=$(CLUSTER)/takeover $(REAL) -n 0 -s $(TAKEOVER)
 
-# The controller killed two hundred times under load, on a real control plane.
+# Kill the controller 200 times under load, on a real control plane.
 soak-cluster: setup
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok
 	@CLOSEKNIT_KILLS=$${CLOSEKNIT_KILLS:-200} $(REAL) -n 0 -s tests/faults/real/test_kills.py
@@ -130,16 +130,16 @@ bench: setup
 bench-host: setup
 	@$(BIN)/python -m bench.host
 
-# Beside Kueue: decisions by themselves, then a fifth of its scale test through a real API server; FULL=1 is all of it.
+# Compared with Kueue: single decisions, then a fifth of its scale test through a real API server; FULL=1 runs all of it.
 bench-peers: setup
 	@$(BIN)/python -m bench.peers
 	@$(BIN)/python -m bench.runner $(if $(FULL),--full)
 
-# A controller's start on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'
+# The start of a controller on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'
 bench-sync: setup
 	@$(BIN)/python -m bench.sync $(OPTIONS)
 
-# How long 1,000 pods of one Job wait for their places, on real Kubernetes with simulated machines.
+# How long 1,000 pods of one Job stay gated, on real Kubernetes with simulated machines.
 bench-ungating: setup
 	@$(BIN)/python -m bench.ungating $(OPTIONS)
 

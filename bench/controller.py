@@ -1,9 +1,9 @@
 """The CPU of the control plane alone, on Kueue's scale test in virtual time: `python -m bench.controller`.
 
-Objects arrive as JSON, as an API server sends them, and writes are answered by a stand-in that takes a fixed time for
-each request and shows the result. Creations, run times and the ends of workloads are those of Kueue's runner. Only time
-that is spent inside the control plane counts, so two versions of it can be compared on a busy machine; the numbers of
-steps, cycles and plans repeat exactly.
+Objects arrive as JSON, as an API server sends them, and a stand-in for the server answers writes: it takes a fixed time
+per request and shows the result. Creations, run times and finishes are those of Kueue's runner. Only time inside the
+control plane counts, so two versions of it can be compared on a busy machine; the numbers of steps, cycles and plans
+are the same in every run.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from .scale import Kind as Size
 
 START = 1_700_000_000.0
 CREATE, STATUS, TELL = 0.0033, 0.006, 0.003
-"""Seconds that the stand-in takes for a creation, the status of an object, and an event."""
+"""Seconds that the stand-in takes for a creation, a status update, and an event."""
 LANES = {WORKLOAD: (6, 6), CLUSTER_QUEUE: (2, 10**9), LOCAL_QUEUE: (2, 10**9), EVENT: (1, 10**9)}
-"""As the outbox has them: so many under way, and so many behind them until the control plane waits."""
+"""The outbox's lanes: the writes in flight at once, and those queued behind them at which the control plane pauses."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Lane:
 
 
 class Stand:
-    """The stand-in: it keeps objects, serves one request after the other, and plays the runner."""
+    """The stand-in for the API server: stores objects, serves one request at a time, shows every change, plays the runner."""
 
     def __init__(self, share: float, rest: float | None = None) -> None:
         self.now, self.busy_until = START, START
@@ -155,7 +155,7 @@ class Stand:
         self._next(lane)
 
     def _put(self, kind: Kind, raw: Raw) -> Raw:
-        """Keep an object and show it."""
+        """Store an object and show it."""
         self.version += 1
         meta = raw["metadata"]
         meta["resourceVersion"] = str(self.version)
@@ -218,7 +218,7 @@ class Stand:
         when = timestamps.stamp(float(int(self.now)))
         return {"type": name, "status": status, "reason": reason, "message": message, "lastTransitionTime": when}
 
-    # What there is
+    # Initial objects
 
     def _begin(self, share: float) -> None:
         for rack in range(RACKS):
@@ -279,9 +279,9 @@ class Stand:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--share", type=float, default=0.2, help="of the 15,000 workloads")
-    parser.add_argument("--rest", type=float, help="seconds between two cycles, in place of the host's own")
-    parser.add_argument("--profile", type=int, default=0, metavar="N", help="the N dearest functions")
+    parser.add_argument("--share", type=float, default=0.2, help="fraction of the 15,000 workloads")
+    parser.add_argument("--rest", type=float, help="seconds between two cycles (default: the host's)")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="print the N most expensive functions")
     given = parser.parse_args()
     counts: Counter[str] = Counter()
     plain = nomination.nominate

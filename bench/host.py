@@ -2,10 +2,10 @@
 
     python -m bench.host [--jobs N] [--watchers N]
 
-It starts `closeknit up` on a new folder, sends Jobs from a second process, and waits until every Workload has finished:
-jobs a second, and CPU of the host a job. Then the same with watchers on all pods, each of which has to see every event
-once and in order (this needs curl); then with a watcher that does not read, which has to be cut; then twice with Jobs
-that go by themselves, after which the file may be no larger. Ratios between runs count; the machine is shared.
+It starts `closeknit up` on a new folder, sends Jobs from a second process, waits until every Workload has finished, and
+prints jobs per second and the host's CPU per job. Then it repeats this with watchers on all pods, each of which has to
+see every event once and in order (this needs curl); with a watcher that does not read, which has to be disconnected;
+and twice with Jobs that have a TTL, after which the file must not have grown. Compare ratios; the machine is shared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Raw = dict[str, Any]
 
 
 class Host:
-    """The process, and how to reach it."""
+    """The host's process, and how to reach it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "host"
@@ -48,7 +48,7 @@ class Host:
         self.process = subprocess.Popen([*command, "--nodes", str(nodes)], stdout=self.log, stderr=self.log)
         while not (self.folder / "kubeconfig").exists():
             if self.process.poll() is not None:
-                sys.exit(f"the host ended: {(folder / 'host.log').read_text()[-2000:]}")
+                sys.exit(f"the host exited: {(folder / 'host.log').read_text()[-2000:]}")
             sleep(0.05)
         config = json.loads((self.folder / "kubeconfig").read_text())
         cluster = config["clusters"][0]["cluster"]
@@ -56,7 +56,7 @@ class Host:
         self.tls = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
 
     def cpu(self) -> float:
-        """Seconds that it has computed for."""
+        """CPU seconds of the host so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -147,11 +147,11 @@ class Figures(NamedTuple):
     jobs: int
 
     def __str__(self) -> str:
-        return f"{self.jobs / self.seconds:6.0f} jobs/s, {self.cpu / self.jobs * 1000:5.2f} ms CPU a job"
+        return f"{self.jobs / self.seconds:6.0f} jobs/s, {self.cpu / self.jobs * 1000:5.2f} ms CPU per job"
 
 
 async def run(host: Host, prefix: str, jobs: int, ttl: int | None = None) -> Figures:
-    """Send Jobs, and wait until the Workload of each has finished."""
+    """Submit Jobs, and wait until the Workload of each has finished."""
     async with host.session() as session:
         done: set[str] = set()
         over = asyncio.Event()
@@ -196,11 +196,11 @@ async def _events(session: aiohttp.ClientSession, path: str) -> Any:
                 yield json.loads(line)
 
 
-# Watchers are programs of their own, so that they do not slow the sender down
+# Watchers are separate processes, so that they do not slow down the sender
 
 
 class Crowd:
-    """All but one watcher are curl, with a checksum of what it saw; the last is read here, and its order checked."""
+    """All watchers are curl: one writes its events to a file, whose order is checked; the others only a checksum."""
 
     def __init__(self, host: Host, count: int, folder: Path, version: str) -> None:
         authority = folder / "ca.crt"
@@ -216,7 +216,7 @@ class Crowd:
         ]
 
     def verdict(self) -> Raw:
-        """What all of them saw, once nothing more comes: ended by ending their connections."""
+        """What all watchers saw, once no more events arrive; closing their connections ends them."""
         for part in self.parts:
             subprocess.run(["pkill", "-P", str(part.pid), "curl"], check=False)
         sums = {part.communicate()[0].split()[0] for part in self.parts[1:]}
@@ -232,7 +232,7 @@ class Crowd:
 
 
 async def deaf(host: Host) -> Any:
-    """A watcher that asks and never reads."""
+    """A watcher that sends its request and never reads."""
     reader, writer = await asyncio.open_connection(
         "127.0.0.1", int(host.url.rsplit(":", 1)[1]), ssl=host.tls, server_hostname="127.0.0.1", limit=1024
     )
@@ -280,13 +280,13 @@ async def measure(host: Host, jobs: int, count: int) -> None:
     reader._transport.resume_reading()
     cut = await _is_cut(reader)
     writer.close()
-    print(f"with a deaf watcher {ignored}; it was {'cut' if cut else 'NOT CUT'}", flush=True)
+    print(f"with a deaf watcher {ignored}; it was {'disconnected' if cut else 'NOT DISCONNECTED'}", flush=True)
     sizes = []
     for turn in ("first", "second"):
         await run(host, turn, jobs, ttl=1)
         await asyncio.sleep(15)
         sizes.append(host.size())
-    print(f"file after Jobs that go by themselves: {sizes[0] >> 20} MiB, then {sizes[1] >> 20} MiB", flush=True)
+    print(f"file after Jobs with a TTL: {sizes[0] >> 20} MiB, then {sizes[1] >> 20} MiB", flush=True)
 
 
 async def _is_cut(reader: asyncio.StreamReader) -> bool:

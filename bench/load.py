@@ -2,8 +2,8 @@
 
     python -m bench.load [--pods N] [--form json|pretty|ndjson|yaml]
 
-The files are made in a temporary folder and loaded in a process of its own, through the very code that commands
-use, so that what is measured is what a user waits for. Promised: a million pods within 60 s and 2 GB, in any form.
+The files are generated in a temporary folder and loaded in a separate process, through the code that commands use, so
+that this measures what a user waits for. The goal: a million pods within 60 s and 2 GB, in any form.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ print(json.dumps({
 
 
 def pod(number: int) -> dict[str, Any]:
-    """A pod of one of forty jobs; like real ones, no two of them have the same text."""
+    """A pod of one of forty jobs; as with real pods, no two have the same text."""
     job = number % 40
     node = f"b{number % 100 + 1:03d}-r{number // 100 % 50 + 1:02d}-n{number // 5000 % 20 + 1:02d}"
     requests = {"cpu": f"{250 * (1 + job % 8)}m", "memory": f"{job % 6 + 1}Gi", "nvidia.com/gpu": "1"}

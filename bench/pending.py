@@ -1,7 +1,7 @@
-"""Long lines: what a cycle over 1,000 queues costs when 100,000 workloads wait, against when only the heads do.
+"""Long queues: what a cycle over 1,000 queues costs with 100,000 pending workloads, and with only the heads.
 
-Nobody fits, as the cluster is full; every queue parks its head and goes on to the next class. The same cycle is timed
-with long and with short lines, and so is adding and deleting one workload.
+No workload fits, because the nodes are too small; every queue parks its head and tries the next class. The same cycle
+is timed with long and short queues, and so is adding and deleting one workload.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHAPE = Shape.of({"cpu": 1000})
 
 
 def lines(pending: int) -> Scheduler:
-    """Queues that may use what they have, on nodes that are too small; workloads differ in priority and age."""
+    """Queues with enough quota, on nodes that are too small; workloads differ in priority and age."""
     topology = Topology("default", (RACK, HOSTNAME))
     nodes = [Node(f"n{n}", {RACK: f"r{n // 16}", HOSTNAME: f"n{n}"}, {"cpu": 500, "pods": 110}) for n in range(640)]
     built = scheduler(topology, nodes, [queue(f"cq-{n:04d}", {"cpu": Quota(100_000)}) for n in range(QUEUES)])

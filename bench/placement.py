@@ -1,8 +1,8 @@
 """Microseconds per decision: `make bench`.
 
-Every figure ends with the assignment as a value. Warm: the shape was seen and nothing changed. Repair: what one
-changed node adds to the next decision. Cold: columns are built, the shape was never seen. The machine is shared
-and noisy, so each figure is the best of several rounds, and what counts are ratios within one run.
+Every figure includes building the assignment. Warm: the shape is known and nothing has changed. Repair: what one
+changed node adds to the next decision. Cold: the shape is new, so its columns are built. The machine is shared and
+noisy, so each figure is the best of several rounds; compare ratios within one run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHAPES: dict[str, tuple[int, Constraint]] = {
     "preferred rack, 64": (64, Constraint(preferred=RACK)),
     "preferred block, 1024": (1024, Constraint(preferred=BLOCK)),
     "unconstrained, 512": (512, Constraint(unconstrained=True)),
-    "preferred block, 512 by 8 a host": (512, Constraint(preferred=BLOCK, slices=(Layer(HOSTNAME, 8),))),
+    "preferred block, 512 by 8 per host": (512, Constraint(preferred=BLOCK, slices=(Layer(HOSTNAME, 8),))),
 }
 
 
@@ -45,7 +45,7 @@ def request(count: int, constraint: Constraint, requests: dict[str, int] | None 
 
 
 def best(run: Callable[[], object], rounds: int, before: Callable[[], object] | None = None) -> float:
-    """The quickest of some rounds, in microseconds."""
+    """The fastest of several rounds, in microseconds."""
     fastest = float("inf")
     for _ in range(rounds):
         if before is not None:

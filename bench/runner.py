@@ -1,11 +1,11 @@
-"""Kueue's scale test through a real API server: its scheduler and ours, under its own runner. `make bench-peers`.
+"""Kueue's scale test through a real API server: its scheduler and ours, driven by its own runner. `make bench-peers`.
 
     python -m bench.runner [--share 0.2] [--full] [--only kueue ours "ours at 50/100" "ours, own kinds"]
 
-The runner makes nodes, queues and workloads, finishes what was admitted after its time, and measures the CPU, memory
-and wall time of the scheduler that it started: Kueue's, then `closeknit controller` without and with a limit of its
-requests, and on our own definitions of the same kinds, as `closeknit install` brings them. Writes are counted from the
-server's audit log; "all CPU" is that of the servers and the runner too. Ratios are ours over Kueue's: less is better.
+The runner creates nodes, queues and workloads, finishes admitted workloads after their run time, and measures the CPU,
+memory and wall time of the scheduler that it started: Kueue's, then `closeknit controller` without and with a request
+limit, and with our own CRDs of the same kinds, as `closeknit install` creates them. Writes are counted from the
+server's audit log; "all CPU" includes the servers and the runner. Ratios are ours over Kueue's: lower is better.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ GENERATOR = "test/performance/scheduler/configs/tas/generator.yaml"
 RUNNER_LIMITS = ("--qps", "1000", "--burst", "2000")
 ADMITTED, FINISHED = "ms to admitted", "ms to finish"
 MOST_LEFT = 0.02
-"""Some are left where queues were late or early to say so; more, and the run was none: it is repeated."""
+"""The fraction of unfinished workloads that is accepted, since queue status may lag; with more the run is repeated."""
 ATTEMPTS = 3
 KUEUES = "kueue"
 OWN = "ours, own kinds"
 LIMITS = {"ours": (0, 0), "ours at 50/100": (50, 100), OWN: (0, 0)}
-"""Requests a second, and how many at once; 0 is without a limit. Kueue's minimal scheduler has 50 and 100."""
+"""Requests per second, and burst; 0 means no limit. Kueue's minimal scheduler has 50 and 100."""
 AUDIT = """
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -63,9 +63,9 @@ class Row(NamedTuple):
     admitted: float
     """Seconds from a workload's creation to its admission, on average."""
     left: int
-    """Workloads that the runner did not see finish: it ends when no queue says that anything waits or runs."""
+    """Workloads that the runner did not see finish: it ends when no queue's status has pending or running workloads."""
     writes: float
-    """For each workload, by the scheduler."""
+    """Writes of the scheduler per workload."""
     everything: float
     """CPU seconds of all processes: runner, API server, etcd and scheduler."""
 
@@ -74,10 +74,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench.runner", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--share", type=float, default=0.2, help="of the 15,000 workloads")
-    parser.add_argument("--full", action="store_true", help="all of them, for which Kueue needs some seven minutes")
+    parser.add_argument("--share", type=float, default=0.2, help="fraction of the 15,000 workloads")
+    parser.add_argument("--full", action="store_true", help="all of them, which takes Kueue about seven minutes")
     parser.add_argument("--only", nargs="+", choices=[KUEUES, *LIMITS], default=[KUEUES, *LIMITS], metavar="ROW")
-    parser.add_argument("--keep", type=Path, help="a folder for what the runner wrote")
+    parser.add_argument("--keep", type=Path, help="a folder for the runner's output")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
@@ -87,11 +87,11 @@ def main() -> None:
 
 
 class EndedEarlyError(Exception):
-    """The runner believed that all queues were empty while workloads were left."""
+    """The runner took all queues to be empty while workloads were unfinished."""
 
 
 def run(name: str, folder: Path, share: float) -> Row:
-    """One run that the runner saw to its end; one that it ended early measures nothing."""
+    """One complete run; a run that the runner ended early measures nothing and is repeated."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return attempted(name, folder, share)
@@ -128,7 +128,7 @@ def spent_by_children() -> float:
 
 
 def scaled(share: float) -> tuple[dict[str, Any], int]:
-    """Kueue's own load with so large a part of the workloads in every set, and how many they are."""
+    """Kueue's own load with that share of the workloads in every set, and the number of workloads."""
     load = yaml.safe_load((build.module_folder(KUEUE) / GENERATOR).read_text())
     count = 0
     for cohort in load["cohorts"]:
@@ -140,7 +140,7 @@ def scaled(share: float) -> tuple[dict[str, Any], int]:
 
 
 def ours(folder: Path, qps: float, burst: int) -> Path:
-    """A program that is started as Kueue's is, and becomes our controller; what it does not know it leaves out."""
+    """A program that takes Kueue's arguments and runs our controller; it ignores arguments that ours does not have."""
     config, program = folder / "config.yaml", folder / "closeknit.sh"
     limits = {"qps": qps, **({"burst": burst} if burst else {})}
     kind = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
@@ -166,7 +166,7 @@ def definitions(name: str, folder: Path) -> Path:
 
 
 def assets(folder: Path) -> Path:
-    """Where the runner looks for servers: etcd, and an API server that also keeps an audit log."""
+    """The folder with the runner's servers: etcd, and an API server that writes an audit log."""
     there = folder / "assets"
     there.mkdir(exist_ok=True)
     (folder / "audit.yaml").write_text(AUDIT)
@@ -194,7 +194,7 @@ def measured(name: str, folder: Path, scheduler: str, count: int, everything: fl
 
 
 def writes(folder: Path) -> int:
-    """Requests of the scheduler that would change something, refused ones too; the runner's own are left out."""
+    """The number of the scheduler's write requests, including refused ones, without the runner's own."""
     agent = re.compile(r"closeknit/|kueue-minimalkueue")
     with (folder / "audit.jsonl").open() as lines:
         events = (json.loads(line) for line in lines)

@@ -2,7 +2,7 @@
 
 Arrivals, run times, quotas and priorities are those of Kueue's `tas` configuration, except that every host has a
 name of its own. Nothing waits for a real clock: the next event is the next arrival, finish or wake-up, a cycle runs
-whenever somebody is ready, and whoever is set aside is woken one second after something of its cohort finished.
+whenever a workload is ready, and parked workloads are woken one second after a workload of their cohort finished.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def arrivals(scheduler: Scheduler, share: float = 1.0) -> Iterator[tuple[float, 
 
 @dataclass
 class Played:
-    """What a run came to, in virtual seconds."""
+    """The results of a run, in virtual seconds."""
 
     finished: int = 0
     cycles: int = 0

@@ -1,7 +1,7 @@
 """The scheduling cycle: `make bench` runs this after the placement figures.
 
-CPU seconds, since the machine is shared; each figure is the best of some rounds. What counts are ratios within one
-run, and the bounds that are printed beside the figures.
+It measures CPU seconds, since the machine is shared; each figure is the best of several rounds. Compare ratios within
+one run, and the bounds that are printed next to the figures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .shapes import full_cluster, gangs
 
 
 def cycle_of(built: Scheduler, one: Workload, rounds: int = 8) -> tuple[float, float, int]:
-    """Milliseconds of a cycle with this workload at the head, the first and the best after it; how many must go."""
+    """Milliseconds of the first cycle with this workload at the head, of the best after it, and the victims."""
     times, victims = [], 0
     for _ in range(rounds):
         built.lines.put(one, 0.0)
@@ -34,14 +34,14 @@ def cycle_of(built: Scheduler, one: Workload, rounds: int = 8) -> tuple[float, f
 
 
 def long_lines() -> dict[str, float]:
-    """A cycle with 100,000 and with 1,000 pending, and the cost of one that comes and goes."""
+    """The cost of a cycle with 100,000 and with 1,000 pending workloads, and of adding and deleting one."""
     figures: dict[str, float] = {}
     for name, size in (("short", pending.QUEUES), ("long", 100 * pending.QUEUES)):
         times = []
         for _ in range(3):
             built = pending.lines(size)
             gc.collect()
-            gc.freeze()  # as a host does once it has loaded: what waits is no garbage
+            gc.freeze()  # as a host does once it has loaded
             times.append(pending.one_cycle(built))
             gc.unfreeze()
         figures[f"{name} cycle s"] = min(times)
@@ -89,8 +89,8 @@ def main() -> None:
         for name, value in values.items():
             print(f"  {name:<20}{value:>12,.2f}")
     lines = figures["1,000 queues, 100,000 against 1,000 pending"]
-    print(f"\nlong lines: a cycle costs {lines['long cycle s'] / lines['short cycle s']:.2f} times the short one,")
-    print(f"one that comes and goes {lines['long churn us'] / lines['short churn us']:.2f} times")
+    print(f"\nlong queues: a cycle costs {lines['long cycle s'] / lines['short cycle s']:.2f} times the short one,")
+    print(f"adding and deleting one workload {lines['long churn us'] / lines['short churn us']:.2f} times")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def workload(
 
 
 def admitted(one: Workload, queue: str, places: dict[str, int], usage: dict[str, int], now: float = 0.0) -> Workload:
-    """The workload with quota and places, by host."""
+    """The workload with quota and an assignment, given as pods by host."""
     count = next(one.request.pod_sets).count
     given = Assignment((HOSTNAME,), tuple((host,) for host in places), tuple(places.values()))
     flavors = dict.fromkeys(usage, "tas")
@@ -98,7 +98,7 @@ def full_cluster(nodes: int = 1000, groups: int = 8) -> tuple[Scheduler, Workloa
             requests = {"cpu": size * 1000, "memory": memory, **dict.fromkeys(more, size)}
             one = workload(f"wl-{number}", "cq", pods, Shape.of(requests), None, number, float(number))
             built.put(admitted(one, "cq", places, requests, float(number)), 0.0)
-    built.world.snapshot("tas")  # a mirror is kept up all along, not built for a cycle
+    built.world.snapshot("tas")  # a mirror is kept up to date, not built for a cycle
     requests = {"cpu": 5000, "memory": 50 * GIB, **dict.fromkeys(more, 5)}
     shape = Shape.of(requests, {"node-group": "group-1"})
     return built, workload("pending", "cq", 200, shape, None, number + 1, float(number))
@@ -123,7 +123,7 @@ def _first_fit(free: list[list], pods: int, cpu: int, memory: int) -> dict[str, 
     return places
 
 
-# 700 gangs on 2,000 nodes that are otherwise full; a job of 200 single-GPU pods needs 150 of them to go
+# 700 gangs on 2,000 nodes that are otherwise full; a job of 200 single-GPU pods has to preempt 150 of them
 
 GPU = "nvidia.com/gpu"
 
@@ -159,7 +159,7 @@ def gangs(nodes: int = 2000, count: int = 700) -> tuple[Scheduler, Workload]:
 
 
 def stopped(one: Workload, now: float) -> Workload:
-    """A victim that has stopped and is in line again."""
+    """A victim that has stopped and is pending again."""
     changes: Conditions = {
         "QuotaReserved": (False, "PendingEvaluation", ""),
         "Admitted": (False, "NoReservation", ""),

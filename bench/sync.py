@@ -1,9 +1,9 @@
-"""How long a controller takes to know a large cluster, and how much memory: real etcd and kube-apiserver.
+"""How long a controller takes to sync a large cluster, and how much memory: real etcd and kube-apiserver.
 
     python -m bench.sync [--nodes 5000] [--pods 50000]
 
-Nodes and bound pods of the size that real ones have are made first. Then `closeknit controller` is started: seconds to
-ready, peak of resident memory, longest gap of its event loop. The aims are below 60 s, 400 MB, 100 ms.
+Nodes and bound pods of realistic size are created first. Then `closeknit controller` is started; printed are seconds to
+ready, peak resident memory and the longest lag of its event loop. The goals are below 60 s, 400 MB and 100 ms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from servers.cluster import RealCluster
 Raw = dict[str, Any]
 IN_FLIGHT, RACK = 64, 32
 IMAGES = 30
-"""Of a node; each has two long names."""
+"""Images of a node; each has two long names."""
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def started(kubeconfig: Path) -> tuple[float, float, float]:
-    """Seconds to ready, peak of memory in kB, longest gap of the loop in seconds."""
+    """Seconds to ready, peak memory in kB, longest lag of the event loop in seconds."""
     port = free_port()
     command = [sys.executable, "-m", "closeknit", "controller", "--kubeconfig", str(kubeconfig)]
     begin = monotonic()
@@ -62,7 +62,7 @@ def started(kubeconfig: Path) -> tuple[float, float, float]:
     try:
         while not answers(f"http://127.0.0.1:{port}/readyz"):
             if process.poll() is not None:
-                sys.exit("the controller ended")
+                sys.exit("the controller exited")
             sleep(0.05)
         seconds = monotonic() - begin
         sleep(5)
@@ -114,7 +114,7 @@ async def made(client: Client, kind: Kind, namespace: str, bodies: Iterable[Raw]
 
 
 def node(number: int) -> Raw:
-    """As large as a real one: some ten kilobytes, most of them images."""
+    """A node as large as a real one: about 10 kB, most of it images."""
     name, rack = f"n{number:05d}", number // RACK
     labels = {
         "kubernetes.io/hostname": name,

@@ -1,9 +1,9 @@
-"""How long the pods of a large Job wait for their places: real servers, our installation, our controller.
+"""How long the pods of a large Job stay gated: real servers, our installation, our controller.
 
     python -m bench.ungating [--pods 1000]
 
-From the creation of the last pod with its gate to the last gate gone, as a watch shows it. The aim is below 3 s for
-1,000 pods.
+Measured with a watch, from the creation of the last gated pod to the removal of the last gate. The goal is below 3 s
+for 1,000 pods.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def main() -> None:
         scene.nodes(racks=-(-pods // (HOSTS * PODS_EACH)), hosts=HOSTS, cpu=PODS_EACH)
         scene.queue(cpu=10 * pods)
         scene.submit(job("large", pods, template(1, preferred=BLOCK)))
-        print(f"the controller manager makes {pods} pods …", file=sys.stderr, flush=True)
+        print(f"the controller manager creates {pods} pods …", file=sys.stderr, flush=True)
         made, first, last = asyncio.run(asyncio.wait_for(times(Path(place.kubeconfig), scene.name, pods), LONGEST))
-    print(f"{pods} pods: all made after {made - first:.1f} s, the last gate gone {last - made:.2f} s after that")
+    print(f"{pods} pods: all created after {made - first:.1f} s, the last gate removed {last - made:.2f} s after that")
 
 
 async def times(kubeconfig: Path, namespace: str, pods: int) -> tuple[float, float, float]:
-    """When the last pod was made, the first, and when the last gate was gone."""
+    """When the last pod was created, the first, and when the last gate was removed."""
     gated, freed, first, made = set[str](), set[str](), 0.0, 0.0
     async with (
         Client(read_config([kubeconfig])) as client,

@@ -1,7 +1,7 @@
-"""Writes everything here that is made from Python: `make deploy`. With --check it says what is out of date instead.
+"""Generates the files of this folder from Python: `make deploy`. With --check it lists outdated files instead.
 
-The objects are those of `closeknit install`, so the three ways to install cannot drift apart. In the chart, what values
-decide is put where `install` has its options: objects are made with marks in these places, and the marks are replaced.
+The objects are those of `closeknit install`, so the three ways to install cannot drift apart. In the chart, values
+stand where `install` has options: objects are generated with marks in these places, and templates replace the marks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def files() -> dict[str, str]:
-    """By path, as they should be."""
+    """The expected text of every generated file, by path."""
     pages = {"docs/reference/permissions.md": rbac.page(), "docs/reference/job-kinds.md": job_kinds.page()}
     return {**pages, **dict(kustomize()), **dict(chart())}
 
@@ -56,7 +56,7 @@ def text(objects: Iterable[Raw]) -> str:
 
 
 def kustomize() -> Iterator[tuple[str, str]]:
-    """Definitions and policies are large: they are in the chart, and taken from there."""
+    """The kustomize base; CRDs and policies are large, so it takes them from the chart."""
     resources = []
     for name, objects in split(PLAIN).items():
         match name:
@@ -75,7 +75,7 @@ def kustomize() -> Iterator[tuple[str, str]]:
 
 
 def split(wishes: Wishes) -> dict[str, list[Raw]]:
-    """Objects by the file that they are in."""
+    """Objects by their file."""
     found = {stage.name: list(stage.objects) for stage in stages(wishes)}
     found["monitoring"] = [one for one in found["controller"] if one["kind"] in MONITORING]
     found["controller"] = [one for one in found["controller"] if one["kind"] not in MONITORING]
@@ -105,7 +105,7 @@ def chart() -> Iterator[tuple[str, str]]:
 
 
 def template(objects: Iterable[Raw]) -> str:
-    """With values in place of the marks."""
+    """The objects as YAML with values in place of the marks."""
     found = text(objects)
     assert "{{" not in found
     for mark, value in MARKS.items():
@@ -114,7 +114,7 @@ def template(objects: Iterable[Raw]) -> str:
 
 
 def optional(name: str, value: str) -> str:
-    """A field of the pod that is there if a value is given."""
+    """A field of the pod that is present if the value is set."""
     return f"{{{{- with .Values.{name} }}}}\n      {name}: {value}\n      {{{{- end }}}}"
 
 

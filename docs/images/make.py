@@ -1,8 +1,8 @@
-"""Draws docs/images/up.svg: the demo node-failure as `closeknit up` shows it, at the moment when two jobs have moved.
+"""Draws docs/images/up.svg: the demo node-failure as `closeknit up` shows it, after two jobs have moved.
 
     .venv/bin/python docs/images/make.py
 
-The demo is played on a clock of its own, so the picture is there in a second and the same every time.
+The demo is played in virtual time, so the picture takes a second and is the same every time.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ THEME = TerminalTheme(
 
 
 def at(moment: float) -> Picture:
-    """The demo after so many seconds."""
+    """The picture of the demo after that many seconds."""
     scenes: list[Scene] = []
 
     def prepare(cluster: EmbeddedCluster) -> None:
