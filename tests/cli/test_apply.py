@@ -174,7 +174,7 @@ def test_an_object_whose_name_is_made_up_is_created_each_time(ck: Run, tmp_path:
 
 def test_without_a_file_there_is_nothing_to_apply(ck: Run) -> None:
     ran = ck("apply")
-    assert (ran.code, ran.err) == (2, "error: FILE: are missing; give at least one, or - for standard input\n")
+    assert (ran.code, ran.err) == (2, "error: FILE: is missing; give at least one file, or - for standard input\n")
 
 
 # delete
@@ -209,7 +209,7 @@ def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: 
     ck("apply", written(tmp_path, config_map("held", finalizers=["example.com/hold"])))
     ran = ck("delete", "configmap", "held", "--timeout", "0.3s")
     assert ran.code == 3
-    assert "still there after 0.3 s: configmap/held; `closeknit describe configmap/held -n default`" in ran.err
+    assert "not deleted within 0.3 s: configmap/held; `closeknit describe configmap/held -n default`" in ran.err
     assert "held by example.com/hold" in ck("describe", "configmap", "held").out
     live.do(lambda store: store.patch(Key(kinds.CONFIG_MAP, "default", "held"), {"metadata": {"finalizers": None}}))
 
@@ -217,9 +217,9 @@ def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ([], "KIND: is missing; say what: KIND NAME, KIND/NAME, or -f FILE"),
-        (["jobs"], "NAME: is missing; name objects, or choose by -l, or say --all"),
-        (["job", "a", "--all"], "--selector, --all: goes with a kind and no names"),
+        ([], "KIND: is missing; write KIND NAME, KIND/NAME, or -f FILE"),
+        (["jobs"], "NAME: is missing; give names, -l SELECTOR, or --all"),
+        (["job", "a", "--all"], "--selector, --all: need a kind without names"),
     ],
 )
 def test_a_deletion_that_does_not_say_what_is_refused(ck: Run, args: list[str], said: str) -> None:

@@ -333,7 +333,7 @@ def test_among_several_topologies_none_is_picked_and_that_is_said(checked: Check
     other = {**TOPOLOGY, "metadata": {"name": "other"}}
     file = checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rak"}), TOPOLOGY, other)
     assert checked.run(file) == 0
-    assert checked.err == "note: jobs are held against none of the 2 Topologies; name one by --topology\n"
+    assert checked.err == "note: jobs are checked against none of the 2 Topologies; pick one: --topology\n"
     assert checked.run(file, "--topology", f"{file}#other") == 2
     assert checked.err == ""
 
@@ -347,7 +347,7 @@ def test_a_topology_that_is_wrong_itself_is_held_against_nothing(checked: Checke
 def test_topology_and_levels_do_not_go_together(checked: Checked) -> None:
     file = checked.write("train.yaml", a_job("train"), TOPOLOGY)
     assert checked.run(file, "--topology", file, "--levels", "example.com/rack") == 2
-    assert "--levels: does not go with --topology; give one of the two" in checked.err
+    assert "--levels: cannot be combined with --topology; give one of the two" in checked.err
     assert checked.run("-", "--topology", "-") == 2
     assert "standard input can be read only once" in checked.err
 

@@ -111,18 +111,18 @@ def test_standard_input_is_read_and_its_mistakes_are_placed(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("apiVersion: v1\nkind: Pod\n", "there is no Configuration in it; give one of apiVersion: config.kueue"),
+        ("apiVersion: v1\nkind: Pod\n", "contains no Configuration; give one with apiVersion: config.kueue"),
         (
             "apiVersion: config.example.com/v1\nkind: Configuration\n",
-            "config.yaml:1:1: Configuration: apiVersion: is config.example.com, which is not known; give config.kueue",
+            "config.yaml:1:1: Configuration: apiVersion: group config.example.com is not supported; use config.kueue",
         ),
         (
             f"{OURS}---\n{OURS}",
-            "config.yaml:7:1: Configuration: apiVersion: is of another Configuration of config.closeknit",
+            "config.yaml:7:1: Configuration: apiVersion: is a second Configuration of config.closeknit",
         ),
         (
             "apiVersion: v1\nkind: ConfigMap\ndata:\n  controller_manager_config.yaml: |\n    a: 1\n    b: [\n",
-            "is not YAML: expected the node content, but found '<stream end>', in its line 3; mend it",
+            "is not valid YAML: expected the node content, but found '<stream end>', in its line 3; fix the syntax",
         ),
         (f"{OURS}profile: closeknit\n", 'config.yaml:6:1: is not YAML: the key "profile" appears twice'),
     ],

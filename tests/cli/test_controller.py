@@ -47,7 +47,7 @@ def test_outside_of_a_pod_the_cluster_has_to_be_named(run: Run) -> None:
     ran = run()
     assert ran.code == 2
     assert ran.err == (
-        "error: controller: is not run in a pod, and no cluster is named; give --kubeconfig FILE or --context NAME\n"
+        "error: controller: does not run in a pod, and no cluster is given; give --kubeconfig FILE or --context NAME\n"
     )
 
 
@@ -121,14 +121,14 @@ def test_a_port_that_is_taken_is_said(run: Run, live: Live) -> None:
     port = urlsplit(read_config([Path(live.kubeconfig)]).server).port
     ran = run("--kubeconfig", live.kubeconfig, "--health-address", f"127.0.0.1:{port}")
     assert ran.code == 4
-    assert "cannot be listened on: " in ran.err
-    assert "choose another by --health-address" in ran.err
+    assert "cannot listen on " in ran.err
+    assert "choose another --health-address" in ran.err
 
 
 def test_an_embedded_host_has_a_control_plane_of_its_own(run: Run, live: Live) -> None:
     ran = run("--kubeconfig", live.kubeconfig)
     assert ran.code == 2
-    assert "is an embedded host, which has a control plane of its own; name a cluster of Kubernetes" in ran.err
+    assert "is an embedded host, which runs its own control plane; give a Kubernetes cluster" in ran.err
 
 
 def test_who_is_not_known_to_the_server_does_not_wait_for_it(run: Run, live: Live, tmp_path: Path) -> None:

@@ -66,18 +66,18 @@ def test_a_pod_that_names_no_port_has_the_usual_one() -> None:
 def test_who_may_not_list_leases_looks_in_our_namespace() -> None:
     found = Cluster("leader-1_6a1b", pod(), may_list=False, namespace="closeknit-system")
     assert found.proxied().startswith("/api/v1/namespaces/closeknit-system/pods/leader-1:")
-    with pytest.raises(NoCluster, match="no controller of ours leads"):
+    with pytest.raises(NoCluster, match="no Closeknit controller leads"):
         Cluster("leader-1_6a1b", pod(), may_list=False).proxied()
 
 
 @pytest.mark.parametrize("holder", [None, ""])
 def test_where_nobody_leads_that_is_said(holder: str | None) -> None:
-    with pytest.raises(NoCluster, match="no controller of ours leads on this cluster"):
+    with pytest.raises(NoCluster, match="no Closeknit controller leads on this cluster"):
         Cluster(holder).proxied()
 
 
 def test_a_controller_that_runs_elsewhere_cannot_be_asked() -> None:
-    with pytest.raises(NoCluster, match="the controller that leads, laptop_6a1b, is in no pod of ours"):
+    with pytest.raises(NoCluster, match="the leading controller, laptop_6a1b, has no pod in namespace ours"):
         Cluster("laptop_6a1b", pod()).proxied()
 
 
@@ -92,7 +92,7 @@ def test_who_leads_from_outside_is_named() -> None:
 
 def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:
     assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
-    assert str(unasked(NotFound("no"))) == "what answers there is not the --health-address of a controller"
+    assert str(unasked(NotFound("no"))) == "the address is not the --health-address of a controller"
     said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
     assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")
 
@@ -123,12 +123,12 @@ def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_g
     with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
         asyncio.run(heard("http://127.0.0.1:1"))
     for wrong in ("localhost:8081", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
-        with pytest.raises(InputError, match="is no address of a controller; give one such as http://"):
+        with pytest.raises(InputError, match="is not the address of a controller; give one such as http://"):
             asyncio.run(heard(wrong))
 
 
 def test_whoever_does_not_say_where_it_listens_is_told_how() -> None:
     with pytest.raises(
-        NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER names it, as in http://127.0.0.1:8081"
+        NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER, as in http://127.0.0.1:8081"
     ):
         asyncio.run(heard())

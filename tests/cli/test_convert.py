@@ -71,7 +71,7 @@ def test_json_is_one_object_or_a_list(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_what_is_new_already_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("convert", written(tmp_path, SETTINGS)) == 0
-    assert capsys.readouterr().err == "note: nothing was of v1beta1\n"
+    assert capsys.readouterr().err == "note: no v1beta1 objects found\n"
 
 
 def test_a_file_that_is_not_there_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,10 +43,10 @@ def test_a_name_that_nobody_had_is_not_found_with_the_nearest_and_a_way_on(ck: R
     ran = ck("decisions", "gnoe", "--kubeconfig", live.kubeconfig)
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == (
-        "error: default/gnoe: no workload and no job is known by this name; did you mean gone? "
-        f"`closeknit decisions --kubeconfig {live.kubeconfig}` shows all\n"
+        'error: no workload or job named "gnoe" in namespace default; did you mean gone? '
+        f"`closeknit decisions --kubeconfig {live.kubeconfig}` shows all decisions\n"
     )
-    assert "-n names another namespace" in ck("decisions", "gone", "-n", "kube-system").err
+    assert "use -n for another namespace" in ck("decisions", "gone", "-n", "kube-system").err
     assert ck("decisions", "gnoe", "-w").code == 4
 
 

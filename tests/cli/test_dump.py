@@ -55,4 +55,4 @@ def test_the_controller_says_it_on_stdout_in_one_line(capfdbinary: pytest.Captur
 def test_a_controller_that_knows_nothing_yet_says_that(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         controlling()._dump()
-    assert "SIGUSR2: nothing is known yet" in caplog.text
+    assert "SIGUSR2: no state to dump yet" in caplog.text

@@ -76,7 +76,7 @@ def test_what_is_odd_about_objects_that_nobody_asked_about_is_not_told(explain: 
 def test_a_queue_that_was_left_out_is_told_whoever_asks(explain: Explain) -> None:
     broken = cluster_queue("bad", fairSharing={"weight": "-1"})
     _, err = explain("train", *small_cluster(), broken, job("train"))
-    assert "warning: left out for their mistakes: ClusterQueue bad" in err
+    assert "warning: ignored because they are invalid: ClusterQueue bad" in err
 
 
 def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
@@ -89,7 +89,7 @@ def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
             main(["explain", str(tmp_path / f"{name}.yaml"), "--cluster", cluster])
         out, told = capsys.readouterr()
         assert ("of ClusterQueue cq: NotSubmitted" in out) is is_new
-        assert (f"note: Job default/{name} is not in the cluster; this is what would become" in told) is is_new
+        assert (f"note: Job default/{name} is not in the cluster; explaining it as if" in told) is is_new
 
 
 def test_what_is_misspelt_in_a_job_is_told_though_its_workload_speaks_for_it(explain: Explain) -> None:

@@ -98,13 +98,13 @@ def test_json_and_yaml_have_the_object_without_who_manages_its_fields(ck: Run) -
 def test_an_object_that_is_not_there_is_exit_code_4_with_what_to_do(ck: Run) -> None:
     ran = ck("get", "job", "nope")
     assert (ran.code, ran.out) == (4, "")
-    assert ran.err == 'error: jobs.batch "nope" not found; `closeknit get jobs -A` lists what there is\n'
+    assert ran.err == 'error: jobs.batch "nope" not found; `closeknit get jobs -A` lists those that exist\n'
 
 
 def test_of_several_names_those_that_are_there_are_shown(ck: Run) -> None:
     ran = ck("get", "nodes", "nope", "n11", "n12")
     assert [line.split()[0] for line in ran.out.splitlines()] == ["NAME", "n11", "n12"]
-    assert (ran.code, ran.err) == (4, 'error: nodes "nope" not found; `closeknit get nodes` lists what there is\n')
+    assert (ran.code, ran.err) == (4, 'error: nodes "nope" not found; `closeknit get nodes` lists those that exist\n')
     ran = ck("get", "node/n11", "job/nope", "-o", "json")
     assert [one["metadata"]["name"] for one in json.loads(ran.out)["items"]] == ["n11"]
     assert ran.code == 4
@@ -123,7 +123,7 @@ def test_all_is_whatever_runs_or_waits_and_names_say_of_which_kind_they_are(ck: 
     }
     assert sum(name.startswith("pod/train") for name in names) == 6
     assert (ran.code, ran.err) == (0, "")
-    assert ck("get", "all", "-n", "kube-public").err == "there is nothing that runs or waits in namespace kube-public\n"
+    assert ck("get", "all", "-n", "kube-public").err == "nothing runs or waits in namespace kube-public\n"
     ran = ck("get", "all", "train")
     assert (ran.code, ran.err) == (2, "error: all: is of many kinds; leave out the names: train\n")
 
@@ -136,16 +136,16 @@ def test_pods_say_whose_they_are(ck: Run) -> None:
 
 def test_nothing_to_show_is_said_on_stderr(ck: Run) -> None:
     ran = ck("get", "jobsets")
-    assert (ran.code, ran.out, ran.err) == (0, "", "there are no jobsets in namespace default\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "no jobsets found in namespace default\n")
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (["nodes", "-n", "x"], "--namespace: nodes do not live in namespaces; leave out -n and -A"),
-        (["job", "a", "-l", "x=y"], "--selector: does not go with names"),
-        (["job", "a", "-A"], "--all-namespaces: does not go with names; say by -n where they are"),
-        (["jobs,pods", "-w"], "--watch: follows one kind, or one object; give one"),
+        (["job", "a", "-l", "x=y"], "--selector: cannot be combined with names"),
+        (["job", "a", "-A"], "--all-namespaces: cannot be combined with names; give their namespace with -n"),
+        (["jobs,pods", "-w"], "--watch: watches one kind or one object; give only one"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(ck: Run, args: list[str], said: str) -> None:

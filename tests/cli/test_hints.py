@@ -61,7 +61,7 @@ def test_a_hint_can_be_typed_as_printed(
 
 
 def test_nothing_is_added_where_nothing_was_given(ck: Run) -> None:
-    assert "`closeknit get nodes` lists what there is" in ck("get", "node", "nope").err
+    assert "`closeknit get nodes` lists those that exist" in ck("get", "node", "nope").err
 
 
 def test_a_folder_with_a_space_is_quoted(

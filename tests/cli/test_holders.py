@@ -18,12 +18,12 @@ def filled(live: Live) -> None:
 def test_whoever_holds_what_is_going_is_named_down_to_the_workload(ck: Run) -> None:
     ran = ck("delete", "topology/default", "flavor/main", "cq/research", "--timeout", "0.2s")
     assert ran.code == 3
-    assert "`closeknit describe topology.kueue.x-k8s.io/default` says what holds it" in ran.err
-    assert ", held by 1 ResourceFlavor: main; it goes when no flavor names it any more\n" in described(ck, "topology")
-    assert ", held by 1 ClusterQueue: research; it goes when no queue offers it any more\n" in described(ck, "flavor")
-    line = next(line for line in described(ck, "cq").splitlines() if "going since" in line)
-    assert ", held by 1 Workload: default/job-train-" in line
-    assert line.endswith("; it goes when they have ended, or are deleted")
+    assert "`closeknit describe topology.kueue.x-k8s.io/default` shows what blocks the deletion" in ran.err
+    assert ", blocked by 1 ResourceFlavor: main; it is deleted once no flavor uses it\n" in described(ck, "topology")
+    assert ", blocked by 1 ClusterQueue: research; it is deleted once no queue uses it\n" in described(ck, "flavor")
+    line = next(line for line in described(ck, "cq").splitlines() if "terminating:" in line)
+    assert ", blocked by 1 Workload: default/job-train-" in line
+    assert line.endswith("; it is deleted once they finish or are deleted")
 
 
 def described(ck: Run, kind: str) -> str:

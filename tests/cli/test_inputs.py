@@ -129,7 +129,7 @@ def test_gates_and_profile_are_those_asked_for(nodes: str) -> None:
     [
         (
             {"levels": LEVELS, "topology": "t.yaml"},
-            "--levels: does not go with --topology; give one of the two",
+            "--levels: cannot be combined with --topology; give one of the two",
         ),
         (
             {"pods": ["-"], "topology": "-"},

@@ -87,7 +87,7 @@ def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
     [
         (["stop"], 2, "NAME: is missing; write: closeknit queue stop NAME"),
         (["stop", "a", "b"], 2, "NAME: is one queue; write: closeknit queue stop NAME"),
-        (["stop", "a", "-o", "json"], 2, "--output: does not go with stop; leave it out"),
+        (["stop", "a", "-o", "json"], 2, "--output: cannot be combined with stop; remove it"),
         (["stpo", "research"], 2, "NAME: is one queue, or one cohort; did you mean stop? give one"),
         (["research", "--drain"], 2, "--drain: goes with stop"),
         (["stop", "nope"], 4, 'clusterqueues.kueue.x-k8s.io "nope" not found'),
@@ -295,7 +295,7 @@ def test_pods_are_of_whoever_owns_them_and_not_of_whoever_has_their_labels(live:
     lines = ck("explain", "web").out.splitlines()
     assert lines[0] == "Deployment default/web: 2 of 2 pods up"
     assert not any("twin" in line for line in lines)
-    assert lines[-1] == "so does 1 more workload; -o json has them all"
+    assert lines[-1] == "1 more workload is in the same state; -o json lists all"
     gone(live, kinds.STATEFUL_SET, "twin")
     gone(live, kinds.DEPLOYMENT, "web")
 
@@ -368,10 +368,10 @@ def test_what_if_takes_the_name_of_a_job_that_is_there(ck: Run) -> None:
 def test_options_of_files_need_the_nodes(ck: Run) -> None:
     ran = ck("explain", "train", "--levels", "a,b")
     assert ran.code == 2
-    assert "--levels: goes with --nodes; give the nodes too, or leave it out" in ran.err
+    assert "--levels: requires --nodes; add --nodes FILE, or remove it" in ran.err
     ran = ck("explain", "x.yaml", "--nodes", "n.yaml", "--context", "c")
     assert ran.code == 2
-    assert "--nodes: does not go with --context" in ran.err
+    assert "--nodes: cannot be combined with --context" in ran.err
 
 
 def test_a_cluster_in_files_is_explained_likewise(ck: Run) -> None:
@@ -394,7 +394,7 @@ def test_what_would_happen_on_the_running_cluster(ck: Run, tmp_path: Path) -> No
 
 def test_files_and_a_running_cluster_are_two_things(ck: Run) -> None:
     ran = ck("what-if", "--cluster", "x.yaml", "--context", "y")
-    assert (ran.code, ran.err) == (2, "error: --cluster: does not go with --context; give one of the two\n")
+    assert (ran.code, ran.err) == (2, "error: --cluster: cannot be combined with --context; give one of the two\n")
 
 
 # tree
@@ -485,7 +485,7 @@ def test_decisions_of_one_job_and_of_a_time(ck: Run) -> None:
     assert (ran.code, ran.out, ran.err) == (
         0,
         "",
-        "nothing was decided that is still known; `closeknit explain NAME` tells why a job waits\n",
+        "no decisions found; `closeknit explain NAME` explains why a job waits\n",
     )
 
 

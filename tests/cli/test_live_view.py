@@ -62,7 +62,7 @@ def test_at_the_end_the_terminal_is_as_before_with_one_line_more(start: Start, f
     assert (terminal.glass.other, terminal.glass.has_cursor, terminal.glass.wraps) == (None, True, True)
     assert terminal.modes() == terminal.before
     assert [line for line in terminal.glass.lines if line] == [
-        f"stopped; {folder} keeps everything, go on with: closeknit up --data {folder}"
+        f"stopped; the cluster is saved in {folder}; continue with: closeknit up --data {folder}"
     ]
 
 
@@ -162,4 +162,4 @@ def test_what_is_ignored_is_said_in_the_picture(start: Start) -> None:
     first.until(has("3 hosts in 1 rack"))
     assert first.end() == 0
     text = start(demo="gpu-block").until(has("note: "))
-    assert "holds a cluster already, which goes on: --demo gpu-block is ignored" in text
+    assert "--demo gpu-block is ignored" in text

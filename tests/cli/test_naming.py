@@ -102,7 +102,7 @@ def test_nodes_are_meant_by_name_by_domain_or_by_label(words: list[str], expecte
 
 
 def test_a_value_that_two_racks_have_is_refused_with_both() -> None:
-    with pytest.raises(InputError, match="r1: is more than one domain: b1/r1 and b2/r1; write which"):
+    with pytest.raises(InputError, match="r1: matches more than one domain: b1/r1 and b2/r1; give the full path"):
         nodes_meant(["r1"], NODES, [LEVELS])
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_node_is_answered_with_the_nearest_and_all_at_once() -> None:
         nodes_meant(["r33", "rack=r9"], NODES, [LEVELS])
     first, second = map(str, error.value.mistakes)
     assert first == (
-        "r33: is neither a node nor a domain of a topology; did you mean r3? "
-        "`closeknit tree` shows the domains; any label does as KEY=VALUE"
+        "r33: is neither a node nor a topology domain; did you mean r3? "
+        "`closeknit tree` shows the domains; KEY=VALUE selects nodes by any label"
     )
-    assert second == "rack=r9: no node has this label; `closeknit get nodes -o yaml` shows those they have"
+    assert second == "rack=r9: no node has this label; `closeknit get nodes -o yaml` shows the labels of all nodes"

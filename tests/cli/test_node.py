@@ -42,7 +42,7 @@ def test_a_rack_is_cordoned_and_uncordoned_as_a_whole(live: Live, ck: Run) -> No
 def test_a_name_that_means_nothing_changes_nothing(live: Live, ck: Run) -> None:
     ran = ck("node", "cordon", "n11", "r9")
     assert (ran.code, ran.out) == (4, "")
-    assert "r9: is neither a node nor a domain of a topology" in ran.err
+    assert "r9: is neither a node nor a topology domain" in ran.err
     assert live.do(cordoned) == []
 
 
@@ -120,8 +120,8 @@ def test_a_drain_that_would_lose_something_is_refused_before_anything_is_done(li
     live.create(lone("alone"), lone("scratch", volumes=[{"name": "data", "emptyDir": {}}]))
     ran = ck("node", "drain", "n41")
     assert (ran.code, ran.out) == (2, "")
-    assert "Pod default/alone: belongs to nothing that would make it again; --force evicts it" in ran.err
-    assert "Pod default/scratch: has an emptyDir volume, whose data would be lost; --delete-emptydir-data" in ran.err
+    assert "Pod default/alone: has no controller that would recreate it; --force evicts it" in ran.err
+    assert "Pod default/scratch: has an emptyDir volume and would lose its data; --delete-emptydir-data" in ran.err
     assert live.do(cordoned) == []
     ran = ck("node", "drain", "n41", "--force", "--delete-emptydir-data", "--timeout", "60s")
     assert (ran.code, ran.out.count("evicted")) == (0, 2)

@@ -67,4 +67,4 @@ def test_workloads_of_a_folder_are_counted_and_nothing_is_decided(
 def test_a_folder_without_queues_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, err = run(capsys, "--cluster", folder(tmp_path, flavor()))
     assert (code, out) == (2, "")
-    assert "there is no ClusterQueue and no LocalQueue in it" in err
+    assert "no ClusterQueue and no LocalQueue found" in err

@@ -14,11 +14,17 @@ MANAGED = Cause("spec.replicas", "is somebody's", "FieldManagerConflict")
 @pytest.mark.parametrize(
     ("refused", "first"),
     [
-        (Forbidden("it ends", causes=[ENDING]), "it ends; wait until the namespace is gone, and try again"),
+        (Forbidden("it ends", causes=[ENDING]), "it ends; wait until the namespace is deleted, and try again"),
         (Forbidden("you may not"), "you may not"),
-        (NotFound("gone", kind="jobs", name="train"), "gone; `closeknit get jobs -A` lists what there is"),
-        (NotFound("no page"), "no page; the cluster does not serve this kind: is its definition installed?"),
-        (Conflict("theirs", causes=[MANAGED]), "theirs; leave these fields to their managers, or take them over with "),
+        (NotFound("gone", kind="jobs", name="train"), "gone; `closeknit get jobs -A` lists those that exist"),
+        (
+            NotFound("no page"),
+            "no page; the cluster does not serve this kind: is its CustomResourceDefinition installed?",
+        ),
+        (
+            Conflict("theirs", causes=[MANAGED]),
+            "theirs; remove these fields from the manifest, or take them over with ",
+        ),
         (TooManyRequests("busy"), "busy; try again later"),
     ],
 )

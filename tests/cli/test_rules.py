@@ -115,7 +115,7 @@ def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
     usual = Rules(Gates.profile(), Settings())
     found, said = judged_by(capsys)
     assert found == usual
-    assert said.startswith("note: the controller that leads, laptop_1, is in no pod of closeknit-system; where it has")
+    assert said.startswith("note: the leading controller, laptop_1, has no pod in namespace closeknit-system; give")
     assert said.endswith("judged by the usual gates and settings\n")
     monkeypatch.setenv(VARIABLE, "http://127.0.0.1:1")
     found, said = judged_by(capsys)

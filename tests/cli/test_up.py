@@ -205,7 +205,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_left_behind(start: Start
         up = start("--port", str(port))
         code, out, err = up.end_of_itself()
     assert (code, out) == (4, "")
-    assert err == f"error: port {port} is in use; choose another by --port, or leave it out\n"
+    assert err == f"error: port {port} is in use; choose another --port, or omit it\n"
     assert not up.folder.exists()
 
 
@@ -235,8 +235,7 @@ def test_a_restart_goes_on_and_kubeconfigs_that_were_copied_stay_true(start: Sta
     code, _, err = again.end()
     assert code == 0
     assert err == (
-        f"note: {up.folder} holds a cluster already, which goes on: --demo gpu-block is ignored; "
-        "--data DIR begins another\n"
+        f"note: continuing the cluster in {up.folder}: --demo gpu-block is ignored; --data DIR starts a new one\n"
     )
 
 
@@ -248,7 +247,7 @@ def test_nodes_that_are_ignored_are_not_said_to_be_made(start: Start, tmp_path: 
     again = start("--nodes", str(tmp_path / "pool.yaml"))
     assert len(names(again.api().get(NODES))) == 8
     assert again.end()[2] == (
-        f"note: {up.folder} holds a cluster already, which goes on: --nodes is ignored; --data DIR begins another\n"
+        f"note: continuing the cluster in {up.folder}: --nodes is ignored; --data DIR starts a new one\n"
     )
 
 
@@ -269,7 +268,7 @@ def test_where_the_port_of_last_time_is_taken_another_is_used(start: Start) -> N
         again = start()
         until(lambda: f":{port}" not in (again.folder / "kubeconfig").read_text())
         assert again.api().port != port
-        assert again.end()[2] == f"note: port {port} of last time is taken; use the new kubeconfig\n"
+        assert again.end()[2] == f"note: port {port} of the previous run is in use; use the new kubeconfig\n"
 
 
 # Folders that are not as we would make them
@@ -284,8 +283,8 @@ def test_a_folder_that_others_may_read_is_used_and_that_is_said(start: Start, tm
     code, _, err = up.end()
     assert code == 0
     assert err == (
-        f"note: others may look into {folder} (0755): its token, key and state are not, but the names of its files "
-        "are; chmod 700 closes it\n"
+        f"note: other users can list {folder} (0755), though they cannot read its token, key and state; "
+        "chmod 700 prevents that\n"
     )
     open_to_others = [path.name for path in folder.iterdir() if path.stat().st_mode & 0o077]
     assert open_to_others in ([], ["tls.crt"])
@@ -349,7 +348,7 @@ def test_a_kubeconfig_that_was_half_written_is_written_anew(start: Start, left: 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--nodes", "pool.yaml", "--demo", "rank-drift"), "--nodes does not go with --demo"),
+        (("--nodes", "pool.yaml", "--demo", "rank-drift"), "--nodes cannot be combined with --demo"),
         (("--demo", "no-such"), "'no-such' is not one of"),
         (("--nodes", "missing.yaml"), "there is no such file"),
         (("--port", "70000"), "70000 is not in the range"),
@@ -424,7 +423,7 @@ def test_lines_that_go_to_a_file_say_at_the_end_how_to_go_on(start: Start, tmp_p
     up.api()
     assert up.end()[0] == 0
     last = (tmp_path / "said").read_text().splitlines()[-1]
-    assert last == f"stopped; {up.folder} keeps everything, go on with: closeknit up --data {up.folder}"
+    assert last == f"stopped; the cluster is saved in {up.folder}; continue with: closeknit up --data {up.folder}"
 
 
 def test_lines_are_in_the_encoding_of_stdout(start: Start, tmp_path: Path) -> None:
@@ -436,7 +435,7 @@ def test_lines_are_in_the_encoding_of_stdout(start: Start, tmp_path: Path) -> No
     assert (code, err) == (0, "")
     assert out.isascii()
     assert re.search(r"Admitted   train  2 hosts in b1-r1  \(\d+ us\)", out)
-    assert out.splitlines()[-1] == f"stopped; {tmp_path}/closeknit keeps everything, go on with: closeknit up"
+    assert out.splitlines()[-1] == f"stopped; the cluster is saved in {tmp_path}/closeknit; continue with: closeknit up"
 
 
 # The status page

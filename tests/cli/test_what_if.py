@@ -364,7 +364,7 @@ def test_broken_yaml(run: Run, tmp_path: Path) -> None:
 def test_a_folder_without_queues_is_answered_with_the_line_that_fills_it(ask: Run) -> None:
     ran = ask([namespace("default")], job("j"))
     assert ran.code == 2
-    assert "there is no ClusterQueue and no LocalQueue in it; fill it so: kubectl get nodes,pods," in ran.err
+    assert "no ClusterQueue and no LocalQueue found; save a cluster with: kubectl get nodes,pods," in ran.err
 
 
 def test_a_job_without_a_queue(ask: Run) -> None:
@@ -424,7 +424,7 @@ def test_a_negative_weight_leaves_a_queue_out_and_the_job_is_told_to_mend_it(ask
     ran = ask(cluster, job("bad"), job("good", queue="other"))
     assert ran.code == 3
     assert "ClusterQueue cq: spec.fairSharing.weight: is -2; give a quantity that is not negative" in ran.err
-    assert "warning: left out for their mistakes: ClusterQueue cq" in ran.err
+    assert "warning: ignored because they are invalid: ClusterQueue cq" in ran.err
     assert "would help: mend ClusterQueue cq: it was left out for its mistakes" in ran.out
     assert "Job default/good is admitted to good" in ran.out
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from closeknit.cli.exit_codes import OUR_FAULT
+from closeknit.cli.exit_codes import INTERNAL_ERROR
 from closeknit.cli.main import main
 from observe.written import (
     QUEUE,
@@ -103,5 +103,5 @@ def test_no_object_makes_a_command_fail(
     jobs = [str(tmp_path / "jobs.json")] if command == "what-if" else []
     with pytest.raises(SystemExit) as ended:
         main([command, "--cluster", str(tmp_path / "cluster.json"), *jobs])
-    assert ended.value.code != OUR_FAULT, capsys.readouterr().err
+    assert ended.value.code != INTERNAL_ERROR, capsys.readouterr().err
     capsys.readouterr()

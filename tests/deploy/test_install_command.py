@@ -110,4 +110,4 @@ def test_an_embedded_host_needs_no_installation(
     finally:
         live.stop()
     assert code == 2
-    assert "the embedded host has its control plane in itself" in err
+    assert "the embedded host runs its own control plane" in err

@@ -94,7 +94,7 @@ def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told
     with installed("--disable-admission-plugins=MutatingAdmissionPolicy,ServiceAccount") as cluster:
         cluster.apply(QUEUES)
         with controller(cluster) as process:
-            eventually(lambda: "no admission policies of ours are in force: deployment, " in said(process))
+            eventually(lambda: "Closeknit's admission policies are not in force: deployment, " in said(process))
             made = make(cluster.api, JOB.path("default"), queued("unheld"))
             assert not made["spec"].get("suspend")
             eventually(lambda: cluster.api.get(JOB.path("default", "unheld")).body["spec"]["suspend"] is True)

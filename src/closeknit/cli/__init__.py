@@ -1,1 +1,1 @@
-"""The command line: every command reads files or a running cluster, asks or changes it, and shows the answer."""
+"""The command line: each command reads files or talks to a running cluster, and prints the answer."""

@@ -1,4 +1,4 @@
-"""`closeknit apply`: create or change objects as manifests say, by server-side apply."""
+"""`closeknit apply`: create or update objects from manifests by server-side apply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..cluster import kinds
 from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, Unauthorized
 from ..cluster.kinds import Kind
 from ..model.mistake import refuse
-from .exit_codes import NOT_HAD, YES
+from .exit_codes import UNAVAILABLE, YES
 from .manifests import Manifest, only_embedded, read_objects
 from .output import emit
 from .progress import Progress
@@ -33,7 +33,7 @@ _ORDER: tuple[tuple[Kind, ...], ...] = (
     (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE, kinds.SERVICE_ACCOUNT, kinds.CONFIG_MAP, kinds.SECRET),
 )
 _RANK = {kind: rank for rank, of in enumerate(_ORDER) for kind in of}
-"""What others need comes first. Everything else comes last and keeps its order: jobs line up as they were written."""
+"""Dependencies are applied first. All other kinds come last in file order, so jobs queue in the order written."""
 
 
 class Applied(NamedTuple):
@@ -47,9 +47,9 @@ class Applied(NamedTuple):
 @click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE...]")
 @click.option("-f", "--filename", multiple=True, type=click.Path(), metavar="FILE|DIR|-", help="The same as FILE.")
 @NAMESPACE
-@click.option("--dry-run", is_flag=True, help="Have the cluster check everything, and change nothing.")
-@click.option("--force-conflicts", is_flag=True, help="Take over fields that belong to other managers.")
-@click.option("-o", "--output", type=click.Choice(["name", "json", "yaml"]), help="Print the objects as they are now.")
+@click.option("--dry-run", is_flag=True, help="Let the cluster validate everything without changing it.")
+@click.option("--force-conflicts", is_flag=True, help="Take over fields owned by other field managers.")
+@click.option("-o", "--output", type=click.Choice(["name", "json", "yaml"]), help="Print the resulting objects.")
 @target_options
 def command(
     files: tuple[str, ...],
@@ -60,14 +60,14 @@ def command(
     output: str | None,
     **target: Any,
 ) -> int:
-    """Create or change objects as manifests say.
+    """Create or update objects from manifests.
 
-    FILE is a YAML or JSON manifest, a directory of them, or - for standard input. All of them are read first: if one
-    cannot be used, nothing is sent. Namespaces, topologies, nodes and queues are sent before jobs, and jobs in the
-    order in which they are written. v1beta1 of Kueue is sent as v1beta2. Fields that are not known are refused. On an
-    embedded host, pools in the compact form make nodes.
+    FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. All files are read first: if one
+    manifest is invalid, nothing is sent. Namespaces, topologies, nodes and queues are applied before jobs, and jobs in
+    the order in which they are written. Kueue v1beta1 objects are sent as v1beta2. Unknown fields are rejected. On an
+    embedded host, pools in the compact form create nodes.
 
-    The exit code is 4 if the cluster refuses an object; the others are applied all the same.
+    If the cluster rejects an object, the others are still applied and the exit code is 4.
 
     \b
       closeknit apply -f queues.yaml -f job.yaml
@@ -76,7 +76,7 @@ def command(
     """
     paths = [*files, *filename]
     if not paths:
-        raise refuse("are missing", "give at least one, or - for standard input", what="FILE")
+        raise refuse("is missing", "give at least one file, or - for standard input", what="FILE")
     chosen = target_of(**target)
     objects = read_objects(paths, namespace or chosen.config.namespace, is_told=namespace is not None)
     announce(chosen)
@@ -146,11 +146,11 @@ def _report(outcomes: Sequence[Applied], output: str | None, note: str) -> int:
         _complain(one)
     if refused and len(outcomes) > 1:
         click.echo(f"{len(objects)} of {len(outcomes)} objects applied, {len(refused)} refused", err=True)
-    return NOT_HAD if refused else YES
+    return UNAVAILABLE if refused else YES
 
 
 def _complain(one: Applied) -> None:
-    """What the server said, and what our own rules say of the same object: those know remedies."""
+    """Print the server's errors, then the findings of our own validation, which name remedies."""
     assert one.refused is not None
     place = f"{one.manifest.where}: {one.manifest.label}"
     for sentence in sentences(one.refused):

@@ -1,4 +1,4 @@
-"""`closeknit check`: what a server would refuse of objects by themselves, and what a placement would."""
+"""`closeknit check`: validate manifests as an API server and `closeknit place` would, without a cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Objects = list[tuple[str, dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said about one object, or about a file that could not be read; `why` it was skipped, if it was."""
+    """The result for one object, or for a file that could not be read; `why` tells why an object was skipped."""
 
     where: str
     what: str
@@ -49,8 +49,8 @@ class Verdict:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--topology", metavar="FILE", help="Hold jobs against this Topology; FILE#name picks one of several.")
-@click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology.")
+@click.option("--topology", metavar="FILE", help="Check jobs against this Topology; FILE#name picks one of several.")
+@click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, used instead of a Topology.")
 @gate_options
 @OUTPUT
 def command(
@@ -63,11 +63,12 @@ def command(
 ) -> int:
     """Validate manifests without placing anything.
 
-    FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Jobs of every kind that
-    `closeknit place` takes are checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
-    skipped. Each is checked by itself, by the rules of the API server: fields, types, words, what is required. What
-    depends on other objects, such as a namespace that has to exist, is not. What jobs ask for is held against the
-    Topology given, or against the one among the files if there is exactly one. The exit code is 2 if anything is wrong.
+    FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Every kind of job that
+    `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
+    skipped. Each object is validated by itself, by the rules of the API server: unknown fields, types, allowed values,
+    required fields. References to other objects, such as a namespace that must exist, are not checked. Topology
+    requests are checked against --topology, or against the Topology among the files if there is exactly one. The exit
+    code is 2 if anything is wrong.
 
     \b
       closeknit check train.yaml topology.yaml
@@ -100,7 +101,7 @@ def command(
 def _told(files: Sequence[str], topology: str | None, levels: str | None) -> Topology | None:
     """The topology that the options name."""
     if topology is not None and levels is not None:
-        raise refuse("does not go with --topology", "give one of the two", what="--levels")
+        raise refuse("cannot be combined with --topology", "give one of the two", what="--levels")
     if [*files, (topology or "").partition("#")[0]].count(STDIN) > 1:
         raise refuse("standard input can be read only once", "put all but one of them into files", what=STDIN)
     if topology is not None:
@@ -109,15 +110,17 @@ def _told(files: Sequence[str], topology: str | None, levels: str | None) -> Top
 
 
 def _only_topology(objects: Objects) -> Topology | None:
-    """The Topology among the files; among several, nobody knows which one a job will meet."""
+    """The Topology among the files; None if there are several, since a job could meet any of them."""
     found = [raw for _, raw in objects if (str(raw["apiVersion"]).partition("/")[0], raw["kind"]) == TOPOLOGY]
     if len(found) > 1:
-        click.echo(f"note: jobs are held against none of the {len(found)} Topologies; name one by --topology", err=True)
+        click.echo(
+            f"note: jobs are checked against none of the {len(found)} Topologies; pick one: --topology", err=True
+        )
     return topology_of(Field.root(found[0])) if len(found) == 1 else None
 
 
 def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
-    """All objects that can be read, and what is wrong with the rest."""
+    """All objects that can be read, and the mistakes in the rest."""
     objects: Objects = []
     unread: list[Mistake] = []
     for file in files:
@@ -129,7 +132,7 @@ def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
 
 
 def _pools(file: str) -> Verdict | None:
-    """What is to be said of a file of pools in the compact form; None if it is no such file."""
+    """The result for a file of pools in the compact form; None if the file holds no pools."""
     if not holds_pools(file):
         return None
     try:
@@ -147,7 +150,7 @@ def _verdict(reading: Reading, gates: Gates, topology: Topology | None) -> Verdi
 
 
 def _misfits(reading: Reading, gates: Gates, topology: Topology | None) -> Iterator[Mistake]:
-    """What `place` would refuse besides; the copies of a job are alike, so the first speaks for all."""
+    """What `place` would also reject; the copies of a job are identical, so only the first is checked."""
     for job in reading.jobs[:1]:
         yield from group_mistakes_of(job)
         if topology is not None:
@@ -155,7 +158,7 @@ def _misfits(reading: Reading, gates: Gates, topology: Topology | None) -> Itera
 
 
 def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verdict]:
-    """With mistakes that were found while reading the files, each at its object where that is known."""
+    """Add the mistakes found while reading the files, each to its object where that is known."""
     said = {(mistake.where, mistake.what, mistake.field) for verdict in verdicts for mistake in verdict.mistakes}
     merged = list(verdicts)
     for mistake in unread:
@@ -172,7 +175,7 @@ def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verd
 
 
 def _refused(verdicts: Sequence[Verdict], objects: Objects, gates: Gates) -> list[Verdict]:
-    """With what a server would refuse besides. Objects of one name come in order, pods of a group together."""
+    """Add what a server would also reject. Objects of the same name keep their order; a pod group is one object."""
     from .server_rules import ServerRules
 
     rules = ServerRules(gates)
@@ -187,7 +190,7 @@ def _refused(verdicts: Sequence[Verdict], objects: Objects, gates: Gates) -> lis
 
 
 def _with(verdict: Verdict, refused: Sequence[Mistake]) -> Verdict:
-    """A field that was warned of is wrong then, and the warning knows the remedy; what is said is not said twice."""
+    """Add rejected fields; a warning about the same field becomes the error, since it has the remedy."""
     warned = {one.field: one for one in verdict.warnings}
     if verdict.state == "skipped":
         refused = [one for one in refused if one.field == "kind"]
@@ -214,7 +217,7 @@ def _tell(verdict: Verdict, wide: bool) -> None:
 
 
 def _within(mistake: Mistake, verdict: Verdict) -> Mistake:
-    """Without what the line above says already."""
+    """The mistake without the file and object that the line above names."""
     return replace(mistake, where="", what="" if mistake.what == verdict.what else mistake.what)
 
 

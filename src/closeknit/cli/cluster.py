@@ -1,6 +1,6 @@
-"""A whole cluster as the commands about queues read it: one that runs, or manifests of one.
+"""Loads a whole cluster for the commands about queues, from a running cluster or from manifests.
 
-What is odd about it goes to stderr as warnings; only what cannot be read at all is refused.
+Oddities are warnings on stderr; only unreadable input is an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KUBECTL = (
     "resourceflavors,topologies.kueue.x-k8s.io,clusterqueues,localqueues,cohorts,admissionchecks,"
     "provisioningrequestconfigs,workloadpriorityclasses,workloads.kueue.x-k8s.io -A -o yaml > cluster.yaml"
 )
-"""The one line that writes a cluster down."""
+"""The command that saves a whole cluster to a file."""
 
 WHOLE = (
     click.option(
@@ -44,22 +44,22 @@ WHOLE = (
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
-        help="Manifests of a whole cluster, as `kubectl get -o yaml` prints them, instead of one that runs.",
+        help="Manifests of a whole cluster, as `kubectl get -o yaml` prints them, instead of a running cluster.",
     ),
     click.option(
         "--config",
         type=click.Path(),
         metavar="FILE",
-        help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
+        help="Kueue's Configuration or the ConfigMap that holds it, Closeknit's Configuration, or both.",
     ),
-    click.option("--fair-sharing", is_flag=True, help="As if Kueue were configured with fair sharing."),
+    click.option("--fair-sharing", is_flag=True, help="Decide as if fair sharing were enabled in the configuration."),
 )
 OPTIONS = (*WHOLE, *GATES, *TARGET)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`newest` is the latest time that any object mentions, if any does; of a running cluster it is now."""
+    """`newest` is the latest timestamp in any object, if there is one; for a running cluster it is now."""
 
     state: LoadedCluster
     found: Manifests
@@ -70,18 +70,18 @@ class Loaded:
 
 
 def cluster_options(command: F) -> F:
-    """The options above, as keyword arguments that `load` takes."""
+    """Add the options above; `load` takes them as keyword arguments."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def check_stdin(cluster: Sequence[str], jobs: Sequence[str] = (), config: str | None = None) -> None:
-    """Standard input is gone once it was read: only one may ask for it."""
+    """Raise if more than one argument reads standard input, which can be read only once."""
     asked = [("JOB.yaml", path) for path in jobs] + [("--cluster", path) for path in cluster]
     wanting = [name for name, path in [*asked, ("--config", config)] if path == STDIN]
     if len(wanting) > 1:
-        text = f"standard input can be read only once, but {' and '.join(wanting)} ask for it"
+        text = f"standard input can be read only once, but {' and '.join(wanting)} read it"
         raise refuse(text, "put all but one of them into files", what=STDIN)
 
 
@@ -93,14 +93,14 @@ def load(
     profile: str,
     **target: str | None,
 ) -> tuple[Loaded, Gates]:
-    """Read everything, and warn of what is odd."""
+    """Read the whole cluster, and warn about oddities."""
     given = Given.of(config, fair_sharing, feature_gates, profile)
     check_target(cluster, target)
     if cluster:
         rules = given.alone()
         with Progress("objects") as tick:
             found = read_manifests(cluster, tick, rules.managed.without_queue)
-        where, remedy = ", ".join(map(shown, cluster)), f"fill it so: {KUBECTL}"
+        where, remedy = ", ".join(map(shown, cluster)), f"save a cluster with: {KUBECTL}"
     else:
         from .live import manifests
 
@@ -110,30 +110,30 @@ def load(
 
         chosen = target_of(**target)
         rules, found = run(chosen, both)
-        where, remedy = chosen.words, f"apply one: {hint('apply', '-f', 'queues.yaml')}"
+        where, remedy = chosen.words, f"create one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
-        raise refuse("there is no ClusterQueue and no LocalQueue in it", remedy, where=where)
+        raise refuse("no ClusterQueue and no LocalQueue found", remedy, where=where)
     return Loaded(load_objects(found, rules.gates, rules.settings, rules.managed), found), rules.gates
 
 
 def home_of(options: Mapping[str, Any]) -> str:
-    """The namespace of names that do not say theirs."""
+    """The default namespace for names given without one."""
     if options["cluster"]:
         return "default"
     return target_of(*(options[name] for name in ("kubeconfig", "context", "data"))).config.namespace
 
 
 def check_target(files: Sequence[str], target: Mapping[str, str | None], option: str = "--cluster") -> None:
-    """Files and a running cluster are two different things to ask about."""
+    """Raise if options for files and options for a running cluster are combined."""
     for name, value in target.items():
         if files and value is not None:
-            raise refuse(f"does not go with --{name}", "give one of the two", what=option)
+            raise refuse(f"cannot be combined with --{name}", "give one of the two", what=option)
 
 
 def tell(state: LoadedCluster, about: Container[str] | None = None) -> None:
-    """Notes and warnings, the first of them if there are many.
+    """Print notes and warnings, at most `MOST_WARNINGS` of them.
 
-    Where somebody asks about some objects alone, what is odd about others is not told, unless they were left out.
+    With `about`, warnings about other objects are dropped, unless those objects were left out.
     """
     for note in state.notes:
         click.echo(f"note: {note}", err=True)
@@ -145,7 +145,7 @@ def tell(state: LoadedCluster, about: Container[str] | None = None) -> None:
     if state.left_out:
         names = sorted(state.left_out)
         more = f" and {len(names) - MOST_WARNINGS} more" if len(names) > MOST_WARNINGS else ""
-        click.echo(f"warning: left out for their mistakes: {', '.join(names[:MOST_WARNINGS])}{more}", err=True)
+        click.echo(f"warning: ignored because they are invalid: {', '.join(names[:MOST_WARNINGS])}{more}", err=True)
 
 
 def _concerns(warning: Mistake, about: Container[str] | None, left_out: Container[str]) -> bool:

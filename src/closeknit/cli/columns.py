@@ -1,7 +1,7 @@
-"""What `closeknit get` shows beside what the server has its own columns for: queue, level, domains, waiting for.
+"""The columns that `closeknit get` adds to the server's own: queue, level, domains, waiting for.
 
-The server says which columns a kind has, as it does for kubectl. Ours are added at the end; what they tell of a job
-lies in its Workload, which is looked up.
+The server defines the columns of a kind, as it does for kubectl. Ours follow at the end. The columns of a job are
+filled from its Workload.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .owners import Owners
 from .whereabouts import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
 JOBS = frozenset(one.served for one in JOB_KINDS if one.hosted and one.owner is None and one.served is not kinds.POD)
-"""Kinds that have a Workload, but for pods, which have columns of their own."""
+"""Kinds that have a Workload, except pods, which have columns of their own."""
 
 PLACES = ("Level", "Domains", "Waiting for")
 HEADERS: dict[Kind, tuple[str, ...]] = {
@@ -36,7 +36,7 @@ HEADERS: dict[Kind, tuple[str, ...]] = {
 
 
 class Around:
-    """What else has to be known of a cluster to fill our columns; looked up as far as it is needed."""
+    """Other objects that our columns need, read from the cluster only when a column needs them."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -44,10 +44,10 @@ class Around:
         self._workloads: dict[str, Raw] = {}
         self._is_mapped = False
         self.seen: list[Raw] = []
-        """Workloads that were looked at."""
+        """Workloads read so far."""
 
     async def learn(self, kind: Kind, objects: Sequence[Raw], namespace: str = "") -> None:
-        """Whatever the columns of these objects need."""
+        """Read what the columns of these objects need."""
         workloads = objects
         if kind in JOBS:
             workloads = await self._of_jobs(objects, namespace)
@@ -76,7 +76,7 @@ class Around:
 
 
 async def listed(client: Client, kind: Kind, namespace: str = "", **query: str) -> list[Raw]:
-    """All of a kind; none where the cluster does not serve it."""
+    """All objects of a kind; none if the cluster does not serve it."""
     try:
         return await client.list(kind, namespace, **query)
     except NotFound:
@@ -89,7 +89,7 @@ async def atlas_of(client: Client) -> Atlas:
 
 
 def newest_by_owner(workloads: Iterable[Raw]) -> dict[str, Raw]:
-    """By the uid of the job; of several, that which was made last."""
+    """Workloads by the uid of their job; the newest if a job has several."""
     found: dict[str, Raw] = {}
     for one in sorted(workloads, key=lambda raw: raw["metadata"].get("creationTimestamp") or ""):
         for owner in one["metadata"].get("ownerReferences") or ():
@@ -98,7 +98,7 @@ def newest_by_owner(workloads: Iterable[Raw]) -> dict[str, Raw]:
 
 
 def newest_of(workloads: Iterable[Raw], name: str, kind: str = "") -> Raw | None:
-    """The last workload that was made for the job of this name."""
+    """The newest workload of the job with this name."""
     found = [one for one in workloads if owner_named(one, name, kind) is not None]
     return max(found, key=lambda raw: raw["metadata"].get("creationTimestamp") or "", default=None)
 
@@ -132,7 +132,7 @@ def _job(raw: Raw, around: Around) -> list[str]:
 
 
 def _node(raw: Raw, around: Around) -> list[str]:
-    """By the topology that says most about it."""
+    """The node's path in the topology with the most levels."""
     labels = raw["metadata"].get("labels") or {}
     paths = [[labels.get(level, "") for level in levels] for levels in around.atlas.topologies.values()]
     whole = [path for path in paths if all(path)]

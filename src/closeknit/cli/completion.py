@@ -1,7 +1,6 @@
-"""`closeknit completion SHELL`, and what the shell is offered: kinds from the table, names from the cluster at hand.
+"""`closeknit completion SHELL`, and the completions: kinds from the table, names from the current cluster.
 
-Whoever presses Tab wants an answer at once or none: a cluster that is slow or not there offers nothing, and nothing is
-ever an error.
+Completion answers at once or not at all: a slow or absent cluster offers no names, and nothing is an error.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def command(shell: str) -> None:
 
 
 def complete_kinds_and_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """`KIND NAME…` or `KIND/NAME…`: the kind first, then names of it."""
+    """Complete `KIND NAME…` or `KIND/NAME…`: first kinds, then names of that kind."""
     from .naming import ALL, kinds_by_name
 
     before = context.params.get(parameter.name or "") or ()
@@ -57,7 +56,7 @@ def complete_kinds_and_names(context: click.Context, parameter: click.Parameter,
 
 
 def complete_names(*of: Kind, words: Sequence[str] = ()) -> Complete:
-    """Names of these kinds; the first word may also be one of these."""
+    """Complete names of these kinds; the first argument may also be one of `words`."""
 
     def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
         is_first = not context.params.get(parameter.name or "")
@@ -68,7 +67,7 @@ def complete_names(*of: Kind, words: Sequence[str] = ()) -> Complete:
 
 
 def complete_domains(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
-    """Nodes, and values of every level of a topology."""
+    """Complete node names and the values of every topology level."""
 
     async def ask(client: Client) -> list[str]:
         from ..cluster.kube.client import METADATA
@@ -99,7 +98,7 @@ def _names(context: click.Context, kind: Kind | None, begun: str) -> list[str]:
 
 
 def _asked(context: click.Context, ask: Callable[[Client], Any]) -> list[str]:
-    """What the cluster at hand answers in time; nothing if anything at all is wrong."""
+    """The current cluster's answer; empty on any error or timeout."""
     try:
         import asyncio
 
@@ -114,5 +113,5 @@ def _asked(context: click.Context, ask: Callable[[Client], Any]) -> list[str]:
                 return found
 
         return asyncio.run(connected())
-    except Exception:  # whatever it is, a shell in the middle of a line is not the place to say so
+    except Exception:  # a shell in the middle of a command line is no place to report errors
         return []

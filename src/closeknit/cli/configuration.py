@@ -1,9 +1,9 @@
-"""What --config says: Kueue's Configuration, ours, or both, in one file.
+"""Reads the file of --config: Kueue's Configuration, ours, or both in one file.
 
-    apiVersion: config.kueue.x-k8s.io/v1beta2      by itself, or inside of the ConfigMap kueue-manager-config
-    apiVersion: config.closeknit.dev/v1alpha1      what Kueue has no field for
+    apiVersion: config.kueue.x-k8s.io/v1beta2      by itself, or inside the ConfigMap kueue-manager-config
+    apiVersion: config.closeknit.dev/v1alpha1      settings for which Kueue has no field
 
-Every mistake is shown with the line and the column of its field.
+Every mistake is reported with the line and column of its field.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ ACCEPTED = f"{GROUP}/v1beta2, or {own_form.VERSION}"
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What a control plane is run with."""
+    """The configuration of a control plane."""
 
     kueue: Configuration = field(default_factory=Configuration)
     own: OwnConfiguration = field(default_factory=OwnConfiguration)
 
     @property
     def changes(self) -> dict[str, bool]:
-        """Gates that are set; ours goes before Kueue's."""
+        """Gates set in the file; our Configuration overrides Kueue's."""
         return {**self.kueue.gates, **self.own.gates}
 
     def profile(self, given: str = "") -> str:
-        """`given` is that of the command line, which goes before all."""
+        """The profile; `given` on the command line overrides the file."""
         return given or self.own.profile or PROFILES[0]
 
     def gates(self, profile: str = "", changes: Mapping[str, bool] | None = None) -> Gates:
@@ -56,7 +56,7 @@ class Configured:
         return replace(kueue.settings, pods_ready=kueue.pods_ready, keep_finished=kept, not_ready_delay=delay)
 
     def managed(self, profile: str = "", namespace: str = "") -> Managed:
-        """`namespace` is our own, in which nothing is managed."""
+        """Which jobs are managed; `namespace` is our own, in which nothing is."""
         kueue = self.kueue
         usual = KUEUE_FRAMEWORKS if self.profile(profile) == "kueue" else FRAMEWORKS
         return Managed(
@@ -68,9 +68,10 @@ class Configured:
 
 
 def read_configuration(path: str, called: str = "") -> Configured:
-    """Both configurations of a file, as far as they are there.
+    """Both Configurations of a file; one that the file lacks has its defaults.
 
-    One that people know by another name than its path is `called` so; what is odd about it was told when it was given.
+    `called` replaces the path in messages, for a configuration that is already installed; its warnings are not
+    repeated.
     """
     if path == STDIN:
         with stdin_kept():
@@ -85,31 +86,31 @@ def _read(path: str, where: str, warns: bool = True) -> Configured:
     own = [own_configuration(root) for root in roots if _group(root) == own_form.GROUP]
     for name in (GROUP, own_form.GROUP):
         for root in [root for root in roots if _group(root) == name][1:]:
-            root.at("apiVersion").wrong(f"is of another Configuration of {name}", "leave one")
+            root.at("apiVersion").wrong(f"is a second Configuration of {name}", "keep one of them")
     _tell(path, roots, warns)
     return Configured(next(iter(kueue), Configuration()), next(iter(own), OwnConfiguration()))
 
 
 def _group(root: Field) -> str:
-    """Empty for what is no configuration; a ConfigMap need not say that it is Kueue's."""
+    """The API group of a Configuration; empty for other kinds. Inside a ConfigMap the default is Kueue's."""
     if root.at("kind").text() != KIND:
         return ""
     return root.at("apiVersion").text(f"{GROUP}/").partition("/")[0]
 
 
 def _check_versions(where: str, roots: list[Field]) -> None:
-    """Something has to be there that can be used; other kinds are passed over, other Configurations are not."""
+    """Require at least one known Configuration; other kinds are ignored, other Configurations are mistakes."""
     groups = [_group(root) for root in roots]
     for root, group in zip(roots, groups, strict=True):
         if group not in ("", GROUP, own_form.GROUP):
-            root.at("apiVersion").wrong(f"is {group}, which is not known", f"give {ACCEPTED}")
+            root.at("apiVersion").wrong(f"group {group} is not supported", f"use {ACCEPTED}")
     if not any(groups):
-        remedy = f"give one of apiVersion: {ACCEPTED}, or the ConfigMap kueue-manager-config with {FILE} in its data"
-        raise refuse(f"there is no {KIND} in it", remedy, where=where)
+        remedy = f"give one with apiVersion: {ACCEPTED}, or the ConfigMap kueue-manager-config with {FILE} in its data"
+        raise refuse(f"contains no {KIND}", remedy, where=where)
 
 
 def _tell(path: str, roots: list[Field], warns: bool) -> None:
-    """Warn of what is odd, and refuse what is wrong."""
+    """Print warnings, and raise all mistakes together."""
     if not any(root.report.mistakes or root.report.warnings for root in roots):
         return
     known = positions(read_text(path), FILE)
@@ -124,7 +125,7 @@ def _tell(path: str, roots: list[Field], warns: bool) -> None:
 
 
 def _placed(mistakes: Iterable[Mistake], places: dict[str, tuple[int, int]]) -> list[Mistake]:
-    """With line and column, as far as they are known."""
+    """The mistakes with line and column, where those are known."""
     found = []
     for one in mistakes:
         at = place_of(places, one.field)
@@ -133,7 +134,7 @@ def _placed(mistakes: Iterable[Mistake], places: dict[str, tuple[int, int]]) -> 
 
 
 def _opened(where: str, raw: dict[str, Any]) -> dict[str, Any]:
-    """What a ConfigMap holds; other objects as they are."""
+    """The document inside a ConfigMap; any other object unchanged."""
     data = raw.get("data")
     text = data.get(FILE) if raw.get("kind") == "ConfigMap" and isinstance(data, dict) else None
     if not isinstance(text, str):
@@ -144,5 +145,6 @@ def _opened(where: str, raw: dict[str, Any]) -> dict[str, Any]:
         said = str(error).replace("\n", " ")
         if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
             said = f"{error.problem}, in its line {error.problem_mark.line + 1}"
-        raise InputError([Mistake(f"is not YAML: {said}", "mend it", where, "ConfigMap", f"data[{FILE}]")]) from error
+        text, remedy = f"is not valid YAML: {said}", "fix the syntax"
+        raise InputError([Mistake(text, remedy, where, "ConfigMap", f"data[{FILE}]")]) from error
     return inside if isinstance(inside, dict) else raw

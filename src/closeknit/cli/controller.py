@@ -1,4 +1,4 @@
-"""`closeknit controller`: the control plane as a process on a cluster of Kubernetes."""
+"""`closeknit controller`: run the control plane on a Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
     "--config",
     type=click.Path(),
     metavar="FILE",
-    help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
+    help="Kueue's Configuration or the ConfigMap that holds it, Closeknit's Configuration, or both.",
 )
 @click.option(
-    "--kubeconfig", type=click.Path(), metavar="FILE", help="The cluster of this kubeconfig; in a pod: that of the pod."
+    "--kubeconfig", type=click.Path(), metavar="FILE", help="The kubeconfig; default in a pod: the ServiceAccount."
 )
-@click.option("--context", metavar="NAME", help="A context of it, or of the kubeconfig that kubectl uses.")
-@click.option("--no-leader-election", is_flag=True, help="Decide at once: nobody else runs this.")
+@click.option("--context", metavar="NAME", help="The context in --kubeconfig, else in kubectl's kubeconfig.")
+@click.option("--no-leader-election", is_flag=True, help="Start deciding at once; safe only for a single replica.")
 @click.option(
     "--health-address",
     metavar="[HOST]:PORT",
     callback=_address,
-    help="Serve /healthz, /readyz, /metrics and decisions here; default: nowhere.",
+    help="Serve /healthz, /readyz, /metrics and decisions at this address; default: off.",
 )
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 @gate_options
@@ -64,10 +64,11 @@ def command(
     feature_gates: str,
     profile: str,
 ) -> None:
-    """Run the control plane on a cluster of Kubernetes.
+    """Run the control plane on a Kubernetes cluster.
 
-    In a pod it works on the pod's own cluster, by its ServiceAccount; elsewhere on that of a kubeconfig. Of several
-    that run, one decides and the others stand by. SIGTERM ends it in good order. It does not begin while Kueue runs.
+    In a pod it uses the pod's ServiceAccount; elsewhere it needs --kubeconfig or --context. With several replicas, one
+    is elected leader and decides; the others stand by. SIGTERM stops it gracefully. It does not start while Kueue runs
+    on the cluster.
 
     \b
       closeknit controller --kubeconfig ~/.kube/config --log-level debug
@@ -99,7 +100,7 @@ def _config(kubeconfig: str | None, context: str | None) -> Config:
         return read_config([Path(given)] if given else kubectl_files(), context or "")
     if not is_in_cluster():
         raise refuse(
-            "is not run in a pod, and no cluster is named",
+            "does not run in a pod, and no cluster is given",
             "give --kubeconfig FILE or --context NAME",
             what="controller",
         )
@@ -107,5 +108,5 @@ def _config(kubeconfig: str | None, context: str | None) -> Config:
 
 
 def _home(read: Configured, target: Config) -> str:
-    """Our own namespace."""
+    """The namespace of the controller itself."""
     return (target.namespace if target.context == "in-cluster" else read.kueue.namespace) or OWN_NAMESPACE

@@ -1,9 +1,9 @@
-"""The controller on a cluster of Kubernetes, as our commands reach it: through the API server, to the pod that leads.
+"""How commands reach the controller on a Kubernetes cluster: through the API server's proxy to the leader's pod.
 
-    Lease ──▶ who leads ──▶ its pod ──▶ the port called `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
+    Lease ──▶ leader ──▶ its pod ──▶ the port named `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
 
-Whoever asks needs to be allowed `get` on pods/proxy in the controller's namespace, and nothing else has to be open.
-A controller that leads and is in no pod is asked itself, where $CLOSEKNIT_CONTROLLER says that it listens.
+That needs only `get` on pods/proxy in the controller's namespace. A leader outside the cluster has no pod: commands
+connect to it directly, at the address in $CLOSEKNIT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ VARIABLE = "CLOSEKNIT_CONTROLLER"
 
 
 class InNoPod(NoCluster):
-    """Somebody leads who cannot be reached through the API server."""
+    """The leader runs outside the cluster, so the API server cannot proxy to it."""
 
     def __init__(self, holder: str, namespace: str) -> None:
-        named = f"`decisions --controller` or ${VARIABLE} names it, as in http://127.0.0.1:{PORT}"
-        remedy = f"where it has a --health-address, {named}"
-        super().__init__(f"the controller that leads, {holder}, is in no pod of {namespace}; {remedy}")
+        given = f"`decisions --controller` or ${VARIABLE}, as in http://127.0.0.1:{PORT}"
+        remedy = f"give its --health-address with {given}"
+        super().__init__(f"the leading controller, {holder}, has no pod in namespace {namespace}; {remedy}")
         self.holder = holder
 
 
 @asynccontextmanager
 async def way_to_controller(client: Client, path: str, url: str = "") -> AsyncIterator[tuple[Client, str]]:
-    """Whom to ask for a path of the controller, and by which path; raises NoCluster where there is no way.
+    """The client and path that reach `path` of the controller; raises NoCluster if there is no way.
 
-    It is asked at `url` if one is given. Where one leads that is in no pod, the variable says where.
+    `url` is used if given, else the API server's proxy; for a leader outside the cluster, the variable.
     """
     try:
         found = "" if url else await proxied(client, path)
@@ -69,7 +69,7 @@ async def _direct(url: str) -> AsyncIterator[Client]:
     except ValueError:
         is_address = False
     if not is_address:
-        raise refuse("is no address of a controller", f"give one such as http://127.0.0.1:{PORT}", what=url)
+        raise refuse("is not the address of a controller", f"give one such as http://127.0.0.1:{PORT}", what=url)
     try:
         async with Client(Config(server=url)) as asked:
             yield asked
@@ -78,23 +78,23 @@ async def _direct(url: str) -> AsyncIterator[Client]:
 
 
 async def proxied(client: Client, path: str) -> str:
-    """Where the API server passes a path on to the controller that leads; raises NoCluster where there is none."""
+    """The path at which the API server proxies to the leading controller; raises NoCluster if there is none."""
     lease = await _lease(client)
     holder = "" if lease is None else (lease.get("spec") or {}).get("holderIdentity") or ""
     if lease is None or not holder:
-        raise NoCluster("no controller of ours leads on this cluster")
+        raise NoCluster("no Closeknit controller leads on this cluster")
     namespace, name = lease["metadata"]["namespace"], holder.rpartition("_")[0]
     try:
         pod = await client.get(POD, namespace, name)
     except NotFound:
         raise InNoPod(holder, namespace) from None
     except Forbidden:
-        raise NoCluster(f"you may not get the controller's pod {namespace}/{name}") from None
+        raise NoCluster(f"no permission to get the controller's pod {namespace}/{name}") from None
     return POD.path(namespace, f"{name}:{_port(pod)}", "proxy") + path
 
 
 async def outsider(client: Client) -> str:
-    """Who leads from outside of the cluster, or did when it was last heard of; empty if a pod does, or nobody."""
+    """The holder of the Lease if it is no pod of the cluster, even if its Lease has expired; else empty."""
     try:
         await proxied(client, "")
     except InNoPod as error:
@@ -105,16 +105,16 @@ async def outsider(client: Client) -> str:
 
 
 def unasked(error: Refused) -> NoCluster:
-    """The controller is there, and did not answer what it was asked."""
+    """The error for a controller that exists but did not answer the request."""
     if isinstance(error, NotFound):
-        return NoCluster("what answers there is not the --health-address of a controller")
+        return NoCluster("the address is not the --health-address of a controller")
     if isinstance(error, Forbidden):
-        return NoCluster("you may not ask the controller: that needs `get` on pods/proxy in its namespace")
+        return NoCluster("no permission to ask the controller: that needs `get` on pods/proxy in its namespace")
     return NoCluster(f"the controller does not answer: {error.message.strip()}; it needs --health-address :{PORT}")
 
 
 async def _lease(client: Client) -> Any:
-    """In whatever namespace it is, if we may look everywhere."""
+    """The Lease in any namespace; without permission to list all, the one in the default namespace."""
     try:
         found = await client.list(LEASE, fieldSelector=f"metadata.name={NAME}")
         return next((one for one in found if (one.get("spec") or {}).get("holderIdentity")), None)

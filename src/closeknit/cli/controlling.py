@@ -1,8 +1,8 @@
-"""One run of the controller, from the first look at the server to the last word.
+"""One run of the controller process, from its first request to its exit code.
 
-    listen ──▶ the server answers ──▶ no Kueue ──▶ what it can do ──▶ host ──▶ asked to stop, or leadership lost
+    listen ──▶ reach the server ──▶ no Kueue ──▶ check policies ──▶ run the host ──▶ stop signal, or leadership lost
 
-Whatever it waits for it says once, on stderr, one line for each thing that happens.
+It logs to stderr, one line per event, and logs what it waits for once.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from .target import NoCluster, is_embedded
 log = logging.getLogger("closeknit")
 
 POD_NAME = "POD_NAME"
-"""The variable in which a Deployment says what its pod is called."""
+"""The environment variable in which the Deployment passes the pod's name."""
 QUIET = ("Waits", "Retries")
-"""Outcomes that are many, and of which the Workload says the same."""
+"""Frequent outcomes, logged at debug level; the Workload's status has the same text."""
 RECHECK, RARELY = 10.0, 30.0
-"""Seconds between two looks at the policies: while they are not as they should be, and afterwards."""
+"""Seconds between checks of the policies: while they are not as wanted, and once they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What was asked for; `home` is our own namespace."""
+    """The effective options of one run; `home` is the controller's own namespace."""
 
     configured: Configured
     gates: Gates
@@ -69,7 +69,7 @@ class Wishes:
 
 
 class Controlling:
-    """Make it, and `live`."""
+    """One run of the controller: construct it and await `live`."""
 
     def __init__(self, config: Config, wishes: Wishes) -> None:
         self.config, self.wishes = config, wishes
@@ -82,7 +82,7 @@ class Controlling:
         self.decisions.listeners += [self.health.metrics.decided, _log_decision]
 
     async def live(self) -> int:
-        """Until somebody ends it; says with which code."""
+        """Run until stopped; return the exit code."""
         log_to_stderr(self.wishes.log_level)
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
@@ -95,7 +95,7 @@ class Controlling:
         try:
             await self._task
         except LeadershipLost as lost:
-            log.error("%s: this process ends, so that another is begun", lost)
+            log.error("%s: exiting, to be restarted", lost)
             return REPLACED
         except asyncio.CancelledError:
             if not self._asked:
@@ -108,7 +108,7 @@ class Controlling:
         return YES
 
     def _stop(self, name: str) -> None:
-        """Politely the first time."""
+        """Stop gracefully on the first signal, at once on the second."""
         self._asked += 1
         log.info("%s: stopping", name)
         if self.host is not None and self.host.is_synced and self._asked == 1:
@@ -117,9 +117,9 @@ class Controlling:
             self._task.cancel()
 
     def _dump(self) -> None:
-        """What it believes, as one line on stdout, where nothing else is said."""
+        """Write the state as one line to stdout, which has no other output."""
         if self.host is None:
-            log.info("SIGUSR2: nothing is known yet")
+            log.info("SIGUSR2: no state to dump yet")
             return
         sys.stdout.buffer.write(msgspec.json.encode(self.host.dump()) + b"\n")
         sys.stdout.buffer.flush()
@@ -128,11 +128,11 @@ class Controlling:
         try:
             ports = await self.health.start(self.wishes.health, self.wishes.configured.kueue.metrics)
         except OSError as error:
-            remedy = "choose another by --health-address, or metrics.bindAddress of the configuration"
-            text = f"{self.wishes.health} cannot be listened on: {error.strerror or error}"
+            remedy = "choose another --health-address, or another metrics.bindAddress in the configuration"
+            text = f"cannot listen on {self.wishes.health}: {error.strerror or error}"
             raise NoCluster(f"{text}; {remedy}") from None
         if ports:
-            log.info("health and metrics are served on port %s", " and ".join(map(str, ports)))
+            log.info("serving health and metrics on port %s", " and ".join(map(str, ports)))
 
     async def _run(self) -> None:
         log.info("closeknit %s on %s", __version__, self.config.server)
@@ -140,7 +140,7 @@ class Controlling:
         connection, own = self.wishes.configured.kueue.connection, self.wishes.configured.own
         limits = Limits(connection.qps, connection.burst, Bucket(own.writes_per_second))
         async with Client(
-            self.config, lambda text: log.debug("the server says: %s", text), retries=PATIENCE, limits=limits
+            self.config, lambda text: log.debug("server warning: %s", text), retries=PATIENCE, limits=limits
         ) as client:
             await self._check(client)
             policing = self._policing(client)
@@ -153,23 +153,23 @@ class Controlling:
             except (Refused, LeadershipLost):
                 raise
             except Exception:
-                log.exception("something failed that must not")
+                log.exception("internal error")
                 raise
             finally:
                 looking.cancel()
                 await asyncio.gather(looking, return_exceptions=True)
 
-    # Before it begins
+    # Before it starts
 
     async def _reach(self) -> None:
         async with Client(self.config) as client:
             await arrival(
-                client, lambda why: log.warning("the API server is not there yet, and is waited for: %s", why)
+                client, lambda why: log.warning("waiting for the API server, which does not answer yet: %s", why)
             )
             with suppress(Forbidden):
                 if await is_embedded(client):
-                    text = "is an embedded host, which has a control plane of its own"
-                    raise refuse(text, "name a cluster of Kubernetes", what=self.config.server)
+                    text = "is an embedded host, which runs its own control plane"
+                    raise refuse(text, "give a Kubernetes cluster", what=self.config.server)
 
     async def _check(self, client: Client) -> None:
         found = await rival(client, dict.fromkeys((HOME, self.wishes.home)))
@@ -187,9 +187,9 @@ class Controlling:
             managed = managed.without_gates()
             if managed.ungated:
                 log.warning(
-                    "no admission policies of ours are in force: %s cannot wait in a queue, and are left alone; "
-                    "jobs of other kinds are suspended when they are seen. Install the policies, or leave those "
-                    "kinds out of integrations.frameworks",
+                    "Closeknit's admission policies are not in force: %s cannot be queued and are not managed; jobs of "
+                    "other kinds are suspended after they are created. Install the policies with `closeknit install`, "
+                    "or remove these kinds from integrations.frameworks",
                     ", ".join(sorted(managed.ungated)),
                 )
         rate = self.wishes.configured.own.events_per_second or inf
@@ -211,21 +211,21 @@ class Controlling:
         timing = Timing(election.duration, election.deadline, election.retry)
 
         def told(leader: str) -> None:
-            log.info("this process leads" if leader == identity else f"{leader or 'nobody'} leads")
+            log.info("this process leads" if leader == identity else f"{leader} leads" if leader else "no leader")
 
         return Elector(client, election.name, home, identity, timing, on_change=told, complain=complain)
 
     async def _look_at_policies(self, policing: Policing, managed: Managed) -> None:
-        """They may come after us: then everything begins anew, with all kinds of jobs. That they go is only said."""
+        """Restart once policies come into force, to manage every kind of job; only log when they disappear."""
         while True:
             await asyncio.sleep(RARELY if policing.is_well and not managed.ungated else RECHECK)
             try:
                 found = await policing.look()
             except (Refused, Unreachable) as error:
-                log.debug("the policies could not be looked at: %s", error)
+                log.debug("could not check the admission policies: %s", error)
                 continue
             if managed.ungated and found.works and found.known and self.host is not None:
-                log.warning("admission policies are in force by now: this process ends, so that another is begun")
+                log.warning("admission policies are now in force: exiting, to be restarted with every kind of job")
                 self.restarts = True
                 self.host.stop()
                 return

@@ -1,4 +1,4 @@
-"""`closeknit convert`: manifests of Kueue's v1beta1 as v1beta2."""
+"""`closeknit convert`: convert Kueue manifests from v1beta1 to v1beta2."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ Raw = dict[str, Any]
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form; yaml unless given."
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The output format."
 )
 def command(files: tuple[str, ...], output: str) -> int:
-    """Print manifests of kueue.x-k8s.io/v1beta1 as v1beta2.
+    """Convert kueue.x-k8s.io/v1beta1 manifests to v1beta2, and print them.
 
-    FILE is a YAML or JSON manifest, a directory of them, or - for standard input. Objects of other kinds and versions
-    pass as they are; lists are taken apart, and comments are lost. Clusters serve v1beta2 alone; `closeknit apply` and
-    all commands that read manifests convert by themselves, so this is for files that are kept, and for kubectl.
+    FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Objects of other kinds and
+    versions are printed unchanged; Lists are split into their items, and comments are lost. Clusters serve only
+    v1beta2. `closeknit apply` and all commands that read manifests convert automatically, so use this to update files
+    in a repository, or before `kubectl apply`.
 
     \b
       closeknit convert queues.yaml > queues-v1beta2.yaml
@@ -44,7 +45,7 @@ def command(files: tuple[str, ...], output: str) -> int:
     emit_manifests(objects, output)
     tell(old, "written")
     if not old:
-        click.echo("note: nothing was of v1beta1", err=True)
+        click.echo("note: no v1beta1 objects found", err=True)
     return YES
 
 
@@ -56,5 +57,5 @@ def _converted(path: str, mistakes: Mistakes, old: Counter[str]) -> Iterator[Raw
         try:
             yield to_v1beta2(raw)
         except ValueError as error:
-            mistakes.add(Mistake(str(error), "write it as the API has it", where, identity(raw)))
+            mistakes.add(Mistake(str(error), "correct it as the v1beta1 API requires", where, identity(raw)))
         old[str(raw["kind"])] += 1

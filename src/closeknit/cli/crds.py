@@ -1,4 +1,4 @@
-"""`closeknit crds`: the definitions of Kueue's kinds, for clusters that do not have them."""
+"""`closeknit crds`: print the CustomResourceDefinitions of Kueue's kinds, for clusters without Kueue."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .output import emit_manifests
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form; yaml unless given."
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The output format."
 )
 def command(names: tuple[str, ...], output: str) -> int:
     """Print the CustomResourceDefinitions of kueue.x-k8s.io.
 
-    They serve v1beta2, with the defaults and the rules of the API in them. NAME is a kind, its plural or a short name;
-    without one, all are printed. A cluster that has Kueue has definitions already: leave those.
+    They serve v1beta2 and include the API's defaults and validation rules. NAME is a kind, its plural or its short
+    name; without NAME, all are printed. A cluster with Kueue already has these definitions: keep those.
 
     \b
       closeknit crds | kubectl apply --server-side -f -

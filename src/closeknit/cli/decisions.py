@@ -1,4 +1,4 @@
-"""`closeknit decisions`: what was decided, when, why, and at what cost."""
+"""`closeknit decisions`: show scheduling decisions: what, when, why, and at what cost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEADERS = ("Time", "Workload", "Outcome", "Queue", "Cost", "Level", "Where or wh
 
 
 class Decision(msgspec.Struct):
-    """As the host keeps them: `at` in seconds since 1970, `cost` in microseconds."""
+    """A decision as the host serves it: `at` in seconds since 1970, `cost` in microseconds."""
 
     at: float
     workload: str
@@ -57,14 +57,14 @@ _decision = msgspec.json.Decoder(Decision)
     "workload", required=False, metavar="[[KIND/]NAME]", shell_complete=complete_names(kinds.JOB, kinds.WORKLOAD)
 )
 @click.option(
-    "--since", callback=seconds, metavar="10m", help="Only what was decided in this time; default: all that is kept."
+    "--since", callback=seconds, metavar="10m", help="Only decisions newer than this; default: all that are kept."
 )
-@click.option("-w", "--watch", is_flag=True, help="Go on, and show every decision as it is taken; Ctrl-C ends it.")
+@click.option("-w", "--watch", is_flag=True, help="Keep running and show each new decision; Ctrl-C stops.")
 @click.option(
     "--controller",
     default="",
     metavar="URL",
-    help=f"Where a controller in no pod listens, its --health-address; default: ${VARIABLE}.",
+    help=f"The --health-address of a controller that runs outside the cluster; default: ${VARIABLE}.",
 )
 @NAMESPACE
 @OUTPUT
@@ -78,16 +78,16 @@ def command(
     output: str | None,
     **target: Any,
 ) -> None:
-    """What was decided, when, why, and at what cost; the newest last.
+    """Show scheduling decisions: what, when, why, and at what cost; the newest last.
 
-    Of one workload, or of all. NAME is that of the Workload or of its job, also when both are gone. QUEUE is the
-    ClusterQueue, COST what it took to decide, in microseconds. LEVEL is the lowest at which one domain holds all
-    pods, as `get jobs` has it; behind it are the hosts, or the flavor where nothing is placed. A terminal cuts long
-    lines, -o wide and a pipe do not.
+    NAME limits them to one workload, by its own name or the name of its job, even after both are deleted. QUEUE is the
+    ClusterQueue and COST the time to decide, in microseconds. LEVEL is the lowest level at which one domain holds all
+    pods, as in `get jobs`; next to it are the hosts, or the flavor if no topology is used. A terminal truncates long
+    lines; -o wide and a pipe do not.
 
-    The embedded host keeps its latest decisions, and so does the controller on a cluster of Kubernetes, for as long as
-    it lives: it is asked through the API server, which needs `get` on pods/proxy in its namespace. One
-    that runs in no pod is asked itself, at --controller.
+    The embedded host keeps its latest decisions in its data folder. The controller on a Kubernetes cluster keeps them
+    until it exits; it is reached through the API server, which needs `get` on pods/proxy in its namespace. A
+    controller outside the cluster is reached at --controller.
 
     \b
       closeknit decisions --since 10m
@@ -114,7 +114,7 @@ def command(
 
 
 async def _records(client: Client, controller: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
-    """Of the host itself, or of the controller on a cluster of Kubernetes."""
+    """Decisions of the embedded host, or of the controller on a Kubernetes cluster."""
     if not controller:
         try:
             async for one in _read(client, PATH, query):
@@ -133,7 +133,7 @@ async def _records(client: Client, controller: str, query: dict[str, str | int])
 
 
 def _without(error: NoCluster) -> NoCluster:
-    return NoCluster(f"{error}; `{hint('describe', 'workload', 'NAME')}` shows the events of one")
+    return NoCluster(f"{error}; `{hint('describe', 'workload', 'NAME')}` shows the events of a workload")
 
 
 async def _read(client: Client, path: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
@@ -143,7 +143,7 @@ async def _read(client: Client, path: str, query: dict[str, str | int]) -> Async
 
 
 async def _check(client: Client, controller: str, asked: Meant) -> None:
-    """Whether anybody is, or was, called so."""
+    """Raise NotThere unless a workload or job of this name exists or has a decision."""
     known: dict[str, None] = {}
     async for one in _records(client, controller, {}):
         if _is_meant(one, asked):
@@ -156,13 +156,13 @@ async def _check(client: Client, controller: str, asked: Meant) -> None:
         if owner_named(raw, asked.name, kind) or (name == asked.name and not kind):
             return
         known[name] = None
-    remedy = did_you_mean(asked.name, filter(None, known)) or "-n names another namespace; "
-    text = "no workload and no job is known by this name"
-    raise not_there(text, f"{remedy}`{hint('decisions')}` shows all", what=f"{asked.namespace}/{asked.name}")
+    remedy = did_you_mean(asked.name, filter(None, known)) or "use -n for another namespace; "
+    text = f'no workload or job named "{asked.name}" in namespace {asked.namespace}'
+    raise not_there(text, f"{remedy}`{hint('decisions')}` shows all decisions")
 
 
 def _is_meant(one: Decision, asked: Meant) -> bool:
-    """By the workload's own name, or by that of its job, which has to be of the kind that is named, if one is."""
+    """Whether a decision matches, by its workload's name or by its job's name and kind."""
     kind, _, job = one.job.partition("/")
     namespace, _, workload = one.workload.partition("/")
     wanted = asked.kind
@@ -200,8 +200,8 @@ class _Printer:
         elif self._kept:
             self._tell(self._kept)
         elif not self.watches:
-            told = f"`{hint('explain', 'NAME')}` tells why a job waits"
-            click.echo(f"nothing was decided that is still known; {told}", err=True)
+            told = f"`{hint('explain', 'NAME')}` explains why a job waits"
+            click.echo(f"no decisions found; {told}", err=True)
 
     def _tell(self, decisions: list[Decision]) -> None:
         from ..report.table import Columns
@@ -215,13 +215,13 @@ class _Printer:
 
 
 def fitting(line: str) -> str:
-    """As much of it as a terminal shows in one line; all of it elsewhere."""
+    """The line, truncated to the terminal's width; unchanged if stdout is no terminal."""
     width = get_terminal_size().columns if sys.stdout.isatty() else 0
     return f"{line[: width - 1]}…" if 0 < width < len(line) else line
 
 
 def _row(one: Decision, wide: bool) -> tuple[str, ...]:
-    """With `wide` all domains are named."""
+    """The cells of a decision; `wide` names all domains."""
     moment = datetime.fromtimestamp(one.at).strftime("%Y-%m-%d %H:%M:%S.%f" if wide else "%H:%M:%S")
     named = one.domains if wide else one.domains[:SHOWN]
     more = len(one.domains) - len(named)

@@ -1,4 +1,4 @@
-"""`closeknit delete`: objects of the cluster, by name, by label or by manifest."""
+"""`closeknit delete`: delete objects by name, by label or by manifest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..cluster.port import Propagation, Raw
 
 EVERY = 0.1
-"""Seconds between two looks at what should be gone."""
+"""Seconds between checks whether the objects are gone."""
 
 
 class Doomed(NamedTuple):
@@ -42,20 +42,22 @@ class Doomed(NamedTuple):
 
 @click.command()
 @click.argument("what", nargs=-1, metavar="[KIND NAME...]", shell_complete=complete_kinds_and_names)
-@click.option("-f", "--filename", multiple=True, type=click.Path(), metavar="FILE|DIR|-", help="What is in manifests.")
+@click.option(
+    "-f", "--filename", multiple=True, type=click.Path(), metavar="FILE|DIR|-", help="Delete the objects in manifests."
+)
 @NAMESPACE
-@click.option("-l", "--selector", metavar="KEY=VALUE,...", help="All of the kind with these labels.")
-@click.option("--all", "everything", is_flag=True, help="All of the kind in the namespace.")
+@click.option("-l", "--selector", metavar="KEY=VALUE,...", help="Delete all objects of the kind with these labels.")
+@click.option("--all", "everything", is_flag=True, help="Delete all objects of the kind in the namespace.")
 @click.option(
     "--cascade",
     type=click.Choice(["background", "foreground", "orphan"]),
     default="background",
     show_default=True,
-    help="What belongs to it goes after it, before it, or stays.",
+    help="Delete dependents after their owner, before it, or not at all.",
 )
-@click.option("--grace-period", type=click.IntRange(0), metavar="SECONDS", help="How long pods may take to stop.")
-@click.option("--ignore-not-found", is_flag=True, help="What is not there is as good as deleted.")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Until everything is gone.")
+@click.option("--grace-period", type=click.IntRange(0), metavar="SECONDS", help="How long pods get to shut down.")
+@click.option("--ignore-not-found", is_flag=True, help="Treat a missing object as deleted.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until the objects are gone.")
 @click.option("--timeout", callback=seconds, default="60s", show_default=True, help="How long to wait.")
 @target_options
 def command(
@@ -71,10 +73,10 @@ def command(
     timeout: float,
     **target: Any,
 ) -> int:
-    """Delete objects of the cluster.
+    """Delete objects, and by default their dependents, such as the pods of a Job.
 
-    With what belongs to them: the pods of a Job, too. Exit code 4 says that the cluster refused one, 3 that one was
-    still there when the time was up.
+    The exit code is 4 if an object does not exist or the cluster refuses to delete it, and 3 if an object still exists
+    when the timeout expires.
 
     \b
       closeknit delete job train
@@ -114,11 +116,11 @@ class _How(NamedTuple):
 def _check(asked: Sequence[Named], filename: Sequence[str], selector: str | None, everything: bool) -> None:
     several = any(not one.name for one in asked)
     if not asked and not filename:
-        raise refuse("is missing", "say what: KIND NAME, KIND/NAME, or -f FILE", what="KIND")
+        raise refuse("is missing", "write KIND NAME, KIND/NAME, or -f FILE", what="KIND")
     if several and not selector and not everything:
-        raise refuse("is missing", "name objects, or choose by -l, or say --all", what="NAME")
+        raise refuse("is missing", "give names, -l SELECTOR, or --all", what="NAME")
     if (selector or everything) and not several:
-        raise refuse("goes with a kind and no names", "give one of the two", what="--selector, --all")
+        raise refuse("need a kind without names", "remove the names or the option", what="--selector, --all")
 
 
 async def _delete(
@@ -126,7 +128,7 @@ async def _delete(
 ) -> int:
     chosen = dict.fromkeys([each for one in several for each in await _chosen(client, one.kind, namespace, labels)])
     if several and not chosen:
-        click.echo(f"there are no {', '.join(one.kind.plural for one in several)} to delete", err=True)
+        click.echo(f"no {', '.join(one.kind.plural for one in several)} to delete", err=True)
     going: list[tuple[Doomed, Raw]] = []
     code = 0
     for each in [*doomed, *chosen]:
@@ -145,7 +147,7 @@ async def _delete(
 
 
 async def _chosen(client: Client, kind: Kind, namespace: str, labels: dict[str, str]) -> list[Doomed]:
-    """All of a kind; what is gone with its owner before its turn comes is no loss."""
+    """All selected objects of a kind; one that its owner's deletion removes first is no error."""
     home = namespace if kind.namespaced else ""
     return [Doomed(kind, home, raw["metadata"]["name"]) for raw in await listed(client, kind, home, **labels)]
 
@@ -160,7 +162,7 @@ async def _wait(client: Client, going: list[tuple[Doomed, Raw]], limit: float) -
             if monotonic() > end:
                 _name_leftovers(going, limit)
                 return NOT_NOW
-            progress.tell(partial("{} still there".format, number_of(len(going), "object")))
+            progress.tell(partial("waiting for {} to be deleted".format, number_of(len(going), "object")))
             await asyncio.sleep(EVERY)
     return 0
 
@@ -177,5 +179,5 @@ def _name_leftovers(going: Sequence[tuple[Doomed, Raw]], limit: float) -> None:
     names = ", ".join(name_of(raw) for _, raw in going[:3]) + (f" and {len(going) - 3} more" if len(going) > 3 else "")
     one, raw = going[0]
     show = hint("describe", name_of(raw), *(["-n", one.namespace] if one.namespace else []))
-    remedy = f"`{show}` says what holds it; --timeout waits longer"
-    click.echo(f"error: still there after {limit:g} s: {names}; {remedy}", err=True)
+    remedy = f"`{show}` shows what blocks the deletion; a longer --timeout waits longer"
+    click.echo(f"error: not deleted within {limit:g} s: {names}; {remedy}", err=True)

@@ -14,28 +14,28 @@ from .options import gate_options
 
 STEPS = (
     (
-        "A data centre of 128 GPU nodes, a good half in use. Its levels are found by their labels.",
+        "A data centre of 128 GPU nodes, just over half in use. Node labels reveal its levels.",
         "topology suggest --nodes datacentre.yaml",
     ),
-    ("What is free where? Bars count GPUs.", "tree --nodes datacentre.yaml --level rack {levels}"),
+    ("How much is free, and where? The bars count GPUs.", "tree --nodes datacentre.yaml --level rack {levels}"),
     (
-        "A job of 24 pods must share one rack. Where would it go?",
+        "A job's 24 pods must share one rack. Where would they go?",
         "place train.yaml --nodes datacentre.yaml {levels}",
     ),
     (
-        "The same plan for mpirun. Ranks that talk to each other sit next to each other.",
+        "The same plan as a hostfile for mpirun. Neighbouring ranks are placed next to each other.",
         "place train.yaml --nodes datacentre.yaml {levels} -o hostfile",
     ),
     (
-        "Slices: 32 pods in one block if possible, each eight of them on one host.",
+        "Slices: 32 pods in one block if possible, each slice of eight on one host.",
         "place sliced.yaml --nodes datacentre.yaml {levels}",
     ),
-    ("48 pods in one rack are too many.", "place pretrain.yaml --nodes datacentre.yaml {levels}"),
+    ("48 pods do not fit into one rack.", "place pretrain.yaml --nodes datacentre.yaml {levels}"),
     ("Why, and what would help?", "explain pretrain.yaml --nodes datacentre.yaml {levels}"),
-    ("Manifests can be checked before anything is placed.", "check train.yaml sliced.yaml pretrain.yaml"),
-    ("A cluster with queues: who uses what, and who has borrowed from whom?", "queue --cluster cluster"),
+    ("Validate manifests before placing anything.", "check train.yaml sliced.yaml pretrain.yaml"),
+    ("A cluster with queues: which queue uses how much, and which one borrows?", "queue --cluster cluster"),
     (
-        "An urgent job of 16 pods for one rack. Who would be admitted where, and who would have to go?",
+        "An urgent job needs 16 pods in one rack. Where would it be admitted, and what would it preempt?",
         "what-if --cluster cluster urgent.yaml",
     ),
 )
@@ -43,13 +43,13 @@ LEVELS = "--levels cloud.provider.com/topology-block,cloud.provider.com/topology
 
 
 @click.command()
-@click.option("--pause/--no-pause", default=None, help="Wait for Enter between steps; default: on a terminal.")
-@click.option("--step", type=click.IntRange(1, len(STEPS)), help="Show one step only.")
+@click.option("--pause/--no-pause", default=None, help="Wait for Enter between steps; default: only on a terminal.")
+@click.option("--step", type=click.IntRange(1, len(STEPS)), help="Show only this step.")
 @gate_options
 def command(pause: bool | None, step: int | None, feature_gates: str, profile: str) -> None:
-    """A guided tour on a sample data centre.
+    """Take a guided tour on a sample data centre.
 
-    Runs the commands of this tool one after the other and shows what they answer. Nothing is written.
+    Runs a series of closeknit commands on sample files and shows their output. Nothing is written.
 
     \b
       closeknit demo
@@ -75,7 +75,7 @@ def _show(number: int, text: str, line: str, folder: Path, gates: list[str]) -> 
 
 
 def _goes_on() -> bool:
-    """Wait for Enter; q, Ctrl-C or the end of input end the tour."""
+    """Wait for Enter; q, Ctrl-C or end of input ends the tour."""
     try:
         return not input(click.style("\n-- Enter for the next step, q to end --\n", dim=True)).lower().startswith("q")
     except (EOFError, KeyboardInterrupt):
@@ -85,11 +85,11 @@ def _goes_on() -> bool:
 
 def _farewell(folder: Path) -> str:
     return f"""
-That was all. The files are in {folder}; copy them and change them. Then, with your own cluster:
+End of the tour. The sample files are in {folder}: copy and edit them. To try it with your own cluster:
 
   kubectl get nodes -o json > nodes.json
   kubectl get pods -A -o json > pods.json
   closeknit tree --nodes nodes.json --pods pods.json
   closeknit place YOUR-JOB.yaml --nodes nodes.json --pods pods.json
 
-`closeknit --help` lists the commands, and every command has a --help with examples."""
+`closeknit --help` lists the commands; `closeknit COMMAND --help` has examples."""

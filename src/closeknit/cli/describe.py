@@ -1,4 +1,4 @@
-"""`closeknit describe`: one object in full, with where its pods are, what it waits for, and what happened to it."""
+"""`closeknit describe`: show one object in full, with its placement, what it waits for, and its events."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _NO_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
 @NAMESPACE
 @target_options
 def command(what: tuple[str, ...], namespace: str | None, **target: Any) -> int:
-    """One object in full: conditions, events, placement, what it waits for.
+    """Show one object in full: conditions, events, placement, what it waits for.
 
-    Of a workload, and of a job through its workload, also where its pods are, as a tree, or why it waits. `closeknit
-    explain` says more about that, and what would help. A workload also goes by the name of its job. Of what is being
-    deleted, who keeps it from going.
+    For a workload or its job, also shows where the pods are, as a tree, or why it waits; `closeknit explain` has the
+    details and what would help. A workload can also be given by the name of its job. For an object that is being
+    deleted, shows what blocks the deletion.
 
     \b
       closeknit describe job train
@@ -100,7 +100,7 @@ async def _described(client: Client, kind: Kind, namespace: str, name: str) -> l
 
 
 async def _found(client: Client, kind: Kind, namespace: str, name: str) -> Raw:
-    """The object; where a workload is asked for by the name of its job, that of the job."""
+    """The object; if no workload has this name, the newest workload of the job with this name."""
     try:
         return await client.get(kind, namespace, name)
     except NotFound:
@@ -120,7 +120,7 @@ def _head(raw: Raw, held: str, now: float) -> Iterator[str]:
     yield f"{raw['kind']} {meta.get('namespace', '')}{'/' if meta.get('namespace') else ''}{meta['name']}"
     yield f"  created:      {age(meta.get('creationTimestamp'), now)} ago"
     if meta.get("deletionTimestamp"):
-        yield f"  going since:  {age(meta['deletionTimestamp'], now)}, held by {held}"
+        yield f"  terminating:  for {age(meta['deletionTimestamp'], now)}, blocked by {held}"
     for owner in meta.get("ownerReferences") or ():
         yield f"  owner:        {owner.get('kind')} {owner.get('name')}"
     for title in ("labels", "annotations"):
@@ -131,7 +131,7 @@ def _head(raw: Raw, held: str, now: float) -> Iterator[str]:
 
 
 def _standing(workload: Raw, atlas: Atlas, is_itself: bool) -> Iterator[str]:
-    """Where it is, or why it waits."""
+    """The workload's placement, or why it waits."""
     spec = workload.get("spec") or {}
     admission = (workload.get("status") or {}).get("admission") or {}
     yield "placement:" if is_itself else f"workload {workload['metadata']['name']}:"
@@ -152,7 +152,7 @@ def _standing(workload: Raw, atlas: Atlas, is_itself: bool) -> Iterator[str]:
 
 
 async def _pods_on(client: Client, node: Raw, now: float) -> list[str]:
-    """And, of a node in trouble, what becomes of the workloads that they belong to."""
+    """The pods on a node; if the node is not ready, also what happens to their workloads."""
     name = node["metadata"]["name"]
     pods = await client.list(kinds.POD, fieldSelector=f"spec.nodeName={name}")
     found = [] if holds(node, "Ready") else await hits_of(client, {name}, pods)
@@ -162,7 +162,7 @@ async def _pods_on(client: Client, node: Raw, now: float) -> list[str]:
     ]
     lost = [f"  {one.key}: {sentence(one, now)}" for one in found]
     listed_pods = [f"pods ({len(rows)}):", *table(("Namespace", "Name", "Phase"), rows, "  ")]
-    return [*(["hit:"] if lost else []), *lost, *listed_pods]
+    return [*(["affected workloads:"] if lost else []), *lost, *listed_pods]
 
 
 def _part(raw: Raw, part: str) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _conditions(raw: Raw, now: float) -> Iterable[str]:
 
 
 def _events(events: Sequence[Raw], now: float) -> Iterator[str]:
-    """The newest last."""
+    """The latest events, the newest last."""
     ordered = sorted(events, key=_when)[-MOST_EVENTS:]
     rows = [
         (age(_when(one), now), one.get("type"), one.get("reason"), _times(one), one.get("message")) for one in ordered

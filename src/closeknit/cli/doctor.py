@@ -1,4 +1,4 @@
-"""`closeknit doctor`: whether an installation is well, check by check, and what to do where it is not."""
+"""`closeknit doctor`: check the health of an installation, with a remedy for every problem."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @HOME
-@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="For machines: a list of findings.")
+@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Print the findings as a JSON or YAML list.")
 @target_options
 def command(namespace: str, output: str | None, **target: Any) -> int:
-    """See whether closeknit on a cluster of Kubernetes is well.
+    """Check the health of Closeknit on a Kubernetes cluster.
 
-    Looked at are: versions, the definitions of Kueue's kinds and who converts them, admission policies (there, as the
-    configuration has them, in force), the controller's permissions, the labels of nodes, queues that name what is
-    not there, the controller and its leader, Kueue beside us or what it left behind, and kinds that the server lacks.
-    Nothing is changed.
+    Checks the versions, Kueue's CustomResourceDefinitions and their conversion, the admission policies (installed,
+    matching the configuration, in force), the controller's permissions, node labels, queues with missing references,
+    the controller and its leader, a running Kueue or what it left behind, and kinds that the server lacks. Nothing is
+    changed.
 
-    Every finding is ok, a warning or a problem, with what to do. The exit code is 3 if anything is not ok.
+    Each finding is ok, a warning or a problem, with a remedy. The exit code is 3 unless every finding is ok.
 
     \b
       closeknit doctor --context lab
@@ -48,8 +48,8 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
     from ..deploy.doctor import Finding, State, examine
 
     if await is_embedded(client):
-        text = "the embedded host has its control plane in itself: there is no installation to look at"
-        raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+        text = "the embedded host runs its own control plane: there is no installation to check"
+        raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
     findings: list[Finding] = []
 
     def note(one: Finding) -> None:
@@ -62,9 +62,9 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
         text = await installed_configuration(client, namespace)
         wishes = configured(wishes, text or wishes.configuration)
     except InputError as error:
-        note(Finding("configuration", State.PROBLEM, f"cannot be read: {error}", "install again with a good one"))
+        note(Finding("configuration", State.PROBLEM, f"cannot be read: {error}", "install again with a valid one"))
     except Forbidden as refused:
-        note(Finding("configuration", State.WARNING, f"cannot be read, the usual is taken: {refused.message}"))
+        note(Finding("configuration", State.WARNING, f"cannot be read, using the defaults: {refused.message}"))
     async for one in examine(client, wishes, hint):
         note(one)
     return findings

@@ -1,7 +1,7 @@
-"""Which nodes somebody means: one by its name, or all of a rack, a block, or whatever else a topology has.
+"""Resolves node arguments: a node by its name, or all nodes of a rack, a block or another topology domain.
 
-`b1` is a value of one of the levels, `b1/r1` the path to one, and `key=value` any label at all. A value that two
-domains have is refused with both: nobody wants the other rack drained too.
+`b1` is a value of one of the levels, `b1/r1` the path of a domain, and `key=value` any node label. A value that two
+domains share is an error that names both, so that the wrong rack is never drained.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Levels = tuple[str, ...]
 
 
 def nodes_meant(words: Sequence[str], nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[str]:
-    """The names of all of them, each once; raises for all words that mean nothing, or two things."""
+    """The node names, each once; raises one error for all words that match nothing or are ambiguous."""
     found: dict[str, None] = {}
     errors: list[InputError] = []
     for word in words:
@@ -41,22 +41,22 @@ def _meant(word: str, nodes: Sequence[Raw], topologies: Sequence[Levels]) -> lis
         chosen = [node["metadata"]["name"] for node in nodes if _labels(node).get(key) == value]
         if not chosen:
             show = hint("get", "nodes", "-o", "yaml")
-            raise not_there("no node has this label", f"`{show}` shows those they have", what=word)
+            raise not_there("no node has this label", f"`{show}` shows the labels of all nodes", what=word)
         return chosen
     domains = _domains(tuple(word.split("/")), nodes, topologies)
     if len(domains) > 1:
         paths = " and ".join("/".join(path) for path in sorted(domains))
-        raise refuse(f"is more than one domain: {paths}", "write which: all of its path, or KEY=VALUE", what=word)
+        raise refuse(f"matches more than one domain: {paths}", "give the full path, or KEY=VALUE", what=word)
     if not domains:
         values = {_labels(node).get(level, "") for node in nodes for levels in topologies for level in levels}
         near = did_you_mean(word, [*names, *(one for one in values if one)])
-        remedy = f"{near}`{hint('tree')}` shows the domains; any label does as KEY=VALUE"
-        raise not_there("is neither a node nor a domain of a topology", remedy, what=word)
+        remedy = f"{near}`{hint('tree')}` shows the domains; KEY=VALUE selects nodes by any label"
+        raise not_there("is neither a node nor a topology domain", remedy, what=word)
     return next(iter(domains.values()))
 
 
 def _domains(ending: tuple[str, ...], nodes: Sequence[Raw], topologies: Sequence[Levels]) -> dict[Levels, list[str]]:
-    """Nodes by the path of the domain whose path ends so. Topologies may share levels: the same nodes are the same."""
+    """Nodes by domain path, for paths that end in `ending`. Topologies may share levels: equal node sets count once."""
     found: dict[Levels, list[str]] = {}
     for levels in topologies:
         for node in nodes:

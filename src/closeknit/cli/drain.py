@@ -1,4 +1,4 @@
-"""Emptying nodes: every pod is asked to go, and asked again while a PodDisruptionBudget holds it."""
+"""Drains nodes: evicts every pod, and retries while a PodDisruptionBudget blocks the eviction."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..cluster.port import Raw
 
 EVERY = 0.25
-"""Seconds between two attempts."""
+"""Seconds between attempts."""
 MIRROR = "kubernetes.io/config.mirror"
 ENDED = ("Succeeded", "Failed")
 
 
 async def pods_on(client: Client, nodes: Sequence[str]) -> list[Raw]:
-    """What has to go: everything but what every node has by itself."""
+    """The pods to evict: all pods on these nodes except DaemonSet pods and static pods."""
     found: list[Raw] = []
     for name in nodes:
         pods = await client.list(kinds.POD, fieldSelector=f"spec.nodeName={name}")
@@ -46,19 +46,19 @@ def _controllers(pod: Raw) -> list[Raw]:
 
 
 def check(pods: Sequence[Raw], force: bool, lose_data: bool) -> None:
-    """Refused together, so that nothing is half done."""
+    """Raise all reasons against the drain together, before any pod is evicted."""
     mistakes = []
     for pod in pods:
         if (pod.get("status") or {}).get("phase") in ENDED:
             continue
         what = f"Pod {_key(pod)}"
         if not force and not _controllers(pod):
-            text = "belongs to nothing that would make it again"
-            mistakes.append(Mistake(text, "--force evicts it all the same", what=what))
+            text = "has no controller that would recreate it"
+            mistakes.append(Mistake(text, "--force evicts it anyway", what=what))
         volumes = (pod.get("spec") or {}).get("volumes") or ()
         if not lose_data and any("emptyDir" in one for one in volumes):
-            text = "has an emptyDir volume, whose data would be lost"
-            mistakes.append(Mistake(text, "--delete-emptydir-data evicts it all the same", what=what))
+            text = "has an emptyDir volume and would lose its data"
+            mistakes.append(Mistake(text, "--delete-emptydir-data evicts it anyway", what=what))
     if mistakes:
         raise InputError(mistakes)
 
@@ -68,7 +68,7 @@ def _key(pod: Raw) -> str:
 
 
 async def evict(client: Client, pods: Sequence[Raw], timeout: float) -> int:
-    """Round after round: ask for those that were not allowed to go, look for those that are on their way."""
+    """Evict in rounds: retry pods that a budget blocked, and wait for evicted pods to terminate."""
     end = monotonic() + timeout
     to_ask, why = list(pods), ""
     leaving: list[Raw] = []
@@ -90,13 +90,13 @@ async def evict(client: Client, pods: Sequence[Raw], timeout: float) -> int:
                 break
             if monotonic() >= end:
                 return _late(to_ask, leaving, timeout, why)
-            progress.tell(partial("{} left, {:,} held by budgets".format, number_of(left, "pod"), len(to_ask)))
+            progress.tell(partial("{} left, {:,} blocked by budgets".format, number_of(left, "pod"), len(to_ask)))
             await asyncio.sleep(min(EVERY, max(0.0, end - monotonic())))
     return 0
 
 
 async def _asked_to_go(client: Client, pod: Raw) -> str:
-    """Why it may not go now; empty if it does."""
+    """Evict the pod; return why that is not allowed now, or an empty string."""
     try:
         await client.evict(pod["metadata"]["namespace"], pod["metadata"]["name"])
     except TooManyRequests as refused:
@@ -121,5 +121,6 @@ def _late(held: Sequence[Raw], leaving: Sequence[Raw], timeout: float, why: str)
         names = ", ".join(_key(pod) for pod in held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
         click.echo(f"error: not evicted within {timeout:g} s: {names}: {why}; {remedy}", err=True)
     if leaving:
-        click.echo(f"error: {number_of(len(leaving), 'pod')} did not stop within {timeout:g} s; {remedy}", err=True)
+        count = number_of(len(leaving), "pod")
+        click.echo(f"error: {count} did not terminate within {timeout:g} s; {remedy}", err=True)
     return NOT_NOW

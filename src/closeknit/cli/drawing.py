@@ -1,9 +1,9 @@
-"""The live view for as long as the terminal is ours.
+"""Draws the live view while the process is in the terminal's foreground.
 
-    in the foreground ──Ctrl-Z──▶ stopped, the terminal as before ──fg──▶ drawn anew
-                                     └──bg──▶ runs on undrawn, until fg
+    in the foreground ──Ctrl-Z──▶ stopped, the terminal restored ──fg──▶ drawn again
+                                     └──bg──▶ keeps running without drawing, until fg
 
-It is drawn only when something has changed, and not more often than a person can follow.
+It redraws only after a change, and at most every `REDRAW` seconds.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..report.picture import Picture
 from .screen import Screen
 
 REDRAW = 0.25
-"""Seconds between two pictures, at least."""
+"""Minimum number of seconds between redraws."""
 
 
 class Drawing:
-    """`run` draws until it is cancelled; `end` gives the terminal back."""
+    """`run` draws until it is cancelled; `end` restores the terminal."""
 
     def __init__(self, picture: Callable[[], Picture], changed: asyncio.Event) -> None:
         self.picture, self.changed = picture, changed
@@ -52,12 +52,12 @@ class Drawing:
             self.changed.set()
 
     def end(self, words: str) -> bool:
-        """Says whether that could be done in time."""
+        """Restore the terminal and print `words`; return whether that finished in time."""
         return self._screen is None or self._screen.end(words)
 
 
 def is_in_foreground(terminal: int) -> bool:
-    """Whether a terminal is there for us, and not for the shell that has put us into the background."""
+    """Whether this process is in the terminal's foreground; True if it is no terminal."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:

@@ -1,15 +1,16 @@
-"""How commands end, the same for all of them; `docs/reference/commands.md` has the table."""
+"""The exit codes, the same for every command; `docs/reference/commands.md` has the table."""
 
 from __future__ import annotations
 
 YES = 0
-OUR_FAULT = 1
+INTERNAL_ERROR = 1
 BAD_INPUT = 2
-"""Wrong use, a malformed selector, a manifest that cannot be used."""
+"""Wrong usage, a malformed selector, an invalid manifest."""
 NOT_NOW = 3
-"""It does not fit, there is nothing to propose, or the time was up."""
-NOT_HAD = 4
-"""What was named is missing; or the cluster refuses, does not answer, has its folder or port in use, or a full disk."""
+"""The job does not fit, there is nothing to propose, or the timeout expired."""
+UNAVAILABLE = 4
+"""The named object does not exist, the cluster refused or did not answer, its folder or port is in use, or its disk is
+full."""
 REPLACED = 5
-"""A controller that no longer leads, or has to be begun anew: whoever runs it starts it again."""
+"""A controller lost its leadership or has to restart: its supervisor starts it again."""
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""`closeknit explain`: why a job waits or does not fit and what would help, or why it is where it is."""
+"""`closeknit explain`: explain why a job waits and what would help, or why it runs where it does."""
 
 from __future__ import annotations
 
@@ -60,14 +60,15 @@ def whole_options(command: F) -> F:
 @target_options
 @OUTPUT
 def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **options: Any) -> None:
-    """Why a job waits or does not fit and what would help, or why it is where it is.
+    """Explain why a job waits and what would help, or why it runs where it does.
 
-    Of the running cluster, or of the one that --cluster describes: NAME is a workload or a job of it, JOB.yaml one
-    that would be submitted. If it waits: for what, level by level and cause by cause, and changes that would help;
-    each was tried, on quota and room together. If it is admitted: where its pods are, what each level would offer
-    without it, whether it would be put there again, and what becomes of pods whose node is not well. If it has
-    finished: when and how. NAME may also be a Deployment, another set of pods, or a pod: then its pods, and whose they
-    are. A running cluster is judged by the gates and settings of its host.
+    NAME is a workload or job of the running cluster, or of the one in --cluster; JOB.yaml is a job as if it were
+    submitted there. For a waiting job, shows what it waits for, level by level and cause by cause, and changes that
+    would help; each change was tried against quota and free capacity together. For an admitted job, shows where its
+    pods are, what each level would offer without it, whether the scheduler would choose the same place again, and what
+    happens to pods on failing nodes. For a finished job, shows when and how it finished. NAME may also be a
+    Deployment, another set of pods, or a pod: this shows its pods and their workloads. On a running cluster, the gates
+    and settings of its control plane apply.
 
     \b
       closeknit explain train
@@ -75,8 +76,8 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
       closeknit explain train.yaml
       closeknit explain sweep-3 -n team-b --cluster cluster.yaml
 
-    With --nodes the same of a job and nodes in files, without queues. Exit code 0 says that there is an explanation,
-    also that the job does fit.
+    With --nodes, explains a job on nodes from files, without queues. The exit code is 0 whenever there is an
+    explanation, including that the job fits.
 
     \b
       closeknit explain train.yaml --nodes nodes.yaml --pods pods.json
@@ -87,7 +88,7 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
         return
     for name in OF_NODES:
         if options.pop(name):
-            raise refuse("goes with --nodes", "give the nodes too, or leave it out", what=f"--{name}")
+            raise refuse("requires --nodes", "add --nodes FILE, or remove it", what=f"--{name}")
     found = _of_cluster(jobs, namespace, options)
     _show(found, output)
 
@@ -96,7 +97,7 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
 
 
 class Answer(NamedTuple):
-    """Of one argument: how a workload stands, or what something else is and how its workloads stand."""
+    """The answer to one argument: the state of a workload, or another object with the states of its workloads."""
 
     standings: Sequence[Standing]
     subject: Subject | None = None
@@ -119,7 +120,7 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
             asked.append(([one.key], None))
             if one.is_new:
                 ask.given.add(one.key)
-                state.notes.append(f"{one.name} is not in the cluster; this is what would become of it there")
+                state.notes.append(f"{one.name} is not in the cluster; explaining it as if it were submitted")
         _look_at_jobs(loaded, gates, [key for keys, _ in asked for key in keys])
     finally:
         tell(state, ask.around([key for keys, _ in asked for key in keys]))
@@ -128,7 +129,7 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
 
 
 def _look_at_jobs(loaded: Loaded, gates: Gates, keys: Sequence[str]) -> None:
-    """What is odd about a job whose Workload speaks for it: a misspelt key did not get there."""
+    """Add warnings about jobs that have a Workload: a misspelt annotation is not copied to it."""
     state = loaded.state
     names = {state.name_of(key) for key in keys}
     for found in loaded.found.jobs:
@@ -143,7 +144,7 @@ def _name(raw: dict[str, Any]) -> Name:
 
 
 def _meant(ask: Ask, word: str, home: str, options: dict[str, Any]) -> tuple[Sequence[str], Subject | None]:
-    """The workloads that a word means: its own, or those of the pods of something that runs."""
+    """The workloads for an argument: the one of that name, or those of the pods of another object."""
     asked = meant(word, home)
     key = ask.find(asked)
     if key is not None:
@@ -158,13 +159,13 @@ def _meant(ask: Ask, word: str, home: str, options: dict[str, Any]) -> tuple[Seq
 
 
 def _no_work(word: str, asked: Meant) -> InputError:
-    """Of a queue or a node: who can tell about it."""
+    """The error for a queue or a node, with the command that shows it."""
     assert asked.kind is not None
     shown = hint("describe", asked.kind.singular, asked.name)
     if asked.kind in (kinds.CLUSTER_QUEUE, kinds.COHORT):
         shown = hint("queue", asked.name)
-    text = f"is a {asked.kind.kind}, and jobs, sets of pods and pods can be explained"
-    return refuse(text, f"ask instead: `{shown}`", what=word)
+    text = f"is a {asked.kind.kind}; only jobs, sets of pods and pods can be explained"
+    return refuse(text, f"use `{shown}`", what=word)
 
 
 def _looked_up(asked: Meant, options: dict[str, Any]) -> Subject | None:
@@ -191,12 +192,12 @@ def _show(found: Sequence[Answer], output: str | None) -> None:
             write(lines(each, wide=output == "wide"))
         if len(shown) < len(one.standings):
             more = len(one.standings) - len(shown)
-            do = "does" if more == 1 else "do"
-            write([f"so {do} {number_of(more, 'more workload')}; -o json has them all"])
+            be = "is" if more == 1 else "are"
+            write([f"{number_of(more, 'more workload')} {be} in the same state; -o json lists all"])
 
 
 def _worth_telling(one: Answer) -> Sequence[Standing]:
-    """All of them; of a set with many workloads those that do not run, and of those that are alike the first."""
+    """The workloads to print: for a set of pods, the first one of each state or reason."""
     if one.subject is None or len(one.standings) == 1:
         return one.standings
     first: dict[object, Standing] = {}

@@ -1,4 +1,4 @@
-"""`closeknit gates`: the table of feature gates."""
+"""`closeknit gates`: list the feature gates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .output import OUTPUT, emit
 @gate_options
 @OUTPUT
 def command(feature_gates: str, profile: str, output: str | None) -> None:
-    """The feature gates, their defaults and what they do.
+    """List the feature gates, their defaults and effects.
 
-    Gates of Kueue keep its names and defaults. Gates of ours are all off in `--profile kueue`. NOW says what
-    --profile and --feature-gates come to.
+    Kueue's gates keep Kueue's names and defaults. Closeknit's own gates are all off in `--profile kueue`. NOW shows
+    the result of --profile and --feature-gates.
 
     \b
       closeknit gates

@@ -1,4 +1,4 @@
-"""`closeknit get`: objects of the cluster as tables, or as they are."""
+"""`closeknit get`: list objects as tables, JSON, YAML or names."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FORMS = ("table", "wide", "json", "yaml", "name")
 @click.command()
 @click.argument("what", nargs=-1, required=True, metavar="KIND [NAME...]", shell_complete=complete_kinds_and_names)
 @NAMESPACE
-@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="List objects in all namespaces.")
 @click.option("-l", "--selector", metavar="KEY=VALUE,...", help="Only objects with these labels.")
-@click.option("-w", "--watch", is_flag=True, help="Go on, and show every change; Ctrl-C ends it.")
+@click.option("-w", "--watch", is_flag=True, help="Keep running and show every change; Ctrl-C stops.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="table", help="wide: more columns; name: KIND/NAME.")
 @target_options
 def command(
@@ -47,11 +47,11 @@ def command(
     output: str,
     **target: Any,
 ) -> int:
-    """Objects of the cluster.
+    """List objects.
 
-    As kubectl shows them, and beside that where pods are and what workloads wait for: QUEUE, LEVEL (the lowest at
-    which one domain holds all pods), DOMAINS, WAITING FOR. KIND goes by any of its names: Job, jobs, jobs.batch;
-    `all` is whatever runs or waits.
+    Shows kubectl's columns and adds where pods are and what workloads wait for: QUEUE, LEVEL (the lowest level at
+    which one domain holds all pods), DOMAINS, WAITING FOR. KIND is any name of a kind: Job, jobs, jobs.batch. `all`
+    lists everything that runs or waits.
 
     \b
       closeknit get workloads
@@ -61,17 +61,17 @@ def command(
       closeknit get clusterqueues,localqueues
       closeknit get all -n team-a
 
-    Of several names, those that are there are shown; the exit code is 4 if one is not.
+    If some of several names do not exist, the others are still shown and the exit code is 4.
     """
     asked = objects_named(what)
     if watch and len(asked) > 1:
-        raise refuse("follows one kind, or one object", "give one", what="--watch")
+        raise refuse("watches one kind or one object", "give only one", what="--watch")
     if selector and any(one.name for one in asked):
-        raise refuse("does not go with names", "give one of the two", what="--selector")
+        raise refuse("cannot be combined with names", "give one of the two", what="--selector")
     if (namespace or all_namespaces) and all(not one.kind.namespaced for one in asked):
         raise lacks_namespace(asked[0].kind)
     if all_namespaces and any(one.name for one in asked):
-        raise refuse("does not go with names", "say by -n where they are", what="--all-namespaces")
+        raise refuse("cannot be combined with names", "give their namespace with -n", what="--all-namespaces")
     labels = label_query(selector)
     chosen = target_of(**target)
     place = "" if all_namespaces else namespace or chosen.config.namespace
@@ -92,7 +92,7 @@ def _home(kind: Kind, namespace: str) -> str:
 
 
 class _Missing:
-    """What was named and is not there: said when everything else was shown."""
+    """Named objects that do not exist, reported after the others are shown."""
 
     def __init__(self) -> None:
         self._refusals: list[Refused] = []
@@ -106,7 +106,7 @@ class _Missing:
         return max(map(complain, self._refusals), default=YES)
 
 
-# As they are
+# As objects
 
 
 async def _whole(client: Client, asked: Sequence[Named], namespace: str, labels: dict[str, str], output: str) -> int:
@@ -133,13 +133,13 @@ async def _whole(client: Client, asked: Sequence[Named], namespace: str, labels:
 
 
 def plain(raw: Raw) -> Raw:
-    """Without who wrote which field: nobody wants to read that."""
+    """The object without its managedFields."""
     meta = {field: value for field, value in raw["metadata"].items() if field != "managedFields"}
     return {**raw, "metadata": meta}
 
 
 def name_of(raw: Raw) -> str:
-    """As kubectl calls it: job.batch/train."""
+    """The object's name in kubectl's form: job.batch/train."""
     group = raw["apiVersion"].rpartition("/")[0]
     kind = f"{raw['kind'].lower()}.{group}" if group else raw["kind"].lower()
     return f"{kind}/{raw['metadata']['name']}"
@@ -153,7 +153,7 @@ def kind_word(kind: Kind) -> str:
 
 
 async def _tables(client: Client, asked: Sequence[Named], namespace: str, labels: dict[str, str], output: str) -> int:
-    """A table a kind; names of one kind are shown together. Of several kinds each name says which it is."""
+    """Print one table per kind. With several kinds, names have the form KIND/NAME."""
     from ..report.table import table
 
     shown, missing = 0, _Missing()
@@ -177,7 +177,7 @@ async def _tables(client: Client, asked: Sequence[Named], namespace: str, labels
     code = missing.complain()
     if not shown and not code:
         where = f" in namespace {namespace}" if namespace and any(kind.namespaced for kind in every) else ""
-        what = "there is nothing that runs or waits" if every == kinds_of_all() else f"there are no {_plurals(every)}"
+        what = "nothing runs or waits" if every == kinds_of_all() else f"no {_plurals(every)} found"
         click.echo(f"{what}{where}", err=True)
     return code
 
@@ -187,14 +187,15 @@ def _plurals(every: Sequence[Kind]) -> str:
 
 
 async def _tell_of_lost_nodes(client: Client, workloads: Sequence[Raw]) -> None:
-    """Tables say where pods are, not that the node there is lost."""
+    """Print a note for each workload on a failing node, which the tables do not show."""
     from .lost_nodes import hits, sentence
 
     found = await hits(client, list({raw["metadata"]["uid"]: raw for raw in workloads}.values()))
     for one in found[:MOST_NOTES]:
         click.echo(f"note: {one.key}: {sentence(one, time())}", err=True)
     if len(found) > MOST_NOTES:
-        click.echo(f"note: and {len(found) - MOST_NOTES} more; `{hint('describe', 'node', 'NODE')}` has them", err=True)
+        show = hint("describe", "node", "NODE")
+        click.echo(f"note: and {len(found) - MOST_NOTES} more; `{show}` lists them", err=True)
 
 
 class _Rows:
@@ -226,14 +227,14 @@ class _Rows:
         found: list[list[Any]] = []
         for name in names:
             try:
-                await self.client.get(self.kind, self.namespace, name)  # or it says which one is missing
+                await self.client.get(self.kind, self.namespace, name)  # raises NotFound with the missing name
                 found += await self.of_all({"fieldSelector": f"metadata.name={name}"})
             except NotFound as refused:
                 missing.add(refused)
         return found
 
     def learn_columns(self, columns: Sequence[Raw]) -> None:
-        """Those that the server shows in a wide table are not said twice."""
+        """Choose the columns; one of ours that the server's wide table already has is not repeated."""
         self._shown = [at for at, one in enumerate(columns) if self.wide or not one.get("priority")]
         given = [columns[at]["name"].upper() for at in self._shown]
         self._added = [at for at, name in enumerate(self._own) if name.upper() not in given]
@@ -248,7 +249,7 @@ class _Rows:
 
 
 class _Watch:
-    """What is there, then a row, an object or a name for every change."""
+    """Shows what exists, then a row, an object or a name for every change."""
 
     def __init__(self, client: Client, asked: Named, namespace: str, labels: dict[str, str], output: str) -> None:
         self.client, self.asked, self.output = client, asked, output
@@ -267,7 +268,7 @@ class _Watch:
             self.namespace,
             rows=self.is_table,
             selectors=self.query,
-            complain=lambda error: click.echo(f"note: {error}; trying again", err=True),
+            complain=lambda error: click.echo(f"note: {error}; retrying", err=True),
         )
         rows = _Rows(self.client, self.asked.kind, self.namespace, self.output == "wide")
         waiting: list[Event] = []
@@ -284,7 +285,7 @@ class _Watch:
                         await self._show(rows, columns, waiting)
 
     async def _show(self, rows: _Rows, columns: Any, events: list[Event], is_first: bool = False) -> None:
-        """Everything that waits to be shown."""
+        """Print all events that are not shown yet."""
         if self.is_table:
             await rows.around.learn(self.asked.kind, [one.object for one in events], self.namespace)
             lines = list(columns.lines(rows.cells(one.object, one.cells or []) for one in events))

@@ -1,7 +1,7 @@
-"""Commands that users are told to type next: on the cluster that they asked, so by the options that they gave.
+"""Suggested commands in messages, with the options that select the same cluster as the current command.
 
-What there is to say may come from far down, and after the command has ended; so the options are kept here from when
-they are read until the next command begins.
+A message may be built deep in the code or after the command has ended, so the options are stored here from the time
+they are parsed until the next command starts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _GIVEN: ContextVar[dict[str, str]] = ContextVar("given")
 
 
 def forget() -> None:
-    """Another command begins."""
+    """Clear the options of the previous command."""
     _GIVEN.set({})
 
 
 def remember(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """The callback of options that say which cluster it is."""
+    """Store an option that selects the cluster; a click callback."""
     if value:
         _GIVEN.set({**_GIVEN.get({}), option.opts[-1]: value})
     return value

@@ -1,4 +1,4 @@
-"""Who keeps something that is to be deleted from going: workloads a queue, queues a flavor, flavors a topology."""
+"""What blocks a deletion: workloads block their queue, queues their flavors, flavors their topology."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 async def held_by(client: Client, kind: Kind, raw: Raw) -> str:
-    """In words, with what would let it go; of other kinds its finalizers, or that its pods have time to stop."""
+    """The objects that block the deletion and the remedy; for other kinds the finalizers or the grace period."""
     meta = raw["metadata"]
     finalizers = meta.get("finalizers") or []
     if kind not in _LOOKS or IN_USE not in finalizers:
@@ -29,7 +29,7 @@ async def held_by(client: Client, kind: Kind, raw: Raw) -> str:
     found = [one for one in await listed(client, of) if is_holder(one, meta["name"])]
     others = [one for one in finalizers if one != IN_USE]
     if not found:
-        return ", ".join(["nobody any more: it is about to go", *others])
+        return ", ".join(["nothing any more: it is about to be deleted", *others])
     return "; ".join([f"{number_of(len(found), of.kind)}: {_names(found)}", remedy, *others])
 
 
@@ -42,15 +42,15 @@ def _names(found: Sequence[Raw]) -> str:
 
 
 _LOOKS = {
-    kinds.CLUSTER_QUEUE: (kinds.WORKLOAD, usage.has_quota, "it goes when they have ended, or are deleted"),
+    kinds.CLUSTER_QUEUE: (kinds.WORKLOAD, usage.has_quota, "it is deleted once they finish or are deleted"),
     kinds.RESOURCE_FLAVOR: (
         kinds.CLUSTER_QUEUE,
         lambda queue, name: name in usage.flavors(queue),
-        "it goes when no queue offers it any more",
+        "it is deleted once no queue uses it",
     ),
     kinds.TOPOLOGY: (
         kinds.RESOURCE_FLAVOR,
         lambda flavor, name: usage.topology(flavor) == name,
-        "it goes when no flavor names it any more",
+        "it is deleted once no flavor uses it",
     ),
 }

@@ -1,9 +1,9 @@
-"""One run of the embedded host for `closeknit up`, from the folder to the last word.
+"""One run of the embedded host for `closeknit up`, from opening the folder to the final message.
 
-    folder ──▶ service ──▶ scene ──▶ live view │ lines
-                  ▲ demo, or the nodes that were given, where the folder is new
+    folder ──▶ service ──▶ live state ──▶ live view │ lines
+                  ▲ for a new folder: a demo, or the nodes from --nodes
 
-Whatever is shown is written by threads of its own, so that a reader who does not read holds nobody up.
+Output is written by a separate thread, so a slow reader never blocks the host.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from .ticker import Ticker
 log = logging.getLogger(__name__)
 
 FIRST = "first-steps"
-"""What an empty folder begins with."""
+"""The demo that an empty folder starts with."""
 LOOPBACK = "127.0.0.1"
 RECALLED = 20
 LOG, LOG_BYTES = "log", 1_000_000
 DUMP = "dump.json"
-"""What the control plane believed when SIGUSR2 came."""
+"""The file to which SIGUSR2 dumps the state of the control plane."""
 BY_USER = Writing("closeknit", trusted=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What was asked for on the command line; `own` is the cluster of the nodes that were given."""
+    """The options of the command line; `own` is the cluster made from --nodes."""
 
     port: int
     fsync: bool
@@ -72,7 +72,7 @@ class Wishes:
 
 
 class Hosting:
-    """Make it, and `live`."""
+    """One run of the embedded host: construct it and await `live`."""
 
     def __init__(self, folder: Folder, wishes: Wishes) -> None:
         self.folder, self.wishes = folder, wishes
@@ -89,7 +89,7 @@ class Hosting:
         cluster.watch(self.scene)
 
     def _log_to(self) -> None:
-        """Where warnings go: to stderr, or to a file where the terminal is drawn on."""
+        """Log warnings to stderr, or to a file while the live view owns the terminal."""
         if self.out is None:
             path = self.folder.path / LOG
             handler: logging.Handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, delay=True)
@@ -99,7 +99,7 @@ class Hosting:
         logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
     async def live(self) -> None:
-        """Until somebody ends it."""
+        """Run until stopped."""
         loop = asyncio.get_running_loop()
         for one in stops():
             loop.add_signal_handler(one, self.service.stop)
@@ -116,10 +116,10 @@ class Hosting:
         else:
             await self._on_screen()
 
-    # The beginning
+    # Startup
 
     def _fill(self) -> None:
-        """What a new folder begins with; one that holds a cluster goes on with it."""
+        """Create the first objects of a new folder; a folder that holds a cluster continues with it."""
         store, wishes = self.service.store, self.wishes
         place = place_in(store.find(*DEMO))
         if place is not None or store.objects[NODE] or store.objects[CLUSTER_QUEUE]:
@@ -138,22 +138,22 @@ class Hosting:
     def _say_ignored(self, demo: str) -> None:
         ignored = "--nodes" if self.wishes.own.objects else f"--demo {self.wishes.demo}" if self.wishes.demo else ""
         if ignored and self.wishes.demo != (demo or None):
-            goes_on = f"{self.folder.path} holds a cluster already, which goes on"
-            self._note(f"{goes_on}: {ignored} is ignored; --data DIR begins another")
+            continued = f"continuing the cluster in {self.folder.path}"
+            self._note(f"{continued}: {ignored} is ignored; --data DIR starts a new one")
 
     def _say_if_readable(self) -> None:
         mode = self.folder.path.stat().st_mode & 0o777
         if mode & 0o077:
-            held = "its token, key and state are not, but the names of its files are"
-            self._note(f"others may look into {self.folder.path} ({mode:04o}): {held}; chmod 700 closes it")
+            unread = "though they cannot read its token, key and state"
+            self._note(f"other users can list {self.folder.path} ({mode:04o}), {unread}; chmod 700 prevents that")
 
     def _note(self, text: str) -> None:
-        """To stderr, and into the picture, which would cover it."""
+        """Print a note to stderr and in the live view, which would cover stderr."""
         click.echo(f"note: {text}", err=True)
         self.scene.notes = (*self.scene.notes, text)
 
     def _recall(self) -> None:
-        """The last decisions of the run before."""
+        """Show the last decisions of the previous run."""
         for one in self.service.log.decisions()[-RECALLED:]:
             body = json.loads(one.body)
             self.scene.tell(Record(**{**body, "domains": tuple(body["domains"])}))
@@ -164,7 +164,7 @@ class Hosting:
             try:
                 await self.service.serve(self.wishes.port, page)
             except OSError as error:
-                raise _not_to_be_had(self.wishes.port, error) from error
+                raise _port_error(self.wishes.port, error) from error
             return
         last = _last_port(self.folder)
         try:
@@ -172,7 +172,7 @@ class Hosting:
         except OSError as error:
             if not last or error.errno != EADDRINUSE:
                 raise
-            self._note(f"port {last} of last time is taken; use the new kubeconfig")
+            self._note(f"port {last} of the previous run is in use; use the new kubeconfig")
             await self.service.serve(0, page)
 
     def _page(self) -> str:
@@ -181,13 +181,13 @@ class Hosting:
         return page(self.scene.picture())
 
     def _dump(self) -> None:
-        """Into a file, for stdout is drawn on."""
+        """Write the state to a file, since the live view owns stdout."""
         try:
             write_private(self.folder.path / DUMP, msgspec.json.encode(self.service.dump()))
         except OSError as error:
-            log.warning("SIGUSR2: %s cannot be written: %s", self.folder.path / DUMP, error.strerror)
+            log.warning("SIGUSR2: cannot write %s: %s", self.folder.path / DUMP, error.strerror)
 
-    # What is shown
+    # Output
 
     def _decided(self, record: Record) -> None:
         from ..report.lines import line_of
@@ -203,7 +203,7 @@ class Hosting:
             self.out.say(f"{clock(self.service.clock.now())}  demo       {text}")
 
     async def _in_lines(self, out: Ticker) -> None:
-        out.say(f"closeknit {__version__} serves {self.access.address}, and keeps its state in {self.access.folder}")
+        out.say(f"closeknit {__version__} serves {self.access.address} and keeps its state in {self.access.folder}")
         out.say(f"export KUBECONFIG={self.access.kubeconfig}")
         _when_unread(self.service.stop)
         await self.service.run()
@@ -228,11 +228,11 @@ class Hosting:
 
     def _farewell(self) -> str:
         again = f"closeknit up {self.access.options}".rstrip()
-        return f"stopped; {self.access.folder} keeps everything, go on with: {again}"
+        return f"stopped; the cluster is saved in {self.access.folder}; continue with: {again}"
 
 
 def _when_unread(stop: Callable[[], None]) -> None:
-    """End when whoever reads our lines through a pipe is gone, as `| head` is."""
+    """Stop when the reader of a pipe, such as `| head`, closes it."""
     way = fcntl(1, F_GETFL) & os.O_ACCMODE
     if stat.S_ISFIFO(os.fstat(1).st_mode) and way == os.O_WRONLY:
         asyncio.get_running_loop().add_reader(1, _unread, stop)
@@ -244,7 +244,7 @@ def _unread(stop: Callable[[], None]) -> None:
 
 
 def stops() -> list[signal.Signals]:
-    """Signals that ask to end, but for those that somebody has switched off, as nohup does."""
+    """The stop signals, except those that are ignored, as under nohup."""
     every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [one for one in every if signal.getsignal(one) is not signal.SIG_IGN]
 
@@ -259,7 +259,7 @@ class _ByTicker(logging.Handler):
 
 
 def _last_port(folder: Folder) -> int:
-    """That of the kubeconfig which the last run left; 0 if there is none."""
+    """The port in the previous run's kubeconfig; 0 if there is none."""
     with suppress(OSError, ValueError, LookupError, TypeError):
         config = json.loads((folder.path / KUBECONFIG).read_text())
         return urlsplit(config["clusters"][0]["cluster"]["server"]).port or 0
@@ -267,17 +267,17 @@ def _last_port(folder: Folder) -> int:
 
 
 def check_port(port: int) -> None:
-    """Before a folder is made that nobody would serve; raises what listening there would."""
+    """Raise if the port cannot be used, before a folder is created for a host that could not start."""
     try:
         with socket.create_server((LOOPBACK, port)):
             return
     except OSError as error:
-        raise _not_to_be_had(port, error) from error
+        raise _port_error(port, error) from error
 
 
-def _not_to_be_had(port: int, error: OSError) -> Exception:
+def _port_error(port: int, error: OSError) -> Exception:
     if error.errno == EADDRINUSE:
-        return NoCluster(f"port {port} is in use; choose another by --port, or leave it out")
+        return NoCluster(f"port {port} is in use; choose another --port, or omit it")
     if error.errno == EACCES:
-        return refuse(f"{port} may not be used", "choose one above 1023", what="--port")
+        return refuse(f"no permission to use port {port}", "choose one above 1023", what="--port")
     return error

@@ -150,8 +150,8 @@ class Installation:
         from ..deploy.plan import plan
 
         if await is_embedded(client):
-            text = "the embedded host has its control plane in itself: there is nothing to install"
-            raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+            text = "the embedded host runs its own control plane: there is nothing to install"
+            raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
         await self._complete(client)
         await self._warn_of_kueue(client)
         adopted = await _to_adopt(client) if adopt else []

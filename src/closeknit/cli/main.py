@@ -1,7 +1,7 @@
-"""The entry point: the command group, and what every failure turns into.
+"""The entry point: the command group, and the message and exit code of every failure.
 
-Exit codes are those of `exit_codes`. Commands are imported when they are called, so that `--help` and shell completion
-stay quick.
+The exit codes are in `exit_codes`. Each command is imported only when it is called, so `--help` and shell completion
+stay fast.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from .. import __version__
 from ..cluster.errors import Refused
 from ..model.gates import GateError
 from ..model.mistake import InputError, NotThere
-from .exit_codes import BAD_INPUT, INTERRUPTED, NOT_HAD, OUR_FAULT, YES
+from .exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, UNAVAILABLE, YES
 from .hints import forget
 from .program import PLUGIN, call_it, program
 from .target import NoCluster
 
 COMMANDS = {
-    "up": "Run a whole cluster on this machine, with an API for kubectl.",
-    "controller": "Run the control plane on a cluster of Kubernetes.",
-    "apply": "Create or change objects of a running cluster as manifests say.",
-    "get": "Objects of the cluster: queues, jobs, workloads, nodes.",
-    "describe": "One object in full: conditions, events, placement, what it waits for.",
-    "delete": "Delete objects of the cluster.",
-    "decisions": "What was decided, when, why, and at what cost.",
-    "node": "Cordon, drain, or let fail nodes and whole racks.",
-    "place": "Where the pods of a job would go.",
-    "explain": "Why a job waits or does not fit and what would help, or why it is where it is.",
-    "what-if": "Who would be admitted, preempted or kept waiting if these jobs were submitted.",
-    "queue": "Quota, borrowing and shares of a cluster's queues; stop and resume them.",
-    "tree": "The data centre with free and used room per domain.",
+    "up": "Run a complete cluster on this machine, with an API for kubectl.",
+    "controller": "Run the control plane on a Kubernetes cluster.",
+    "apply": "Create or update objects from manifests.",
+    "get": "List objects: queues, jobs, workloads, nodes.",
+    "describe": "Show one object in full: conditions, events, placement, what it waits for.",
+    "delete": "Delete objects.",
+    "decisions": "Show scheduling decisions: what, when, why, and at what cost.",
+    "node": "Cordon, drain or fail nodes and whole racks.",
+    "place": "Show where the pods of a job would go.",
+    "explain": "Explain why a job waits and what would help, or why it runs where it does.",
+    "what-if": "Show what would be admitted, preempted or kept waiting if jobs were submitted.",
+    "queue": "Show quota, borrowing and shares of queues; stop and resume queues.",
+    "tree": "Show the data centre with free and used capacity per domain.",
     "topology": "Work with topologies: propose one from node labels.",
     "check": "Validate manifests without placing anything.",
-    "convert": "Manifests of Kueue's v1beta1 as v1beta2.",
-    "install": "Install on a cluster of Kubernetes, or upgrade.",
-    "uninstall": "Take it off a cluster of Kubernetes.",
-    "doctor": "See whether an installation is well, and what to do where it is not.",
-    "crds": "The CustomResourceDefinitions of Kueue's kinds.",
-    "gates": "The feature gates, their defaults and what they do.",
+    "convert": "Convert Kueue manifests from v1beta1 to v1beta2.",
+    "install": "Install Closeknit on a Kubernetes cluster, or upgrade it.",
+    "uninstall": "Remove Closeknit from a Kubernetes cluster.",
+    "doctor": "Check the health of an installation, with a remedy for every problem.",
+    "crds": "Print the CustomResourceDefinitions of Kueue's kinds.",
+    "gates": "List the feature gates, their defaults and effects.",
     "completion": "Print the shell completion script.",
-    "demo": "A guided tour on a sample data centre.",
+    "demo": "Take a guided tour on a sample data centre.",
 }
 
 
 class Commands(click.Group):
-    """Commands live in modules of their own name, each with a click command `command`."""
+    """Loads each command from the module of its name, which defines the click command `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -76,7 +76,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table, so that listing commands imports none of them."""
+        """List the commands from the table, so that `--help` imports none of them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -86,14 +86,14 @@ class Commands(click.Group):
 def cli() -> None:
     """Closeknit places the pods of a distributed job close together.
 
-    On a running cluster, an embedded one or one of Kubernetes:
+    On a running cluster, either the embedded host or Kubernetes:
 
     \b
       closeknit apply -f queues.yaml
       closeknit get jobs
       closeknit explain train
 
-    On files alone, with no cluster at all; `closeknit demo` shows how:
+    On files alone, without any cluster (`closeknit demo` shows how):
 
     \b
       closeknit tree --nodes nodes.yaml
@@ -103,7 +103,7 @@ def cli() -> None:
 
 
 PLAIN = str.maketrans("█▒░├└│─·…≥→µ±✗", "#=.|`|-..>>u~x")
-"""What is drawn with other characters where the terminal's encoding has none of these."""
+"""ASCII replacements for characters that the terminal's encoding lacks."""
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -113,7 +113,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def _prepare_streams(alone: bool) -> None:
-    """Nothing that is printed may fail on its encoding, and a reader that stops reading ends us quietly."""
+    """Replace characters that the encoding lacks, and exit quietly when the reader closes the pipe."""
     codecs.register_error("plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -123,13 +123,13 @@ def _prepare_streams(alone: bool) -> None:
 
 
 def kubectl() -> None:
-    """As a plug-in of kubectl, which finds the program by its name."""
+    """Run as a kubectl plug-in; kubectl finds the program by its name."""
     call_it(PLUGIN)
     main()
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run, and turn errors into a sentence and an exit code."""
+    """Run a command, and turn errors into a message and an exit code."""
     _prepare_streams(alone=args is None)
     forget()
     try:
@@ -137,7 +137,7 @@ def main(args: list[str] | None = None) -> None:
     except InputError as error:
         for mistake in error.mistakes:
             click.echo(f"error: {mistake}", err=True)
-        sys.exit(NOT_HAD if isinstance(error, NotThere) else BAD_INPUT)
+        sys.exit(UNAVAILABLE if isinstance(error, NotThere) else BAD_INPUT)
     except GateError as error:
         click.echo(f"error: {error}; `closeknit gates` lists them all", err=True)
         sys.exit(BAD_INPUT)
@@ -147,7 +147,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(complain(refused))
     except NoCluster as error:
         click.echo(f"error: {error}", err=True)
-        sys.exit(NOT_HAD)
+        sys.exit(UNAVAILABLE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -163,11 +163,11 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(BAD_INPUT)
     except Exception as error:
         click.echo(
-            f"error: closeknit failed, which is our fault: {type(error).__name__}: {error}\n"
-            "Please report it with the command and its input. Set CLOSEKNIT_TRACEBACK=1 to see where.",
+            f"error: internal error: {type(error).__name__}: {error}\n"
+            "Please report it with the command and its input. Set CLOSEKNIT_TRACEBACK=1 to see the traceback.",
             err=True,
         )
         if os.environ.get("CLOSEKNIT_TRACEBACK"):
             raise
-        sys.exit(OUR_FAULT)
+        sys.exit(INTERNAL_ERROR)
     sys.exit(code if isinstance(code, int) else YES)

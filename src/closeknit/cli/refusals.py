@@ -1,4 +1,4 @@
-"""What a server refused, said so that it can be mended: the object, the field, the remedy."""
+"""Messages for requests that an API server rejected: the object, the field, the remedy."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import click
 
 from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, TooManyRequests, Unauthorized, is_of_an_end
-from .exit_codes import NOT_HAD
+from .exit_codes import UNAVAILABLE
 from .hints import hint
 from .naming import kinds_by_name
 
 
 def complain(refused: Refused) -> int:
-    """Say it; the exit code is the answer."""
+    """Print the errors, and return the exit code."""
     for sentence in sentences(refused):
         click.echo(f"error: {sentence}", err=True)
-    return NOT_HAD
+    return UNAVAILABLE
 
 
 def sentences(refused: Refused) -> Iterator[str]:
-    """The server's words, then the fields that they do not mention, then what to do."""
+    """The server's message with a remedy, then each cause that the message does not mention."""
     remedy = remedy_of(refused)
     yield f"{refused.message}; {remedy}" if remedy else refused.message
     for cause in refused.causes:
@@ -31,23 +31,23 @@ def sentences(refused: Refused) -> Iterator[str]:
 def remedy_of(refused: Refused) -> str:
     match refused:
         case NotFound() if refused.name and refused.kind:
-            return f"`{lister(refused.kind)}` lists what there is"
+            return f"`{lister(refused.kind)}` lists those that exist"
         case NotFound():
-            return "the cluster does not serve this kind: is its definition installed?"
+            return "the cluster does not serve this kind: is its CustomResourceDefinition installed?"
         case Unauthorized():
-            return "the cluster does not know this user: see to the token or the certificate of the kubeconfig"
+            return "the cluster does not know this user: check the token or the client certificate in the kubeconfig"
         case Forbidden() if is_of_an_end(refused):
-            return "wait until the namespace is gone, and try again"
+            return "wait until the namespace is deleted, and try again"
         case Forbidden():
             return ""
         case Conflict() if any(cause.reason == "FieldManagerConflict" for cause in refused.causes):
-            return "leave these fields to their managers, or take them over with --force-conflicts"
+            return "remove these fields from the manifest, or take them over with --force-conflicts"
         case TooManyRequests():
             return "try again later"
     return ""
 
 
 def lister(plural: str) -> str:
-    """The command that shows everything of a kind, in all namespaces where it has some."""
+    """The command that lists a kind, in all namespaces if it is namespaced."""
     kind = kinds_by_name().get(plural)
     return hint("get", plural, *(["-A"] if kind is None or kind.namespaced else []))

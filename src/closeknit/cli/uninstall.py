@@ -54,8 +54,8 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
     from ..deploy.uninstall import Uninstalling
 
     if await is_embedded(client):
-        text = "the embedded host has its control plane in itself: there is nothing to uninstall"
-        raise refuse(text, "name a cluster of Kubernetes by --kubeconfig or --context")
+        text = "the embedded host runs its own control plane: there is nothing to uninstall"
+        raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
     leader = await outsider(client)
     if leader:
         words = "if it runs, stop it, or it puts back what is taken off"

@@ -81,7 +81,7 @@ def command(
       export KUBECONFIG=~/.local/state/closeknit/kubeconfig; kubectl get nodes
     """
     if nodes and demo:
-        raise click.UsageError("--nodes does not go with --demo: give one of the two")
+        raise click.UsageError("--nodes cannot be combined with --demo: give one of the two")
     own = cluster_of(nodes) if nodes else OwnCluster()
     read = Configured() if config is None else read_configuration(config)
     given = profile if is_given("profile") else ""

@@ -148,7 +148,7 @@ def test_a_lease_that_nobody_renews_is_passed_over(cluster: RealCluster, start: 
 def test_it_waits_for_a_server_that_is_not_there_yet_and_says_so_once(cluster: RealCluster, start: Start) -> None:
     cluster.stop(API_SERVER)
     controller = start()
-    controller.until_said("the API server is not there yet, and is waited for")
+    controller.until_said("waiting for the API server, which does not answer yet")
     bring_back(cluster)
     controller.until_said(LEADS)
     assert controller.said.count("is waited for") == 1
@@ -199,7 +199,8 @@ def test_decisions_are_had_through_the_pod_that_leads(cluster: RealCluster, star
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 4
     assert (
-        "is in no pod of closeknit-system; where it has a --health-address, `decisions --controller` or " in ran.stderr
+        "has no pod in namespace closeknit-system; give its --health-address with `decisions --controller` or "
+        in ran.stderr
     )
     assert "; `closeknit describe workload NAME" in ran.stderr
     ran = subprocess.run([*command, "--controller", f"http://{address}:{port}"], capture_output=True, text=True)
@@ -225,7 +226,7 @@ def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_th
     cluster: RealCluster, start: Start
 ) -> None:
     controller = start()
-    controller.until_said("no admission policies of ours are in force: deployment, ")
+    controller.until_said("Closeknit's admission policies are not in force: deployment, ")
     controller.until_said(LEADS)
     run_one(cluster, "unheld", suspend=False)
     labels, spec = {"kueue.x-k8s.io/queue-name": "main"}, {"containers": [{"name": "c", "image": "x"}]}
@@ -236,7 +237,7 @@ def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_th
     try:
         policy_kinds(cluster, "apply")
         assert controller.ended() == 5
-        assert "admission policies are in force by now" in controller.said
+        assert "admission policies are now in force" in controller.said
         after = start()
         after.until_said(LEADS)
         assert "no admission policies" not in after.said
