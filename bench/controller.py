@@ -53,7 +53,7 @@ class Lane:
 
 
 class Stand:
-    """The stand-in for the API server: stores objects, serves one request at a time, shows every change, plays the runner."""
+    """The stand-in for the API server and the runner: stores objects and serves one request at a time."""
 
     def __init__(self, share: float, rest: float | None = None) -> None:
         self.now, self.busy_until = START, START

@@ -71,7 +71,7 @@ def test_v1beta1_is_sent_as_v1beta2_with_a_note(live: Live, ck: Run, tmp_path: P
     }
     ran = ck("apply", written(tmp_path, old))
     assert (ran.code, ran.out) == (0, "clusterqueue.kueue.x-k8s.io/old created\n")
-    assert "note: 1 ClusterQueue of v1beta1 sent as v1beta2\n" in ran.err
+    assert "note: 1 v1beta1 ClusterQueue sent as v1beta2\n" in ran.err
     assert live.do(lambda store: store.get(kinds.CLUSTER_QUEUE, "", "old"))["spec"]["cohortName"] == "lab"
 
 
@@ -94,7 +94,7 @@ def test_objects_of_which_one_cannot_be_used_are_not_sent_at_all(live: Live, ck:
     nameless = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
     ran = ck("apply", written(tmp_path, config_map("never"), wrong, nameless))
     assert (ran.code, ran.out) == (2, "")
-    assert "Jobb x: kind: example.com/v1 Jobb is not a kind that is known here; did you mean Job?" in ran.err
+    assert "Jobb x: kind: example.com/v1 Jobb is not supported; did you mean Job?" in ran.err
     assert "metadata.name: is missing; give it a name" in ran.err
     assert live.do(lambda store: store.find(kinds.CONFIG_MAP, "default", "never")) is None
 
@@ -161,7 +161,7 @@ def test_standard_input_is_read_and_namespaces_are_those_of_the_option(
 def test_a_namespace_that_contradicts_the_option_is_refused(ck: Run, tmp_path: Path) -> None:
     ran = ck("apply", "-n", "team-b", written(tmp_path, config_map("x", namespace="team-a")))
     assert ran.code == 2
-    assert "metadata.namespace: is not the namespace that -n names, team-b; leave out -n, or say -n team-a" in ran.err
+    assert "metadata.namespace: is team-a, but -n is team-b; omit -n, or use -n team-a" in ran.err
 
 
 def test_an_object_whose_name_is_made_up_is_created_each_time(ck: Run, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: 
     ran = ck("delete", "configmap", "held", "--timeout", "0.3s")
     assert ran.code == 3
     assert "not deleted within 0.3 s: configmap/held; `closeknit describe configmap/held -n default`" in ran.err
-    assert "held by example.com/hold" in ck("describe", "configmap", "held").out
+    assert "blocked by example.com/hold" in ck("describe", "configmap", "held").out
     live.do(lambda store: store.patch(Key(kinds.CONFIG_MAP, "default", "held"), {"metadata": {"finalizers": None}}))
 
 

@@ -249,7 +249,7 @@ def test_a_misspelt_key_is_ok_with_a_warning_and_a_misspelt_field_is_wrong(check
     [
         (("template", "spec", "restartPolicy"), "Nevr", 'spec.template.spec.restartPolicy: Unsupported value: "Nevr"'),
         (("template", "spec", "containers", 0, "image"), "", "spec.template.spec.containers[0].image: Required value"),
-        (("template", "spec", "containers", 0, "colour"), "x", "containers[0].colour: is no field of a Job"),
+        (("template", "spec", "containers", 0, "colour"), "x", "containers[0].colour: is not a field of Job"),
         (("completionMode",), "Indxed", 'spec.completionMode: Unsupported value: "Indxed"'),
     ],
     ids=["word", "required", "unknown", "mode"],
@@ -266,7 +266,7 @@ def test_what_a_server_would_refuse_is_wrong(checked: Checked, path: tuple[Any, 
 
 def test_a_misspelt_kind_is_wrong_and_one_of_somebody_else_is_skipped(checked: Checked) -> None:
     assert checked.run(checked.write("train.yaml", {**a_job("train"), "kind": "Jbo"})) == 2
-    assert 'kind: there is no kind "Jbo" here; did you mean Job?' in checked.out
+    assert 'kind: unknown kind "Jbo"; did you mean Job?' in checked.out
     other = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}}
     assert checked.run(checked.write("other.yaml", other)) == 0
     assert checked.out.startswith("skipped  other.yaml: RoleBinding x")
@@ -367,7 +367,7 @@ def test_a_group_that_would_lose_pods_is_wrong(checked: Checked) -> None:
     assert checked.run(checked.write("wl.yaml", workload)) == 2
     assert checked.out.splitlines()[:2] == [
         "wrong    wl.yaml: Workload wl",
-        "    group g: its pod sets have 2, 3 pods; a group is a leader of one pod with its workers: "
+        "    group g: its pod sets have 2, 3 pods; a group is one leader pod with its workers: "
         "give it two pod sets, one of them with count 1",
     ]
 

@@ -59,7 +59,7 @@ def test_old_objects_are_printed_as_new_ones_and_the_rest_as_it_is(
     assert queue["apiVersion"] == "kueue.x-k8s.io/v1beta2"
     assert queue["spec"] == {"cohortName": "all", "admissionChecksStrategy": {"admissionChecks": [{"name": "prov"}]}}
     assert other == yaml.safe_load(SETTINGS)
-    assert said.err == "note: 1 ClusterQueue of v1beta1 written as v1beta2\n"
+    assert said.err == "note: 1 v1beta1 ClusterQueue written as v1beta2\n"
 
 
 def test_json_is_one_object_or_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +98,7 @@ def test_commands_that_read_jobs_say_that_one_is_of_the_old_version(
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text(NODE)
     run(*(str(nodes) if word == "NODES" else word for word in command), written(tmp_path, OLD_WORKLOAD))
-    assert "note: 1 Workload of v1beta1 read as v1beta2\n" in capsys.readouterr().err
+    assert "note: 1 v1beta1 Workload read as v1beta2\n" in capsys.readouterr().err
 
 
 def test_definitions_are_printed_all_or_by_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,4 +64,6 @@ def test_a_terminal_gets_what_fits_in_a_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_help_says_what_level_means(ck: Run, tmp_path: Path) -> None:
-    assert "LEVEL is the lowest at which one domain holds all pods" in " ".join(ck("decisions", "--help").out.split())
+    assert "LEVEL is the lowest level at which one domain holds all pods" in " ".join(
+        ck("decisions", "--help").out.split()
+    )

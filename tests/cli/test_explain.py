@@ -51,7 +51,7 @@ def test_a_job_that_nobody_has_decided_about_waits_though_it_would_be_admitted(e
     lines, _ = explain("train", *small_cluster(8), workload("w", 8, owner="train"))
     assert lines[0] == "Job default/train waits in LocalQueue default/main of ClusterQueue cq: NotDecidedYet"
     assert lines[1].startswith("  It would be admitted now: ")
-    assert lines[-1].endswith("If it stays so, `closeknit doctor` tells who decides")
+    assert lines[-1].endswith("If it stays so, `closeknit doctor` checks the control plane")
 
 
 def test_a_preemptor_that_is_gone_is_told_in_the_words_of_the_condition(explain: Explain) -> None:

@@ -125,7 +125,7 @@ def test_all_is_whatever_runs_or_waits_and_names_say_of_which_kind_they_are(ck: 
     assert (ran.code, ran.err) == (0, "")
     assert ck("get", "all", "-n", "kube-public").err == "nothing runs or waits in namespace kube-public\n"
     ran = ck("get", "all", "train")
-    assert (ran.code, ran.err) == (2, "error: all: is of many kinds; leave out the names: train\n")
+    assert (ran.code, ran.err) == (2, "error: all: stands for many kinds; remove the names: train\n")
 
 
 def test_pods_say_whose_they_are(ck: Run) -> None:
@@ -142,7 +142,7 @@ def test_nothing_to_show_is_said_on_stderr(ck: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["nodes", "-n", "x"], "--namespace: nodes do not live in namespaces; leave out -n and -A"),
+        (["nodes", "-n", "x"], "--namespace: nodes are not namespaced; omit -n and -A"),
         (["job", "a", "-l", "x=y"], "--selector: cannot be combined with names"),
         (["job", "a", "-A"], "--all-namespaces: cannot be combined with names; give their namespace with -n"),
         (["jobs,pods", "-w"], "--watch: watches one kind or one object; give only one"),

@@ -139,13 +139,13 @@ def test_gates_and_profile_are_those_asked_for(nodes: str) -> None:
         ({"selector": ["tier"]}, '--selector: "tier" is not a label; write KEY=VALUE'),
         (
             {"selector": ["tier=a", "tier=b"]},
-            "--selector: wants two values of tier, and a node has one; drop one of them",
+            "--selector: has two values for tier; remove one of them",
         ),
         ({"selector": ["teir=gold"]}, '--selector: no node has the label "teir"; did you mean tier?'),
-        ({"selector": ["tier=gould"]}, '--selector: no node has the value of tier "gould"; did you mean gold?'),
+        ({"selector": ["tier=gould"]}, '--selector: no node has tier "gould"; did you mean gold?'),
         (
             {"selector": ["tier=gold", f"{POOL}=a"]},
-            f"--selector: no node has all of tier=gold, {POOL}=a; ask for fewer labels",
+            f"--selector: no node has all of tier=gold, {POOL}=a; use fewer labels",
         ),
         (
             {"levels": "cloud.provider.com/topology-blk"},
@@ -201,4 +201,4 @@ def test_large_yaml_gets_one_hint(capsys: pytest.CaptureFixture[str]) -> None:
         for size in (1, SLOW_YAML + 1, SLOW_YAML + 2):
             tick("pods.yaml", 1, size, "YAML")
             tick("pods.json", 1, size, "JSON")
-    assert capsys.readouterr().err == "hint: pods.yaml is YAML and large; `-o json` loads faster\n"
+    assert capsys.readouterr().err == "hint: pods.yaml is large YAML; `-o json` output loads faster\n"

@@ -117,12 +117,12 @@ def test_the_pod_sets_of_a_workload_are_numbered_as_it_has_them(tmp_path: Path) 
 def test_a_group_that_would_lose_pods_is_refused_with_its_counts(tmp_path: Path) -> None:
     grouped = {"required": RACK, "podSetGroupName": "g"}
     text = refusal(workload(tmp_path, pod_set("a", 2, **grouped), pod_set("b", 3, **grouped)))
-    assert "Workload wl: group g: its pod sets have 2, 3 pods; a group is a leader of one pod" in text
+    assert "Workload wl: group g: its pod sets have 2, 3 pods; a group is one leader pod" in text
 
 
 def test_a_file_without_a_job_is_refused(tmp_path: Path) -> None:
     paths = write(tmp_path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}})
-    assert "there is no job to place: v1/ConfigMap is not read; the kinds that are read are batch/Job" in refusal(paths)
+    assert "no job to place: v1/ConfigMap is not read; supported kinds: batch/Job" in refusal(paths)
 
 
 def test_a_kind_that_is_not_read_is_named_with_its_group(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_kind_that_is_not_read_is_named_with_its_group(tmp_path: Path) -> None
 def test_pods_that_run_already_are_no_job(tmp_path: Path) -> None:
     spec = {"nodeName": "n1", "containers": [{"name": "main"}]}
     paths = write(tmp_path, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec})
-    assert "there is no job to place: Pod x has nothing to place" in refusal(paths)
+    assert "no job to place: Pod x has nothing to place" in refusal(paths)
 
 
 def test_the_levels_that_jobs_name_are_known_before_the_cluster(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_one_queue_or_cohort_can_be_shown_alone(ck: Run) -> None:
     assert found["cohorts"] == []
     ran = ck("queue", "resaerch")
     assert ran.code == 4
-    assert 'there is no ClusterQueue and no Cohort "resaerch"; did you mean research?' in ran.err
+    assert 'no ClusterQueue or Cohort named "resaerch"; did you mean research?' in ran.err
 
 
 def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
@@ -86,10 +86,10 @@ def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
     ("args", "code", "said"),
     [
         (["stop"], 2, "NAME: is missing; write: closeknit queue stop NAME"),
-        (["stop", "a", "b"], 2, "NAME: is one queue; write: closeknit queue stop NAME"),
+        (["stop", "a", "b"], 2, "NAME: must be a single queue; write: closeknit queue stop NAME"),
         (["stop", "a", "-o", "json"], 2, "--output: cannot be combined with stop; remove it"),
-        (["stpo", "research"], 2, "NAME: is one queue, or one cohort; did you mean stop? give one"),
-        (["research", "--drain"], 2, "--drain: goes with stop"),
+        (["stpo", "research"], 2, "NAME: must be a single queue or cohort; did you mean stop? give one"),
+        (["research", "--drain"], 2, "--drain: requires stop"),
         (["stop", "nope"], 4, 'clusterqueues.kueue.x-k8s.io "nope" not found'),
         (["stop", "team/nope"], 4, 'localqueues.kueue.x-k8s.io "nope" not found'),
     ],
@@ -167,9 +167,9 @@ def test_a_manifest_is_explained_as_if_it_were_submitted(ck: Run, tmp_path: Path
 def test_a_name_that_nobody_has_is_answered_with_the_nearest_or_where_it_is(ck: Run, live: Live) -> None:
     ran = ck("explain", "trian")
     assert (ran.code, ran.out) == (4, "")
-    assert "trian: nothing of namespace default that has a workload is called so; did you mean train?" in ran.err
+    assert "trian: no workload or job of this name in namespace default; did you mean train?" in ran.err
     assert "did you mean train?" in ran.err
-    assert "say where: Job default/train is there" in ck("explain", "train", "-n", "team").err
+    assert "use -n for its namespace: found Job default/train" in ck("explain", "train", "-n", "team").err
 
 
 def deployment(name: str, pods: int, queue: str = "") -> Raw:
@@ -253,7 +253,7 @@ def test_a_deployment_is_explained_by_its_pods_and_their_workloads(live: Live, c
     live.create(deployment("web", 2, "main"))
     live.until(runs("web", 2))
     lines = ck("explain", "web").out.splitlines()
-    assert lines[0] == "Deployment default/web: 2 of 2 pods up"
+    assert lines[0] == "Deployment default/web: 2 of 2 pods ready"
     assert all(line.startswith("  web-") and " Ready on n" in line for line in lines[1:3])
     assert lines[3].startswith("  its pods belong to Workloads default/pod-web-")
     assert " is admitted in LocalQueue default/main of ClusterQueue research" in lines[4]
@@ -268,7 +268,7 @@ def test_what_names_no_queue_is_told_so_with_where_its_pods_are(live: Live, ck: 
     live.until(runs("free"))
     first, second = ck("explain", "lone").out.splitlines()
     assert first.startswith("Pod default/lone is Ready on node n")
-    assert second.startswith("  it names no queue, so it is not ours to schedule; the label kueue.x-k8s.io/queue-name")
+    assert second.startswith("  it has no queue, so Closeknit does not manage it; the label kueue.x-k8s.io/queue-name")
     assert ck("explain", "deploy/free").out.splitlines()[-1] == second
     gone(live, kinds.DEPLOYMENT, "free")
     gone(live, kinds.POD, "lone")
@@ -293,7 +293,7 @@ def test_pods_are_of_whoever_owns_them_and_not_of_whoever_has_their_labels(live:
     live.until(runs("web", 2))
     live.until(runs("twin", 1))
     lines = ck("explain", "web").out.splitlines()
-    assert lines[0] == "Deployment default/web: 2 of 2 pods up"
+    assert lines[0] == "Deployment default/web: 2 of 2 pods ready"
     assert not any("twin" in line for line in lines)
     assert lines[-1] == "1 more workload is in the same state; -o json lists all"
     gone(live, kinds.STATEFUL_SET, "twin")
@@ -310,7 +310,7 @@ def test_a_leader_worker_set_counts_the_pods_of_all_its_groups(live: Live, ck: R
     live.until(runs("serve", 4))
     for name in ("lws/serve", "serve"):
         lines = ck("explain", name).out.splitlines()
-        assert lines[0] == "LeaderWorkerSet default/serve: 4 of 4 pods up"
+        assert lines[0] == "LeaderWorkerSet default/serve: 4 of 4 pods ready"
         assert lines[5].startswith("  its pods belong to Workloads default/")
     gone(live, kinds.LEADER_WORKER_SET, "serve")
 
@@ -333,8 +333,8 @@ def test_a_group_that_lacks_pods_is_told_so_under_its_own_name_and_that_of_its_p
     one["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/pod-group-name": "pg"}
     one["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": "2"}
     live.create(one)
-    note = "its group has 1 of 2 pods, and waits for 1 more before it is in line"
-    assert ck("explain", "pg").out.splitlines()[0] == f"Pod group default/pg: 0 of 2 pods up; {note}"
+    note = "its group has 1 of 2 pods and is queued once all of them exist"
+    assert ck("explain", "pg").out.splitlines()[0] == f"Pod group default/pg: 0 of 2 pods ready; {note}"
     (line,) = ck("explain", "pg-0").out.splitlines()
     assert line == f"Pod default/pg-0 is held by kueue.x-k8s.io/admission, kueue.x-k8s.io/topology; {note}"
     gone(live, kinds.POD, "pg-0")
@@ -352,7 +352,7 @@ def test_what_has_no_pods_is_asked_about_elsewhere(ck: Run, word: str, instead: 
 
 
 def test_of_a_job_that_is_gone_the_decisions_are_left(ck: Run) -> None:
-    assert "of one that is gone `closeknit decisions zzz -n default" in ck("explain", "zzz").err
+    assert "if it was deleted, `closeknit decisions zzz -n default" in ck("explain", "zzz").err
 
 
 def test_what_if_takes_the_name_of_a_job_that_is_there(ck: Run) -> None:
@@ -362,7 +362,7 @@ def test_what_if_takes_the_name_of_a_job_that_is_there(ck: Run) -> None:
     assert ck("what-if", "job/train").code == 0
     ran = ck("what-if", "nobody")
     assert ran.code == 4
-    assert "nobody: is no file, and namespace default has no workload and no job with one of this name" in ran.err
+    assert "nobody: no file, workload or job of this name in namespace default" in ran.err
 
 
 def test_options_of_files_need_the_nodes(ck: Run) -> None:

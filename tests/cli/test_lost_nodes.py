@@ -64,12 +64,12 @@ def lost(live: Live) -> str:
 def test_whoever_lets_a_node_fail_is_told_whom_it_hits_and_what_follows(lost: str) -> None:
     first, hit = lost.splitlines()
     assert first == "node/n11 failed"
-    assert hit.startswith("hit: default/job-train-")
-    assert f", 4 pods on n11; when the node counts as NotReady: {BORNE}" in hit
+    assert hit.startswith("affected: default/job-train-")
+    assert f", 4 pods on n11; once the node is NotReady: {BORNE}" in hit
 
 
 def test_an_empty_node_hits_nobody(live: Live, ck: Run) -> None:
-    assert ck("node", "fail", "n42").out == "node/n42 failed\nnobody is hit: no pods run there\n"
+    assert ck("node", "fail", "n42").out == "node/n42 failed\nno workload is affected: no pods run there\n"
     ck("node", "recover", "n42")
 
 
@@ -94,7 +94,7 @@ def test_its_description_says_so_in_one_line(ck: Run, lost: str) -> None:
 
 def test_the_description_of_the_node_has_everybody_it_hits(ck: Run, lost: str) -> None:
     lines = ck("describe", "node", "n11").out.splitlines()
-    assert lines[lines.index("hit:") + 1].startswith("  default/job-train-")
+    assert lines[lines.index("affected workloads:") + 1].startswith("  default/job-train-")
 
 
 def test_a_workload_that_no_topology_placed_is_found_by_its_pods(live: Live, ck: Run, lost: str) -> None:
@@ -102,7 +102,7 @@ def test_a_workload_that_no_topology_placed_is_found_by_its_pods(live: Live, ck:
     live.until(admitted("loose"))
     nodes = live.until(lambda store: {pod["spec"]["nodeName"] for pod in running(store) if "loose" in str(pod)})
     out = ck("node", "fail", *nodes).out
-    assert "hit: default/job-loose-" in out
+    assert "affected: default/job-loose-" in out
     assert "its pods are evicted, and new ones go to other nodes (it was not placed by topology)" in out
     live.until(lambda store: all(is_lost(store, node) for node in nodes))
     assert "its pods are evicted, and new ones go to other nodes" in ck("get", "job", "loose").err

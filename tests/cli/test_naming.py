@@ -28,7 +28,7 @@ def test_short_names_are_known(short: str, kind: kinds.Kind) -> None:
 
 
 def test_a_kind_that_is_none_is_answered_with_the_nearest() -> None:
-    with pytest.raises(InputError, match=r'there is no kind "worklods" here; did you mean workloads\?'):
+    with pytest.raises(InputError, match=r'unknown kind "worklods"; did you mean workloads\?'):
         kind_named("worklods")
 
 

@@ -129,10 +129,12 @@ def test_a_drain_that_would_lose_something_is_refused_before_anything_is_done(li
 
 
 def test_simulated_machines_fail_and_recover(live: Live, ck: Run) -> None:
-    assert ck("node", "fail", "r2").out == "node/n21 failed\nnode/n22 failed\nnobody is hit: no pods run there\n"
+    assert (
+        ck("node", "fail", "r2").out == "node/n21 failed\nnode/n22 failed\nno workload is affected: no pods run there\n"
+    )
     live.until(lambda store: not is_ready(store, "n21"))
     assert "NotReady" in ck("get", "node", "n21").out
-    assert ck("node", "fail", "n21").out == "node/n21 had failed already\n"
+    assert ck("node", "fail", "n21").out == "node/n21 already failed\n"
     assert ck("node", "recover", "r2", "n11").out == (
         "node/n11 had not failed\nnode/n21 recovered\nnode/n22 recovered\n"
     )
@@ -147,9 +149,9 @@ def test_machines_of_a_real_cluster_do_not_fail_on_demand(live: Live, ck: Run, m
     monkeypatch.setattr(discovery, "version", lambda: plain)
     ran = ck("node", "fail", "n11")
     assert (ran.code, ran.out) == (2, "")
-    assert "only simulated machines can be told to fail or to recover" in ran.err
+    assert "only simulated nodes can fail and recover on command" in ran.err
     pool = yaml.safe_dump({"racks": 1, "nodesPerRack": 1, "node": {"cpu": 1}})
     (live.folder / "pool.yaml").write_text(pool)
     ran = ck("apply", str(live.folder / "pool.yaml"))
     assert ran.code == 2
-    assert "holds pools, which stand for nodes of an embedded host" in ran.err
+    assert "contains pools, which create nodes only on an embedded host" in ran.err

@@ -68,10 +68,10 @@ def test_a_pool_becomes_nodes_with_a_topology_and_a_queue_for_all_they_have(tmp_
     ]
     (local,) = by_kind(made.objects, "LocalQueue")
     assert local["metadata"] == {"name": "default", "namespace": "default"}
-    assert made.notes[0].startswith("8 nodes; levels by their labels: cloud.provider.com/topology-block, ")
+    assert made.notes[0].startswith("8 nodes; levels from their labels: cloud.provider.com/topology-block, ")
     assert made.notes[1] == (
-        "made a Topology, ResourceFlavor, ClusterQueue and LocalQueue, all named default, "
-        "with quota for all that the nodes have"
+        "created Topology, ResourceFlavor, ClusterQueue and LocalQueue, all named default, "
+        "with quota for the whole capacity of the nodes"
     )
 
 
@@ -124,7 +124,7 @@ def test_nodes_that_say_nothing_about_where_they_stand_get_a_queue_without_a_top
     made = cluster_of([str(path)])
     assert by_kind(made.objects, "Topology") == []
     assert by_kind(made.objects, "ResourceFlavor")[0]["spec"] == {}
-    assert made.notes[0].startswith("1 node, and no topology: No label")
+    assert made.notes[0].startswith("1 node, no topology: No label")
 
 
 def test_a_file_without_nodes_is_refused(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_the_flavor_beside_a_topology_selects_nodes_and_tolerates_their_taints(r
     files = {"job": [job(AWS[2])], "nodes": mixed(taint="gpu"), "dc": flavor({GROUP: "gpu"})}
     code, _, err = run(*args, **files)
     assert code == 0
-    assert err == f"nodes are those of ResourceFlavor fast: {GROUP}=gpu; --selector chooses others\n"
+    assert err == f"using the nodes of ResourceFlavor fast: {GROUP}=gpu; --selector selects others\n"
     assert run(*args, **{**files, "dc": files["dc"][:1]})[0] == 3, "without the flavor nothing tolerates the taint"
 
 
@@ -132,7 +132,7 @@ def test_a_flavor_that_selects_nothing_is_refused_by_its_name(run: Run) -> None:
         "tree", "--nodes", "nodes.yaml", "--topology", "dc.yaml", nodes=mixed(), dc=flavor({GROUP: "gp"})
     )
     assert code == 2
-    assert f'ResourceFlavor fast: spec.nodeLabels: no node has the value of {GROUP} "gp"; did you mean gpu?' in err
+    assert f'ResourceFlavor fast: spec.nodeLabels: no node has {GROUP} "gp"; did you mean gpu?' in err
 
 
 def test_a_pool_that_is_still_to_be_labelled_is_warned_of(run: Run) -> None:

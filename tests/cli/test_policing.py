@@ -36,7 +36,7 @@ def looked(policing: Policing, caplog: pytest.LogCaptureFixture) -> list[tuple[s
 
 
 def test_policies_of_this_configuration_are_in_force(policing: Policing, caplog: pytest.LogCaptureFixture) -> None:
-    assert looked(policing, caplog) == [("INFO", "admission policies are in force, as the configuration has them")]
+    assert looked(policing, caplog) == [("INFO", "admission policies are in force and match the configuration")]
     assert looked(policing, caplog) == []
 
 
@@ -60,7 +60,7 @@ def test_a_verb_that_is_missing_is_told_loudly_and_nothing_is_switched_off(
     [(level, text)] = looked(policing, caplog)
     assert level == "ERROR"
     assert text.startswith(
-        "unknown whether admission policies of ours are in force: a dry run is not permitted: the verb create"
+        "cannot tell whether Closeknit's admission policies are in force: a dry run is not permitted: the verb create"
     )
     found = asyncio.run(policing.look())
     assert (found.works, found.known) == (True, False)
@@ -73,7 +73,7 @@ def test_policies_that_go_are_told_and_so_is_that_they_are_back(
     server.suspends, server.hash = False, ""
     [(level, text)] = looked(policing, caplog)
     assert level == "WARNING"
-    assert text.startswith("admission policies of ours are not in force any more: a Job that names a queue is not")
+    assert text.startswith("Closeknit's admission policies are no longer in force: a Job that names a queue is not")
     assert looked(policing, caplog) == []
     server.suspends, server.hash = True, OURS
     assert [level for level, _ in looked(policing, caplog)] == ["INFO"]

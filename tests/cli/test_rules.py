@@ -55,7 +55,7 @@ def test_nothing_is_said_where_the_command_line_leaves_it_to_the_host(ck: Run, w
 def test_a_gate_that_the_host_has_otherwise_is_named(ck: Run, words: tuple[str, ...]) -> None:
     ran = ck(*words, "--feature-gates", "TASBalancedPlacement=true,PartialAdmission=true")
     assert ran.err == (
-        "note: judged with TASBalancedPlacement on, as the command line says; the host decides otherwise\n"
+        "note: using TASBalancedPlacement on from the command line; the control plane decides differently\n"
     )
 
 
@@ -116,11 +116,11 @@ def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
     found, said = judged_by(capsys)
     assert found == usual
     assert said.startswith("note: the leading controller, laptop_1, has no pod in namespace closeknit-system; give")
-    assert said.endswith("judged by the usual gates and settings\n")
+    assert said.endswith("using the default gates and settings\n")
     monkeypatch.setenv(VARIABLE, "http://127.0.0.1:1")
     found, said = judged_by(capsys)
     assert found == usual
-    assert said.startswith("note: the controller at http://127.0.0.1:1 does not answer: connection refused; judged by")
+    assert said.startswith("note: the controller at http://127.0.0.1:1 does not answer: connection refused; using")
 
 
 def test_what_a_controller_outside_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,13 +73,13 @@ def test_where_nothing_runs_the_remedy_is_said_with_exit_code_4(
     monkeypatch.delenv("KUBECONFIG", raising=False)
     if is_set:
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    unread = "; $KUBECONFIG is kubectl's, and is looked at with --context alone" if is_set else ""
+    unread = "; $KUBECONFIG is kubectl's and is used only with --context" if is_set else ""
     with pytest.raises(SystemExit) as ended:
         main(["get", "jobs", "--data", str(tmp_path / "none")])
     assert ended.value.code == 4
     assert capsys.readouterr().err == (
         f"error: no cluster runs in {tmp_path}/none; start it: closeknit up --data {tmp_path}/none, "
-        f"or name another by --kubeconfig or --context{unread}\n"
+        f"or give another with --kubeconfig or --context{unread}\n"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_host_that_has_stopped_is_said_to_have(capsys: pytest.CaptureFixture[s
         main(["get", "jobs", "--data", str(tmp_path / "data")])
     assert ended.value.code == 4
     said = capsys.readouterr().err
-    assert "the embedded host of" in said
+    assert "the embedded host in" in said
     assert "does not answer: http://127.0.0.1:1: connection refused; start it: closeknit up --data" in said
 
 

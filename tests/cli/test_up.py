@@ -184,7 +184,7 @@ def test_its_own_nodes_make_a_cluster(start: Start, tmp_path: Path) -> None:
     until(lambda: admitted(api) == 1)
     code, _, err = up.end()
     assert code == 0
-    assert err.splitlines()[0].startswith("note: 6 nodes; levels by their labels: ")
+    assert err.splitlines()[0].startswith("note: 6 nodes; levels from their labels: ")
 
 
 # One host a folder, one port a host

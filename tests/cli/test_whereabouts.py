@@ -95,7 +95,7 @@ def test_states_and_reasons(raw: Raw, state: str, reason: str) -> None:
 def test_checks_that_are_not_ready_are_named() -> None:
     checks = [{"name": "a", "state": "Ready"}, {"name": "b", "state": "Pending", "message": "no machines yet"}]
     raw = workload(("QuotaReserved", YES, "", ""), admissionChecks=checks)
-    assert reason_of(raw) == ("checks", "It holds its quota and waits for its checks: b (no machines yet)")
+    assert reason_of(raw) == ("checks", "It holds its quota and waits for admission checks: b (no machines yet)")
 
 
 def test_a_long_message_is_cut_short_where_there_is_no_reason() -> None:

@@ -23,7 +23,7 @@ def test_a_host_whose_disk_is_full_ends_with_a_sentence_and_keeps_what_it_acknow
         assert host.process.wait(PATIENCE) == NOT_HAD
     said = Path(host.output.name).read_text()
     assert f"{folder / STATE}: changes cannot be written: " in said
-    assert "everything that was acknowledged is kept; make room on the disk and start it again" in said
+    assert "all acknowledged changes are saved; free disk space and start it again" in said
     assert "Traceback" not in said
     with HostProcess(folder) as again:
         there = {one["metadata"]["name"] for one in again.api.get(config_maps("default")).body["items"]}

@@ -166,10 +166,10 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
         make(cluster.api, jobs(), placed("placed"))
         ran = ck(cluster, "uninstall")
         said = done(ran)
-    assert "1 run, and a pod of theirs that is replaced will wait for ever; install again, or start each anew" in said
+    assert "1 run, but their replacement pods will wait forever for a placement; install again, or restart each" in said
     assert said.rstrip().splitlines()[-1] == "  job default/placed"
     start_anew(cluster.api, "placed")
-    assert "is in no pod of this cluster: if it runs, stop it" in ran.err
+    assert "is no pod of this cluster: if it still runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
     assert "pod default/held: remove the scheduling gate" in said
@@ -273,7 +273,7 @@ def test_a_dry_run_shows_what_would_change_and_a_second_run_is_an_upgrade(cluste
     done(ck(cluster, "install", "--config", str(config)))
     again = ck(cluster, "install")
     assert {line.split()[1] for line in done(again).splitlines()} == {"unchanged:"}
-    assert "configuration: that which is installed" in again.err
+    assert "configuration: keeping the installed one" in again.err
 
 
 def test_an_older_version_and_fields_of_others_are_refused(cluster: RealCluster) -> None:

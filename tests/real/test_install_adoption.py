@@ -42,7 +42,7 @@ def definition(cluster: RealCluster, name: str = WORKLOADS) -> Raw:
 def test_definitions_of_kueue_are_used_as_they_are(cluster: RealCluster) -> None:
     before = definition(cluster)
     said = done(ck(cluster, "install"))
-    assert "left as they are, and used: they are not ours" in said
+    assert "kept and used: not installed by Closeknit" in said
     after = definition(cluster)
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
 

@@ -29,7 +29,7 @@ from .installation import (
 
 Raw = dict[str, Any]
 QUEUED = {"kueue.x-k8s.io/queue-name": "team"}
-WELL = "admission policies are in force, as the configuration has them"
+CURRENT = "admission policies are in force and match the configuration"
 OTHER = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
@@ -64,8 +64,8 @@ def test_the_account_finds_them_in_force_and_can_make_no_job() -> None:
     with installed() as cluster:
         await_policies(cluster)
         with controller(cluster) as process:
-            eventually(lambda: WELL in said(process))
-            assert "WARNING" not in said(process).partition(WELL)[0]
+            eventually(lambda: CURRENT in said(process))
+            assert "WARNING" not in said(process).partition(CURRENT)[0]
         assert refusals(cluster) == []
         with closing(Api.from_kubeconfig(cluster.kubeconfig_of(HOME, NAME))) as account:
             invalid(account.post(JOB.path(HOME), queued("mine", HOME)))
@@ -82,12 +82,12 @@ def test_policies_of_another_configuration_and_those_that_go_are_said(tmp_path: 
         text = cluster.api.get(place).body["data"]["controller_manager_config.yaml"].replace(", pod", "")
         accepted(cluster.api.merge(place, {"data": {"controller_manager_config.yaml": text}}))
         with controller(cluster) as process:
-            eventually(lambda: "are not those of this configuration" in said(process))
+            eventually(lambda: "do not match this configuration" in said(process))
             assert any("not as this version makes them" in text for _, text in ailments(cluster))
             done(ck(cluster, "install"))
-            eventually(lambda: WELL in said(process))
+            eventually(lambda: CURRENT in said(process))
             cluster.kubectl("delete", "mutatingadmissionpolicy", "-l", "app.kubernetes.io/part-of=closeknit")
-            eventually(lambda: "are not in force any more" in said(process))
+            eventually(lambda: "are no longer in force" in said(process))
 
 
 def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told() -> None:

@@ -218,7 +218,7 @@ class Controlling:
     async def _look_at_policies(self, policing: Policing, managed: Managed) -> None:
         """Restart once policies come into force, to manage every kind of job; only log when they disappear."""
         while True:
-            await asyncio.sleep(RARELY if policing.is_well and not managed.ungated else RECHECK)
+            await asyncio.sleep(RARELY if policing.is_current and not managed.ungated else RECHECK)
             try:
                 found = await policing.look()
             except (Refused, Unreachable) as error:

@@ -1,9 +1,9 @@
-"""A cluster of files as `place`, `explain` and `tree` read it: its options, and a snapshot made of them.
+"""Loads a cluster from files for `place`, `explain` and `tree`: the options, and the snapshot built from them.
 
     nodes ─▶ selector ─┬─▶ levels ─▶ snapshot ◀─ usage by pods
                        └─▶ levels suggested from labels, if none are given
 
-Reading goes to stderr where there is something to say; stdout belongs to the command.
+Notes and warnings go to stderr; stdout belongs to the command.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ OPTIONS = (
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
-        help="Pods that run already, as `kubectl get pods -A -o json` prints them.",
+        help="Running pods, as `kubectl get pods -A -o json` prints them.",
     ),
     click.option(
         "--topology",
         type=click.Path(),
         metavar="FILE",
-        help="A Topology manifest, with its ResourceFlavor if that is there too; FILE#name picks one of several.",
+        help="A Topology manifest, optionally with its ResourceFlavor; FILE#name picks one of several.",
     ),
-    click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, instead of a Topology."),
+    click.option("--levels", metavar="KEY,KEY,...", help="Node labels, coarse to fine, used instead of a Topology."),
     SELECTOR,
     *GATES,
 )
@@ -67,9 +67,9 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`nodes` are all that were read, in file order; `snapshot` has those that take part, in tree order.
+    """`nodes` are all nodes read, in file order; `snapshot` has the selected ones, in tree order.
 
-    `tolerations` are those of the flavor, which every job placed through it has too.
+    `tolerations` are the flavor's; every job placed through the flavor gets them.
     """
 
     snapshot: Snapshot
@@ -80,27 +80,27 @@ class Loaded:
 
 
 def cluster_options(command: F, required: bool = True) -> F:
-    """The options above, as keyword arguments that `load` takes."""
+    """Add the options above; `load` takes them as keyword arguments."""
     for option in reversed((_nodes(required), *OPTIONS)):
         command = option(command)
     return command
 
 
 def file_options(command: F) -> F:
-    """The same for a command that works without files as well, on a running cluster."""
+    """The same options for a command that also works on a running cluster, without files."""
     return cluster_options(command, required=False)
 
 
 def check_stdin(
     nodes: Sequence[str], pods: Sequence[str] = (), topology: str | None = None, jobs: Sequence[str] = (), **_: Any
 ) -> None:
-    """Standard input is gone once it was read: only one may ask for it."""
+    """Raise if more than one argument reads standard input, which can be read only once."""
     asked = [("JOB.yaml", job) for job in jobs]
     asked += [("--nodes", path) for path in nodes] + [("--pods", path) for path in pods]
     asked += [("--topology", (topology or "").partition("#")[0])]
     wanting = [name for name, path in asked if path == STDIN]
     if len(wanting) > 1:
-        text = f"standard input can be read only once, but {' and '.join(wanting)} ask for it"
+        text = f"standard input can be read only once, but {' and '.join(wanting)} read it"
         raise refuse(text, "put all but one of them into files", what=STDIN)
 
 
@@ -114,14 +114,14 @@ def load(
     profile: str = PROFILES[0],
     wanted: Collection[str] = (),
 ) -> Loaded:
-    """Read everything, warn of what is odd, refuse what is wrong.
+    """Read everything, print warnings, raise on invalid input.
 
-    `wanted` are levels that jobs name: where levels are suggested, these are among them if any node has them all.
+    `wanted` are the levels that jobs request: suggested levels include them if any node has them all.
     """
     gates = gates_of(feature_gates, profile)
     check_stdin(nodes, pods, topology)
     if topology is not None and levels is not None:
-        raise refuse("does not go with --topology", "give one of the two", what="--levels")
+        raise refuse("cannot be combined with --topology", "give one of the two", what="--levels")
     labels = parse_selector(selector)
     told, flavor = read_topology(topology) if topology is not None else (None, None)
     told = levels_from_text(levels) if levels is not None else told
@@ -141,18 +141,18 @@ def load(
 
 
 def _of_flavor(table: NodeTable, flavor: Flavor) -> NodeTable:
-    """The nodes that the flavor beside the Topology selects; all while its pool is still to be labelled."""
+    """The nodes that the Topology's flavor selects; all nodes while none has the pool label yet."""
     chosen = ", ".join(f"{key}={value}" for key, value in flavor.labels.items())
-    if OUR_POOL in flavor.labels and OUR_POOL not in table.labels:  # as `topology suggest` advises to label them
-        text = f"no node has {chosen} yet, by which ResourceFlavor {flavor.name} selects: all nodes are taken"
-        _warn([Mistake(text, "label them before the flavor is used")])
+    if OUR_POOL in flavor.labels and OUR_POOL not in table.labels:  # `topology suggest` advises adding this label
+        text = f"no node has the label {chosen} of ResourceFlavor {flavor.name} yet: using all nodes"
+        _warn([Mistake(text, "label the nodes before you use the flavor")])
         return table
-    click.echo(f"nodes are those of ResourceFlavor {flavor.name}: {chosen}; --selector chooses others", err=True)
+    click.echo(f"using the nodes of ResourceFlavor {flavor.name}: {chosen}; --selector selects others", err=True)
     return select(table, flavor.labels, flavor.where, f"ResourceFlavor {flavor.name}: spec.nodeLabels")
 
 
 def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
-    """Charge what is in use already."""
+    """Charge the usage of running pods and of `used` in pools."""
     columns = [nodes.used]
     if pods:
         with Progress("pods") as tick:
@@ -166,7 +166,7 @@ def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
 
 
 def suggested(table: NodeTable, wanted: Collection[str] = ()) -> Topology:
-    """Levels by the labels of nodes, where nobody says which."""
+    """The levels suggested from node labels, used when no option gives them."""
     from ..observe.suggest import suggest
 
     suggestion = suggest(table, wanted)

@@ -1,4 +1,4 @@
-"""`closeknit install`: everything that a cluster of Kubernetes needs, applied in order; again is an upgrade."""
+"""`closeknit install`: apply everything that a Kubernetes cluster needs, in order; running it again upgrades."""
 
 from __future__ import annotations
 
@@ -36,29 +36,33 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 WORDS = {
-    "left as it is": "left as they are, and used: they are not ours",
+    "left as it is": "kept and used: not installed by Closeknit",
     "skipped": "skipped: the server does not serve the kind",
 }
 CALLED = "the configuration"
 HOME = click.option(
-    "-n", "--namespace", default=NAMESPACE, show_default=True, metavar="NAME", help="Where the controller lives."
+    "-n", "--namespace", default=NAMESPACE, show_default=True, metavar="NAME", help="The controller's namespace."
 )
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing: the server is asked.")
-@click.option("--config", type=click.Path(), metavar="FILE", help="Kueue's Configuration; default: what is installed.")
-@click.option("--image", metavar="REFERENCE", help="The controller's image; default: closeknit of this version.")
-@click.option("--replicas", type=click.IntRange(1, 9), help="One leads, others stand by; default: as installed, or 2.")
-@click.option("--service-monitor", is_flag=True, help="A Service and a ServiceMonitor for Prometheus, too.")
-@click.option("--adopt-crds", is_flag=True, help="Kueue's definitions: no conversion webhook, no v1beta1 any more.")
-@click.option("--force-conflicts", is_flag=True, help="Take over fields that somebody else has changed.")
+@click.option("--dry-run", is_flag=True, help="Ask the server what would change, and change nothing.")
+@click.option("--config", type=click.Path(), metavar="FILE", help="Kueue's Configuration; default: the installed one.")
+@click.option("--image", metavar="REFERENCE", help="The controller's image; default: closeknit, this version.")
+@click.option(
+    "--replicas", type=click.IntRange(1, 9), help="One leads, the others stand by; default: as installed, or 2."
+)
+@click.option("--service-monitor", is_flag=True, help="Also install a Service and a ServiceMonitor for Prometheus.")
+@click.option(
+    "--adopt-crds", is_flag=True, help="Take over Kueue's definitions: drop the conversion webhook and v1beta1."
+)
+@click.option("--force-conflicts", is_flag=True, help="Overwrite fields changed by other field managers.")
 @HOME
 @click.option(
     "-o",
     "--output",
     type=click.Choice(["yaml", "json", "wide"]),
-    help="yaml, json: print the manifests, and ask no cluster. wide: every permission with its reason, too.",
+    help="yaml, json: print the manifests without a cluster; wide: also list every permission with its reason.",
 )
 @target_options
 def command(
@@ -73,15 +77,15 @@ def command(
     output: str | None,
     **target: Any,
 ) -> int:
-    """Install closeknit on a cluster of Kubernetes, or upgrade it.
+    """Install Closeknit on a Kubernetes cluster, or upgrade it.
 
-    In this order: the namespace, the definitions of Kueue's kinds, permissions, admission policies, the configuration,
-    the controller. Everything is tried as a dry run first; if something is refused, nothing is changed. Definitions
-    that are there already and are not ours are used as they are. Run it again to upgrade, or with another --config to
-    change the configuration; an older version is not installed over a newer one.
+    Applies, in this order: the namespace, Kueue's CustomResourceDefinitions, permissions, admission policies, the
+    configuration, the controller. Everything is tried as a dry run first: if the server rejects anything, nothing is
+    changed. Existing definitions that Closeknit did not install are kept and used. Run it again to upgrade, or with
+    another --config to change the configuration; an older version never replaces a newer one.
 
-    --adopt-crds is for a cluster that had Kueue and has not any more: its definitions then ask a webhook that nobody
-    answers. It is done only where everything is stored as v1beta2.
+    --adopt-crds is for a cluster from which Kueue was removed: its definitions still call a conversion webhook that no
+    longer answers. Adoption requires that all objects are stored as v1beta2.
 
     \b
       closeknit install --context lab --dry-run
@@ -103,7 +107,7 @@ def command(
 
 
 def configuration_text(path: str) -> str:
-    """What the controller will read, once it was found to be good."""
+    """The text of a valid configuration file, as the controller will read it."""
     with stdin_kept() if path == STDIN else nullcontext():
         read_configuration(path)
         for _, raw in documents(path):
@@ -114,24 +118,24 @@ def configuration_text(path: str) -> str:
 
 
 def configured(wishes: Wishes, text: str) -> Wishes:
-    """With a configuration, and what it means for objects; raises InputError where it means nothing."""
+    """The options with this configuration and the objects' settings from it; raises InputError if it is invalid."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         file.write_text(text)
         read = read_configuration(str(file), called=CALLED)
     managed, election = read.managed(namespace=wishes.namespace), read.kueue.election
     if election.namespace not in ("", wishes.namespace):
-        said = f"is {election.namespace}, and the controller may use a Lease in its own namespace only"
+        said = f"is {election.namespace}, but the controller may only use a Lease in its own namespace"
         field = "leaderElection.resourceNamespace"
         at = place_of(next(iter(positions(text)), {}), field)
         where = CALLED if at is None else f"{CALLED}:{at[0]}:{at[1]}"
-        raise refuse(said, "leave it out", where, "Configuration", field)
+        raise refuse(said, "remove it", where, "Configuration", field)
     rules = Settings(read.gates(), managed.frameworks, managed.namespaces, managed.without_queue)
     return replace(wishes, configuration=text, rules=rules, lease=election.name)
 
 
 async def installed_configuration(client: Client, namespace: str) -> str:
-    """The text that the controller reads; empty if there is none."""
+    """The installed configuration; empty if there is none."""
     from ..cluster.kinds import CONFIG_MAP as CONFIG_MAPS
     from ..deploy.objects import CONFIG_MAP
 
@@ -140,7 +144,7 @@ async def installed_configuration(client: Client, namespace: str) -> str:
 
 
 class Installation:
-    """One run: look, say, do. `given` names the options that were; the others are as installed."""
+    """One run: plan, report, apply. `given` names the options given; the others stay as installed."""
 
     def __init__(self, wishes: Wishes, given: Collection[str], force: bool) -> None:
         self.wishes, self.given, self.force = wishes, given, force
@@ -158,7 +162,8 @@ class Installation:
         try:
             steps = await plan(client, stages(self.wishes), self.force)
         except Conflict as refused:
-            raise NoCluster(f"{refused.message}; leave these fields as they are, or add --force-conflicts") from refused
+            remedy = "keep these fields, or overwrite them with --force-conflicts"
+            raise NoCluster(f"{refused.message}; {remedy}") from refused
         said = Lines(steps, wide, " (dry run)" if dry_run else "")
         if dry_run:
             for step in steps:
@@ -181,13 +186,13 @@ class Installation:
         kept, deployment = await installed_configuration(client, home), await _found(client, DEPLOYMENT, home, NAME)
         if kept and "config" not in self.given:
             self.wishes = configured(self.wishes, kept)
-            click.echo("configuration: that which is installed; --config FILE gives another", err=True)
+            click.echo("configuration: keeping the installed one; --config FILE replaces it", err=True)
         if deployment and "replicas" not in self.given:
             self.wishes = replace(self.wishes, replicas=deployment["spec"].get("replicas", REPLICAS))
         if "image" not in self.given:
             image = _upgraded(_image_of(deployment), self.wishes.version) or self.wishes.image
             self.wishes = replace(self.wishes, image=image)
-            click.echo(f"image: {image}; --image REFERENCE names another, such as one in a registry of yours", err=True)
+            click.echo(f"image: {image}; --image REFERENCE sets another, such as one in your registry", err=True)
 
     async def _warn_of_kueue(self, client: Client) -> None:
         from ..deploy.doctor.kueue import leases
@@ -195,7 +200,7 @@ class Installation:
         for lease in await leases(client):
             if (lease.get("spec") or {}).get("holderIdentity"):
                 where = f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
-                click.echo(f"warning: Kueue may run here, too: it has the Lease {where}; stop one of the two", err=True)
+                click.echo(f"warning: Kueue may be running: it holds the Lease {where}; stop one of the two", err=True)
 
 
 async def _found(client: Client, kind: Any, namespace: str, name: str) -> Raw:
@@ -211,14 +216,14 @@ def _image_of(deployment: Raw) -> str:
 
 
 def _upgraded(image: str, version: str) -> str:
-    """The same repository with the tag of this version; a digest says which image it is, and stays."""
+    """The same repository with this version's tag; an image pinned by digest stays."""
     if not image or "@" in image:
         return image
     folder, slash, last = image.rpartition("/")
     return f"{folder}{slash}{last.partition(':')[0]}:{version}"
 
 
-# Definitions of Kueue
+# Kueue's definitions
 
 
 async def _to_adopt(client: Client) -> list[Raw]:
@@ -242,13 +247,13 @@ async def _adopt(client: Client, wanted: Sequence[Raw], dry_run: bool) -> None:
         click.echo(f"{label({**one, 'kind': 'CustomResourceDefinition'})} adopted: v1beta2 only, no conversion{note}")
 
 
-# What is said
+# Output
 
 
 class Lines:
-    """One line for all of a stage that fare alike, as soon as they are done; `wide` is one for each.
+    """Prints one line per stage and outcome as soon as its objects are done; with `wide`, one line per object.
 
-    A rehearsal shows what would change in those that are there.
+    A dry run also shows the differences in existing objects.
     """
 
     def __init__(self, steps: Sequence[Step], wide: bool, note: str) -> None:
@@ -293,4 +298,4 @@ def _farewell(steps: Sequence[Step], wishes: Wishes, dry_run: bool) -> str:
     counts = ", ".join(f"{count} {word}" for word, count in summary(steps).items())
     if dry_run:
         return f"dry run: {counts}; nothing was changed"
-    return f"closeknit {wishes.version} is installed: {counts}; see whether it is well: {hint('doctor')}"
+    return f"closeknit {wishes.version} is installed: {counts}; check its health: {hint('doctor')}"

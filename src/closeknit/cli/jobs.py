@@ -1,6 +1,6 @@
-"""Reading the jobs that a command is asked about, and holding them against the topology.
+"""Reads the jobs of a command from files, and checks them against the topology.
 
-Jobs are read before the cluster: where levels are not given, those that jobs name must be among the suggested ones.
+Jobs are read before the cluster, since suggested levels must include those that jobs request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIELDS = {
     Why.SLICE_WITHOUT_SIZE: (keys.SLICE_SIZE,),
     Why.SLICE_ABOVE_POD_SET: (keys.SLICE_LEVEL, keys.LAYERS),
 }
-"""Where a user looks for what a reason complains of; all others are about layers."""
+"""The annotations in which a user finds the cause of a reason; all other reasons are about layers."""
 
 IN_WORKLOAD = {
     keys.REQUIRED: "required",
@@ -44,11 +44,11 @@ IN_WORKLOAD = {
     keys.SLICE_SIZE: "podSetSliceSize",
     keys.LAYERS: "podsetSliceRequiredTopologyConstraints",
 }
-"""What the annotations are called in the topologyRequest of a Workload's pod set."""
+"""The annotations' field names in the topologyRequest of a Workload's pod set."""
 
 
 def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Loaded, list[Job]]:
-    """The cluster that these options describe, and every job in these files, as it is placed there."""
+    """The cluster that these options describe, and every job in these files with its flavor's tolerations."""
     check_stdin(jobs=paths, **cluster)
     gates = gates_of(**cluster)
     jobs = read_jobs(paths, gates)
@@ -63,27 +63,27 @@ def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
     for warning in parsed.warnings:
         click.echo(f"warning: {warning}", err=True)
     if not parsed.jobs:
-        text = f"there is no job to place: {name_some(parsed.skipped) or 'nothing is in it'}"
-        raise refuse(text, f"the kinds that are read are {', '.join(READ_KINDS)}", where=", ".join(map(shown, paths)))
+        text = f"no job to place: {name_some(parsed.skipped) or 'the file is empty'}"
+        raise refuse(text, f"supported kinds: {', '.join(READ_KINDS)}", where=", ".join(map(shown, paths)))
     return parsed.jobs
 
 
 def named_levels(jobs: Sequence[Job]) -> list[str]:
-    """The levels that jobs ask for by name."""
+    """The levels that jobs request by name."""
     constraints = (one for job in jobs for _, found in job.request.walk() for one in found)
     levels = dict.fromkeys(level for one in constraints for level in one.levels)
     return [level for level in levels if level != AUTO]
 
 
 def check_jobs(jobs: Sequence[Job], gates: Gates, topology: Topology) -> None:
-    """Raise, together, what makes no sense on this topology."""
+    """Raise all mistakes that make jobs impossible on this topology, together."""
     mistakes = [mistake for job in jobs for mistake in (*group_mistakes_of(job), *level_mistakes(job, gates, topology))]
     if mistakes:
         raise InputError(mistakes)
 
 
 def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
-    """The job with what its flavor tolerates added to each pod set."""
+    """The job with its flavor's tolerations added to each pod set."""
     if not tolerations:
         return job
     more = (
@@ -94,13 +94,13 @@ def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
 
 
 def group_mistakes_of(job: Job) -> Iterator[Mistake]:
-    """Groups that would lose pods: a leader is one pod, and a group is one leader with its workers."""
+    """Groups that would lose pods: a group is one leader pod and its workers."""
     for group in job.request.groups:
         counts = [one.count for one in group.pod_sets if one.count]
         if len(counts) > 2 or (len(counts) == 2 and min(counts) > 1):
             yield Mistake(
                 f"its pod sets have {', '.join(map(str, counts))} pods",
-                "a group is a leader of one pod with its workers: give it two pod sets, one of them with count 1",
+                "a group is one leader pod and its workers: give it two pod sets, one of them with count 1",
                 where=job.where,
                 what=f"{job.kind} {job.name}",
                 field=f"group {group.name}",
@@ -108,7 +108,7 @@ def group_mistakes_of(job: Job) -> Iterator[Mistake]:
 
 
 def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mistake]:
-    """Constraints that make no sense on this topology."""
+    """Constraints that are invalid on this topology."""
     for one in job.request.pod_sets:
         found = search(topology, one.constraint, gates)
         if isinstance(found, Reason):
@@ -122,14 +122,14 @@ def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mista
 
 
 def _field(job: Job, one: PodSet, annotation: str) -> str:
-    """The annotation on a pod set's template, or the field of a Workload that says the same."""
+    """The annotation on a pod set's template, or the equivalent field of a Workload."""
     if job.kind != "Workload":
         return f"pod set {one.name}: {annotation}"
     return f"spec.podSets[{job.order.index(one.name)}].topologyRequest.{IN_WORKLOAD[annotation]}"
 
 
 def _annotation(found: Reason, one: PodSet) -> str:
-    """The annotation that says what the reason complains of."""
+    """The annotation that causes the reason."""
     candidates = FIELDS.get(found.why, (keys.LAYERS,))
     wanted = one.constraint
     if wanted is None or len(candidates) == 1:
@@ -143,9 +143,9 @@ def _remedy(found: Reason, topology: Topology) -> str:
     levels = f"the levels are {', '.join(topology.levels)}"
     if found.why in (Why.NO_LEVEL, Why.NO_SLICE_LEVEL, Why.NO_LAYER_LEVEL):
         return did_you_mean(found.values["level"], topology.levels) + levels
-    return f"coarse to fine, {levels}"
+    return f"{levels}, coarse to fine"
 
 
 def identity_of(job: Job) -> dict[str, str]:
-    """Which object an answer is about, as data."""
+    """The object that an answer is about, as data."""
     return {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}

@@ -1,7 +1,6 @@
-"""A running cluster as the other commands read one from files: every object that scheduling goes by, listed once.
+"""Reads a running cluster: lists every object that scheduling depends on, as other commands read them from files.
 
-Where something is to be followed, the same objects come as changes, and what is known of the cluster is kept up to date
-by the code that the control plane itself runs on.
+With `-w`, informers deliver the same objects as changes to a cluster cache, the one that the control plane uses.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from ..observe.manifests import KEPT, Manifests, listed_manifests
 from .progress import Progress
 
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
-"""What a whole cluster is made of."""
+"""The kinds that make up a whole cluster."""
 
 Draw = Callable[[Known], Sequence[str]]
 
 PAUSE = 0.5
-"""Seconds between two pictures, however much happens."""
+"""Minimum number of seconds between redraws."""
 
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
-    """Of each kind what there is; nothing where it is not served."""
+    """List these kinds; a kind that is not served has no objects."""
     count = 0
     with Progress("objects") as progress:
 
@@ -58,11 +57,11 @@ async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
 
 
 def lost(error: Exception) -> None:
-    click.echo(f"note: {error}; trying again", err=True)
+    click.echo(f"note: {error}; retrying", err=True)
 
 
 async def manifests(client: Client, all_pods: bool = False) -> Manifests:
-    """All of it, as if it had been written down this moment."""
+    """The whole cluster, as if it had just been saved to files."""
     found = await _all(client, READ)
     listed = [(kind.api_version, kind.kind, one.items) for kind, one in zip(READ, found, strict=True)]
     result = listed_manifests(listed, all_pods)
@@ -71,7 +70,7 @@ async def manifests(client: Client, all_pods: bool = False) -> Manifests:
 
 
 async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Settings) -> Known:
-    """What there is of these kinds, in their order."""
+    """A cluster cache of these kinds, filled in their order."""
     result = Known(gates, settings, time, all_pods=True)
     for kind, listing in zip(of, await _all(client, of), strict=True):
         for data in listing.items:
@@ -81,7 +80,7 @@ async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Sett
 
 
 class Watching:
-    """Shows a picture of what is known, and a new one whenever something has changed."""
+    """Draws the cluster cache, and redraws it after every change."""
 
     def __init__(
         self, client: Client, of: Sequence[Kind], knows: Known, draw: Callable[[Known], Sequence[str]]
@@ -93,7 +92,7 @@ class Watching:
         self._shown: list[str] = []
 
     async def run(self) -> None:
-        """Until it is cancelled; whatever goes wrong first is raised."""
+        """Run until cancelled; raise the first error."""
         try:
             async with asyncio.TaskGroup() as group:
                 for kind in self._of:
@@ -107,11 +106,11 @@ class Watching:
             async with aclosing(Follower(self.client, kind, complain=lost).events()) as events:
                 async for event in events:
                     await self._queue.put((kind, event))
-        except NotFound:  # not served here: then there is nothing of it
+        except NotFound:  # the kind is not served, so it has no objects
             await self._queue.put((kind, Listed("", [])))
 
     async def _show(self) -> None:
-        """Objects refer to each other, so nothing is drawn before everything was there once."""
+        """Draw once every kind is listed, since objects refer to each other, then after changes."""
         early: dict[Kind, list[Change]] = {kind: [] for kind in self._of}
         while self._missing:
             kind, event = await self._queue.get()
@@ -135,7 +134,7 @@ class Watching:
             self.knows.see(event.change(kind))
 
     def _picture(self) -> None:
-        """In place on a terminal; elsewhere a picture after the other, as far as they differ."""
+        """Redraw in place on a terminal; elsewhere print each picture that differs from the last."""
         lines = list(self.draw(self.knows))
         if lines == self._shown:
             return

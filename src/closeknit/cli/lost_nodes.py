@@ -1,7 +1,7 @@
-"""Workloads whose nodes are lost, or would be: what is known of the cluster, put before `report.node_trouble`.
+"""Workloads affected by failing nodes: reads the cluster, and lets `report.node_trouble` judge.
 
-Nothing is read but a list of names and states while all is well; only where a node is in trouble under a workload that
-somebody looks at are nodes, flavors and pods read as well.
+While all nodes are ready, only their names and states are read. Nodes, flavors and pods are read only if a node under
+one of the given workloads fails.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Hit(NamedTuple):
-    """A workload, `key` NAMESPACE/NAME, and the node under it."""
+    """A workload, by its `key` NAMESPACE/NAME, and the failing node under it."""
 
     key: str
     trouble: Trouble
 
 
 async def hits(client: Client, workloads: Sequence[Raw]) -> list[Hit]:
-    """Those of them that run on a node in trouble."""
+    """The workloads that run on a failing node."""
     running = [one for one in workloads if holds(one, "Admitted") and not holds(one, "Finished")]
     if not running:
         return []
@@ -47,7 +47,7 @@ async def hits(client: Client, workloads: Sequence[Raw]) -> list[Hit]:
 
 
 async def hits_of(client: Client, nodes: Collection[str], pods: Sequence[Raw], is_to_come: bool = False) -> list[Hit]:
-    """Whom these nodes concern, whose pods are `pods`; `is_to_come`: as if the nodes fell silent now."""
+    """The workloads of `pods` on these nodes; with `is_to_come`, as if the nodes stopped responding now."""
     owners = Owners(client)
     await owners.learn(pods, "")
     names = {(pod["metadata"]["namespace"], owners.workload_of(pod)) for pod in pods}
@@ -60,7 +60,7 @@ async def hits_of(client: Client, nodes: Collection[str], pods: Sequence[Raw], i
 
 
 async def _states(client: Client) -> dict[str, str]:
-    """Nodes by name as tables show them: Ready, NotReady, ... There may be very many, so nothing else is asked for."""
+    """Node states by name as tables show them: Ready, NotReady, … Clusters are large, so only the table is read."""
     listing = await client.listing(path(kinds.NODE), TABLE, {"includeObject": "None"})
     at = next((number for number, one in enumerate(listing.columns) if one["name"] == "Status"), 1)
     rows = [msgspec.json.decode(item)["cells"] for item in listing.items]
@@ -93,7 +93,7 @@ async def _hits(
 
 
 async def _pods_on(client: Client, nodes: Collection[str]) -> dict[str, dict[str, int]]:
-    """By workload: how many pods of it are bound to each of these nodes."""
+    """By workload: how many of its pods are bound to each of these nodes."""
     found: list[Raw] = []
     for name in nodes:
         pods = await client.list(kinds.POD, fieldSelector=f"spec.nodeName={name}")
@@ -108,7 +108,7 @@ async def _pods_on(client: Client, nodes: Collection[str]) -> dict[str, dict[str
 
 
 def _silent(node: Raw) -> Raw:
-    """A node as it is once its heartbeats are missed; nobody can say when that will have been."""
+    """The node as it will be after missed heartbeats, without a time, which is not known yet."""
     status = node.get("status") or {}
     others = [one for one in status.get("conditions") or () if one.get("type") != "Ready"]
     unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
@@ -119,7 +119,7 @@ def _silent(node: Raw) -> Raw:
 
 
 def sentence(hit: Hit, now: float) -> str:
-    """In one line: node n11 under 4 of its pods is NotReady since 12:00:05, 3 s ago; next at 12:05:05 (…): …"""
+    """The trouble in one line, with its times relative to `now`."""
     from ..report.node_trouble import trouble_lines
 
     return "; ".join(line.strip() for line in trouble_lines([hit.trouble], now))

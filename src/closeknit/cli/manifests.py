@@ -1,7 +1,7 @@
-"""Manifests that are to be sent to a cluster: all of them read, and found good enough to send, before one is sent.
+"""Reads the manifests to send to a cluster; all are validated before the first is sent.
 
-Objects of v1beta1 are sent as v1beta2, since that is what is served; a note says so. Pools in the compact form stand
-for nodes of an embedded host.
+v1beta1 objects are converted to v1beta2, the served version, with a note. Pools in the compact form become nodes of an
+embedded host.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .old_versions import tell
 Raw = dict[str, Any]
 
 OF_THE_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
-"""What only a server sets; manifests that `kubectl get` printed have it, and no cluster takes it from another."""
+"""Fields that only a server sets; they are dropped, so that the output of `kubectl get` can be applied elsewhere."""
 
 
 class Manifest(NamedTuple):
-    """`where` is the file; `is_pool`: it was not written out, but stands for a place in a pool."""
+    """One object; `where` is its file, and `is_pool` marks a node generated from a pool."""
 
     where: str
     kind: Kind
@@ -53,15 +53,15 @@ class Manifest(NamedTuple):
 
     @property
     def label(self) -> str:
-        """As kubectl calls it: job.batch/train."""
+        """The name in kubectl's form: job.batch/train."""
         group = f".{self.kind.group}" if self.kind.group else ""
         return f"{self.kind.singular}{group}/{self.name or self.raw['metadata'].get('generateName', '')}"
 
 
 def read_objects(paths: Sequence[str], namespace: str, is_told: bool) -> list[Manifest]:
-    """Everything in these files, where it belongs; every mistake is raised together.
+    """Every object in these files with its namespace; all mistakes are raised together.
 
-    `namespace` is for objects that name none; if it `is_told`, others are refused.
+    `namespace` is the default for objects without one; if it `is_told` by -n, other namespaces are mistakes.
     """
     if list(paths).count(STDIN) > 1:
         raise refuse("standard input can be read only once", "give it once", what=STDIN)
@@ -91,7 +91,7 @@ def _manifest(where: str, raw: Raw, namespace: str, is_told: bool, converted: Co
         try:
             raw = to_v1beta2(raw)
         except ValueError as error:
-            return Mistake(str(error), "write it as the API has it", where, what)
+            return Mistake(str(error), "correct it as the v1beta1 API requires", where, what)
     kind = _kind(where, what, raw)
     if isinstance(kind, Mistake):
         return kind
@@ -103,8 +103,8 @@ def _manifest(where: str, raw: Raw, namespace: str, is_told: bool, converted: Co
         return Manifest(where, kind, {**raw, "metadata": meta})
     home = meta.get("namespace")
     if is_told and home not in (None, "", namespace):
-        remedy = f"leave out -n, or say -n {home}"
-        return Mistake(f"is not the namespace that -n names, {namespace}", remedy, where, what, "metadata.namespace")
+        remedy = f"omit -n, or use -n {home}"
+        return Mistake(f"is {home}, but -n is {namespace}", remedy, where, what, "metadata.namespace")
     return Manifest(where, kind, {**raw, "metadata": {**meta, "namespace": home or namespace}})
 
 
@@ -113,22 +113,22 @@ def _kind(where: str, what: str, raw: Raw) -> Kind | Mistake:
     found = BY_NAME.get((group, str(raw["kind"])))
     if found is None:
         near = did_you_mean(str(raw["kind"]), [one.kind for one in BY_NAME.values()])
-        text = f"{raw['apiVersion']} {raw['kind']} is not a kind that is known here"
-        return Mistake(text, f"{near}send it by kubectl", where, what, "kind")
+        text = f"{raw['apiVersion']} {raw['kind']} is not supported"
+        return Mistake(text, f"{near}apply it with kubectl", where, what, "kind")
     if found.api_version != raw["apiVersion"]:
         return Mistake(f"{raw['apiVersion']} is not served", f"use {found.api_version}", where, what, "apiVersion")
     return found
 
 
 def _nodes(file: str, mistakes: Mistakes) -> Iterator[Manifest]:
-    """The nodes that pools stand for. What a pool says to be in use is not made: nobody would know whose it is."""
+    """The nodes of the pools in a file. A pool's `used` is ignored, since no pod would account for it."""
     with opened(file) as pieces:
         trees = [decoded(file, pieces, data) for data in pieces]
     for raw in (one for tree in trees for one in (tree if isinstance(tree, list) else [tree])):
         pool = read_pool(raw, shown(file), mistakes)
         if pool is not None:
             if raw.get("used"):
-                click.echo(f"note: {shown(file)}: nodes are made empty, without what `used` says", err=True)
+                click.echo(f"note: {shown(file)}: nodes are created empty; `used` is ignored", err=True)
             for node in nodes_of_pool(pool):
                 yield Manifest(shown(file), NODE, node_object(node), is_pool=True)
 
@@ -147,8 +147,8 @@ def node_object(node: Node) -> Raw:
 
 
 def only_embedded(objects: Sequence[Manifest], is_embedded: bool) -> None:
-    """Machines of a real cluster are not made by writing them down."""
+    """Raise for pools unless the cluster is an embedded host: real nodes cannot be created from a manifest."""
     pools = dict.fromkeys(one.where for one in objects if one.is_pool)
     if pools and not is_embedded:
-        text = "holds pools, which stand for nodes of an embedded host, and this cluster has its own"
-        raise InputError([Mistake(text, "leave it out", where) for where in pools])
+        text = "contains pools, which create nodes only on an embedded host"
+        raise InputError([Mistake(text, "remove the file", where) for where in pools])

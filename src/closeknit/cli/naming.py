@@ -1,6 +1,6 @@
-"""How objects are named on the command line: `KIND NAME…`, `KIND/NAME…`, or a bare name where the kind is clear.
+"""Parses object names on the command line: `KIND NAME…`, `KIND/NAME…`, or a bare name where the kind is clear.
 
-A kind goes by any of its names, as with kubectl: Job, jobs, jobs.batch, a short name.
+Any name of a kind is accepted, as in kubectl: Job, jobs, jobs.batch, a short name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..model.nearest import did_you_mean
 
 MANIFESTS = (".yaml", ".yml", ".json")
 ALL = "all"
-"""What runs or waits, of every kind."""
+"""Stands for every kind that runs or waits."""
 
 
 class Named(NamedTuple):
-    """An object that somebody asked for; without a name: all of the kind."""
+    """An object given on the command line; without a name, all objects of the kind."""
 
     kind: Kind
     name: str = ""
@@ -39,8 +39,8 @@ def kind_named(text: str) -> Kind:
     found = kinds_by_name().get(text.lower())
     if found is None:
         plurals = [kind.plural for kind in KINDS]
-        remedy = did_you_mean(text.lower(), list(kinds_by_name())).strip() or f"the kinds are {', '.join(plurals)}"
-        raise refuse(f'there is no kind "{text}" here', remedy, what="KIND")
+        remedy = did_you_mean(text.lower(), list(kinds_by_name())).strip() or f"known kinds: {', '.join(plurals)}"
+        raise refuse(f'unknown kind "{text}"', remedy, what="KIND")
     return found
 
 
@@ -50,7 +50,7 @@ def objects_named(words: Sequence[str]) -> list[Named]:
         return [_pair(word) for word in words]
     kinds, names = [kind for one in words[0].split(",") for kind in _kinds_named(one)], words[1:]
     if ALL in words[0].split(",") and names:
-        raise refuse("is of many kinds", f"leave out the names: {' '.join(names)}", what=ALL)
+        raise refuse("stands for many kinds", f"remove the names: {' '.join(names)}", what=ALL)
     if not names:
         return [Named(kind) for kind in kinds]
     return [Named(kind, name) for kind in kinds for name in names]
@@ -61,7 +61,7 @@ def _kinds_named(text: str) -> list[Kind]:
 
 
 def kinds_of_all() -> list[Kind]:
-    """As `kubectl get all` has it, and the kinds of jobs and workloads that it does not know."""
+    """The kinds of `kubectl get all`, all kinds of jobs, and workloads."""
     from .columns import JOBS
 
     return [kind for kind in KINDS if ALL in kind.categories or kind in JOBS or kind is WORKLOAD]
@@ -75,12 +75,12 @@ def _pair(word: str) -> Named:
 
 
 def is_manifest(word: str) -> bool:
-    """Whether an argument means a file rather than an object of the cluster."""
+    """Whether an argument is a file rather than the name of an object."""
     return word == "-" or word.endswith(MANIFESTS) or os.path.exists(word)
 
 
 class Meant(NamedTuple):
-    """`[KIND/]NAME` or `NAMESPACE/NAME`, as one asks for a workload; no kind: whichever has that name."""
+    """A workload or job given as `[KIND/]NAME` or `NAMESPACE/NAME`; without a kind, any object of that name."""
 
     kind: Kind | None
     namespace: str
@@ -96,4 +96,4 @@ def meant(word: str, namespace: str) -> Meant:
 
 
 def lacks_namespace(kind: Kind) -> InputError:
-    return refuse(f"{kind.plural} do not live in namespaces", "leave out -n and -A", what="--namespace")
+    return refuse(f"{kind.plural} are not namespaced", "omit -n and -A", what="--namespace")

@@ -1,4 +1,4 @@
-"""`closeknit node`: take nodes, or whole racks, out of service and back; on a simulated host, let them fail."""
+"""`closeknit node`: cordon and drain nodes or whole racks; on an embedded host, simulate their failure."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NODES = click.argument("nodes", nargs=-1, required=True, metavar="NODE|RACK...",
 
 @click.group()
 def command() -> None:
-    """Cordon, drain, or let fail nodes and whole racks.
+    """Cordon, drain or fail nodes and whole racks.
 
-    RACK is a value of any level of a topology and means all nodes in it; b1/r1 is the path to one where its value
-    alone is not enough, and KEY=VALUE any label of nodes.
+    RACK is a value of any topology level and selects all nodes in that domain; use the path b1/r1 if the value alone is
+    ambiguous. KEY=VALUE selects nodes by any label.
 
     \b
       closeknit node cordon b01-r01-n01
@@ -71,7 +71,7 @@ def _on_nodes(
 @NODES
 @target_options
 def cordon(nodes: tuple[str, ...], **target: Any) -> int:
-    """Place no more pods on nodes; what runs there stays.
+    """Mark nodes as unschedulable; running pods stay.
 
     \b
       closeknit node cordon b01-r01-n01 b01-r02
@@ -83,7 +83,7 @@ def cordon(nodes: tuple[str, ...], **target: Any) -> int:
 @NODES
 @target_options
 def uncordon(nodes: tuple[str, ...], **target: Any) -> int:
-    """Place pods on nodes again.
+    """Mark nodes as schedulable again.
 
     \b
       closeknit node uncordon b01-r01-n01 b01-r02
@@ -108,15 +108,15 @@ async def _mark(client: Client, nodes: Sequence[Raw], cordoned: bool) -> int:
 
 @command.command()
 @NODES
-@click.option("--timeout", callback=seconds, default="5m", show_default=True, help="How long to try.")
-@click.option("--force", is_flag=True, help="Evict pods too that nothing would make again.")
-@click.option("--delete-emptydir-data", is_flag=True, help="Evict pods too whose emptyDir volumes would be lost.")
+@click.option("--timeout", callback=seconds, default="5m", show_default=True, help="How long to retry evictions.")
+@click.option("--force", is_flag=True, help="Also evict pods that no controller would recreate.")
+@click.option("--delete-emptydir-data", is_flag=True, help="Also evict pods with emptyDir volumes; their data is lost.")
 @target_options
 def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_data: bool, **target: Any) -> int:
-    """Cordon nodes, and evict their pods as far as PodDisruptionBudgets allow.
+    """Cordon nodes and evict their pods, as PodDisruptionBudgets allow.
 
-    Pods of DaemonSets stay. Pods that a budget holds back are tried again until the time is up; then the exit code is
-    3, and the nodes stay cordoned. A drain that would lose something is refused before anything is done.
+    DaemonSet pods stay. Evictions that a budget blocks are retried until the timeout expires; then the exit code is 3
+    and the nodes stay cordoned. If the drain would lose pods or data, it is rejected before anything changes.
 
     \b
       closeknit node drain b01-r01-n01
@@ -139,9 +139,10 @@ def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_d
 @NODES
 @target_options
 def fail(nodes: tuple[str, ...], **target: Any) -> int:
-    """Let nodes of a simulated host fail: no heartbeat, and what ran there is lost.
+    """Simulate the failure of nodes of an embedded host: they stop sending heartbeats, and their pods are lost.
 
-    Says who is hit, and what becomes of it. Nothing happens before the node was silent for a while and counts as lost.
+    Shows the affected workloads and what happens to them. As on a real cluster, nothing happens until missed
+    heartbeats turn a node NotReady.
 
     \b
       closeknit node fail b01-r02
@@ -153,7 +154,7 @@ def fail(nodes: tuple[str, ...], **target: Any) -> int:
 @NODES
 @target_options
 def recover(nodes: tuple[str, ...], **target: Any) -> int:
-    """Bring nodes of a simulated host back that had failed.
+    """Recover failed nodes of an embedded host.
 
     \b
       closeknit node recover b01-r02
@@ -170,12 +171,12 @@ async def _fail(client: Client, nodes: Sequence[Raw]) -> int:
     pods = [pod for pod in await pods_on(client, names) if (pod.get("status") or {}).get("phase") not in ENDED]
     found = await hits_of(client, names, pods, is_to_come=True)
     if not pods:
-        click.echo("nobody is hit: no pods run there")
+        click.echo("no workload is affected: no pods run there")
     for one in found:
         there = f"{number_of(one.trouble.pods, 'pod')} on {one.trouble.node}"
-        click.echo(f"hit: {one.key}, {there}; when the node counts as NotReady: {one.trouble.then}")
+        click.echo(f"affected: {one.key}, {there}; once the node is NotReady: {one.trouble.then}")
     if pods and not found:
-        click.echo(f"hit: {number_of(len(pods), 'pod')} that belong to no workload")
+        click.echo(f"affected: {number_of(len(pods), 'pod')} without a workload")
     return YES
 
 
@@ -185,11 +186,11 @@ async def _recover(client: Client, nodes: Sequence[Raw]) -> int:
 
 
 async def _switch(client: Client, nodes: Sequence[Raw], fails: bool) -> list[str]:
-    """The names of those that were otherwise before."""
+    """Set or clear the failure annotation; return the names of the nodes that changed."""
     if not await is_embedded(client):
-        text = "only simulated machines can be told to fail or to recover, and those of this cluster are real"
+        text = "only simulated nodes can fail and recover on command, but the nodes of this cluster are real"
         raise refuse(text, "try it on an embedded host: closeknit up")
-    done, same = ("failed", "had failed already") if fails else ("recovered", "had not failed")
+    done, same = ("failed", "already failed") if fails else ("recovered", "had not failed")
     changed: list[str] = []
     for node in nodes:
         name, notes = node["metadata"]["name"], node["metadata"].get("annotations") or {}

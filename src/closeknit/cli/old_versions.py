@@ -1,4 +1,4 @@
-"""Manifests of Kueue's v1beta1: commands take them, and say that they are read as v1beta2, which is what is served."""
+"""Notes about Kueue v1beta1 manifests, which commands accept and read as v1beta2, the served version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Pair = tuple[str, dict[str, Any]]
 
 
 def telling(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """The same objects; when they have all been read, a note for each kind that some of v1beta1 are of."""
+    """Pass the objects through; at the end, print a note for each kind with v1beta1 objects."""
     old: Counter[str] = Counter()
     for where, raw in pairs:
         if raw.get("apiVersion") == V1BETA1:
@@ -25,4 +25,4 @@ def telling(pairs: Iterable[Pair]) -> Iterator[Pair]:
 
 def tell(old: Counter[str], done: str) -> None:
     for kind, count in old.items():
-        click.echo(f"note: {count} {kind}{'' if count == 1 else 's'} of v1beta1 {done} as v1beta2", err=True)
+        click.echo(f"note: {count} v1beta1 {kind}{'' if count == 1 else 's'} {done} as v1beta2", err=True)

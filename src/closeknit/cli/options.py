@@ -1,4 +1,4 @@
-"""Options that every command takes: which feature gates are on."""
+"""The options for feature gates, which many commands share."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from ..model.gates import PROFILES, Gates, parse_changes
 F = TypeVar("F", bound=Callable[..., Any])
 
 GATES = (
-    click.option("--feature-gates", metavar="NAME=BOOL,...", default="", help="Switch gates; see `closeknit gates`."),
+    click.option(
+        "--feature-gates",
+        metavar="NAME=BOOL,...",
+        default="",
+        help="Enable or disable feature gates; `closeknit gates` lists them.",
+    ),
     click.option(
         "--profile",
         type=click.Choice(PROFILES),
         default=PROFILES[0],
         show_default=True,
-        help="kueue: what Kueue does, without our gates.",
+        help="kueue: decide exactly as Kueue does, with Closeknit's own gates off.",
     ),
 )
 
 
 def gate_options(command: F) -> F:
-    """Adds both, as keyword arguments that `gates_of` takes."""
+    """Add both options; `gates_of` takes them as keyword arguments."""
     for option in reversed(GATES):
         command = option(command)
     return command
 
 
 def gates_of(feature_gates: str = "", profile: str = PROFILES[0], **_: Any) -> Gates:
-    """The gates that are on; options of other kinds may come along."""
+    """The enabled gates; other options are ignored."""
     return Gates.profile(profile, parse_changes(feature_gates))

@@ -1,7 +1,7 @@
-"""Output for machines: one place that writes JSON and YAML, and writes a million lines as quickly as one.
+"""Writes JSON and YAML, fast enough for a million lines.
 
-The YAML is written here, not by a library: plans hold nothing but mappings, lists, text, numbers, true, false and
-null, and a library takes a minute for the ranks of a million pods.
+The YAML is written here, not by a library: plans contain only mappings, lists, strings, numbers, booleans and null,
+and a library takes a minute for the ranks of a million pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUTPUT = click.option(
     "-o",
     "--output",
     type=click.Choice(["json", "yaml", "wide"]),
-    help="For machines: json or yaml; wide: more columns.",
+    help="json, yaml: structured output; wide: more details.",
 )
 
 BATCH = 10_000
@@ -37,7 +37,7 @@ def emit(value: Any, form: str) -> None:
 
 
 def emit_manifests(objects: Sequence[Any], form: str) -> None:
-    """Objects as kubectl takes them: in YAML one document each, in JSON one object or a List."""
+    """Write objects as kubectl reads them: in YAML one document each, in JSON one object or a List."""
     if form == "json":
         emit(objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects}, form)
         return
@@ -46,14 +46,14 @@ def emit_manifests(objects: Sequence[Any], form: str) -> None:
 
 
 def write(lines: Iterable[str]) -> None:
-    """Lines in large pieces."""
+    """Print lines in large batches."""
     source = iter(lines)
     while batch := list(islice(source, BATCH)):
         click.echo("\n".join(batch))
 
 
 def yaml_lines(value: Any, indent: str) -> Iterator[str]:
-    """A plain value in block style, as `kubectl -o yaml` has it."""
+    """A plain value in YAML block style, as `kubectl -o yaml` prints it."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             head = f"{indent}{_scalar(key)}:"
@@ -91,7 +91,7 @@ def _scalar(value: Any) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _text(value: str) -> str:
-    """Bare where it cannot be read as anything else; else in JSON's quotes, which are YAML's too."""
+    """A plain scalar if YAML reads it as a string; else quoted as in JSON, which YAML accepts."""
     if _SAFE.fullmatch(value) and value.lower() not in _WORDS:
         return value
     inside = (json.dumps(c)[1:-1] if ord(c) < 0x10000 else f"\\U{ord(c):08x}" for c in value)

@@ -1,7 +1,7 @@
-"""A cluster made of nodes that somebody has written down: the nodes, and the least that jobs need to run on them.
+"""Builds a cluster from the nodes of `up --nodes`: the nodes, and the minimum that jobs need to run on them.
 
-That is a Topology of the levels that the nodes' labels suggest, a flavor over all of them, and a queue with all of
-their room. Everything else is for whoever has more than one team.
+That is a Topology with the levels suggested by the nodes' labels, a flavor for all nodes, and a queue with quota for
+their whole capacity. Anything else, such as queues for several teams, is left to the user.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .progress import Progress
 Raw = dict[str, Any]
 
 NAME = "default"
-"""Of everything that is made."""
+"""The name of all generated objects."""
 KEPT = ("capacity", "allocatable", "conditions", "addresses", "nodeInfo")
-"""What of a node's status is taken over."""
+"""The fields of a node's status that are copied."""
 
 
 class OwnCluster(NamedTuple):
@@ -35,7 +35,7 @@ class OwnCluster(NamedTuple):
 
 
 def cluster_of(paths: Sequence[str]) -> OwnCluster:
-    """All of it; raises InputError for what cannot be read."""
+    """The cluster's objects and notes; raises InputError if a file cannot be read."""
     with stdin_kept() if STDIN in paths else nullcontext():
         with Progress("nodes") as tick:
             read = read_nodes(paths, tick)
@@ -49,7 +49,7 @@ def cluster_of(paths: Sequence[str]) -> OwnCluster:
 
 
 def _node(raw: Raw, found: Suggestion) -> Raw:
-    """As it was written, but for what only its own cluster knows."""
+    """The node as written, without the fields that only its original cluster can set."""
     meta, status = raw["metadata"], raw.get("status") or {}
     pool = {key: value for key, value in found.node_labels.items() if key == OUR_POOL}
     return {
@@ -82,11 +82,11 @@ def _kueue(kind: str, spec: Raw) -> Raw:
 def _notes(count: int, found: Suggestion) -> Iterator[str]:
     made = "ResourceFlavor, ClusterQueue and LocalQueue"
     if found.levels:
-        yield f"{_nodes(count)}; levels by their labels: {', '.join(found.levels)}"
+        yield f"{_nodes(count)}; levels from their labels: {', '.join(found.levels)}"
         made = f"Topology, {made}"
     else:
-        yield f"{_nodes(count)}, and no topology: {found.text}"
-    yield f"made a {made}, all named {NAME}, with quota for all that the nodes have"
+        yield f"{_nodes(count)}, no topology: {found.text}"
+    yield f"created {made}, all named {NAME}, with quota for the whole capacity of the nodes"
     yield from (*found.problems, *found.remarks)
 
 

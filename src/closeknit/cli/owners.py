@@ -1,8 +1,8 @@
-"""Which workload a pod belongs to: what the pod says itself, else whoever is above it, up to a workload's owner.
+"""Finds the workload of a pod: by the pod's own annotation, else through its owners up to a workload's owner.
 
     Pod ──▶ Job ──▶ JobSet ◀── Workload
 
-Not every pod is marked: that depends on gates, and on who made it. Owners are there always.
+Whether a pod has the annotation depends on feature gates and on its controller; owner references always exist.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..cluster.port import Raw
 
 HIGHEST = 4
-"""Nothing is owned by an owner of an owner further up than that."""
+"""How many levels of owners are followed."""
 
 
 class Owners:
-    """Learns what it needs of a cluster, each kind once a look."""
+    """Reads owners from a cluster, each kind once per call."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -45,7 +45,7 @@ class Owners:
             above = [owner for kind in found if kind is not None for owner in await self._climb(kind, namespace)]
 
     async def below(self, uid: str, pods: Sequence[Raw], namespace: str) -> list[Raw]:
-        """Those of the pods that belong to an object, whatever is between; a pod may own others too."""
+        """The pods that an object owns, directly or through other objects; a pod may own pods too."""
         self._above |= {pod["metadata"].get("uid", ""): _owners(pod) for pod in pods}
         above = [owner for pod in pods for owner in _owners(pod)]
         for _ in range(HIGHEST):
@@ -60,7 +60,7 @@ class Owners:
         )
 
     async def _climb(self, kind: Kind, namespace: str) -> list[Raw]:
-        """The owners of everything of this kind."""
+        """Record the owners of all objects of this kind; return those not recorded yet."""
         for one in await self._listed(kind, namespace):
             self._above[one["metadata"].get("uid", "")] = _owners(one)
         return [owner for owners in self._above.values() for owner in owners if owner.get("uid") not in self._above]
@@ -82,7 +82,7 @@ class Owners:
 
 
 def said(pod: Raw) -> str:
-    """By the pod's own annotation, or as a member of a group, which is called as its workload is."""
+    """The workload by the pod's own annotation, or by its pod group, which has its workload's name."""
     meta = pod["metadata"]
     notes, labels = meta.get("annotations") or {}, meta.get("labels") or {}
     return str(notes.get(keys.WORKLOAD) or labels.get(keys.POD_GROUP) or "")

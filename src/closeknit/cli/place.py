@@ -1,4 +1,4 @@
-"""`closeknit place`: where the pods of a job would go."""
+"""`closeknit place`: show where the pods of a job would go."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ DOES_NOT_FIT = 3
     "-o",
     "--output",
     type=click.Choice(["json", "yaml", "wide", *FORMATS]),
-    help="json, yaml: the plan as data; wide: every domain; hostfile, rankfile: Open MPI; torchrun: node ranks.",
+    help="json, yaml: the plan as data; wide: every domain; hostfile, rankfile: for Open MPI; torchrun: node ranks.",
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the placement into this SVG file.")
 def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluster: Any) -> int:
-    """Where the pods of a job would go.
+    """Show where the pods of a job would go.
 
-    JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads with Kueue's topology annotations. Several are placed
-    in order, each beside what the earlier ones took. Exit code 3 says that one does not fit.
+    JOB.yaml contains Jobs, JobSets, groups of Pods or Workloads with Kueue's topology annotations. Several jobs are
+    placed in order, each into the capacity that the earlier ones left. The exit code is 3 if one does not fit.
 
     \b
       closeknit place train.yaml --nodes nodes.yaml
@@ -72,7 +72,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
 
 
 def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output: str | None) -> Any:
-    """The plan as data, or printed at once."""
+    """The plan as data; for other outputs, print it and return None."""
     if output in ("json", "yaml"):
         identity = identity_of(job)
         if not result.fits:
@@ -82,7 +82,7 @@ def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output
         return {**as_json(plan(snapshot, job.workload, ordered, policy), by_prefix), "job": identity}
     if not result.fits:
         click.echo(f"{job.kind} {job.name} does not fit: {result.reason}", err=output in FORMATS)
-        hint = "`closeknit explain` with the same arguments says why, and what would help."
+        hint = "`closeknit explain` with the same arguments shows why, and what would help."
         click.echo(hint, err=True)
         return None
     ordered = Result(tuple(order_of(job.request, result)))

@@ -1,11 +1,11 @@
-"""What the controller finds of our admission policies, and says of them: once, and again when that is another.
+"""Checks the state of our admission policies for the controller, and logs it once per change.
 
-    in force, for our configuration ─┬─ for another one: said, with the remedy
-                                     ├─ not in force: what can be suspended is, when it is seen; the rest is off
-                                     └─ not known: said loudly, and everything goes on
+    in force, for our configuration ─┬─ for another configuration: logged with the remedy
+                                     ├─ not in force: jobs are suspended after creation; other kinds are not managed
+                                     └─ unknown: logged as an error, and the controller continues as if in force
 
-Where it is not known nothing is switched off. Suspending a job that is seen to run does no harm where policies have
-done it before; but a pod that a policy has gated would wait for ever if nobody here looked after it.
+An unknown state switches nothing off: suspending a job again does no harm, but a pod that a policy has gated would wait
+forever if the controller did not manage it.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from ..deploy.policies import InForce, Settings, policies_hash, policies_tried
 log = logging.getLogger("closeknit")
 
 UNKNOWN = (
-    "unknown whether admission policies of ours are in force: %s. Everything goes on as if they were; "
-    "`closeknit install` grants what is missing"
+    "cannot tell whether Closeknit's admission policies are in force: %s. Continuing as if they were; "
+    "`closeknit install` grants the missing permission"
 )
 ANOTHER = (
-    "the admission policies in force are not those of this configuration (their hash is %s, ours %s): namespaces, "
-    "frameworks or gates differ, or the version; `closeknit install --config FILE` with this configuration mends that"
+    "the admission policies in force do not match this configuration (hash %s, expected %s): namespaces, frameworks, "
+    "gates or the version differ; run `closeknit install --config FILE` with this configuration"
 )
 GONE = (
-    "admission policies of ours are not in force any more: %s. Jobs are suspended when they are seen; pods and sets "
-    "that are made from now on do not wait in a queue; `closeknit install` brings the policies back"
+    "Closeknit's admission policies are no longer in force: %s. Jobs are suspended after creation; new pods and "
+    "sets of pods are not queued; `closeknit install` restores the policies"
 )
-WELL = "admission policies are in force, as the configuration has them"
+CURRENT = "admission policies are in force and match the configuration"
 
 
 class Policing:
-    """`home` is our own namespace, `settings` what policies are made from."""
+    """`home` is the controller's namespace; the expected policies are derived from `settings`."""
 
     def __init__(self, client: Client, home: str, settings: Settings) -> None:
         self.client, self.home, self.wanted = client, home, policies_hash(settings)
         self._worked, self._said = False, ""
 
     @property
-    def is_well(self) -> bool:
-        """Whether that is what was found last."""
-        return self._said == WELL
+    def is_current(self) -> bool:
+        """Whether the last check found the policies in force for this configuration."""
+        return self._said == CURRENT
 
     async def look(self) -> InForce:
-        """Ask the server, and say what is new. That they are not there at the start is said by whoever goes by it."""
+        """Ask the server, and log a change. The caller logs policies that are missing at the start."""
         found = await policies_tried(self.client, self.home)
         if not found.known:
             self._say(logging.ERROR, UNKNOWN % found.why)
         elif found and found.hash != self.wanted:
             self._say(logging.WARNING, ANOTHER % (found.hash or "none", self.wanted))
         elif found:
-            self._say(logging.INFO, WELL)
+            self._say(logging.INFO, CURRENT)
         elif self._worked:
             self._say(logging.WARNING, GONE % found.why)
         self._worked = self._worked or found.works

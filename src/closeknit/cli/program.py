@@ -1,7 +1,7 @@
-"""By which name we were called: `closeknit`, or `kubectl closeknit`, as a plug-in of kubectl.
+"""The name by which the program was called: `closeknit`, or `kubectl closeknit` as a kubectl plug-in.
 
-A plug-in works where kubectl does, on its current context; by our own name the embedded host comes first, so that
-nobody who tries something out changes a cluster that others work on.
+A plug-in works on kubectl's current context. Called as `closeknit`, the embedded host is the default, so that an
+experiment never changes a shared cluster by accident.
 """
 
 from __future__ import annotations

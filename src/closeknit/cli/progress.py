@@ -1,6 +1,6 @@
-"""What is said on stderr while something takes long, most often big files: nothing for two seconds, then how far it is.
+"""Progress messages on stderr during long operations, such as reading large files: the first after two seconds.
 
-A terminal gets one line that changes, anything else a line every few seconds.
+A terminal gets one line that is updated in place, other outputs a line every few seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Counts what is read of one kind; the last line vanishes at the end of a `with`."""
+    """Reports progress; its line on the terminal is cleared at the end of the `with` block."""
 
     def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = what
@@ -41,11 +41,11 @@ class Progress:
         if form == "YAML" and where not in self._hinted and max(size, _size_on_disk(where)) > SLOW_YAML:
             self._hinted.add(where)
             self._clear()
-            click.echo(f"hint: {where} is YAML and large; `-o json` loads faster", err=True)
+            click.echo(f"hint: {where} is large YAML; `-o json` output loads faster", err=True)
         self.tell(lambda: f"reading {where}: {count:,} {self._what}, {size / 1e6:,.0f} MB")
 
     def tell(self, say: Callable[[], str]) -> None:
-        """Say how far it is, if it is time to say something."""
+        """Print the progress if enough time has passed since the last message."""
         now = self._clock()
         if now < self._next:
             return

@@ -1,4 +1,4 @@
-"""`closeknit queue`: quota, borrowing and shares of a cluster that runs, or was written down; stopping queues."""
+"""`closeknit queue`: show quota, borrowing and shares of queues, and stop and resume queues."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READ = (
     kinds.RUNTIME_CLASS,
     kinds.WORKLOAD,
 )
-"""What quota depends on."""
+"""The kinds on which quota depends."""
 
 
 @click.command()
@@ -47,32 +47,32 @@ READ = (
     metavar="[NAME | stop NAME | resume NAME]",
     shell_complete=complete_names(kinds.CLUSTER_QUEUE, kinds.COHORT, words=(STOP, RESUME)),
 )
-@click.option("-w", "--watch", is_flag=True, help="Go on, and show it anew when something changes; Ctrl-C ends it.")
-@click.option("--drain", is_flag=True, help="With stop: evict what runs too, not only admit nothing more.")
+@click.option("-w", "--watch", is_flag=True, help="Keep running and redraw after every change; Ctrl-C stops.")
+@click.option("--drain", is_flag=True, help="With stop: also evict admitted workloads.")
 @cluster_options
 @OUTPUT
 def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None, **cluster: Any) -> None:
-    """Quota, borrowing and shares of a cluster's queues; stop and resume them.
+    """Show quota, borrowing and shares of queues; stop and resume queues.
 
-    Cohorts and the ClusterQueues in them as a tree, with a line for every flavor and resource: `▒` is what a queue
-    uses of its own quota, `█` what it has borrowed, `░` what is free. Lent is quota that its owner has not used and
-    could not use now, because others do. A share is what a queue has borrowed of what its cohort could lend, in
-    thousandths, divided by its weight. -o wide shows LocalQueues too. NAME shows one cohort or ClusterQueue alone.
+    Shows cohorts and their ClusterQueues as a tree, with a bar for each flavor and resource: `▒` is usage within the
+    queue's own quota, `█` is borrowed, `░` is free. "Lent" is quota that its owner does not use and could not use now,
+    because other queues do. A share is the borrowed part of what the cohort could lend, in thousandths, divided by the
+    queue's weight. -o wide adds LocalQueues. NAME limits the tree to one cohort or ClusterQueue.
 
     \b
       closeknit queue
       closeknit queue research -w
       closeknit queue --cluster cluster.yaml -o json
 
-    A queue that is stopped admits nothing; with --drain, what it has admitted is evicted too. NAME is a ClusterQueue,
-    or NAMESPACE/NAME of a LocalQueue.
+    A stopped queue admits no more workloads; with --drain, its admitted workloads are evicted too. NAME is a
+    ClusterQueue, or NAMESPACE/NAME of a LocalQueue.
 
     \b
       closeknit queue stop research
       closeknit queue stop team-a/main --drain
       closeknit queue resume research
 
-    `closeknit what-if --help` has the line that writes a cluster down.
+    `closeknit what-if --help` has the command that saves a cluster to a file.
     """
     target = {name: cluster[name] for name in ("kubeconfig", "context", "data")}
     if words and words[0] in (STOP, RESUME):
@@ -81,13 +81,13 @@ def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None
         return
     if len(words) > 1:
         near = did_you_mean(words[0], (STOP, RESUME))
-        raise refuse("is one queue, or one cohort", f"{near}give one", what="NAME")
+        raise refuse("must be a single queue or cohort", f"{near}give one", what="NAME")
     if drain:
-        raise refuse("goes with stop", f"write: {hint('queue', 'stop', 'NAME', '--drain')}", what="--drain")
+        raise refuse("requires stop", f"write: {hint('queue', 'stop', 'NAME', '--drain')}", what="--drain")
     name = words[0] if words else ""
     if cluster["cluster"]:
         if watch:
-            raise refuse("files do not change", "leave out one of the two", what="--watch")
+            raise refuse("cannot be combined with --cluster", "omit one of the two", what="--watch")
         _of_files(name, output, cluster)
         return
     given = Given.of(*(cluster[one] for one in ("config", "fair_sharing", "feature_gates", "profile")))
@@ -128,7 +128,7 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, give
     if not watch:
         run(target, once)
     elif output in ("json", "yaml"):
-        raise refuse("shows a picture", "leave out one of the two", what="--watch")
+        raise refuse("cannot be combined with -o json or -o yaml", "omit one of the two", what="--watch")
     else:
         follow(target, again)
 
@@ -139,15 +139,15 @@ def _show(ledger: Ledger, name: str, output: str | None) -> None:
         emit(as_data(ledger, name), output)
         return
     lines = list(tree(ledger, output == "wide", name))
-    write(lines or ["there are no queues"])
+    write(lines or ["no queues found"])
     sys.stdout.flush()
 
 
 def _check_name(ledger: Ledger, name: str) -> None:
     known = names(ledger)
     if name and name not in known:
-        remedy = did_you_mean(name, known) + (f"there are: {', '.join(known)}" if known else "there are none at all")
-        raise not_there(f'there is no ClusterQueue and no Cohort "{name}"', remedy, what="NAME")
+        remedy = did_you_mean(name, known) + (f"existing: {', '.join(known)}" if known else "the cluster has none")
+        raise not_there(f'no ClusterQueue or Cohort named "{name}"', remedy, what="NAME")
 
 
 # Stopping
@@ -156,13 +156,13 @@ def _check_name(ledger: Ledger, name: str) -> None:
 def _check_words(words: tuple[str, ...], on_files: bool, watch: bool, output: str | None) -> None:
     if len(words) != 2:
         raise refuse(
-            "is missing" if len(words) == 1 else "is one queue",
+            "is missing" if len(words) == 1 else "must be a single queue",
             f"write: {hint('queue', words[0], 'NAME')}",
             what="NAME",
         )
     for option, given in (("--cluster", on_files), ("--watch", watch), ("--output", output is not None)):
         if given:
-            raise refuse(f"does not go with {words[0]}", "leave it out", what=option)
+            raise refuse(f"cannot be combined with {words[0]}", "remove it", what=option)
 
 
 def _set_policy(name: str, policy: str, target: dict[str, Any]) -> None:

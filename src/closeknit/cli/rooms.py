@@ -1,7 +1,7 @@
-"""The rooms of a running cluster: for every flavor with a topology its tree of domains, with what is free in each.
+"""The free capacity of a running cluster: for each flavor with a topology, its tree of domains.
 
-Room is counted as decisions see it: what workloads were promised is taken, whether their pods run already or not. Where
-no flavor has a topology, or somebody asks for other levels, pods that are bound are what takes room.
+Capacity is counted as the scheduler counts it: an admitted workload takes its capacity whether or not its pods run yet.
+If no flavor has a topology, or other levels are requested, bound pods are counted instead.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ READ = (
     kinds.WORKLOAD,
     kinds.POD,
 )
-"""What room depends on, in an order in which nothing is worked out twice."""
+"""The kinds on which free capacity depends, in an order that avoids repeated work."""
 
 
 class Room(NamedTuple):
-    """`flavor` is empty where the room is not one of a flavor's."""
+    """The tree of one flavor; `flavor` is empty for a tree of all nodes."""
 
     flavor: str
     snapshot: Snapshot
 
 
 class Wanted(NamedTuple):
-    """What somebody asks to see: one flavor, or levels and labels of their own choice."""
+    """What to show: one flavor, or the levels and node labels given on the command line."""
 
     flavor: str = ""
     topology: Topology | None = None
@@ -56,7 +56,7 @@ class Wanted(NamedTuple):
 
 
 class Rooms:
-    """What is wanted of a cluster; levels that nobody named are suggested once, and stay."""
+    """Builds the requested trees; levels that were not given are suggested once and then kept."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted, self._topology = wanted, wanted.topology
@@ -65,17 +65,17 @@ class Rooms:
         flavor, world = self.wanted.flavor, known.world
         if flavor and flavor not in world.mirrors:
             have = sorted(world.mirrors)
-            remedy = did_you_mean(flavor, have) + (f"there are: {', '.join(have)}" if have else "there is none")
-            raise not_there(f'no ResourceFlavor with a topology is called "{flavor}"', remedy, what="--flavor")
+            remedy = did_you_mean(flavor, have) + (f"existing: {', '.join(have)}" if have else "the cluster has none")
+            raise not_there(f'no ResourceFlavor named "{flavor}" with a topology', remedy, what="--flavor")
         if not world.nodes:
-            raise refuse("the cluster has no nodes", "apply some, or start a host that has them: closeknit up --help")
+            raise refuse("the cluster has no nodes", "apply some, or start a host with nodes: closeknit up --help")
         if self._topology is not None or self.wanted.labels:
             return [self._all(known)]
         found = [Room(name, world.mirrors[name].snapshot) for name in sorted(world.mirrors) if flavor in ("", name)]
         return [room for room in found if len(room.snapshot.table)] or [self._all(known)]
 
     def _all(self, known: Known) -> Room:
-        """All nodes, or those with the labels, in one tree; every bound pod counts."""
+        """One tree of all nodes, or of those with the labels; every bound pod counts."""
         if self._topology is None:
             self._topology = suggested(select(NodeTable.of(known.world.nodes.values()), self.wanted.labels))
         mirror = Mirror(self._topology, self.wanted.labels)
@@ -96,7 +96,7 @@ def _pods(known: Known) -> dict[str, OtherPod]:
 
 
 def titles(found: Sequence[Room]) -> list[str]:
-    """A heading for each, where there are several."""
+    """A heading for each tree if there are several."""
     if len(found) == 1:
         return [""]
     return [f"ResourceFlavor {room.flavor} (Topology {room.snapshot.topology.name})" for room in found]

@@ -1,9 +1,9 @@
-"""By which rules a command judges a cluster: feature gates, and what an administrator has set.
+"""The feature gates and settings that a command applies to a cluster.
 
-    on files              what the command line says: --profile, --config, --feature-gates, --fair-sharing
-    on a running cluster  what the host or controller runs with, which is asked; what the command line says goes first
+    on files              those of the command line: --profile, --config, --feature-gates, --fair-sharing
+    on a running cluster  those of its host or controller, which is asked; the command line overrides them
 
-Where the two differ, a note says so: then the answer is not what the host would decide.
+Where the two differ, a note reports it, since the answer may then differ from the control plane's decision.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SERVED = "/closeknit/config"
 
 
 class Rules(NamedTuple):
-    """`managed` says which jobs are put in line."""
+    """The effective gates and settings; `managed` selects the jobs that are queued."""
 
     gates: Gates
     settings: Settings
@@ -37,7 +37,7 @@ class Rules(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the command line says; `profile` is empty if it says nothing about that."""
+    """The gates and settings of the command line; `profile` is empty if not given."""
 
     profile: str
     changes: dict[str, bool]
@@ -55,17 +55,17 @@ class Given(NamedTuple):
         return cls(given, changes, read.settings, fair_sharing, read.managed(given))
 
     def alone(self) -> Rules:
-        """Where nobody can be asked."""
+        """The rules without a control plane to ask."""
         return self._over(Rules(Gates.profile(), Settings()))
 
     async def on(self, client: Client) -> Rules:
-        """Over the rules of the host that the client talks to, if it is one of ours."""
+        """The rules on top of those of the cluster's control plane, if it is ours."""
         theirs = await _told_by(client)
         if theirs is None:
             return self.alone()
         found = self._over(theirs)
         for difference in _differences(theirs, found):
-            click.echo(f"note: {difference}; the host decides otherwise", err=True)
+            click.echo(f"note: {difference}; the control plane decides differently", err=True)
         return found
 
     def _over(self, base: Rules) -> Rules:
@@ -88,7 +88,7 @@ async def _told_by(client: Client) -> Rules | None:
     try:
         found = heard(msgspec.json.encode(await _told(client)))
     except NoCluster as error:
-        click.echo(f"note: {error}; judged by the usual gates and settings", err=True)
+        click.echo(f"note: {error}; using the default gates and settings", err=True)
         return None
     except (Refused, msgspec.ValidationError):
         return None
@@ -96,7 +96,7 @@ async def _told_by(client: Client) -> Rules | None:
 
 
 async def _told(client: Client) -> dict[str, Any]:
-    """By a host of ours, or by the controller that leads."""
+    """The rules as served by an embedded host, or by the leading controller."""
     from .controller_pod import way_to_controller
 
     try:
@@ -110,10 +110,10 @@ def _differences(theirs: Rules, ours: Rules) -> Iterator[str]:
     changed = sorted(theirs.gates.enabled ^ ours.gates.enabled)
     if changed:
         said = ", ".join(f"{name} {'on' if name in ours.gates else 'off'}" for name in changed)
-        yield f"judged with {said}, as the command line says"
+        yield f"using {said} from the command line"
     for name in SETTINGS:
         if getattr(theirs.settings, name) != getattr(ours.settings, name):
-            yield f"judged with {SETTINGS[name]} of the command line"
+            yield f"using {SETTINGS[name]} from the command line"
 
 
 SETTINGS = {

@@ -1,10 +1,10 @@
-"""Draws the live view into a terminal, in a thread of its own: a terminal that stands still holds up nobody.
+"""Draws the live view in a separate thread, so a blocked terminal never blocks the host.
 
-There is room for one picture that waits to be drawn, and a newer one takes its place.
+At most one picture waits to be drawn; a newer one replaces it.
 
-    begin ──▶ the terminal's other screen, no cursor, no echo ──▶ draw: only lines that changed ──▶ end: all as before
+    begin ──▶ alternate screen, no cursor, no echo ──▶ draw: only changed lines ──▶ end: the terminal restored
 
-Whatever the size was before, a picture of a new size begins with an empty screen.
+After a resize the screen is cleared and drawn completely.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..report.live import view
 from ..report.picture import Picture
 
 LAST_WORDS = 1.0
-"""Seconds for the last words at the end."""
+"""Seconds to wait for the final output."""
 BEGIN, END = "\x1b[?1049h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?1049l"
-"""The other screen, without cursor and without wrapping of long lines; and back."""
+"""Enter the alternate screen without cursor and line wrapping; and leave it."""
 CLEAR, TO_LINE, REST_OF_LINE = "\x1b[2J", "\x1b[{};1H", "\x1b[K"
 
 
 class Screen:
-    """`show` what there is, and `end`."""
+    """`show` draws a picture; `end` restores the terminal."""
 
     def __init__(self, target: int = 1) -> None:
         self._target = target
@@ -54,7 +54,7 @@ class Screen:
             self._news.notify()
 
     def end(self, words: str = "") -> bool:
-        """Give the terminal back, and say something there; says whether that could be done in time."""
+        """Restore the terminal and print `words`; return whether that finished in time."""
         with self._news:
             self._ended, self._last_words = True, words
             self._news.notify()
@@ -77,7 +77,7 @@ class Screen:
             self._write(f"{END}{self._last_words}\n" if self._last_words else END)
 
     def _changes(self, picture: Picture) -> str:
-        """What turns the last picture into this one."""
+        """The output that turns the last picture into this one."""
         size = _size(self._target)
         lines = self._lines(picture, *size)
         before, text = self._drawn, ""
@@ -105,7 +105,7 @@ class Screen:
 
 
 class _Shape(io.StringIO):
-    """Nothing is written to it; it tells what the terminal can show."""
+    """A stand-in for the terminal that only reports its encoding."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _Shape(io.StringIO):
 
 
 class _Quiet:
-    """Keys that are typed over the picture are not shown, and not left to the shell afterwards."""
+    """Suppresses typed keys: they are not echoed, and not left for the shell afterwards."""
 
     def __init__(self, source: int = 0) -> None:
         self._source = source
@@ -137,7 +137,7 @@ class _Quiet:
 
 
 def _size(target: int) -> tuple[int, int]:
-    """Columns and lines at this moment, of the terminal itself and not of what somebody has said about it."""
+    """The terminal's current columns and lines, which override $COLUMNS and $LINES."""
     with suppress(OSError):
         size = os.get_terminal_size(target)
         if size.columns and size.lines:
@@ -146,7 +146,7 @@ def _size(target: int) -> tuple[int, int]:
 
 
 def _marks(console: Console, encoding: str) -> Marks:
-    """Those that the terminal's encoding has; jobs get letters where there are no colours."""
+    """The characters that the terminal's encoding supports; without colours, jobs are drawn as letters."""
     marks = UNICODE
     try:
         "".join(UNICODE).encode(encoding)

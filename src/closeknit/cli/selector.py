@@ -1,4 +1,4 @@
-"""`--selector`: labels that nodes must have to take part, as a flavor's nodeLabels choose them."""
+"""`--selector`: select nodes by label, as a flavor's nodeLabels do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTION = click.option(
     "--selector",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Only nodes with this label, as a flavor's nodeLabels; may be repeated.",
+    help="Only nodes with this label, as in a flavor's nodeLabels; may be repeated.",
 )
 
 
@@ -28,12 +28,12 @@ def parse_selector(parts: Sequence[str]) -> dict[str, str]:
         if not equals or not is_qualified_name(key) or not is_label_value(value):
             raise refuse(f'"{part}" is not a label', "write KEY=VALUE", what="--selector")
         if labels.setdefault(key, value) != value:
-            raise refuse(f"wants two values of {key}, and a node has one", "drop one of them", what="--selector")
+            raise refuse(f"has two values for {key}", "remove one of them", what="--selector")
     return labels
 
 
 def select(table: NodeTable, labels: Mapping[str, str], where: str = "", what: str = "--selector") -> NodeTable:
-    """The nodes with all of these labels; refused, in the name of whoever asks for them, if there are none."""
+    """The nodes with all of these labels; if there are none, raises an error that names `where` and `what`."""
     chosen = with_labels(table, labels)
     if not len(chosen):
         raise _nothing_selected(table, labels, where, what)
@@ -41,17 +41,17 @@ def select(table: NodeTable, labels: Mapping[str, str], where: str = "", what: s
 
 
 def _nothing_selected(table: NodeTable, labels: Mapping[str, str], where: str, what: str) -> InputError:
-    """Which part of the selector is to blame, if one alone is."""
+    """The error for a selector without nodes; it names the single label that no node has, if there is one."""
     for key, value in labels.items():
         column = table.labels.get(key)
         if column is None:
             return refuse(f'no node has the label "{key}"', _near(key, list(table.labels)), where, what)
         if value not in column.index:
-            return refuse(f'no node has the value of {key} "{value}"', _near(value, column.values), where, what)
+            return refuse(f'no node has {key} "{value}"', _near(value, column.values), where, what)
     wanted = ", ".join(f"{key}={value}" for key, value in labels.items())
-    return refuse(f"no node has all of {wanted}", "ask for fewer labels", where, what)
+    return refuse(f"no node has all of {wanted}", "use fewer labels", where, what)
 
 
 def _near(given: str, known: Sequence[str]) -> str:
-    there = f"there are {name_some(sorted(known))}" if known else "the nodes have no labels at all"
+    there = f"the nodes have {name_some(sorted(known))}" if known else "the nodes have no labels"
     return did_you_mean(given, known).strip() or there

@@ -1,7 +1,7 @@
-"""What an API server would refuse of an object that stands alone: unknown fields, wrong types and words, missing ones.
+"""Validates a single object as an API server would: unknown and missing fields, wrong types and values.
 
-The rules are those of the embedded host, on an empty cluster. What depends on other objects, such as a class or a
-namespace that has to be there, is left to the server; so are Nodes, which are read from wherever they were written.
+It applies the rules of the embedded host on an empty cluster. References to other objects, such as a class or a
+namespace, are not checked; neither are Nodes, which are read as other clusters wrote them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 
 MISSPELT = 0.85
-"""How much alike two kinds are, of which one must be a slip of the pen; below that it may be a kind of its own."""
+"""The similarity above which an unknown kind is a typo of a known one; below it, it may be a kind of its own."""
 
 
 class ServerRules:
@@ -42,7 +42,7 @@ class ServerRules:
         if kind is None:
             meant = _meant(group, str(raw.get("kind", "")))
             if meant:
-                yield Mistake(f'there is no kind "{raw["kind"]}" here', f"did you mean {meant}?", where, what, "kind")
+                yield Mistake(f'unknown kind "{raw["kind"]}"', f"did you mean {meant}?", where, what, "kind")
         elif raw.get("apiVersion") == kind.api_version and kind is not NODE:
             yield from self._of_kind(kind, where, what, deepcopy(raw))
 
@@ -52,12 +52,12 @@ class ServerRules:
         found = check_types(kind, raw, "", not kind.is_built_in)
         kept, unknown = prune(kind, raw)
         for field in unknown:
-            yield Mistake(f"is no field of a {kind.kind}", "correct its name, or remove it", where, what, field)
+            yield Mistake(f"is not a field of {kind.kind}", "correct its name, or remove it", where, what, field)
         for cause in found or self._refused(kind, kept):
             yield Mistake(cause[1], "", where, what, cause[0])
 
     def _refused(self, kind: Kind, raw: Raw) -> list[tuple[str, str]]:
-        """Fields and what is wrong with each."""
+        """The rejected fields, each with its error."""
         meta = {"name": "x", **(raw.get("metadata") or {}), "uid": "u"}
         if kind.namespaced:
             meta.setdefault("namespace", "default")

@@ -1,7 +1,7 @@
-"""How the workloads that somebody asks about stand in a cluster: looked up, and, if they wait, tried once more.
+"""The state of workloads in a cluster: looked up, and for waiting workloads scheduled once more.
 
-Whoever waits is put before the scheduler again, as the cluster is now and with nothing running to its end; what it
-says then is the answer. That is also what the control plane would say, so a workload that gets in here is about to.
+The scheduler runs again on the cluster as it is now, without letting anything finish, and its result is the answer for
+a waiting workload. The control plane decides the same way, so a workload that is admitted here is about to start.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .hints import hint
 from .naming import Meant
 
 PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
-"""Whom Kueue's message names, and why."""
+"""The preemptor and the cause in Kueue's message."""
 
 
 class Ask:
-    """A cluster at a time, and what its workloads are called; `given` are those that nobody has submitted."""
+    """A cluster at one point in time; `given` are workloads from files that were not submitted."""
 
     def __init__(self, state: LoadedCluster, now: float) -> None:
         self.state, self.now = state, now
         self.given: set[str] = set()
 
     def find(self, asked: Meant) -> str | None:
-        """The key of the workload that is meant, by its own name or its job's; one that has ended comes last."""
+        """The key of a workload by its own name or its job's; finished workloads are searched last."""
         for there in (self.state.workloads, self.state.finished):
             key = f"{asked.namespace}/{asked.name}"
             if key in there and asked.kind in (None, kinds.WORKLOAD):
@@ -52,7 +52,7 @@ class Ask:
         return is_kind and (known.namespace, known.name) == (asked.namespace, asked.name)
 
     def around(self, keys: Iterable[str]) -> set[str]:
-        """These workloads, their jobs, and the queues that they are in, as warnings call them."""
+        """These workloads, their jobs and their queues, by the names used in warnings."""
         names: set[str] = set()
         for key in keys:
             one = self.state.workloads.get(key) or self.state.finished[key]
@@ -66,16 +66,16 @@ class Ask:
         there = [key for key in self.state.workloads if key.startswith(f"{asked.namespace}/")]
         known = [self.state.name_of(key).name for key in there] + [key.split("/", 1)[1] for key in there]
         others = [str(one) for key, one in self.state.names.items() if one.name == asked.name]
-        text = f"nothing of namespace {asked.namespace} that has a workload is called so"
+        text = f"no workload or job of this name in namespace {asked.namespace}"
         shown = hint("decisions", asked.name, "-n", asked.namespace)
-        remedy = f"-n names another namespace; of one that is gone `{shown}` has what was decided"
+        remedy = f"use -n for another namespace; if it was deleted, `{shown}` shows its decisions"
         if others:
-            remedy = f"say where: {', '.join(others)} is there"
+            remedy = f"use -n for its namespace: found {', '.join(others)}"
         return not_there(text, did_you_mean(asked.name, known) + remedy, what=word)
 
 
 def standings(ask: Ask, keys: Sequence[str]) -> list[Standing]:
-    """One for each, in order."""
+    """The state of each workload, in order."""
     state, now = ask.state, ask.now
     found = {key: _ended(ask, key) for key in keys if key not in state.workloads}
     found |= {key: _placed(ask, key) for key in keys if key not in found and state.workloads[key].admitted}
@@ -111,7 +111,7 @@ def _waiting(ask: Ask, story: Story, obstacles: Obstacles, key: str) -> Standing
 
 
 def _past(ask: Ask, one: Workload) -> str:
-    """That it ran before, and who or what put an end to that."""
+    """What evicted or preempted the workload's previous run; empty if it did not run before."""
     evicted, preempted = (one.status.conditions.get(kind) for kind in ("Evicted", "Preempted"))
     if evicted is None or not evicted.holds:
         return ""
@@ -127,14 +127,14 @@ def _past(ask: Ask, one: Workload) -> str:
 
 
 def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
-    """It gets in as soon as it is looked at: where, and at whose cost."""
+    """The obstacle of a workload that the next cycle admits: where it goes, and what it preempts."""
     victims = [str(ask.state.name_of(step.workload.key)) for step in story.steps if step.by and step.by.key == one.key]
-    cost = f" once {', '.join(victims)} gave way" if victims else ""
+    cost = f" after preempting {', '.join(victims)}" if victims else ""
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
     play_it, doctor = hint("what-if"), hint("doctor")
     if one.key in ask.given:
         return Obstacle("NotSubmitted", message, f"submit it: `{hint('apply', '-f', 'FILE')}`")
     remedy = (
-        f"nothing: it is about to start; `{play_it}` plays it through. If it stays so, `{doctor}` tells who decides"
+        f"nothing: it is about to start; `{play_it}` simulates it. If it stays so, `{doctor}` checks the control plane"
     )
     return Obstacle("NotDecidedYet", message, remedy)

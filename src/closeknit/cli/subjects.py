@@ -1,7 +1,7 @@
-"""What people ask about that is no workload itself: Deployments and other sets of pods, pods, jobs without a queue.
+"""Explains objects that are no workloads themselves: Deployments and other sets of pods, pods, jobs without a queue.
 
-Such a thing is explained by its pods, which are up or not, and by the workloads that these belong to. What names no
-queue is none of ours, and is told so, with where its pods are.
+Such an object is explained by its pods, whether they are ready, and by the workloads of these pods. For an object
+without a queue, the answer is that Closeknit does not manage it, and where its pods are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SETS = (
     kinds.CRON_JOB,
 )
 ASKED = (*SETS, *sorted(JOBS - {kinds.POD, *SETS}, key=lambda kind: kind.kind), kinds.POD)
-"""Where a name without a kind is looked for, in this order: what is made of others comes before those."""
+"""The kinds searched for a name without a kind, in this order: owners before what they own."""
 GROUP = "Pod group"
 ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 SHOWN = 10
@@ -46,9 +46,9 @@ class PodState(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """`wanted` is how many pods it is to have, `workloads` are keys; `queue` is empty where it names none.
+    """`wanted` is the desired number of pods, `workloads` are keys; `queue` is empty if it has none.
 
-    `note` says what its own status does, `owner` what it is a part of.
+    `note` summarizes its own status; `owner` is the object that controls it.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Subject(NamedTuple):
 
 
 async def look_up(client: Client, asked: Meant) -> Subject | None:
-    """The object of that name, and its pods; None if there is none."""
+    """The object of that name with its pods; None if there is none."""
     for kind in ASKED if asked.kind is None else (asked.kind,):
         if not kind.namespaced:
             continue
@@ -98,7 +98,7 @@ async def _subject(client: Client, kind: Kind, raw: Raw) -> Subject:
 
 
 async def _group(client: Client, asked: Meant) -> Subject | None:
-    """Pods that say that they belong together, and have no workload: some of them are missing."""
+    """A pod group without a workload, because some of its pods are missing."""
     every = await client.list(kinds.POD, asked.namespace)
     pods = [pod for pod in every if group_name(pod) == asked.name]
     if not pods:
@@ -113,12 +113,11 @@ def _shortage(pods: Sequence[Raw]) -> str:
     there, wanted = len([pod for pod in pods if is_runnable(pod)]), _total(pods)
     if there >= wanted or starts_fast(pods):
         return ""
-    missing = wanted - there
-    return f"its group has {there} of {number_of(wanted, 'pod')}, and waits for {missing} more before it is in line"
+    return f"its group has {there} of {number_of(wanted, 'pod')} and is queued once all of them exist"
 
 
 def _total(pods: Sequence[Raw]) -> int:
-    """How many pods their group is to have; 0 if that is not known."""
+    """The size of the pods' group; 0 if it is not known."""
     try:
         return total(pods[0]) if pods else 0
     except Unreadable:
@@ -135,7 +134,7 @@ def _owner(raw: Raw) -> str:
 
 
 def _wanted(raw: Raw, there: int) -> int:
-    """A LeaderWorkerSet counts groups, and says how large each is."""
+    """The desired number of pods; a LeaderWorkerSet has `replicas` groups of `size` pods."""
     spec = raw.get("spec") or {}
     found = spec.get("replicas", spec.get("parallelism", there))
     size = (spec.get("leaderWorkerTemplate") or {}).get("size", 1)
@@ -149,9 +148,7 @@ async def _jobs(client: Client, raw: Raw, namespace: str) -> str:
         for one in await client.list(kinds.JOB, namespace)
         if any(owner.get("uid") == uid for owner in one["metadata"].get("ownerReferences") or ())
     ]
-    return (
-        f"it makes Jobs, each with a workload of its own: {', '.join(made[-SHOWN:])}" if made else "it made no Job yet"
-    )
+    return f"it creates Jobs, each with its own workload: {', '.join(made[-SHOWN:])}" if made else "it has no Jobs yet"
 
 
 def queue_of(raw: Raw) -> str:
@@ -161,12 +158,12 @@ def queue_of(raw: Raw) -> str:
 
 
 def _note(raw: Raw) -> str:
-    """That it has ended, and how."""
+    """When and how it finished, or that it is being deleted; else empty."""
     for kind in ENDS:
         found = condition(raw, kind)
         if found is not None and found.get("status") == "True":
             why = ": ".join(filter(None, (found.get("reason"), found.get("message"))))
-            return f"it has finished, at {found.get('lastTransitionTime', 'a time unknown')}: {kind}" + (
+            return f"it finished at {found.get('lastTransitionTime', 'an unknown time')}: {kind}" + (
                 f" ({why})" if why else ""
             )
     if is_going(raw):
@@ -183,7 +180,7 @@ def _state(pod: Raw) -> str:
         return "Ready" if holds(pod, "Ready") else "not ready"
     gates = [one.get("name", "") for one in (pod.get("spec") or {}).get("schedulingGates") or ()]
     if gates:
-        return f"held by {', '.join(gates)}"
+        return f"gated by {', '.join(gates)}"
     return phase + _unscheduled(pod) if phase == "Pending" else phase
 
 
@@ -196,16 +193,16 @@ def _node(pod: Raw) -> str:
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-# For people
+# Text output
 
 
 def subject_lines(one: Subject, known: Mapping[str, Any]) -> Iterator[str]:
-    """`known` are the workloads of which more can be said; that follows these lines."""
+    """The lines for an object; `known` are the workloads that are explained below these lines."""
     name = f"{one.kind} {one.namespace}/{one.name}"
     if one.kind == "Pod":
         yield from _pod_lines(one, name, known)
         return
-    yield f"{name}: {one.up} of {number_of(one.wanted, 'pod')} up" + (f"; {one.note}" if one.note else "")
+    yield f"{name}: {one.up} of {number_of(one.wanted, 'pod')} ready" + (f"; {one.note}" if one.note else "")
     yield from (f"  {_pod(pod)}" for pod in one.pods[:SHOWN])
     if len(one.pods) > SHOWN:
         yield f"  … and {len(one.pods) - SHOWN} more"
@@ -217,7 +214,7 @@ def subject_lines(one: Subject, known: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {NO_QUEUE}"
 
 
-NO_QUEUE = f"it names no queue, so it is not ours to schedule; the label {keys.QUEUE} puts it in one"
+NO_QUEUE = f"it has no queue, so Closeknit does not manage it; the label {keys.QUEUE} puts it in a queue"
 
 
 def _pod_lines(one: Subject, name: str, known: Mapping[str, Any]) -> Iterator[str]:
@@ -229,17 +226,17 @@ def _pod_lines(one: Subject, name: str, known: Mapping[str, Any]) -> Iterator[st
     elif not one.queue:
         yield f"  it is part of {one.owner}" if one.owner else f"  {NO_QUEUE}"
     elif not one.note:
-        yield f"  it names LocalQueue {one.queue}, and has no workload: it has ended, or was not looked at yet"
+        yield f"  it is in LocalQueue {one.queue} but has no workload: it has finished, or is not reconciled yet"
 
 
 def _of_workloads(one: Subject, known: Mapping[str, Any]) -> str:
-    """Whose pods they are."""
+    """The workloads of the pods, and which of these no longer exist."""
     names = ", ".join(one.workloads[:SHOWN]) + (
         f" and {len(one.workloads) - SHOWN} more" if len(one.workloads) > SHOWN else ""
     )
     belongs = "it belongs" if one.kind == "Pod" else "its pods belong"
     gone = [key for key in one.workloads if key not in known]
-    rest = f"; not there any more: {', '.join(gone[:SHOWN])}" if gone else ""
+    rest = f"; no longer existing: {', '.join(gone[:SHOWN])}" if gone else ""
     return f"{belongs} to {'Workload' if len(one.workloads) == 1 else 'Workloads'} {names}{rest}"
 
 
@@ -247,7 +244,7 @@ def _pod(pod: PodState) -> str:
     return f"{pod.name}  {pod.state}" + (f" on {pod.node}" if pod.node else "")
 
 
-# For machines
+# JSON and YAML output
 
 
 def subject_data(one: Subject) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""Which cluster a command works on, and how it gets there.
+"""Selects the cluster that a command works on, and connects to it.
 
-    --kubeconfig, --context  ▶  --data  ▶  $CLOSEKNIT_KUBECONFIG  ▶  the embedded host of the default folder
-    as a plug-in of kubectl:    --data  ▶  the current context of kubectl
+    --kubeconfig, --context  ▶  --data  ▶  $CLOSEKNIT_KUBECONFIG  ▶  the embedded host in the default folder
+    as a kubectl plug-in:       --data  ▶  kubectl's current context
 
-The first that is given counts. The kubeconfig of kubectl is used only where somebody says so, by --context or by
-calling us as its plug-in, so that nobody who tries something out changes a cluster that others work on. Commands that
-change something say on stderr which cluster that is.
+The first one given wins. kubectl's kubeconfig is used only with --context or as a plug-in, so that an experiment never
+changes a shared cluster by accident. Commands that change something print the cluster on stderr.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 VARIABLE = "CLOSEKNIT_KUBECONFIG"
 KUBECONFIG = "kubeconfig"
-"""What the embedded host writes into its folder."""
+"""The kubeconfig file in the folder of the embedded host."""
 
 OPTIONS = (
     click.option(
@@ -42,20 +41,20 @@ OPTIONS = (
         type=click.Path(),
         metavar="FILE",
         callback=remember,
-        help=f"The cluster of this kubeconfig; default: ${VARIABLE}.",
+        help=f"Use the cluster of this kubeconfig; default: ${VARIABLE}.",
     ),
     click.option(
         "--context",
         metavar="NAME",
         callback=remember,
-        help="A context of it, or of the kubeconfig that kubectl uses.",
+        help="Use this context of --kubeconfig, else of kubectl's kubeconfig.",
     ),
     click.option(
         "--data",
         type=click.Path(file_okay=False),
         metavar="DIR",
         callback=remember,
-        help="The embedded host that keeps its state here; default: ~/.local/state/closeknit.",
+        help="Use the embedded host in this folder; default: ~/.local/state/closeknit.",
     ),
 )
 NAMESPACE = click.option(
@@ -63,12 +62,12 @@ NAMESPACE = click.option(
     "--namespace",
     metavar="NAME",
     shell_complete=complete_names(kinds.NAMESPACE),
-    help="Default: that of the context.",
+    help="The namespace; default: the namespace of the context.",
 )
 
 
 class Target(NamedTuple):
-    """`words` say which cluster it is; `remedy` helps where it does not answer."""
+    """The chosen cluster: `words` name it in messages; `remedy` is given if it does not answer."""
 
     config: Config
     words: str
@@ -76,18 +75,18 @@ class Target(NamedTuple):
 
 
 class NoCluster(Exception):  # noqa: N818 - said to the user as it is
-    """There is nothing to work on."""
+    """No cluster is available; the message is printed as it is."""
 
 
 def target_options(command: F) -> F:
-    """The options above, as keyword arguments that `target_of` takes."""
+    """Add the options above; `target_of` takes them as keyword arguments."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def data_folder(data: str | None = None) -> Path:
-    """Where the embedded host keeps its state."""
+    """The folder of the embedded host."""
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(data).expanduser() if data else Path(state).expanduser() / "closeknit"
 
@@ -104,11 +103,9 @@ def target_of(kubeconfig: str | None, context: str | None, data: str | None) -> 
     file = folder / KUBECONFIG
     start = f"start it: {hint('up')}"
     if not file.exists():
-        unread = (
-            "; $KUBECONFIG is kubectl's, and is looked at with --context alone" if "KUBECONFIG" in os.environ else ""
-        )
-        raise NoCluster(f"no cluster runs in {folder}; {start}, or name another by --kubeconfig or --context{unread}")
-    return Target(read_config([file]), f"the embedded host of {folder}", start)
+        unread = "; $KUBECONFIG is kubectl's and is used only with --context" if "KUBECONFIG" in os.environ else ""
+        raise NoCluster(f"no cluster runs in {folder}; {start}, or give another with --kubeconfig or --context{unread}")
+    return Target(read_config([file]), f"the embedded host in {folder}", start)
 
 
 def kubectl_files() -> list[Path]:
@@ -117,7 +114,7 @@ def kubectl_files() -> list[Path]:
 
 
 def run(target: Target, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
-    """Do something with a client of the target; what the server says besides its answers goes to stderr."""
+    """Run `work` with a client of the target; the server's warnings go to stderr."""
     import asyncio
 
     from ..cluster.kube.client import Client
@@ -130,13 +127,13 @@ def run(target: Target, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
     try:
         return asyncio.run(connected())
     except NoCredentials as error:
-        raise NoCluster(f"{target.words} was not asked: {error.why}") from error
+        raise NoCluster(f"cannot authenticate to {target.words}: {error.why}") from error
     except Unreachable as error:
         raise NoCluster(f"{target.words} does not answer: {error}; {target.remedy}") from error
 
 
 def follow(target: Target, work: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
-    """The same for something that goes on until the user has seen enough."""
+    """Like `run`, for work that continues until Ctrl-C, which is no error."""
     try:
         run(target, work)
     except KeyboardInterrupt:
@@ -148,12 +145,12 @@ def announce(target: Target) -> None:
 
 
 def _survive_broken_connections() -> None:
-    """A pipe that nobody reads ends most commands quietly; here the same signal may come from a connection."""
+    """Ignore SIGPIPE, which otherwise ends a command quietly: here it may come from a lost connection."""
     if hasattr(signal, "SIGPIPE") and signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 async def is_embedded(client: Client) -> bool:
-    """Whether the cluster is simulated by a host of ours, which is the only one whose machines can be told to fail."""
+    """Whether the cluster is an embedded host, with simulated nodes and its own control plane."""
     version = await client.tree("GET", "/version")
     return "closeknit" in str(version.get("gitVersion", ""))

@@ -1,10 +1,10 @@
-"""Lines for a reader who may be slow: they wait in a short line of their own, and whoever writes them never does.
+"""Writes lines for a reader that may be slow, without ever blocking the writer.
 
-    say() ──▶ at most so many lines ──▶ a thread that writes ──▶ stdout
+    say() ──▶ bounded buffer ──▶ writer thread ──▶ stdout
                     └─ full: dropped, and counted
 
-A host must not stand still because nobody empties a pipe. When the reader has caught up it is told how many lines it
-missed. If there is no reader any more, the rest is dropped quietly.
+A full pipe must not block the host. Once the reader has caught up, a line reports how many lines were dropped. After
+the reader has closed the pipe, further lines are dropped silently.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TextIO
 
 MOST = 10_000
 LAST_WORDS = 1.0
-"""Seconds for what is left to say at the end."""
+"""Seconds to wait for the remaining lines at the end."""
 
 
 class Ticker:
-    """Writes to a file descriptor of its own choice, not through `sys.stdout`, whose lock would be held.
+    """Writes directly to a file descriptor, since a blocked write through `sys.stdout` would hold its lock.
 
-    What it says is encoded as `like` would: a stream that goes to the same place.
+    Lines are encoded as the stream `like` would encode them.
     """
 
     def __init__(self, target: int = 1, most: int = MOST, like: TextIO | None = None) -> None:
@@ -37,7 +37,7 @@ class Ticker:
         self._thread.start()
 
     def say(self, line: str) -> None:
-        """At once, or never."""
+        """Buffer the line; drop it if the buffer is full. Never blocks."""
         with self._news:
             if len(self._lines) < self._most:
                 self._lines.append(line)
@@ -46,7 +46,7 @@ class Ticker:
                 self._dropped += 1
 
     def end(self) -> bool:
-        """No more lines; says whether all were written in time."""
+        """Accept no more lines; return whether all were written in time."""
         with self._news:
             self._ended = True
             self._news.notify()
@@ -54,7 +54,7 @@ class Ticker:
         return not self._thread.is_alive()
 
     def _next(self) -> str:
-        """All that waits, as one text; empty at the end."""
+        """All buffered lines as one text; empty at the end."""
         with self._news:
             while not self._lines and not self._ended:
                 self._news.wait()
@@ -62,7 +62,7 @@ class Ticker:
             self._lines.clear()
             self._dropped = 0
         if dropped:
-            lines.append(f"({dropped} more lines were dropped, because nobody read them)")
+            lines.append(f"({dropped} lines dropped: the reader was too slow)")
         return "".join(f"{line}\n" for line in lines)
 
     def _write_all(self) -> None:

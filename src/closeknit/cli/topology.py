@@ -1,4 +1,4 @@
-"""`closeknit topology`: a topology proposed from node labels, as a picture and as manifests."""
+"""`closeknit topology`: propose a topology from node labels, as a table and as manifests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command() -> None:
 
 def _checked_name(_context: click.Context, _option: click.Parameter, name: str) -> str:
     if not _NAME.fullmatch(name) or len(name) > 253:
-        raise click.BadParameter(f'"{name}" cannot name an object: use a-z, 0-9, "-" and "."')
+        raise click.BadParameter(f'"{name}" is not a valid object name: use a-z, 0-9, "-" and "."')
     return name
 
 
@@ -50,7 +50,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, name: str) 
     help="Nodes as kubectl prints them; - reads stdin.",
 )
 @click.option(
-    "--name", default="default", show_default=True, callback=_checked_name, help="Name of the objects proposed."
+    "--name", default="default", show_default=True, callback=_checked_name, help="The name of the proposed objects."
 )
 @click.option("--levels", metavar="KEY,KEY,...", help="Use these labels, coarse to fine, instead of guessing.")
 @SELECTOR
@@ -65,12 +65,12 @@ def suggest(
     profile: str,
     output: str | None,
 ) -> int:
-    """Propose a Topology and a ResourceFlavor from the labels of nodes.
+    """Propose a Topology and a ResourceFlavor from node labels.
 
-    Knows the labels of GKE, EKS, OCI, CoreWeave, Topograph and the GPU operator, zones, and labels that end in
-    datacenter, block, subblock or rack. Where labels contradict each other nothing is guessed: the exit code is 3
-    and the text says which nodes and which labels. Where only some nodes have accelerators, their labels decide;
-    --selector takes the nodes of one pool alone.
+    Recognizes the labels of GKE, EKS, OCI, CoreWeave, Topograph and the GPU operator, zones, and labels that end in
+    datacenter, block, subblock or rack. If labels contradict each other, nothing is guessed: the exit code is 3 and
+    the message names the nodes and labels. If only some nodes have accelerators, their labels decide; --selector
+    limits the proposal to the nodes of one pool.
 
     \b
       kubectl get nodes -o yaml > nodes.yaml
@@ -79,12 +79,12 @@ def suggest(
       closeknit topology suggest --nodes nodes.yaml -o yaml > topology.yaml
       closeknit tree --nodes nodes.yaml --topology topology.yaml
 
-    To apply it to a cluster at once:
+    To apply it to a cluster directly:
 
     \b
       kubectl get nodes -o yaml | closeknit topology suggest --nodes - -o yaml | kubectl apply -f -
     """
-    gates_of(feature_gates, profile)  # they change nothing here, but a wrong one is wrong everywhere
+    gates_of(feature_gates, profile)  # gates have no effect here, but an unknown one is an error everywhere
     from ..observe.levels import levels_from_text, missing_levels
     from ..observe.nodes import read_nodes
     from ..observe.suggest import suggest as from_labels
@@ -98,7 +98,7 @@ def suggest(
     if told is None:
         suggestion = from_labels(table, selector=labels)
     else:
-        missing_levels(table, told, "--levels")  # refuses a level that no node has; the rest is a problem told below
+        missing_levels(table, told, "--levels")  # raises for a level that no node has; the rest is reported below
         suggestion = suggest_as_told(table, told.levels, labels)
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -110,13 +110,13 @@ def suggest(
 
 
 def _tell(suggestion: Suggestion, name: str, output: str | None) -> None:
-    """For people, all of it; with `-o yaml` standard output has the manifests and nothing else."""
+    """Print the proposal; with `-o yaml`, stdout has only the manifests."""
     aside = output == "yaml" or not suggestion.levels
     for line in _words(suggestion, wide=output == "wide"):
         click.echo(line, err=aside)
     manifests = suggestion.manifests(name)
     if manifests and output != "yaml":
-        click.echo("Manifests (alone with -o yaml, for `kubectl apply -f -` or --topology FILE):\n")
+        click.echo("Manifests (-o yaml prints only these, for `kubectl apply -f -` or --topology FILE):\n")
     for index, manifest in enumerate(manifests):
         if index:
             click.echo("---")
@@ -139,14 +139,14 @@ def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    """As lines for a terminal; label keys stay whole, so that they can be copied."""
+    """The text wrapped for a terminal; label keys are not broken, so that they can be copied."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
     )
 
 
 def _table(levels: Iterable[Level], wide: bool) -> Iterator[str]:
-    """The levels as stairs, each with its number of domains.
+    """The levels as an indented table, each with its number of domains.
 
     example.com/block              2  b1, b2
     └ example.com/rack             8  r1, r2, r3, …

@@ -1,4 +1,4 @@
-"""`closeknit tree`: the data centre with free and used room per domain."""
+"""`closeknit tree`: show the data centre with free and used capacity per domain."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @file_options
-@click.option("--level", help="The lowest level to show; default: as low as fits on a screen.")
-@click.option("--resource", help="What the bars count; default: accelerators if there are any, else cpu.")
-@click.option("--flavor", help="Of a running cluster: only this ResourceFlavor.")
+@click.option("--level", help="The lowest level to show; default: the lowest that fits on a screen.")
+@click.option("--resource", help="The resource that the bars count; default: accelerators if any, else cpu.")
+@click.option("--flavor", help="On a running cluster: show only this ResourceFlavor.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the tree into this SVG file.")
-@click.option("-w", "--watch", is_flag=True, help="Go on, and draw it anew when something changes; Ctrl-C ends it.")
+@click.option("-w", "--watch", is_flag=True, help="Keep running and redraw after every change; Ctrl-C stops.")
 @target_options
 @OUTPUT
 def command(
@@ -46,10 +46,11 @@ def command(
     output: str | None,
     **cluster: Any,
 ) -> None:
-    """The data centre with free and used room per domain.
+    """Show the data centre with free and used capacity per domain.
 
-    Of the running cluster: a tree for every ResourceFlavor with a topology, with what workloads were promised taken.
-    With --levels or --selector: the same nodes in another tree. With --nodes: of files.
+    On a running cluster, shows one tree per ResourceFlavor with a topology; admitted workloads count as used capacity
+    even before their pods run. With --levels or --selector, shows the cluster's nodes in a tree of your choice. With
+    --nodes, reads nodes from files.
 
     \b
       closeknit tree
@@ -61,7 +62,7 @@ def command(
     target = {"kubeconfig": kubeconfig, "context": context, "data": data}
     view = View(level, resource, output)
     if watch and (svg or output in ("json", "yaml") or cluster["nodes"]):
-        raise refuse("draws a running cluster on the terminal", "leave out --nodes, --svg and -o", what="--watch")
+        raise refuse("draws a running cluster on the terminal", "omit --nodes, --svg and -o", what="--watch")
     if cluster["nodes"]:
         check_target(cluster["nodes"], {**target, "flavor": flavor}, "--nodes")
         loaded = load(**cluster)
@@ -108,15 +109,15 @@ def _wanted(flavor: str | None, cluster: dict[str, Any]) -> Wanted:
     from .selector import parse_selector
 
     if cluster["pods"]:
-        raise refuse("goes with --nodes", "give the nodes too, or leave it out", what="--pods")
+        raise refuse("requires --nodes", "add --nodes FILE, or remove it", what="--pods")
     if cluster["topology"] and cluster["levels"]:
-        raise refuse("does not go with --topology", "give one of the two", what="--levels")
+        raise refuse("cannot be combined with --topology", "give one of the two", what="--levels")
     labels = parse_selector(cluster["selector"])
     told = levels_from_text(cluster["levels"]) if cluster["levels"] else None
     if cluster["topology"]:
         told = read_topology(cluster["topology"])[0]
     if flavor and (told or labels):
-        raise refuse("has its own levels and nodes", "leave out --levels, --topology and --selector", what="--flavor")
+        raise refuse("has its own levels and nodes", "omit --levels, --topology and --selector", what="--flavor")
     return Wanted(flavor or "", told, labels)
 
 
@@ -128,7 +129,7 @@ Named = Sequence[tuple[str, Census]]
 
 
 class View:
-    """How trees are to be shown: down to a level, in one resource."""
+    """How to show trees: down to which level, and counting which resource."""
 
     def __init__(self, level: str | None, resource: str | None, output: str | None) -> None:
         self.level, self.resource, self.output = level, resource, output
@@ -147,7 +148,7 @@ class View:
                 click.echo(line, err=True)
 
     def pictures(self, censuses: Named, titles: Sequence[str]) -> Iterator[tuple[str, bool]]:
-        """Lines, each with whether it is only a hint."""
+        """The lines, each with whether it is a hint."""
         for number, ((_, census), title) in enumerate(zip(censuses, titles, strict=True)):
             if title:
                 yield from [("", False)] if number else []
@@ -157,11 +158,11 @@ class View:
             lines = outline(census, shown, self._resource(census), wide=self.output == "wide")
             yield from ((line, False) for line in lines)
             if deepest is None and shown < len(levels) - 1:
-                yield f"--level {levels[shown + 1]} shows {len(census.nodes[shown + 1])} domains more", True
+                yield f"--level {levels[shown + 1]} shows {len(census.nodes[shown + 1])} more domains", True
 
     def _draw(self, censuses: Named, svg: str) -> None:
         if len(censuses) > 1:
-            raise refuse("draws one tree", "choose one by --flavor", what="--svg")
+            raise refuse("draws only one tree", "choose one with --flavor", what="--svg")
         (_, census), *_ = censuses
         picture = draw(census, self._resource(census), self._deepest(census))
         Path(svg).write_text(picture, encoding="utf-8")
@@ -184,7 +185,7 @@ class View:
 
 
 def _level(key: str | None, levels: tuple[str, ...]) -> int | None:
-    """A level by its key, or by the end of it: `rack` for example.com/topology-rack."""
+    """A level by its key or the end of its key: `rack` for example.com/topology-rack."""
     if key is None:
         return None
     exact = [number for number, level in enumerate(levels) if level == key]
@@ -197,4 +198,4 @@ def _level(key: str | None, levels: tuple[str, ...]) -> int | None:
 
 def _unknown(option: str, kind: str, given: str, known: list[str]) -> Exception:
     remedy = f"{did_you_mean(given, known)}known: {', '.join(known)}"
-    return refuse(f'there is no {kind} "{given}" here', remedy, what=option)
+    return refuse(f'unknown {kind} "{given}"', remedy, what=option)

@@ -1,4 +1,4 @@
-"""`closeknit uninstall`: what `install` made goes, in an order that leaves nobody stuck."""
+"""`closeknit uninstall`: remove what `install` created, in an order that leaves no object stuck."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from ..deploy.uninstall import Left
 
 MOST = 20
-ENDED = "their places are forgotten, and the next installation stops them and queues them again"
-MENDED = "install again, or start each anew: suspend it, take the gate kueue.x-k8s.io/topology off, unsuspend it"
+PURGED = "their assignments are deleted, and the next installation stops and requeues them"
+RESTART = "install again, or restart each: suspend it, remove the gate kueue.x-k8s.io/topology, unsuspend it"
 
 
 @click.command()
-@click.option("--purge", is_flag=True, help="Also the definitions that are ours, WITH EVERY QUEUE AND WORKLOAD.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--purge", is_flag=True, help="Also delete the CRDs that are ours, WITH EVERY QUEUE AND WORKLOAD.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @HOME
 @target_options
 def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
-    """Take closeknit off a cluster of Kubernetes.
+    """Remove Closeknit from a Kubernetes cluster.
 
-    Policies go first, so that the server holds nothing back any more; then permissions and the controller; then our
-    finalizers come off, so that every object can be deleted. What stays suspended, because nobody will start it, is
-    listed, and so are jobs whose pods were given places: their next pods would wait for one. Definitions, queues,
-    workloads and the configuration stay for the next installation; --purge deletes them, but not definitions that are
-    Kueue's. Pods that run go on.
+    Removes the admission policies first, so that the server no longer suspends new jobs; then the permissions and the
+    controller; then Closeknit's finalizers, so that every object can be deleted. Lists the jobs that stay suspended,
+    since no controller will start them, and the running jobs whose replacement pods would wait for a placement.
+    CustomResourceDefinitions, queues, workloads and the configuration are kept for the next installation; --purge
+    deletes them too, except definitions that Kueue installed. Running pods keep running.
 
     \b
       closeknit uninstall --context lab --dry-run
@@ -58,8 +58,8 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
         raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
     leader = await outsider(client)
     if leader:
-        words = "if it runs, stop it, or it puts back what is taken off"
-        click.echo(f"warning: {leader} leads, or did, and is in no pod of this cluster: {words}", err=True)
+        words = "if it still runs, stop it, or it restores what is removed"
+        click.echo(f"warning: {leader} leads or led, and is no pod of this cluster: {words}", err=True)
     note = " (dry run)" if dry_run else ""
     wishes = Wishes(namespace=namespace)
     with suppress(InputError):
@@ -71,11 +71,11 @@ def _tell(left: Left, purge: bool) -> None:
     if not left.held:
         click.echo("nothing stays suspended")
     else:
-        click.echo(f"{len(left.held)} stay suspended, and nobody will start them:")
+        click.echo(f"{len(left.held)} stay suspended, and no controller will start them:")
         _list([f"{one.what}: {one.remedy}" for one in left.held])
     if left.gated:
-        what = f"{len(left.gated)} run, and a pod of theirs that is replaced will wait for ever"
-        click.echo(f"{what}; {ENDED if purge else MENDED}:")
+        what = f"{len(left.gated)} run, but their replacement pods will wait forever for a placement"
+        click.echo(f"{what}; {PURGED if purge else RESTART}:")
         _list(left.gated)
 
 

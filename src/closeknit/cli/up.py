@@ -1,4 +1,4 @@
-"""`closeknit up`: a whole cluster on this machine, with the control plane, an API for kubectl, and a view of it."""
+"""`closeknit up`: run a complete cluster on this machine, with a control plane, an API for kubectl and a live view."""
 
 from __future__ import annotations
 
@@ -32,29 +32,31 @@ from .target import NoCluster, data_folder
     multiple=True,
     type=click.Path(),
     metavar="FILE|DIR|-",
-    help="Begin with these nodes: as `kubectl get nodes -o json` prints them, or pools in the compact form.",
+    help="Start with these nodes: as `kubectl get nodes -o json` prints them, or pools in the compact form.",
 )
-@click.option("--demo", type=click.Choice(list(DEMOS)), help=f"Begin with this demo; an empty folder has {FIRST}.")
+@click.option(
+    "--demo", type=click.Choice(list(DEMOS)), help=f"Start with this demo; default for an empty folder: {FIRST}."
+)
 @click.option(
     "--data",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Keep the state here; default: ~/.local/state/closeknit.",
+    help="Keep the state in this folder; default: ~/.local/state/closeknit.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     metavar="N",
-    help="Listen on this port of 127.0.0.1; default: that of last time, or any that is free.",
+    help="Listen on this port of 127.0.0.1; default: the port of the previous run, or any free port.",
 )
-@click.option("--fsync", is_flag=True, help="Survive a power cut too: wait for the disk after every change.")
-@click.option("--lines", is_flag=True, help="A line for every decision, in a terminal too.")
+@click.option("--fsync", is_flag=True, help="Sync the disk after every change, to survive a power failure.")
+@click.option("--lines", is_flag=True, help="Print a line per decision instead of the live view.")
 @click.option(
     "--config",
     type=click.Path(),
     metavar="FILE",
-    help="A Configuration of Kueue, or the ConfigMap that holds it, or one of Closeknit, or both.",
+    help="Kueue's Configuration or the ConfigMap that holds it, Closeknit's Configuration, or both.",
 )
 @gate_options
 def command(
@@ -68,11 +70,11 @@ def command(
     feature_gates: str,
     profile: str,
 ) -> None:
-    """Run a whole cluster on this machine.
+    """Run a complete cluster on this machine.
 
-    The control plane, an API server that kubectl talks to, and simulated machines, in one process. Its state is in a
-    folder and goes on where it ended. A terminal shows it live; elsewhere there is a line for every decision. Ctrl-C
-    ends it.
+    One process runs the control plane, an API server for kubectl, and simulated nodes. Its state is kept in a folder,
+    and the next run continues from there. On a terminal it shows a live view; otherwise it prints a line per decision.
+    Ctrl-C stops it.
 
     \b
       closeknit up
@@ -100,7 +102,7 @@ def command(
         try:
             asyncio.run(Hosting(folder, wishes).live())
         except NotKeptError as error:
-            text = "everything that was acknowledged is kept; make room on the disk and start it again"
+            text = "all acknowledged changes are saved; free disk space and start it again"
             raise NoCluster(f"{error}; {text}") from error
 
 
@@ -111,7 +113,7 @@ def _is_terminal() -> bool:
 
 
 def _end_quietly() -> None:
-    """Whenever it is asked to end, that is what was wanted; a broken pipe or connection is no reason to."""
+    """Exit with 0 on a stop signal, even during startup, and ignore broken pipes and connections."""
     for one in stops():
         signal.signal(one, lambda *_: sys.exit(0))
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""`closeknit what-if`: what would happen if these jobs were submitted to a cluster that runs, or was written down."""
+"""`closeknit what-if`: simulate submitting jobs to a running cluster, or to one saved in files."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ WAITS = 3
 
 
 @click.command(
-    help=f"""Who would be admitted, preempted or kept waiting if these jobs were submitted.
+    help=f"""Show what would be admitted, preempted or kept waiting if jobs were submitted.
 
-    JOB.yaml holds Jobs, JobSets, groups of Pods or Workloads, each with a queue; [KIND/]NAME is a job that is there
-    already; without either, the cluster is played as it is. New jobs join, behind everybody else, the line of the
-    running cluster, or of the one that --cluster describes, and the scheduler runs until nothing changes: a preempted
-    job stops at once and is back in line, nothing that runs finishes, admission checks turn ready. Shown are, in
-    order, who is admitted where, who is preempted by whom and why, and who waits, for what, and what would help.
-    Nothing is written anywhere. A running cluster is judged by the gates and settings of its host.
+    JOB.yaml contains Jobs, JobSets, groups of Pods or Workloads, each with a queue; [KIND/]NAME is a job that the
+    cluster already has; without either, the cluster is simulated as it is. New jobs join the end of their queues in the
+    running cluster, or in the one in --cluster, and the scheduler runs until nothing changes. In the simulation a
+    preempted job stops at once and is queued again, no running job finishes, and admission checks turn ready. The
+    output lists, in order, which jobs are admitted and where, which are preempted, by which job and why, and which
+    wait, for what, and what would help. Nothing is written. On a running cluster, the gates and settings of its control
+    plane apply.
 
-    Exit code 0 says that every given job is admitted, 3 that one waits.
+    The exit code is 0 if every given job is admitted, and 3 if one waits.
 
     \b
       closeknit what-if train.yaml
       closeknit what-if job/train -n team-a
 
-    One line writes a cluster down; -o json is read faster, and folders of such files work as well. Add jobsets and
-    other kinds of jobs that your cluster has.
+    To save a cluster to a file, use the command below; add jobsets and the other kinds of jobs that your cluster has.
+    -o json loads faster, and --cluster also accepts a folder of such files.
 
     \b
       {KUBECTL}
@@ -58,12 +59,12 @@ WAITS = 3
     type=click.Choice(["ready", "pending"]),
     default="ready",
     show_default=True,
-    help="What becomes of admission checks; pending: workloads hold their quota and wait.",
+    help="The simulated state of admission checks; pending: workloads hold their quota and wait.",
 )
 @click.option(
     "--now",
     metavar="RFC3339",
-    help="The time at which it happens, such as 2026-01-31T12:00:00Z; default: now, or the newest time in manifests.",
+    help="The simulated time, such as 2026-01-31T12:00:00Z; default: now, or the newest timestamp in the manifests.",
 )
 @OUTPUT
 def command(
@@ -86,7 +87,7 @@ def command(
     with Progress("cycles") as progress:
 
         def watch(story: Story) -> None:
-            progress.tell(lambda: f"deciding: {story.cycles:,} cycles, {len(story.steps):,} steps")
+            progress.tell(lambda: f"simulating: {story.cycles:,} cycles, {len(story.steps):,} steps")
 
         options = Options(checks == "ready", state.pods_of, watch)
         story = play(state.scheduler, state.workloads.values(), at, options)
@@ -102,18 +103,18 @@ def command(
 
 
 def _present(ask: Ask, word: str, home: str) -> Asked:
-    """A job that is in the cluster already: nothing is added for it."""
+    """A job that is already in the cluster; nothing is added for it."""
     asked = meant(word, home)
     key = ask.find(asked)
     if key is None:
-        text = f"is no file, and namespace {asked.namespace} has no workload and no job with one of this name"
-        remedy = f"give a manifest, or a name that `{hint('get', 'workloads', '-n', asked.namespace)}` shows"
+        text = f"no file, workload or job of this name in namespace {asked.namespace}"
+        remedy = f"give a manifest, or a name from `{hint('get', 'workloads', '-n', asked.namespace)}`"
         raise not_there(text, remedy, what=word)
     if key in ask.state.finished:
         remedy = (
-            f"`{hint('explain', word, '-n', asked.namespace)}` says how; give its manifest to ask about another run"
+            f"`{hint('explain', word, '-n', asked.namespace)}` shows how; give its manifest to simulate another run"
         )
-        raise not_there("has finished: nothing would happen to it any more", remedy, what=word)
+        raise not_there("has already finished", remedy, what=word)
     return Asked(key, ask.state.name_of(key), "")
 
 

@@ -1,7 +1,7 @@
-"""Where a workload is, or what it waits for, told from objects of the cluster alone: no decision is run again.
+"""Where a workload runs, or what it waits for, read from the cluster's objects without running the scheduler.
 
-An assignment that ends at hosts names nothing but hosts. Which rack and which block that is says the `Atlas`: the
-levels of each flavor's topology, and the labels of the nodes.
+An assignment by host names only hosts. The `Atlas` adds their racks and blocks, from the levels of each flavor's
+topology and the labels of the nodes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..report.placement import common
 Raw = dict[str, Any]
 
 UNSAID = ("Pending", "")
-"""Reasons that say nothing: the message does."""
-NOT_YET = "It has not been looked at yet"
+"""Reasons without information; the message is shown instead."""
+NOT_YET = "The scheduler has not considered it yet"
 SHORT = 60
 
 
 class Atlas:
-    """`levels` by flavor; nodes by what their hosts are called."""
+    """`levels` by flavor, and node labels by hostname."""
 
     def __init__(self, topologies: Iterable[Raw] = (), flavors: Iterable[Raw] = (), nodes: Iterable[Raw] = ()) -> None:
         named = {one["metadata"]["name"]: levels_of(one) for one in topologies}
@@ -37,7 +37,7 @@ class Atlas:
             self._labels[labels.get(HOSTNAME, node["metadata"]["name"])] = labels
 
     def path(self, host: str, levels: tuple[str, ...]) -> Path:
-        """From the top down to the host; the host alone where it is not known."""
+        """The path from the top level down to the host; the host alone if it is unknown."""
         labels = self._labels.get(host)
         if labels is None or not levels:
             return (host,)
@@ -45,7 +45,7 @@ class Atlas:
 
 
 class Group(NamedTuple):
-    """The pods of one pod set, by full path. `levels` name the steps of the paths."""
+    """The pods of one pod set by full path; `levels` are the topology levels of the paths."""
 
     name: str
     number: int
@@ -59,13 +59,13 @@ class Group(NamedTuple):
 
     @property
     def level(self) -> str:
-        """The lowest level at which one domain holds them all; empty if none does."""
+        """The lowest level at which one domain holds all pods; empty if none does."""
         depth = len(self.together)
         return self.levels[depth - 1] if 0 < depth <= len(self.levels) else ""
 
     @property
     def where(self) -> str:
-        """In a few words: b04/b04-r04, 5 hosts."""
+        """The place in short form: b04/b04-r04, 5 hosts."""
         if not self.pods:
             return ""
         top = "/".join(self.together) or "several top-level domains"
@@ -78,7 +78,7 @@ def levels_of(topology: Raw) -> tuple[str, ...]:
 
 
 def groups_of(workload: Raw, atlas: Atlas) -> list[Group]:
-    """What each pod set was given; pod sets without a topology have no pods here."""
+    """The placement of each pod set; one without a topology assignment has no pods here."""
     admission = (workload.get("status") or {}).get("admission") or {}
     return [_group(one, atlas) for one in admission.get("podSetAssignments") or ()]
 
@@ -126,7 +126,7 @@ def state_of(workload: Raw) -> str:
 
 
 def reason_of(workload: Raw) -> tuple[str, str]:
-    """Why it is not admitted, in one word and in a sentence; both empty if it is, or has ended."""
+    """Why the workload is not admitted, as a reason and a message; both empty if it is admitted or finished."""
     if is_going(workload):
         return GOING, "It is being deleted"
     if holds(workload, "Finished") or holds(workload, "Admitted"):
@@ -137,7 +137,7 @@ def reason_of(workload: Raw) -> tuple[str, str]:
         checks = (workload.get("status") or {}).get("admissionChecks") or ()
         waiting = [one for one in checks if one.get("state") != "Ready"]
         names = ", ".join(f"{one.get('name')} ({one.get('message') or one.get('state')})" for one in waiting)
-        return ("checks", f"It holds its quota and waits for its checks: {names}") if waiting else ("", "")
+        return ("checks", f"It holds its quota and waits for admission checks: {names}") if waiting else ("", "")
     found = condition(workload, "QuotaReserved") or condition(workload, "Evicted") or {}
     reason, message = found.get("reason", ""), found.get("message", "")
     if reason in UNSAID:
