@@ -114,7 +114,7 @@ def test_a_configuration_that_is_wrong_is_refused_before_anything_else(run: Run,
 def test_an_address_that_is_none_is_refused(run: Run, given: str) -> None:
     ran = run("--health-address", given)
     assert ran.code == 2
-    assert "is no address: give HOST:PORT, or :PORT for every interface" in ran.err
+    assert "is not an address: give HOST:PORT, or :PORT for every interface" in ran.err
 
 
 def test_a_port_that_is_taken_is_said(run: Run, live: Live) -> None:

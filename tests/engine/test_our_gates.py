@@ -208,7 +208,7 @@ class TestWhereKueuePanics:
             PodSet("workers", 2, shape, wanted, previous=first.outcomes[0].assignment),
         )
         assert reason(place(snapshot, request, policy)) == (
-            "pod set leader has no previous assignment to keep while workers shrinks; place the group anew"
+            "pod set leader has no previous assignment to keep while workers shrinks; place the whole group again"
         )
 
     def test_a_group_of_three_gives_a_reason(self) -> None:

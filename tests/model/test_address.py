@@ -23,5 +23,5 @@ def test_it_is_a_host_and_a_port_and_is_written_as_it_was_read(text: str, host: 
 
 @pytest.mark.parametrize("text", ["", "8081", "host:", "host:http", "::1:80", ":65536", "a b:1", ":-1", ":１"])
 def test_what_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no address"):
+    with pytest.raises(ValueError, match="is not an address"):
         address(text)

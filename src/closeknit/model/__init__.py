@@ -1,1 +1,1 @@
-"""Values: what every other room speaks in. No I/O, no clock, no numpy state that lives long."""
+"""The immutable values that every other package uses. No I/O, no clock, no long-lived numpy state."""

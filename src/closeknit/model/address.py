@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Address(NamedTuple):
-    """`host` empty: every interface."""
+    """An empty `host` stands for every interface."""
 
     host: str
     port: int
@@ -16,10 +16,10 @@ class Address(NamedTuple):
 
 
 def address(text: str) -> Address:
-    """address("127.0.0.1:8081"), address(":8081"), address("[::1]:0"); ValueError for what is none."""
+    """Parse "127.0.0.1:8081", ":8081" or "[::1]:0"; raises ValueError for anything else."""
     host, colon, port = text.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     is_number = port.isascii() and port.isdigit() and int(port) < 65536
     if not colon or not is_number or (":" in bare and bare == host) or " " in text:
-        raise ValueError(f'"{text}" is no address: give HOST:PORT, or :PORT for every interface')
+        raise ValueError(f'"{text}" is not an address: give HOST:PORT, or :PORT for every interface')
     return Address(bare, int(port))

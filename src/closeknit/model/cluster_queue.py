@@ -1,4 +1,4 @@
-"""Queues as administrators write them: a ClusterQueue holds quota and policy, a LocalQueue leads to one."""
+"""Queues as administrators write them: a ClusterQueue holds quota and policy, a LocalQueue points to one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
 class Fungibility(NamedTuple):
-    """When to go on to the next flavor; `preference` decides among those that were tried."""
+    """When to try the next flavor; `preference` decides between the flavors that were tried."""
 
     when_can_borrow: Literal["MayStopSearch", "TryNextFlavor"] = "MayStopSearch"
     when_can_preempt: Literal["TryNextFlavor", "MayStopSearch"] = "TryNextFlavor"
@@ -31,7 +31,7 @@ class BorrowWithinCohort(NamedTuple):
 
 
 class Preemption(NamedTuple):
-    """An empty policy was never given a default: nobody may be preempted by it, yet it is not Never."""
+    """An empty policy never got its default: it allows no preemption, but it is not equal to Never."""
 
     within_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
     reclaim: Literal["Never", "LowerPriority", "Any", ""] = "Never"
@@ -39,7 +39,7 @@ class Preemption(NamedTuple):
 
 
 class Selector(NamedTuple):
-    """Which namespaces may use a queue. Without expressions it matches all."""
+    """Which namespaces may use a queue. A selector without expressions matches every namespace."""
 
     requirements: tuple[Requirement, ...] = ()
 
@@ -48,7 +48,7 @@ class Selector(NamedTuple):
 
 
 class CheckRule(NamedTuple):
-    """A check that admission waits for; without flavors it stands for all of the queue's."""
+    """A check that admission waits for; without flavors it applies to every flavor of the queue."""
 
     name: str
     flavors: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class LocalQueue:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionCheck:
-    """`active` None: nobody has said yet."""
+    """`active` is None while the check's controller has not reported."""
 
     name: str
     controller: str

@@ -1,8 +1,8 @@
-"""What each container of a pod asks for, and the QoS class that Kubernetes gives the pod for it.
+"""What each container of a pod requests, and the QoS class that Kubernetes derives from it.
 
-The sum of a pod's requests says how much it takes from a node, not whether the node can give it so: the kubelet aligns
-containers one by one, in the order in which they start, and pins CPUs and memory for pods of class Guaranteed only.
-Quantities are those after defaults: a limit without a request is a request.
+The sum of a pod's requests tells how much it takes from a node, not whether the node can provide it: the kubelet
+aligns containers one by one, in start order, and pins CPUs and memory for Guaranteed pods only. Quantities are those
+after defaulting: a limit without a request is also the request.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ Amounts = tuple[tuple[str, int], ...]
 """Amounts by resource, sorted by name, so that equal ones compare equal."""
 
 Kind = Literal["init", "sidecar", "app"]
-"""An init container ends before the next one starts; a sidecar (restartPolicy Always) stays beside all that follow."""
+"""An init container ends before the next one starts; a sidecar (restartPolicy Always) keeps running beside the rest."""
 
 QoS = Literal["Guaranteed", "Burstable", "BestEffort"]
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Requests and limits of a container, or those that a pod states for all of its containers together."""
+    """Requests and limits of a container, or the pod-level ones that cover all of its containers together."""
 
     requests: Amounts = ()
     limits: Amounts = ()
 
     @property
     def qos(self) -> QoS:
-        """By cpu and memory alone: Guaranteed if both have a request that equals its limit."""
+        """The QoS class. Only cpu and memory count: Guaranteed if both have a request equal to the limit."""
         requests, limits = dict(self.requests), dict(self.limits)
         pairs = [(requests.get(name, 0), limits.get(name, 0)) for name in (CPU, MEMORY)]
         if all(request == limit > 0 for request, limit in pairs):
@@ -54,7 +54,7 @@ def sorted_amounts(resources: Resources) -> Amounts:
 
 
 def qos_class(containers: Iterable[Container], pod_level: Needs | None) -> QoS:
-    """The class that all containers have, else Burstable; what a pod states for itself decides alone."""
+    """The class shared by all containers, else Burstable; pod-level requests and limits decide alone if set."""
     if pod_level is not None:
         return pod_level.qos
     classes = {one.qos for one in containers} or {"BestEffort"}

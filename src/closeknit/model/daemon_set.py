@@ -1,7 +1,7 @@
-"""A DaemonSet as placement sees it: which nodes get a pod of it, and what that pod takes.
+"""A DaemonSet as placement sees it: which nodes get one of its pods, and what that pod takes.
 
-Its controller makes a pod for every node that the template admits, so those pods are sure to come. It also adds
-tolerations of its own, by which a daemon keeps running on nodes that others have to leave.
+Its controller creates a pod for every node that the template admits, so placement can count those pods in advance. The
+controller also adds tolerations, which keep daemons running on nodes that other pods have to leave.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ADDED_ON_HOST_NETWORK = (Toleration(_PREFIX + "network-unavailable", "Exists", e
 
 @dataclass(frozen=True, slots=True)
 class DaemonSet:
-    """`shape` is that of its pods, with the tolerations that its controller adds."""
+    """`shape` is the shape of its pods, including the tolerations that the controller adds."""
 
     uid: str
     shape: Shape
@@ -32,6 +32,6 @@ class DaemonSet:
 
     @classmethod
     def of(cls, uid: str, template: Shape, host_network: bool = False) -> DaemonSet:
-        """From the shape as the template has it."""
+        """Build it from the shape of the pod template, adding the controller's tolerations."""
         added = ADDED + ADDED_ON_HOST_NETWORK if host_network else ADDED
         return cls(uid, replace(template, tolerations=template.tolerations + added), host_network)

@@ -1,4 +1,4 @@
-"""The wire form of an assignment, `kueue.x-k8s.io/v1beta2`, in both directions; the v1beta1 form is read.
+"""Encode and decode the `kueue.x-k8s.io/v1beta2` form of an assignment; the v1beta1 form is decoded only.
 
 A v1beta2 assignment is a list of slices. In a slice each level's values are one `universal` value or roots that
 share a prefix and a suffix, and the counts are one number or a list:
@@ -28,7 +28,7 @@ Wire = dict[str, Any]
 
 
 def encode(assignment: Assignment, by_prefix: bool = True) -> Wire:
-    """The v1beta2 form; `by_prefix` is the gate TASAssignmentsEncodingByHostnamePrefix."""
+    """The v1beta2 form of an assignment; `by_prefix` is the gate TASAssignmentsEncodingByHostnamePrefix."""
     single = _wire(assignment, [(0, len(assignment.counts))])
     if not by_prefix:
         return single
@@ -66,7 +66,7 @@ def _slice(assignment: Assignment, start: int, end: int) -> Wire:
 def _level(values: Sequence[str]) -> Wire:
     """One level of a slice.
 
-    Prefix and suffix may overlap in the shortest value; the prefix then gives way:
+    If prefix and suffix overlap in the shortest value, the prefix is shortened:
     _level(["aa", "aaa"]) == {"individual": {"suffix": "aa", "roots": ["", "a"]}}
     """
     low, high = min(values), max(values)
@@ -87,7 +87,7 @@ def _level(values: Sequence[str]) -> Wire:
 
 
 def _common(low: str, high: str) -> str:
-    """What two strings begin with alike; of the smallest and the largest, what all between them begin with."""
+    """The common prefix of two strings; of the smallest and the largest of a list, the prefix that all share."""
     pairs = zip(low, high, strict=False)
     return low[: next((i for i, (a, b) in enumerate(pairs) if a != b), len(low))]
 
@@ -108,7 +108,7 @@ def _ranges(assignment: Assignment) -> list[tuple[int, int]]:
 
 
 def _prefixes(host: str) -> Iterator[str]:
-    """Every prefix that ends behind a dash, shortest first: _prefixes("a-b-c") gives "a-", "a-b-"."""
+    """Every prefix that ends with a dash, shortest first: _prefixes("a-b-c") gives "a-", "a-b-"."""
     dash = host.find("-")
     while 0 <= dash < len(host) - 1:
         yield host[: dash + 1]
@@ -130,11 +130,11 @@ def _chunks(lengths: Iterator[int]) -> list[tuple[int, int]]:
 
 
 class EncodingError(ValueError):
-    """An assignment object contradicts itself."""
+    """An assignment object is inconsistent: lengths of its lists do not match."""
 
 
 def decode(wire: Mapping[str, Any]) -> Assignment:
-    """An assignment from its v1beta2 form, or from the flat `domains` list of v1beta1."""
+    """Read an assignment from its v1beta2 form, or from the flat `domains` list of v1beta1."""
     levels = tuple(wire.get("levels") or ())
     if wire.get("domains"):
         pairs = ((tuple(domain["values"]), int(domain["count"])) for domain in wire["domains"])

@@ -1,4 +1,4 @@
-"""A flavor: a kind of node, by labels, taints and tolerations, with a topology if pods are placed on it by us."""
+"""A flavor: a kind of node, given by labels, taints and tolerations, with a topology if pods are placed on it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What Kubernetes takes for a label key, for a label value, and for the name of an object.
+"""What Kubernetes accepts as a label key, as a label value, and as the name of an object.
 
-A key is a qualified name: an optional DNS prefix, a slash, a short name. Which of the rules a text breaks is
-not said; the sentence that names the field also says what is allowed.
+A key is a qualified name: an optional DNS prefix, a slash, a short name. These tests do not tell which rule a text
+breaks; the message that names the field also says what is allowed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import lru_cache
 MAX_NAME = 63
 MAX_PREFIX = 253
 REMEMBERED = 16_384
-"""So many texts are judged once: keys, racks and names come again and again."""
+"""How many results are cached: the same keys, racks and names come again and again."""
 
 SHORT_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 SUBDOMAIN = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
 QUALIFIED_NAME = rf"(?:{SUBDOMAIN}/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
-"""Patterns that match all of a text, lengths apart; for definitions that are given to others."""
+"""Patterns that match a whole text, not counting lengths; they also go into CRDs and policies."""
 
 _NAME = re.compile(SHORT_NAME)
 _SUBDOMAIN = re.compile(SUBDOMAIN)

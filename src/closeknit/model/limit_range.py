@@ -1,7 +1,7 @@
-"""What a namespace allows one container or one pod to ask for, and what is wrong with a workload that asks for more.
+"""What a namespace's LimitRanges allow a container or a pod to request, and how a workload violates them.
 
-Several ranges hold together: the smallest maximum, the largest minimum, the first default. The sentences are those of
-Kueue, word for word, for they end up in conditions and events that people search for.
+Several ranges apply together: the smallest maximum, the largest minimum, the first default. The messages are Kueue's,
+word for word, because they end up in conditions and events that people search for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BELOW_MIN = "requests must not be below the limitRange min"
 
 @dataclass(frozen=True, slots=True)
 class LimitRange:
-    """`default` is the limit, `default_request` the request of a container that names none."""
+    """`default` is the limit and `default_request` the request of a container that sets none."""
 
     kind: Kind
     min: Resources = field(default_factory=dict)
@@ -35,7 +35,7 @@ class LimitRange:
 
 
 def combined(ranges: Iterable[LimitRange], kind: Kind) -> LimitRange | None:
-    """All ranges of a kind as one; None if there is none."""
+    """Combine all ranges of a kind into one; None if there is none."""
     of_kind = [one for one in ranges if one.kind == kind]
     if not of_kind:
         return None
@@ -71,7 +71,7 @@ def _beyond_limits(shape: Shape, path: str) -> Iterator[str]:
 def _outside_ranges(
     shape: Shape, requests: Resources, container: LimitRange | None, pod: LimitRange | None, path: str
 ) -> Iterator[str]:
-    """A container is held to the larger of request and limit above, and to the smaller below."""
+    """The larger of a container's request and limit is checked against max, the smaller against min."""
     if container is not None:
         for where, one in _containers(shape):
             given = (dict(one.requests), dict(one.limits))
@@ -83,7 +83,7 @@ def _outside_ranges(
 
 
 def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Iterator[str]:
-    """Where what should be the smaller side is exceeded; a resource that one side does not name is no matter."""
+    """Where `smaller` exceeds `larger`; a resource that only one side names is ignored."""
     names = sorted(name for name, value in larger.items() if value > smaller.get(name, value))
     if names:
         quoted = ",".join(f'"{name}"' for name in names)
@@ -91,7 +91,7 @@ def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Ite
 
 
 def _containers(shape: Shape) -> Iterator[tuple[str, Container]]:
-    """Each container behind its path in the pod template, init containers first, as they run."""
+    """Each container with its path in the pod template, init containers first, in start order."""
     counts: Counter[str] = Counter()
     for one in shape.containers:
         listed = "containers" if one.kind == "app" else "initContainers"

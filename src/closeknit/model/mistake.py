@@ -1,7 +1,7 @@
-"""Bad input, said so that it can be mended: which object, which field, what is wrong, what to do.
+"""Errors in input, with what is needed to fix them: which object, which field, what is wrong, what to do.
 
-Readers collect mistakes instead of stopping at the first, and raise them together; nothing that was read is used
-then. A warning has the same form but does not stop anything.
+Readers collect mistakes instead of stopping at the first, raise them together, and discard what they read. A warning
+has the same form but stops nothing.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class InputError(Exception):
         super().__init__("\n".join(map(str, self.mistakes)))
 
 
-class NotThere(InputError):  # noqa: N818 - said to the user as it is
-    """Something was named that does not exist: nothing is wrong with how it was asked for."""
+class NotThere(InputError):  # noqa: N818 - a result for the user, not a failure
+    """A named object does not exist; the command itself was correct."""
 
 
 def refuse(text: str, remedy: str = "", where: str = "", what: str = "", field: str = "") -> InputError:

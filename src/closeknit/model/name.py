@@ -1,4 +1,4 @@
-"""What people call a workload: the object that it was made for."""
+"""The name that users know a workload by: that of the job it was created for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody most likely meant: the nearest of the names that exist."""
+"""What a misspelt name most likely meant: the nearest name that exists."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ CUTOFF = 0.6
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
-    """The known name that `given` probably stands for; None if nothing comes close.
+    """The known name that `given` is probably meant to be; None if nothing comes close.
 
-    Label keys are long and alike in front, so their last part counts first: "rack" is example.com/topology-rack,
-    and nvidia.com/gpus is nvidia.com/gpu. Letters that only changed places count before anything else: gte is get.
+    Label keys are long and share prefixes, so their last part is compared first: "rack" gives
+    example.com/topology-rack, and nvidia.com/gpus gives nvidia.com/gpu. A name with the same letters in another order
+    comes before anything else: gte gives get.
     """
     names = list(known)
     swapped = [name for name in names if sorted(name) == sorted(given)]
@@ -33,7 +34,7 @@ def nearest(given: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question to put in front of a remedy; empty if nothing comes close."""
+    """A question to prepend to a remedy; empty if nothing comes close."""
     found = nearest(given, known)
     return "" if found is None else f"did you mean {found}? "
 

@@ -11,7 +11,7 @@ from .workload import LONG_AGO
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`ready_since` is when `ready` last changed; None for a node that has never said whether it is ready."""
+    """`ready_since` is when `ready` last changed; None for a node that has never reported a Ready condition."""
 
     name: str
     labels: Mapping[str, str]

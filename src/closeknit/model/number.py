@@ -1,4 +1,4 @@
-"""Numbers of things in sentences: 1 pod, 2 pods."""
+"""Counts in sentences: 1 pod, 2 pods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A pod as reconcilers see it: whose it is, where it is or has to go, and how far it got.
+"""A pod as reconcilers see it: its owner and workload, where it runs or has to go, and its phase.
 
-Which annotation, label or gate says so is the dialect's business: `workload`, `family`, `pod_set`, `index_offset` and
-`gated` hold the answers. What a pod asks for is not here; that is its shape.
+The dialect reads annotations, labels and gates; `workload`, `family`, `pod_set`, `index_offset` and `gated` hold the
+result. What a pod requests is in its shape, not here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Owner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """`gated` says that it waits for its place, `gates` what else it waits for, by name and its place included.
+    """`gated` means that it has the topology scheduling gate; `gates` are the names of all its scheduling gates.
 
-    `family` is the name that all slices of an elastic workload share; for any other, the workload's own.
+    `family` is the name that all slices of an elastic workload share; for any other workload, its own name.
     """
 
     namespace: str

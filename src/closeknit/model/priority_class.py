@@ -1,4 +1,4 @@
-"""A priority by name, so that many workloads can be moved up or down by changing one object."""
+"""A named priority, so that changing one object reorders many workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How nodes are asked for when quota is there but machines are not yet: the settings of an admission check."""
+"""How an admission check requests nodes when there is quota but no machines yet: a ProvisioningRequestConfig."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MERGE_POLICIES = (IDENTICAL_TEMPLATES, IDENTICAL_REQUIREMENTS)
 
 
 class Retry(NamedTuple):
-    """How often, and after how many seconds, a request that failed is made again; the wait doubles each time."""
+    """How often a failed request is retried, and after how many seconds; the backoff doubles each time."""
 
     limit: int = 3
     base: int = 60
@@ -24,9 +24,10 @@ DEFAULT_RETRY = Retry()
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningConfig:
-    """`managed` empty: any resource is a reason to ask. `selector` maps a node label to the detail that gives it.
+    """Nodes are requested for pod sets that use one of the `managed` resources; for all pod sets if it is empty.
 
-    `merge` None: every pod set is asked for by itself.
+    `selector` maps a node label to the provisioning detail that gives its value. Without `merge`, each pod set is
+    requested separately.
     """
 
     name: str

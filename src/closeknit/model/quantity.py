@@ -73,5 +73,5 @@ def milli(text: str) -> int:
 
 
 def saturate(value: int) -> int:
-    """The value inside int64: what is beyond either end stays at that end."""
+    """Clamp a value to int64."""
     return max(INT64_MIN, min(INT64_MAX, value))

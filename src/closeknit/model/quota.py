@@ -1,4 +1,4 @@
-"""Quota as administrators write it: for each flavor and resource what is nominal, what may be borrowed and lent.
+"""Quota as administrators write it: per flavor and resource the nominal quota and the borrowing and lending limits.
 
 Amounts are int64 as everywhere: cpu in milli-units, the rest in whole units. An amount at the end of int64 is
 unlimited, and stays so whatever is added to it or taken from it.
@@ -16,7 +16,7 @@ UNLIMITED = INT64_MAX
 
 
 class FlavorResource(NamedTuple):
-    """What is counted: a resource of one flavor."""
+    """A resource of one flavor: the unit that quota counts."""
 
     flavor: str
     resource: str
@@ -41,7 +41,7 @@ class FlavorQuotas:
 
 @dataclass(frozen=True, slots=True)
 class ResourceGroup:
-    """Resources that come from one flavor together; flavors are tried in order."""
+    """Resources that always come from the same flavor; flavors are tried in order."""
 
     covered: tuple[str, ...]
     flavors: tuple[FlavorQuotas, ...]
@@ -57,7 +57,7 @@ def quotas(groups: tuple[ResourceGroup, ...]) -> Iterator[tuple[FlavorResource, 
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Queues and cohorts that lend to each other; quota of its own comes on top of theirs."""
+    """Queues and cohorts that lend to each other; the cohort's own quota is added to theirs."""
 
     name: str
     parent: str = ""

@@ -31,11 +31,11 @@ class Why(Enum):
         "as it contains the stale domain {domain}"
     )
     NO_REPLACEMENT = "cannot find replacement assignment for unhealthy node: {node}"
-    # What follows is ours.
+    # Not in Kueue.
     UNEVEN_SLICES = "{count} pods do not divide into slices of {size}; use {nearest} pods"
     LESS_THAN_A_SLICE = "{count} pods are fewer than one slice of {size}; nothing can be balanced"
     LEADER_WITHOUT_PREVIOUS = (
-        "pod set {leader} has no previous assignment to keep while {workers} shrinks; place the group anew"
+        "pod set {leader} has no previous assignment to keep while {workers} shrinks; place the whole group again"
     )
     NO_PAIR = "group {group} is not one pod set, nor a leader with its workers"
     DEEP_GROUP = "group {group} is {depth} levels of groups deep, and only 1 level can be placed"

@@ -1,8 +1,8 @@
-"""What is asked of the engine: a tree of groups whose leaves are pod sets, each with a topology constraint.
+"""A placement request: a tree of groups whose leaves are pod sets, each with a topology constraint.
 
-A plain job is one group of one pod set. A leader with its workers is one group of two. Deeper trees, with a
-constraint of their own at every depth, have the same form. A workload carries its request from the object that it was
-read from to the search for places; what changes on the way, changes pod sets inside the tree and leaves its form alone.
+A plain job is one group of one pod set. A leader with its workers is one group of two. Deeper trees, with a constraint
+at every depth, have the same form. A workload carries its request from the object it was read from to the engine;
+steps on the way change pod sets inside the tree and keep its form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Pods in chunks of `size`, each chunk inside one domain of `level`; size None was left out by the user."""
+    """Pods in chunks of `size`, each chunk inside one domain of `level`; `size` is None if the user left it out."""
 
     level: str
     size: int | None
@@ -27,7 +27,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """How close together. `slices` runs coarse to fine and is empty without slices."""
+    """How close together pods must be. `slices` runs coarse to fine and is empty without slices."""
 
     required: str | None = None
     preferred: str | None = None
@@ -36,13 +36,13 @@ class Constraint:
 
     @property
     def levels(self) -> list[str]:
-        """Every level that it names, coarse or fine."""
+        """Every level that the constraint names."""
         named = (self.required, self.preferred, *(layer.level for layer in self.slices))
         return [level for level in named if level]
 
     @property
     def spreads(self) -> bool:
-        """Anywhere will do, as far as the pod set itself is concerned: unconstrained, or slices alone."""
+        """Whether the pod set as a whole may go anywhere: unconstrained, or constrained by slices only."""
         return not self.required and not self.preferred
 
 
@@ -51,7 +51,7 @@ IMPLIED = Constraint(unconstrained=True)
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Where a pod's rank is written: an index label, and for jobs of jobs a second one with their number."""
+    """Which labels hold a pod's rank: an index, and for jobs made of jobs a second label with the job's index."""
 
     index_label: str | None = None
     group_label: str | None = None
@@ -60,7 +60,7 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """`count` pods of one shape. No constraint means that topology is implied: anywhere, capacity checked.
+    """`count` pods of one shape. Without a constraint, topology is implied: anywhere, with capacity checked.
 
     `previous` is where the pods are now, when a running pod set is resized.
     """
@@ -74,14 +74,14 @@ class PodSet:
 
 
 Constraints = tuple[Constraint, ...]
-"""All constraints that a pod set is under, outermost first: those of the groups around it, then its own."""
+"""All constraints on a pod set, outermost first: those of the groups around it, then its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Pod sets and groups that are placed together, within `constraint` if there is one.
 
-    `numbered_through`: the indexes that pods carry run through the pod sets of the group, those of the smallest first.
+    With `numbered_through`, pod indexes continue across the pod sets of the group, the smallest pod set first.
     """
 
     members: tuple[PodSet | Group, ...]
@@ -99,12 +99,12 @@ class Group:
 
     @property
     def depth(self) -> int:
-        """Levels of groups: 1 for a group of nothing but pod sets."""
+        """How deep groups are nested: 1 for a group that has only pod sets."""
         return 1 + max((member.depth for member in self.members if isinstance(member, Group)), default=0)
 
     @property
     def numbered(self) -> Iterator[tuple[PodSet, ...]]:
-        """The pod sets that each group holds itself, of those groups whose pods are numbered through."""
+        """For each group with `numbered_through`, the pod sets that are its direct members."""
         if self.numbered_through:
             yield tuple(member for member in self.members if isinstance(member, PodSet))
         for member in self.members:
@@ -113,7 +113,7 @@ class Group:
 
     @property
     def outline(self) -> Hashable:
-        """Names and constraints at every depth, without the pods."""
+        """Names and constraints at every depth, without counts and shapes."""
         members = (
             (member.name, member.constraint) if isinstance(member, PodSet) else member.outline
             for member in self.members
@@ -121,7 +121,7 @@ class Group:
         return self.name, self.constraint, tuple(members)
 
     def walk(self, outside: Constraints = ()) -> Iterator[tuple[PodSet, Constraints]]:
-        """Every pod set with the constraints that it is under."""
+        """Every pod set with the constraints on it."""
         around = outside if self.constraint is None else (*outside, self.constraint)
         for member in self.members:
             if isinstance(member, Group):
@@ -130,9 +130,9 @@ class Group:
                 yield member, around if member.constraint is None else (*around, member.constraint)
 
     def keeping(self, pod_sets: Mapping[str, PodSet]) -> Group | None:
-        """The same tree with these pod sets in the places of those with their names, and without all others.
+        """The same tree with only these pod sets, each in place of the one with its name.
 
-        Groups that are left empty are dropped; None if all of it is.
+        Groups left empty are dropped; None if the whole tree is empty.
         """
         kept: list[PodSet | Group] = []
         for member in self.members:
@@ -152,7 +152,7 @@ class Request:
 
     @classmethod
     def of(cls, pod_sets: Iterable[PodSet]) -> Request:
-        """Pod sets in order, each a group by itself."""
+        """A request of pod sets in order, each in a group of its own."""
         return cls(tuple(Group((one,)) for one in pod_sets))
 
     @property
@@ -162,36 +162,36 @@ class Request:
 
     @property
     def numbered(self) -> Iterator[tuple[PodSet, ...]]:
-        """Pod sets whose pods are numbered through, group by group at every depth."""
+        """For each group with `numbered_through`, at every depth, the pod sets that are its direct members."""
         for group in self.groups:
             yield from group.numbered
 
     @property
     def outline(self) -> Hashable:
-        """The tree without the pods: what is placed together, and how close, at every depth."""
+        """The tree without counts and shapes: what is placed together, and how close, at every depth."""
         return tuple(group.outline for group in self.groups)
 
     def walk(self) -> Iterator[tuple[PodSet, Constraints]]:
-        """Every pod set with the constraints that it is under."""
+        """Every pod set with the constraints on it."""
         for group in self.groups:
             yield from group.walk()
 
     def constraints(self, name: str) -> Constraints:
-        """The constraints that a pod set is under."""
+        """The constraints on a pod set, outermost first."""
         return next((found for one, found in self.walk() if one.name == name), ())
 
     def beside(self, name: str) -> set[str]:
-        """The names of the pod sets in the outermost group of this one, itself included: they share a flavor."""
+        """The names of all pod sets in the outermost group of this one, itself included: they share a flavor."""
         names = ({one.name for one in group.pod_sets} for group in self.groups)
         return next((found for found in names if name in found), {name})
 
     def keeping(self, pod_sets: Mapping[str, PodSet]) -> Request:
-        """The same tree with these pod sets in the places of those with their names, and without all others."""
+        """The same tree with only these pod sets, each in place of the one with its name."""
         kept = tuple(found for group in self.groups if (found := group.keeping(pod_sets)) is not None)
         return self if len(kept) == len(self.groups) and all(map(is_, kept, self.groups)) else Request(kept)
 
     def changed(self, pod_sets: Iterable[PodSet]) -> Request:
-        """The same tree with these pod sets in the places of those with their names."""
+        """The same tree with these pod sets in place of those with their names."""
         return self.keeping({one.name: one for one in (*self.pod_sets, *pod_sets)})
 
 

@@ -15,7 +15,7 @@ MEMORY = "memory"
 PODS = "pods"
 
 ABSURD = 2**53
-"""No node has more of anything, and no pod asks for more: 8 PiB of memory, nine trillion cores."""
+"""The most that a node has or a pod requests: 8 PiB of memory, nine trillion cores."""
 
 Resources = Mapping[str, int]
 
@@ -25,7 +25,7 @@ _POD_LEVEL = ("cpu", "memory")
 
 
 def amount(resource: str, quantity: str | int | float) -> int:
-    """A quantity as the integer we count in: amount("cpu", "2") == 2000, amount("memory", "1Ki") == 1024."""
+    """A quantity as an integer amount: amount("cpu", "2") == 2000, amount("memory", "1Ki") == 1024."""
     text = quantity if isinstance(quantity, str) else str(quantity)
     return saturate(milli(text) if resource == CPU else units(text))
 
@@ -45,7 +45,7 @@ def total(parts: Iterable[Resources]) -> dict[str, int]:
 
 
 def times(requests: Resources, count: int) -> dict[str, int]:
-    """What `count` pods ask for together."""
+    """What `count` pods request together."""
     return {name: saturate(value * count) for name, value in requests.items()}
 
 
@@ -60,7 +60,7 @@ def pod_requests(
     overhead: Resources | None = None,
     pod_level: Resources | None = None,
 ) -> dict[str, int]:
-    """What one pod asks for.
+    """What one pod requests.
 
     `init` holds each init container's requests and whether it is a sidecar (restartPolicy Always). Sidecars run
     beside everything that starts after them; plain init containers run alone, one by one. A pod-level request

@@ -1,4 +1,4 @@
-"""What an administrator sets for the whole scheduler, as Kueue's configuration has it."""
+"""Settings of the whole scheduler, as in Kueue's configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FINAL_SHARE = "LessThanOrEqualToFinalShare"
 INITIAL_SHARE = "LessThanInitialShare"
 
 NOT_READY_DELAY = 30.0
-"""Seconds for which a node may be unready before it counts as failed, where pods have no say in it."""
+"""Seconds that a node may be unready before it counts as failed, where pods' tolerations do not decide."""
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
@@ -21,12 +21,12 @@ OWN_NAMESPACE = "closeknit-system"
 
 
 def outside_of_system(own: str = OWN_NAMESPACE) -> Selector:
-    """The namespaces in which jobs are managed unless somebody says otherwise."""
+    """The namespaces in which jobs are managed by default."""
     return Selector((Requirement(NAMESPACE_NAME, "NotIn", ("kube-system", "kueue-system", own)),))
 
 
 class Transformation(NamedTuple):
-    """One resource counted as others: each output is so much per unit of input, in nano-units."""
+    """How quota counts one resource as others: each output is an amount per unit of input, in nano-units."""
 
     input: str
     outputs: Mapping[str, int]
@@ -35,10 +35,10 @@ class Transformation(NamedTuple):
 
 
 class PodsReady(NamedTuple):
-    """How long, in seconds, the pods of a workload may take to be ready, and how it waits after that took too long.
+    """How many seconds the pods of a workload may take to become ready, and the backoff after a timeout.
 
-    `recovery` is for pods that were ready before; None is the same as `timeout`, 0 is for ever. `limit` None: it may be
-    put back into line again and again.
+    `recovery` applies to pods that were ready before: None is the same as `timeout`, 0 means no limit. Without `limit`,
+    a workload is requeued any number of times.
     """
 
     timeout: float = 1800.0
@@ -50,10 +50,10 @@ class PodsReady(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`fair_sharing` names the strategies by which victims may be chosen, in order; empty is classical preemption.
+    """`fair_sharing` lists the preemption strategies of fair sharing, in order; empty means classical preemption.
 
-    `pods_ready` None: nobody waits for pods. `keep_finished`: seconds for which a workload that has finished is kept,
-    None for ever. `not_ready_delay`: seconds for which a node may be unready.
+    Without `pods_ready`, pods may take any time to become ready. `keep_finished` is how many seconds finished workloads
+    are kept, None for ever; `not_ready_delay` how many seconds a node may be unready before it counts as failed.
     """
 
     fair_sharing: tuple[str, ...] = ()

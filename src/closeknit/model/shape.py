@@ -1,8 +1,8 @@
 """A shape is everything about a pod that decides which nodes can hold it, and how many a node holds.
 
-Two pods of equal shape are interchangeable for placement, so whatever is computed for a shape is computed once
-and kept. A shape is immutable and its hash is taken once: it is the key of every cache in the engine. Names, images and
-ports of containers are left out: no count of pods depends on them.
+Two pods of equal shape are interchangeable for placement, so results are computed once per shape and cached. A shape
+is immutable and its hash is computed once: it is the key of every cache in the engine. Names, images and ports of
+containers are left out, because no count of pods depends on them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ class Taint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """`seconds` is how long a taint is tolerated, None for ever. It ends pods and never keeps them off a node, so it
-    makes no difference between shapes.
+    """`seconds` is how long a taint is tolerated, None for ever.
+
+    It bounds how long a pod stays on a tainted node but never excludes a node, so it is not part of the shape.
     """
 
     key: str = ""
@@ -68,9 +69,9 @@ def _compares(operator: str, bound: str, value: str) -> bool:
 
 
 def whole_number(text: str) -> int | None:
-    """As Go's ParseInt reads it: a sign or none, ASCII digits, within 64 bits; None for anything else.
+    """Parse a number like Go's ParseInt: an optional sign, ASCII digits, within 64 bits; None for anything else.
 
-    whole_number("+08") == 8, but "1_0", " 9" and "٣" are no numbers.
+    whole_number("+08") == 8, but "1_0", " 9" and "٣" are not numbers.
     """
     match = _INTEGER.fullmatch(text)
     number = int(match[1] + match[2]) if match else INT64_MAX + 1
@@ -116,8 +117,8 @@ class WeightedTerm(NamedTuple):
 class Shape:
     """`required` is None without required affinity; an empty tuple of terms matches no node.
 
-    `requests` is what one pod asks for in all. `containers` is what it consists of, in the order in which they start:
-    init containers and sidecars as listed, then the others. `overhead` and `pod_level` are what the pod adds to that.
+    `requests` is the total of one pod. `containers` are its containers in start order: init containers and sidecars as
+    listed, then the others. `overhead` and `pod_level` are the pod's own overhead and pod-level resources.
     """
 
     requests: Amounts
@@ -131,7 +132,7 @@ class Shape:
     _hash: int = field(init=False, repr=False, compare=False)
     _plain: Shape | None = field(init=False, repr=False, compare=False)
     charge: Amounts = field(init=False, repr=False, compare=False)
-    """What one pod takes from a node: its requests and one place among the node's pods, by name."""
+    """What one pod takes from a node, by resource: its requests and 1 of `pods`."""
 
     def __post_init__(self) -> None:
         choice = (self.selector, self.tolerations, self.required, self.preferred)
@@ -149,7 +150,7 @@ class Shape:
 
     @property
     def plain(self) -> Shape:
-        """The same pod as far as the sum of its requests tells: the key where nothing looks at containers."""
+        """The shape reduced to the sum of its requests: the cache key where containers do not matter."""
         if self._plain is None:
             summed = replace(self, containers=_as_one(self.requests), overhead=(), pod_level=None)
             object.__setattr__(self, "_plain", self if summed == self else summed)
@@ -170,8 +171,8 @@ class Shape:
     ) -> Shape:
         """A shape from plain mappings, in one canonical order.
 
-        A pod of which only the sum is known counts as one app container that asks for it without limits, so it is
-        never Guaranteed: nothing is pinned for it that it may not have asked for.
+        A pod whose containers are unknown counts as one app container with its requests and no limits, so it is never
+        Guaranteed and nothing is pinned for it.
         """
         asks = sorted_amounts(requests)
         return cls(

@@ -1,7 +1,7 @@
 """A topology is an ordered list of node-label keys, coarse to fine: its levels.
 
-A domain is the set of nodes that share the values of levels 0..k; a leaf is a domain of the last level. Much
-depends on whether that last level is the host.
+A domain is the set of nodes that share the values of levels 0..k; a leaf is a domain of the last level. Several rules
+depend on whether the last level is the host.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A workload: what a job asks for, where it stands in line, and what has become of it so far.
+"""A workload: what a job requests, its place in the queue, and its status so far.
 
-Everything is a value. What happens to a workload makes a new one, so whoever holds an old one still holds what it
-saw. Times are seconds since 1970; an object that does not say when it was made is older than all others.
+Everything is an immutable value: a change creates a new one, so a reference to an old one never changes. Times are
+seconds since 1970; an object without a creation time counts as older than all others.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .resources import Resources
 from .shape import Shape, Toleration
 
 LONG_AGO = float("-inf")
-"""When an object was made that does not say."""
+"""The creation time of an object that has none."""
 
 Conditions = dict[str, tuple[bool, str, str]]
-"""Changes to conditions, by kind: whether it holds, reason, message."""
+"""Changes to conditions, by type: whether it holds, reason, message."""
 
 Delay = Literal["Pending", "Ready"]
 CheckState = Literal["Pending", "Ready", "Retry", "Rejected"]
@@ -38,10 +38,10 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One pod set of a workload as admission sees it; how many pods there are, and how close, is in the request.
+    """One pod set of a workload as admission sees it; pod counts and constraints are in the request.
 
-    `requests` is what quota counts for a pod; placement goes by the pod's shape. `likeness` sums up what else of the
-    pod template tells two workloads apart for a scheduler.
+    `requests` is what quota counts per pod; placement uses the pod's shape. `likeness` is a digest of whatever else in
+    the pod template makes two workloads different for the scheduler.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PodSetAssignment:
-    """What one pod set was given. `delayed` Pending: quota now, a place once the checks are ready."""
+    """What one pod set was assigned. If `delayed` is Pending it has quota now and gets places once checks are ready."""
 
     name: str
     flavors: Mapping[str, str]
@@ -69,7 +69,7 @@ class Admission:
 
 
 class PodSetUpdate(NamedTuple):
-    """What a check that is ready adds to the pods of one pod set."""
+    """What a ready check adds to the pods of one pod set."""
 
     name: str
     labels: Mapping[str, str] = {}
@@ -79,7 +79,7 @@ class PodSetUpdate(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Where one admission check stands."""
+    """The state of one admission check."""
 
     name: str
     state: CheckState = "Pending"
@@ -92,7 +92,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What has become of a workload. `evictions` counts by reason and underlying cause."""
+    """The status of a workload. `evictions` counts by reason and underlying cause."""
 
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     admission: Admission | None = None
@@ -105,7 +105,7 @@ class Status:
     open_gates: frozenset[str] = frozenset()
     requests: tuple[tuple[str, Resources], ...] = ()
     executed: int = 0
-    """Seconds for which it ran in earlier admissions."""
+    """Seconds that the workload ran in earlier admissions."""
 
     def holds(self, kind: str) -> bool:
         condition = self.conditions.get(kind)
@@ -115,7 +115,7 @@ class Status:
         return self.changed({kind: (holds, reason, message)}, now, generation)
 
     def changed(self, changes: Conditions, now: float, generation: int = 0) -> Status:
-        """With conditions as given; `since` moves only when one changes sides."""
+        """The status with these conditions; `since` moves only when a condition flips."""
         conditions = dict(self.conditions)
         for kind, (holds, reason, message) in changes.items():
             old = conditions.get(kind)
@@ -129,9 +129,9 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`request` is what has to be placed, group by group; `parts` has one entry for each pod set, in spec order.
+    """`request` is what to place, group by group; `parts` has one entry per pod set, in spec order.
 
-    `replaces` names the workload whose place an elastic job's new slice takes.
+    `replaces` names the workload that an elastic job's new slice replaces.
     """
 
     namespace: str
