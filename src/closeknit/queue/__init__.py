@@ -1,1 +1,1 @@
-"""Queues: who waits, in which order, and what wakes those that were set aside."""
+"""Pending workloads: their order, which of them are parked, and what wakes them."""

@@ -1,8 +1,8 @@
-"""The line before one ClusterQueue: who is next, and who was set aside until something changes.
+"""The pending workloads of one ClusterQueue: a heap of ready ones, and those parked until an event wakes them.
 
-Workloads that a scheduler cannot tell apart form a class, with a heap of its own. When one of them cannot be
-admitted, none of them can: the class is set aside as a whole, and comes back as a whole, whatever its size. Only
-the first of each class stands in the heap of the line; entries that have become stale there are dropped on sight.
+Workloads that the scheduler cannot tell apart form an equivalence class with a heap of its own. If one of them cannot
+be admitted, none can, so the class is parked and woken as a whole, whatever its size. Only the first workload of each
+class is in the queue's heap; stale entries there are dropped when they come up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .waiting import Waiting
 Order = tuple[int, float, str]
 
 BYPASSED = "Bypassed scheduling evaluation because an equivalent workload recently failed"
-"""What those are told who are set aside with their like."""
+"""The message on workloads that were parked with their equivalence class."""
 
 
 Check = Callable[[Waiting], bool]
@@ -30,24 +30,24 @@ def anybody(_: Waiting) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Likes:
-    """Workloads of one likeness; `parked` says that all of them are set aside."""
+    """Workloads that the scheduler cannot tell apart; `parked` means that all of them are parked."""
 
     heap: list[tuple[Order, int]] = field(default_factory=list)
     members: dict[int, Waiting] = field(default_factory=dict)
     parked: bool = False
     why: str = ""
     reason: str = ""
-    """What the one of them that was looked at is told."""
+    """The message of the one workload that was evaluated for the whole class."""
     on_trial: bool = False
-    """They are back since it was likely that one can be served now: who is next has to be likely still."""
+    """Woken only because one of them probably fits now: the next one is checked for that again."""
     untold: dict[int, None] = field(default_factory=dict)
-    """Members whose status does not say why they wait."""
+    """Members whose status does not report why they are pending."""
     shown: int = 0
-    """The ticket that stands for the class in the heap of the line."""
+    """The ticket that represents the class in the queue's heap."""
 
 
 class Line:
-    """Ready workloads by class, parked ones alone or by class, and at most one that is being looked at."""
+    """Ready workloads by class, workloads parked alone or by class, and at most one that is in a cycle."""
 
     def __init__(self, name: str, strategy: Strategy) -> None:
         self.name, self.strategy = name, strategy
@@ -73,32 +73,32 @@ class Line:
         return None if ticket is None else self.classes[self._where[key]].members[ticket]
 
     def is_active(self, key: str) -> bool:
-        """In line, and not set aside."""
+        """Whether the workload is pending and not parked."""
         return key in self._tickets and not self.classes[self._where[key]].parked
 
     def ready(self) -> Iterator[Waiting]:
-        for likes in self.classes.values():
-            if not likes.parked:
-                yield from likes.members.values()
+        for group in self.classes.values():
+            if not group.parked:
+                yield from group.members.values()
 
     def bypassed(self, key: str) -> str:
-        """Why one like it was refused, if it was set aside with that one and without a look of its own; else empty."""
-        likes = self.classes[self._where[key]] if key in self._tickets else None
-        return likes.reason if likes is not None and likes.parked else ""
+        """The shared reason of its class if the class is parked; else empty."""
+        group = self.classes[self._where[key]] if key in self._tickets else None
+        return group.reason if group is not None and group.parked else ""
 
     def untold(self, likeness: Hashable, most: int) -> list[str]:
-        """Up to so many of a class that is set aside who were not told; the last first, as they will wait longest."""
-        likes = self.classes.get(likeness)
-        if likes is None or not likes.parked:
+        """Up to `most` workloads of a parked class without a reported reason, the last first: they wait longest."""
+        group = self.classes.get(likeness)
+        if group is None or not group.parked:
             return []
-        tickets = [likes.untold.popitem()[0] for _ in range(min(most, len(likes.untold)))]
-        return [likes.members[ticket].key for ticket in tickets]
+        tickets = [group.untold.popitem()[0] for _ in range(min(most, len(group.untold)))]
+        return [group.members[ticket].key for ticket in tickets]
 
     def set_aside(self) -> Iterator[Waiting]:
         yield from self.parked.values()
-        for likes in self.classes.values():
-            if likes.parked:
-                yield from likes.members.values()
+        for group in self.classes.values():
+            if group.parked:
+                yield from group.members.values()
 
     @property
     def is_ready(self) -> bool:
@@ -110,45 +110,45 @@ class Line:
     # Changing
 
     def push(self, entry: Waiting) -> None:
-        """Into its class: ready, or set aside if the class is."""
+        """Add a workload to its class: ready, or parked if the class is."""
         self.drop(entry.key)
-        likes = self.classes.setdefault(entry.likeness, Likes())
+        group = self.classes.setdefault(entry.likeness, Likes())
         ticket = self._next = self._next + 1
         self._tickets[entry.key], self._where[entry.key] = ticket, entry.likeness
-        likes.members[ticket] = entry
+        group.members[ticket] = entry
         if entry.unexplained:
-            likes.untold[ticket] = None
-        heappush(likes.heap, (entry.order, ticket))
-        if not likes.parked and likes.heap[0][1] == ticket:
-            self._show(entry.likeness, likes)
+            group.untold[ticket] = None
+        heappush(group.heap, (entry.order, ticket))
+        if not group.parked and group.heap[0][1] == ticket:
+            self._show(entry.likeness, group)
 
     def park(self, entry: Waiting, why: str) -> None:
-        """Aside, alone."""
+        """Park one workload alone."""
         self.drop(entry.key)
         entry.parked_for = why
         self.parked[entry.key] = entry
 
     def park_class(self, entry: Waiting, why: str, reason: str = "") -> None:
-        """Aside, with all that are like it, now and until something wakes them."""
+        """Park a workload with its whole class, including later members, until an event wakes the class."""
         entry.parked_for = why
-        likes = self.classes.setdefault(entry.likeness, Likes())
-        likes.parked, likes.why, likes.reason, likes.on_trial = True, why, reason, False
+        group = self.classes.setdefault(entry.likeness, Likes())
+        group.parked, group.why, group.reason, group.on_trial = True, why, reason, False
         self.push(entry)
 
     def drop(self, key: str) -> Waiting | None:
-        """Out of the line; None if it was not in it."""
+        """Remove a workload; None if it was not here."""
         ticket = self._tickets.pop(key, None)
         if ticket is None:
             return self.parked.pop(key, None)
         likeness = self._where.pop(key)
-        likes = self.classes[likeness]
-        entry = likes.members.pop(ticket)
-        likes.untold.pop(ticket, None)
-        self._tidy(likeness, likes)
+        group = self.classes[likeness]
+        entry = group.members.pop(ticket)
+        group.untold.pop(ticket, None)
+        self._tidy(likeness, group)
         return entry
 
     def pop(self, likely: Check = anybody) -> Waiting | None:
-        """The next one, taken in hand. A preemptor whose victims are on their way out stays first."""
+        """Take the next workload into the cycle. A preemptor whose victims are still terminating stays first."""
         found = self._sticky() or self._first(likely)
         if found is not None:
             self.drop(found.key)
@@ -158,18 +158,18 @@ class Line:
         return found
 
     def wake(self, may: Check, why: Callable[[str], bool], likely: Check = anybody) -> int:
-        """Back into line whoever `may`, if what it was set aside for is of the kind that `why` accepts.
+        """Make parked workloads ready if `may` allows it and `why` accepts the reason they were parked for.
 
-        What is `likely` for one of a class is for all of it, until one of them was served.
+        `likely` is asked for one member and holds for the whole class, until one of them is admitted.
         """
         self.woken = True
         count = 0
-        for likeness, likes in list(self.classes.items()):
-            if likes.parked and why(likes.why) and all(map(likely, islice(likes.members.values(), 1))):
-                likes.parked, likes.on_trial = False, likely is not anybody
-                count += len(likes.members)
-                if likes.members:
-                    self._show(likeness, likes)
+        for likeness, group in list(self.classes.items()):
+            if group.parked and why(group.why) and all(map(likely, islice(group.members.values(), 1))):
+                group.parked, group.on_trial = False, likely is not anybody
+                count += len(group.members)
+                if group.members:
+                    self._show(likeness, group)
                 else:
                     del self.classes[likeness]
         for entry in [one for one in self.parked.values() if why(one.parked_for) and may(one) and likely(one)]:
@@ -185,40 +185,40 @@ class Line:
         ticket = self._tickets.get(self.preemptor)
         if ticket is None:
             return None
-        likes = self.classes[self._where[self.preemptor]]
-        return None if likes.parked else likes.members[ticket]
+        group = self.classes[self._where[self.preemptor]]
+        return None if group.parked else group.members[ticket]
 
     def _first(self, likely: Check = anybody) -> Waiting | None:
         heap = self._heap
         while heap:
             _, ticket, likeness = heap[0]
-            likes = self.classes.get(likeness)
-            if likes is not None and not likes.parked and ticket in likes.members:
-                first = likes.members[ticket]
-                if not likes.on_trial or likely(first):
+            group = self.classes.get(likeness)
+            if group is not None and not group.parked and ticket in group.members:
+                first = group.members[ticket]
+                if not group.on_trial or likely(first):
                     return first
-                likes.parked = True
+                group.parked = True
             heappop(heap)
-            if likes is not None:
-                likes.shown = 0 if likes.shown == ticket else likes.shown
-                if not likes.parked:
-                    self._show(likeness, likes)
+            if group is not None:
+                group.shown = 0 if group.shown == ticket else group.shown
+                if not group.parked:
+                    self._show(likeness, group)
         return None
 
-    def _show(self, likeness: Hashable, likes: Likes) -> None:
-        """Put the first of a class into the heap of the line."""
-        while likes.heap and likes.heap[0][1] not in likes.members:
-            heappop(likes.heap)
-        if likes.heap:
-            order, ticket = likes.heap[0]
-            if likes.shown != ticket:
-                likes.shown = ticket
+    def _show(self, likeness: Hashable, group: Likes) -> None:
+        """Put the first workload of a class into the queue's heap."""
+        while group.heap and group.heap[0][1] not in group.members:
+            heappop(group.heap)
+        if group.heap:
+            order, ticket = group.heap[0]
+            if group.shown != ticket:
+                group.shown = ticket
                 heappush(self._heap, (order, ticket, likeness))
 
-    def _tidy(self, likeness: Hashable, likes: Likes) -> None:
-        """Empty classes go, unless they are remembered as set aside; heaps of mostly stale entries are rebuilt."""
-        if not likes.members and not likes.parked:
+    def _tidy(self, likeness: Hashable, group: Likes) -> None:
+        """Delete an empty class unless it is parked; rebuild a heap of mostly stale entries."""
+        if not group.members and not group.parked:
             del self.classes[likeness]
-        elif len(likes.heap) > 2 * len(likes.members) + 16:
-            likes.heap = [entry for entry in likes.heap if entry[1] in likes.members]
-            heapify(likes.heap)
+        elif len(group.heap) > 2 * len(group.members) + 16:
+            group.heap = [entry for entry in group.heap if entry[1] in group.members]
+            heapify(group.heap)

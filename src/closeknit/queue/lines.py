@@ -1,4 +1,8 @@
-"""All lines together: workloads find theirs through a LocalQueue, heads come out, the rest goes back or aside."""
+"""The pending workloads of all ClusterQueues.
+
+A workload reaches the queue of its ClusterQueue through a LocalQueue. A cycle takes the head of every queue; a head that
+is not admitted is requeued or parked.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ Matches = Callable[[Waiting], bool]
 
 
 class Lines:
-    """Every workload that waits is in the line of its ClusterQueue, or homeless if there is no way to one."""
+    """Every pending workload is in the queue of its ClusterQueue, or `homeless` if no LocalQueue leads to one."""
 
     def __init__(self, settings: Settings, gates: Gates) -> None:
         self.settings, self.gates = settings, gates
@@ -27,8 +31,8 @@ class Lines:
         self.homeless: dict[str, Workload] = {}
         """Workloads whose LocalQueue or ClusterQueue is missing or stopped."""
         self.bypassed: dict[tuple[str, Hashable], None] = {}
-        """Classes that were set aside, by queue and likeness, in which somebody may not have been told."""
-        self._looking_for: dict[str, set[str]] = {}
+        """Parked classes, by queue and equivalence key, with members that may lack a reported reason."""
+        self._waiting_for_local_queue: dict[str, set[str]] = {}
         self._timers: list[tuple[float, str]] = []
 
     # Queues
@@ -37,7 +41,7 @@ class Lines:
         line = self.lines.get(queue.name)
         if line is None:
             self.lines[queue.name] = Line(queue.name, queue.strategy)
-            self._house(key for key, one in self.local_queues.items() if one.cluster_queue == queue.name)
+            self._enqueue_waiting(key for key, one in self.local_queues.items() if one.cluster_queue == queue.name)
         else:
             line.strategy = queue.strategy
 
@@ -45,54 +49,54 @@ class Lines:
         line = self.lines.pop(name, None)
         if line is not None:
             for entry in [*line.ready(), *line.set_aside()]:
-                self._leave(entry.workload)
+                self._strand(entry.workload)
 
     def put_local_queue(self, queue: LocalQueue) -> None:
         old = self.local_queues.get(queue.key)
         self.local_queues[queue.key] = queue
         if old is not None and (old.stop != queue.stop or old.cluster_queue != queue.cluster_queue):
-            self._empty(queue.key)
-        self._house([queue.key])
+            self._strand_all(queue.key)
+        self._enqueue_waiting([queue.key])
 
     def drop_local_queue(self, key: str) -> None:
         if self.local_queues.pop(key, None) is not None:
-            self._empty(key)
+            self._strand_all(key)
 
-    def _empty(self, key: str) -> None:
+    def _strand_all(self, key: str) -> None:
         for line in self.lines.values():
             for entry in [*line.ready(), *line.set_aside()]:
                 if entry.workload.local_queue == key:
                     line.drop(entry.key)
-                    self._leave(entry.workload)
+                    self._strand(entry.workload)
 
-    def _leave(self, workload: Workload) -> None:
+    def _strand(self, workload: Workload) -> None:
         self.line_of.pop(workload.key, None)
         self.homeless[workload.key] = workload
-        self._looking_for.setdefault(workload.local_queue, set()).add(workload.key)
+        self._waiting_for_local_queue.setdefault(workload.local_queue, set()).add(workload.key)
 
-    def _house(self, local_queues: Iterable[str]) -> None:
-        """These queues may lead somewhere now: whoever looked for them may get in line."""
+    def _enqueue_waiting(self, local_queues: Iterable[str]) -> None:
+        """Enqueue the workloads that waited for these LocalQueues to lead to a ClusterQueue."""
         for local_queue in list(local_queues):
-            for key in sorted(self._looking_for.pop(local_queue, ())):
+            for key in sorted(self._waiting_for_local_queue.pop(local_queue, ())):
                 workload = self.homeless.get(key)
                 if workload is not None and workload.local_queue == local_queue:
                     del self.homeless[key]
                     self.put(workload)
 
     def queue_of(self, workload: Workload) -> str:
-        """The ClusterQueue that a workload waits for; empty if there is no way to one."""
+        """The ClusterQueue of a workload; empty if its LocalQueue is missing or stopped."""
         local = self.local_queues.get(workload.local_queue)
         return "" if local is None or local.stop != "None" else local.cluster_queue
 
     # Workloads
 
     def put(self, workload: Workload, now: float = 0.0) -> None:
-        """A workload that is new in line, or has changed. One that is being looked at is left alone."""
+        """Add or update a pending workload. One that is in the current cycle is left alone."""
         name = self.queue_of(workload)
         line = self.lines.get(name)
         if line is None:
             self.drop(workload.key)
-            self._leave(workload)
+            self._strand(workload)
             return
         if line.in_hand is not None and line.in_hand.key == workload.key:
             return
@@ -118,13 +122,13 @@ class Lines:
                 self.bypassed[line.name, entry.likeness] = None
 
     def drop(self, key: str) -> Waiting | None:
-        """Out of every line: it was admitted, finished, deleted, or may not be admitted now."""
+        """Remove a workload that was admitted, finished, deleted, or may not be admitted now."""
         homeless = self.homeless.pop(key, None)
         if homeless is not None:
-            looking = self._looking_for.get(homeless.local_queue, set())
-            looking.discard(key)
-            if not looking:
-                self._looking_for.pop(homeless.local_queue, None)
+            waiting_keys = self._waiting_for_local_queue.get(homeless.local_queue, set())
+            waiting_keys.discard(key)
+            if not waiting_keys:
+                self._waiting_for_local_queue.pop(homeless.local_queue, None)
         line = self.lines.get(self.line_of.pop(key, ""))
         if line is None:
             return None
@@ -135,12 +139,12 @@ class Lines:
         return line.drop(key)
 
     def heads(self, active: Callable[[str], bool], likely: Matches = anybody) -> list[Waiting]:
-        """The first of every line whose queue is active, taken in hand."""
+        """Take the first workload of every active queue into the cycle."""
         found = (line.pop(likely) for line in self.lines.values() if active(line.name))
         return [entry for entry in found if entry is not None]
 
     def requeue(self, entry: Waiting, why: Why, stage: Stage, now: float, reason: str = "") -> None:
-        """Back into line, or aside until something changes; `reason` is what it is told."""
+        """Make a workload ready again, or park it until an event; `reason` is the message of its condition."""
         line = self.lines.get(entry.queue)
         if line is None or line.in_hand is None or line.in_hand.key != entry.key:
             return
@@ -161,7 +165,7 @@ class Lines:
             line.park(entry, stage.value)
 
     def untold(self, most: int) -> list[str]:
-        """Up to so many workloads that were set aside with their like and should be told; each is named once."""
+        """Up to `most` workloads of parked classes whose reason is still to be reported; each is returned once."""
         found: list[str] = []
         while self.bypassed and len(found) < most:
             name, likeness = next(iter(self.bypassed))
@@ -172,7 +176,7 @@ class Lines:
         return found
 
     def _park_for_now(self, line: Line, entry: Waiting) -> None:
-        """Aside until its time has come, if it has one."""
+        """Park a workload until its backoff ends, or without a timer if no end is set."""
         line.park(entry, Stage.UNKNOWN.value)
         until = entry.waits_until if entry.waits_until is not None else entry.workload.status.requeue_at
         entry.waits_until = None
@@ -181,11 +185,11 @@ class Lines:
 
     @property
     def next_timer(self) -> float | None:
-        """When somebody's time has come."""
+        """When the next backoff ends."""
         return self._timers[0][0] if self._timers else None
 
     def tick(self, now: float) -> int:
-        """Back into line whose time has come."""
+        """Make workloads ready whose backoff has ended."""
         count = 0
         while self._timers and self._timers[0][0] <= now:
             _, key = heappop(self._timers)
@@ -202,7 +206,7 @@ class Lines:
         return count
 
     def wake(self, event: Event, queues: Iterable[str], matches: Matches, now: float, likely: Matches = anybody) -> int:
-        """Tell lines that something happened; how many workloads it brought back. Those who are not `likely` stay."""
+        """Wake the workloads that an event can help, except those that are not `likely` to fit; return how many."""
         by_reason = "WakeByReason" in self.gates
         wakes = {stage.value for stage in RULES[event].wakes}
 
@@ -235,7 +239,7 @@ def backing_off(status: Status, now: float) -> bool:
 
 
 def _changed(old: Waiting, new: Waiting) -> bool:
-    """Whether a parked workload deserves another look: its spec, or what was said about its eviction, changed."""
+    """Whether a parked workload has to be evaluated again: its spec or its eviction conditions changed."""
     before, after = old.workload, new.workload
     if old.likeness != new.likeness or before.generation != after.generation or before.boost != after.boost:
         return True

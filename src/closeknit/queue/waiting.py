@@ -1,4 +1,4 @@
-"""One workload in line: what it asks for, its place, and how far it has got through the flavors."""
+"""One pending workload: its demands, its order in the queue, and which flavors were tried for it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..quota.demand import Demand, demands
 Tried = Sequence[Mapping[str, int]]
 """For each pod set, by resource: the index of the last flavor tried, -1 if there is none after it.
 
-Pod sets come in the order of the plan but are looked up by their place in the workload, as Kueue does it; the two
-differ where the members of a group are not neighbours.
+Pod sets come in the order of the plan but are looked up by their index in the workload, as in Kueue; the two differ
+where the members of a group are not adjacent.
 """
 
 MILLISECOND = 0.001
 
 RETURNING = ("PendingEvaluation", "Pending", "Deactivated", "Suspended")
-"""What a condition says of a workload that nobody has looked at since it came back into line."""
+"""Reasons on a workload that was requeued and not evaluated since."""
 
 
 NOT_THERE = "doesn't exist"
-"""How a condition ends that tells of a missing queue."""
+"""How the message about a missing queue ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Which flavors were tried in which cycle, and how the queue stood then; `earlier` is where the walk was before."""
+    """Which flavors were tried in which cycle and queue generation; `earlier` holds the positions before this one."""
 
     tried: Tried
     cycle: int
@@ -41,7 +41,7 @@ class Progress:
 
     @property
     def pending(self) -> bool:
-        """Some flavor was not tried yet."""
+        """Whether some flavor was not tried yet."""
         return any(index != -1 for of_set in self.tried for index in of_set.values())
 
     @property
@@ -49,9 +49,9 @@ class Progress:
         return tuple(tuple(sorted(of_set.items())) for of_set in self.tried)
 
     def after(self, before: Progress | None) -> Progress | None:
-        """As the next step of a walk; None if that has come back to where it was, so that all there is was tried.
+        """This position as the next step of a search; None if the search was here before and has tried everything.
 
-        Two pod sets out of step, one on its first flavor while the other is on its last, would go round for ever.
+        Two pod sets out of step, one on its first flavor while the other is on its last, would otherwise loop for ever.
         """
         state = (self.generation, self.likeness)
         if before is None or not before.pending or (before.generation, before.likeness) != state:
@@ -60,13 +60,13 @@ class Progress:
         return None if self.place in earlier else replace(self, earlier=earlier)
 
     def start(self, at: int, resource: str) -> int:
-        """Where to go on for the pod set at this place in the workload."""
+        """The flavor to continue with for the pod set at this index in the workload."""
         return self.tried[at].get(resource, -1) + 1 if at < len(self.tried) else 0
 
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """`likeness` is equal for workloads that a scheduler cannot tell apart; what failed for one fails for all."""
+    """`likeness` is equal for workloads that the scheduler cannot tell apart; what failed for one fails for all."""
 
     workload: Workload
     queue: str
@@ -77,12 +77,12 @@ class Waiting:
     progress: Progress | None = None
     parked_for: str = ""
     waits_since: float | None = None
-    """Since when it waits for a tighter placement, though it could have a looser one."""
+    """Since when it waits for a tighter placement although a looser one is possible."""
     waits_until: float | None = None
     planned: tuple[Hashable, object] | None = None
-    """The last plan for it, and the state of the world that it was made on; the scheduler keeps it here."""
+    """A cache for the scheduler: the last plan and the state of the world that it was made for."""
     unexplained: bool = False
-    """Its status does not say why it waits."""
+    """Its status does not report why it is pending."""
     order: tuple[int, float, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ def waiting(workload: Workload, queue: str, settings: Settings, gates: Gates) ->
 
 
 def is_unexplained(workload: Workload, gates: Gates) -> bool:
-    """Whether its status has yet to say why it waits. Kueue leaves that open until a workload is first looked at."""
+    """Whether its status does not yet report why it is pending. Kueue sets that only once it evaluates a workload."""
     if "UnadmittedWorkloadsObservability" not in gates:
         return False
     reserved = workload.status.conditions.get("QuotaReserved")
@@ -117,7 +117,7 @@ def effective_priority(workload: Workload, gates: Gates) -> int:
 
 
 def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
-    """Since when it is in line: its creation, unless it was evicted for pods not ready or by a check."""
+    """The time that orders it in the queue: its creation, or its eviction for unready pods or by a check."""
     conditions = workload.status.conditions
     evicted = conditions.get("Evicted")
     if evicted is not None and evicted.holds:
@@ -136,9 +136,9 @@ def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
 
 
 def _likeness(priority: int, request: Request, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
-    """By Kueue's rules where sums decide: requests of containers are in the part's likeness, limits are not.
+    """Kueue's rules where sums of requests decide: container requests are in the pod set's digest, limits are not.
 
-    A fit that looks at more of a shape tells workloads apart by that, too: what failed for one must fail for all.
+    A fit that uses more of the shape distinguishes workloads by that too: what failed for one must fail for all.
     """
     sets = tuple(
         (one.name, one.count, one.part.min_count, policy.seen(one.pod_set.shape), one.part.likeness) for one in asked

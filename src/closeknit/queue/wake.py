@@ -1,8 +1,8 @@
-"""What wakes whom: events in the cluster, how far each reaches, and which reasons for waiting it can end.
+"""The wake table: cluster events, which queues each reaches, and which parked workloads it can help.
 
-Nothing polls. A workload that was set aside comes back only when an event reaches its queue. Kueue wakes everybody
-whom an event reaches. With the gate WakeByReason those stay asleep whose reason the event cannot touch: a job that
-asks for more than the quota of its whole cohort is not helped by another job that ends.
+Nothing polls. A parked workload becomes ready only when an event reaches its queue. Kueue wakes every workload that an
+event reaches. With the gate WakeByReason, workloads stay parked if the event cannot change their reason: a job that
+needs more than the quota of its whole cohort is not helped by another job that ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Why(Enum):
-    """Why a workload was not admitted, as far as its place in line is concerned."""
+    """Why a workload was not admitted; decides whether it is requeued at once, parked, or parked with its class."""
 
     LOST_ITS_PLACE = "FailedAfterNomination"
     PENDING_PREEMPTION = "PendingPreemption"
@@ -25,14 +25,14 @@ class Why(Enum):
 
 
 RETRIES_AT_ONCE = frozenset({Why.LOST_ITS_PLACE, Why.PENDING_PREEMPTION, Why.PREEMPTION_FAILED})
-"""Back into line at once under either strategy: the next cycle may well decide otherwise."""
+"""Requeued at once under either strategy: the next cycle may decide differently."""
 
 PARKS_ITS_LIKES = frozenset({Why.NO_FIT, Why.NO_CANDIDATES})
-"""What holds for one holds for all that are like it."""
+"""Reasons that hold for the whole equivalence class."""
 
 
 class Reach(Enum):
-    """Which queues an event touches."""
+    """Which queues an event reaches."""
 
     TREE = auto()
     """All queues under the root cohort of the queue concerned; the queue alone if it has no cohort."""
@@ -41,16 +41,16 @@ class Reach(Enum):
 
 
 class Stage(Enum):
-    """What keeps a workload that was set aside."""
+    """What a parked workload is waiting for."""
 
     FLAVOR = "NoMatchingFlavor"
     MAXIMUM = "ExceedsMaxQuota"
     PLACE = "TopologyPlacementFailed"
-    """Not even empty nodes would do."""
+    """It would not fit even on empty nodes."""
     QUOTA = "WaitingForQuota"
-    """Whatever room there is: no other workload may be sent away for its quota."""
+    """It lacks quota and may not preempt for it, whatever room there is."""
     ROOM = "WaitingForRoom"
-    """Quota may be there, or be had; nodes are full, or it is not sure that they are not."""
+    """Quota may be available or reclaimable; the nodes are full, or may be."""
     NAMESPACE = "NamespaceMismatch"
     UNKNOWN = ""
 
@@ -66,13 +66,13 @@ class Rule(NamedTuple):
 
 
 class Event(Enum):
-    """What happened."""
+    """What happened in the cluster."""
 
     WORKLOAD_FINISHED = auto()
     WORKLOAD_DELETED = auto()
     WORKLOAD_DEACTIVATED = auto()
     WORKLOAD_EVICTED = auto()
-    """It gave its quota back; an eviction that is under way frees nothing yet."""
+    """It released its quota; an eviction in progress frees nothing yet."""
     WORKLOAD_SHRANK = auto()
     PODS_RECLAIMED = auto()
     PRIORITY_CHANGED = auto()
@@ -87,9 +87,9 @@ class Event(Enum):
     NODE_CHANGED = auto()
     OTHER_POD_GONE = auto()
     ROOM_FREED = auto()
-    """A workload that is not of the same cohort gave its places back."""
+    """A workload of another cohort released its places."""
     RESERVATION_ENDED = auto()
-    """Somebody that no other could pass is out of the way; it had taken nothing yet."""
+    """A workload that had blocked room without holding it no longer does."""
 
 
 RULES = {
@@ -112,4 +112,4 @@ RULES = {
     Event.ROOM_FREED: Rule(Reach.TREE, frozenset({Stage.ROOM, Stage.UNKNOWN})),
     Event.RESERVATION_ENDED: Rule(Reach.EVERYWHERE, FREED),
 }
-"""Who wakes whom: how far each event reaches, and which stages it can help."""
+"""The wake table: which queues each event reaches, and which stages it can help."""

@@ -1,6 +1,6 @@
-"""What a workload asks of quota: per pod set a count and totals, after what administrators leave out or transform.
+"""What a workload needs of quota: per pod set a count and totals, after excluded and transformed resources.
 
-Placement goes by the pods themselves; quota may count something else: GPU memory for GPUs, credits for cores.
+Placement uses the pods' own requests; quota may count something else: GPU memory for GPUs, credits for cores.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Demand:
 
 
 def demands(workload: Workload, settings: Settings, reclaim: bool = True) -> tuple[Demand, ...]:
-    """One demand a part, pods that are done left out."""
+    """One demand per pod set, without pods that are finished."""
     done = workload.status.reclaimable if reclaim else {}
     sets = {one.name: one for one in workload.request.pod_sets}
     return tuple(
@@ -52,7 +52,7 @@ def demands(workload: Workload, settings: Settings, reclaim: bool = True) -> tup
 
 
 def counted(requests: Resources, settings: Settings) -> Resources:
-    """What quota counts for a pod that asks for `requests`."""
+    """What quota counts for a pod with these requests."""
     if not settings.exclude_prefixes and not settings.transformations:
         return requests
     left_out = settings.exclude_prefixes
@@ -73,7 +73,7 @@ def counted(requests: Resources, settings: Settings) -> Resources:
 
 
 def _outputs(rule: Transformation, value: int, requests: Resources) -> dict[str, int]:
-    """Factor times input, each in its own unit: cores count in thousandths."""
+    """Factor times input, each in its own unit: cpu counts in milli-units."""
     factor = requests.get(rule.multiply_by, 1) if rule.multiply_by else 1
     if rule.multiply_by == CPU:
         factor = -(-factor // 1000)
@@ -85,7 +85,7 @@ def _outputs(rule: Transformation, value: int, requests: Resources) -> dict[str,
 
 
 def held(workload: Workload, admission: Admission, status: Status, reclaim: bool = True) -> dict[FlavorResource, int]:
-    """What an admitted workload holds of quota: its stored usage, less what pods that are done gave back."""
+    """The quota that an admitted workload holds: its stored usage, less what finished pods released."""
     done = status.reclaimable if reclaim else {}
     usage: dict[FlavorResource, int] = {}
     for one in admission.pod_sets:
@@ -103,7 +103,7 @@ def held(workload: Workload, admission: Admission, status: Status, reclaim: bool
 
 
 def sum_requests(members: Sequence[Demand]) -> dict[str, int]:
-    """What the members of a group ask for together."""
+    """What the members of a group request together."""
     if len(members) == 1:
         return dict(members[0].total)
     result: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Fair shares: how much of what a cohort can lend a node has borrowed, by the resource that dominates.
+"""Fair shares: how much of its cohort's lendable quota a node has borrowed, by its dominant resource.
 
-A share is 1000 times borrowed over lendable, the largest over all resources, divided by the node's weight. Whoever
-has borrowed nothing has share 0; with weight 0 any borrowing is infinitely much.
+A share is 1000 times borrowed over lendable, the largest over all resources, divided by the node's weight. A node that
+has borrowed nothing has share 0; with weight 0 any borrowing makes the share infinite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOTHING: Mapping[FlavorResource, int] = {}
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """`ratio` is unweighted. Infinite shares compare by it; they are above all others."""
+    """`ratio` is unweighted. Infinite shares are above all others and compare by ratio."""
 
     ratio: float = 0.0
     weight: float = 1.0
@@ -49,7 +49,7 @@ class Share:
 
     @property
     def rounded(self) -> int:
-        """As status shows it: rounded up, or the end of int64 for infinite."""
+        """The share as shown in status: rounded up, or the maximum of int64 if infinite."""
         return INT64_MAX if self.infinite else math.ceil(self._key[1])
 
 
@@ -77,7 +77,7 @@ def share_of(node: QuotaNode, more: Usage = NOTHING) -> Share:
 
 
 def _lendable(parent: QuotaNode) -> dict[str, int]:
-    """What a cohort could give its members, by resource; it depends on quota alone and is kept."""
+    """What a cohort can lend its members, by resource; it depends only on quota and is cached."""
     if parent.lendable is None:
         parent.lendable = {}
         for fr in parent.root.subtree:

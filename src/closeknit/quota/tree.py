@@ -1,11 +1,11 @@
-"""The quota tree: ClusterQueues are its leaves, cohorts its inner nodes, and each counts quota and usage.
+"""The quota tree: ClusterQueues are its leaves, cohorts its inner nodes; each node tracks quota and usage.
 
 A node lends what it does not keep for itself. What it keeps (`local`: quota above its lending limit) is used first
 and is invisible to its parent; usage beyond it spills upwards. So a change at a queue touches only the path to its
-root, and a checkpoint is a place in the journal.
+root, and a checkpoint is a position in the journal.
 
     root    quota 10 + what the children lend       usage: what spilled over from below
-      ├─ a  quota 5, lending limit 2 → local 3      the first 3 it uses stay with it
+      ├─ a  quota 5, lending limit 2 → local 3      its first 3 count only here
       └─ b  quota 0, borrowing limit 4
 """
 
@@ -45,7 +45,7 @@ class QuotaNode:
         self.children: list[QuotaNode] = []
         self.height = 0
         self.generation = 0
-        """Of a root: moves whenever something under it is held, given back, or held otherwise."""
+        """On a root: moves whenever a holding under it is added, released or changed."""
         self.subtree: dict[FlavorResource, int] = {}
         self.local: dict[FlavorResource, int] = {}
         self.usage: dict[FlavorResource, int] = {}
@@ -91,11 +91,11 @@ class QuotaNode:
     # What is left
 
     def local_available(self, fr: FlavorResource) -> int:
-        """What it could still use of what it does not lend."""
+        """The unused part of what it does not lend."""
         return max(0, minus(self.local.get(fr, 0), self.usage.get(fr, 0)))
 
     def available(self, fr: FlavorResource) -> int:
-        """What it could still use, borrowing what it may; negative while it, or its tree, is in debt."""
+        """What it could still use, borrowing included; negative while it or its tree is overcommitted."""
         usage = self.usage.get(fr, 0)
         subtree = self.subtree.get(fr, 0)
         if self.parent is None:
@@ -135,7 +135,7 @@ class QuotaNode:
         return not any(self.subtree.get(fr, 0) < self.usage.get(fr, 0) for fr in frs)
 
     def borrowing_height(self, fr: FlavorResource, more: int) -> tuple[int, bool]:
-        """How high up a request would borrow, 0 if not at all; and whether that is below the top of the tree."""
+        """How many levels up a request would borrow, 0 if not at all, and whether that is below the root."""
         if self.parent is None or not self.borrows_with(fr, more):
             return 0, self.parent is not None
         remaining = minus(more, self.local_available(fr))
@@ -152,7 +152,7 @@ Undo = tuple[dict[FlavorResource, int], FlavorResource, int | None]
 
 
 class QuotaTree:
-    """All queues and cohorts. Cohorts that are only named exist too; `cyclic` are queues below a cycle of cohorts."""
+    """All queues and cohorts, also cohorts without an object; `cyclic` are the queues below a cycle of cohorts."""
 
     def __init__(self, cluster_queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) -> None:
         self.queues: dict[str, QuotaNode] = {}
@@ -179,12 +179,12 @@ class QuotaTree:
         return parents
 
     def _cohort(self, name: str) -> None:
-        """A cohort that has no object of its own: a root without quota."""
+        """Add a cohort that has no object: a root without quota."""
         if name not in self.cohorts:
             self.cohorts[name] = QuotaNode(name, False, {}, 0.0)
 
     def _connect(self, parents: Mapping[str, str]) -> None:
-        """Join cohorts and queues; a cohort from which no root can be reached keeps no parent and no children."""
+        """Link cohorts and queues; a cohort that reaches no root gets no parent and no children."""
         lost = {name for name in self.cohorts if not _reaches_root(name, parents)}
         for name, parent in parents.items():
             if parent and name not in lost:
@@ -249,11 +249,11 @@ class QuotaTree:
                 column[fr] = before
 
     def forget(self, checkpoint: int) -> None:
-        """What was written since has been undone otherwise."""
+        """Drop the journal since the checkpoint: the caller has undone those changes itself."""
         del self._journal[checkpoint:]
 
     def commit(self) -> None:
-        """Forget how to undo; what was written stays."""
+        """Clear the journal and keep what was written."""
         self._journal.clear()
 
 
@@ -268,7 +268,7 @@ def _reaches_root(name: str, parents: Mapping[str, str]) -> bool:
 
 
 def _count(node: QuotaNode) -> None:
-    """Quota, local part and height of a node, its children first."""
+    """Compute quota, local part and height of a node, children first."""
     for child in node.children:
         _count(child)
     node.subtree = {fr: quota.nominal for fr, quota in node.quotas.items()}

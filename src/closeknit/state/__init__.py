@@ -1,1 +1,1 @@
-"""State: nodes as columns, what is used where, and the tree of domains above them."""
+"""Cluster state: nodes as columns, usage per node and leaf, and the tree of domains above them."""

@@ -1,9 +1,9 @@
-"""Pods of DaemonSets that are still to come: they count on their nodes until they are bound.
+"""Expected DaemonSet pods: each counts on its node before it is bound there.
 
-Kueue sees a daemon only once it runs, so a node that has just joined looks emptier than it is. Here a pod is due on
-every node that its DaemonSet admits and that has none of it yet. Which rows that are is kept per DaemonSet; a change of
-a DaemonSet looks at all rows at once, one of a node or a pod at a single row. The node filter is handed in: it is the
-engine's.
+Kueue counts a daemon only once it runs, so a node that has just joined looks emptier than it is. Here a pod is expected
+on every node that its DaemonSet admits and where none of its pods runs yet. The rows are kept per DaemonSet; a change
+of a DaemonSet recomputes all rows at once, a change of a node or a pod only one row. The engine's node filter is passed
+in.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .snapshot import Charge, Snapshot
 from .table import BoolArray, IntArray
 
 NodeFilter = Callable[[Snapshot, Shape, IntArray], BoolArray]
-"""Which of these rows admit pods of a shape, whether the nodes are ready or not."""
+"""Which of these rows admit pods of a shape, regardless of whether the nodes are ready."""
 
 Change = tuple[IntArray, Charge, int]
 
 
 class Expected:
-    """It belongs to one snapshot, and is built anew with it. `bound` has the owner and the node of pods that run."""
+    """Belongs to one snapshot and is rebuilt with it. `bound` yields owner and node of each running pod."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Expected:
         self._keys = {one.uid: key for key, one in daemon_sets.items()}
         self._due = {key: np.zeros(len(snapshot.table), dtype=np.bool_) for key in daemon_sets}
         self._bound: dict[str, dict[int, int]] = {}
-        """By the uid of the owner: how many of its pods run on a row."""
+        """How many pods of an owner run on each row, by the owner's uid."""
         for owner, node in bound:
             self._count(owner, node, 1)
         self._snapshot.expect(change for key in daemon_sets for change in self._look(key, self._all()))
@@ -57,13 +57,13 @@ class Expected:
             self._snapshot.expect([(np.flatnonzero(self._due.pop(key)), daemon_set.shape.charge, -1)])
 
     def look_at(self, node: str) -> None:
-        """A node has other labels or taints than before."""
+        """Recompute a node whose labels or taints changed."""
         row = self._snapshot.row_of.get(node)
         if row is not None:
             self._snapshot.expect(change for key in self._daemon_sets for change in self._look(key, np.array([row])))
 
     def bind(self, owner: str, node: str, pods: int) -> None:
-        """Pods of an owner started on a node, or, with a negative number, are gone from it."""
+        """Count pods of an owner that were bound to a node, or with a negative number are gone from it."""
         row = self._count(owner, node, pods)
         key = self._keys.get(owner)
         if row is not None and key is not None:
@@ -79,7 +79,7 @@ class Expected:
         return row
 
     def _look(self, key: str, rows: IntArray) -> Iterator[Change]:
-        """What has changed on these rows, for one DaemonSet."""
+        """What changed on these rows for one DaemonSet."""
         one, due = self._daemon_sets[key], self._due[key]
         before, now = due[rows], self._admits(self._snapshot, one.shape, rows) & ~self._runs_on(one.uid, rows)
         due[rows] = now

@@ -1,7 +1,7 @@
-"""The ledger: who holds quota and room, from the moment it was decided until it is given back.
+"""The ledger: the quota and room that each workload holds, from the decision until it is released.
 
-A decision counts at once, before anything was written; the write may still fail, or never be seen. So a holding is
-assumed first, and confirmed when the cluster shows it.
+A decision counts at once, before its write; the write may still fail or never be observed. So a holding is assumed
+first, and confirmed when the cluster shows it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Holding:
     stage: Stage = Stage.CONFIRMED
     since: float = 0.0
     before: Holding | None = None
-    """What it held, confirmed, before this was assumed; it holds that again if the assumption comes to nothing."""
+    """The confirmed holding that this assumption replaced; it is restored if the assumption expires."""
     leaves: dict[tuple[int, str], tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
-    """Where its places lie in the snapshot of a flavor, by their number and the flavor: worked out once."""
+    """The leaves of its places in the snapshot of a flavor, by place index and flavor: a cache."""
 
     @property
     def key(self) -> str:
@@ -43,14 +43,14 @@ class Holding:
 
 
 class Ledger:
-    """Who uses what, where.
+    """Which workload holds what, and where.
 
         assume()            confirm()            release()
     ∅ ───────────▶ assumed ───────────▶ confirmed ─────────▶ ∅
-                     │ expire() after the write failed or was never seen
+                     │ expire() after the write failed or was never observed
                      └────────────────────────────────────▶ ∅
 
-    `generation` of a queue moves when something of it was taken out or changed: room may have come free.
+    `generation` of a queue moves when one of its holdings is removed or changed: room may have been freed.
     """
 
     def __init__(self) -> None:
@@ -77,14 +77,14 @@ class Ledger:
         self._put(holding)
 
     def confirm(self, holding: Holding) -> None:
-        """What the cluster shows. It takes the place of what was assumed."""
+        """Record what the cluster shows; it replaces what was assumed."""
         holding.stage = Stage.CONFIRMED
         if self.release(holding.key) is None:
             self._moved(holding.queue)
         self._put(holding)
 
     def expire(self, key: str) -> Holding | None:
-        """Forget an assumption; what is confirmed stays, and what was confirmed before it holds again."""
+        """Drop an assumption and restore the confirmed holding that it replaced; a confirmed one stays."""
         if not self.is_assumed(key):
             return None
         holding = self.release(key)
@@ -100,7 +100,7 @@ class Ledger:
         return holding
 
     def assumed_before(self, time: float) -> list[Holding]:
-        """Assumptions that nobody has confirmed since."""
+        """Assumptions made before that time and not confirmed since."""
         return [one for one in self.holdings.values() if one.stage is Stage.ASSUMED and one.since < time]
 
     def _put(self, holding: Holding) -> None:

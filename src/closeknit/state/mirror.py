@@ -1,8 +1,8 @@
-"""The mirror: nodes, pods and admitted workloads as the cluster tells them, and one snapshot that follows.
+"""The mirror: nodes, pods and admitted workloads as last observed, and one snapshot that is kept up to date.
 
-All durable truth is in the cluster's objects; the mirror can be thrown away and filled again at any time, and
-comes out the same. Most changes touch one row of the snapshot. Only a node at a new place in the tree, or with a
-resource never seen before, makes the next look at the snapshot build it anew.
+All durable state is in the cluster's objects; the mirror can be discarded and rebuilt at any time with the same
+result. Most changes touch one row of the snapshot. Only a node at a new place in the tree, or with a resource never
+seen before, causes the snapshot to be rebuilt on next use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .table import IntArray, NodeTable
 
 
 class OtherPod(NamedTuple):
-    """A running pod that was not placed here. `owner` is the uid of the DaemonSet that it is of, if it is of one."""
+    """A running pod that was not placed here. `owner` is the uid of its DaemonSet, if it belongs to one."""
 
     node: str
     requests: Resources
@@ -32,7 +32,7 @@ class OtherPod(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What one pod set of an admitted workload holds, in a flavor."""
+    """What one pod set of an admitted workload holds in a flavor."""
 
     assignment: Assignment
     shape: Shape
@@ -43,9 +43,9 @@ class Usage(NamedTuple):
 class Mirror:
     """`labels` are those of the flavor: only nodes that carry them take part.
 
-    Flavors may cover the same hosts. With `share_hosts` (the gate TASHandleOverlappingFlavors) a flavor whose
-    topology ends at the host sees usage by host of every flavor, else only its own. With `admits`, DaemonSets count
-    before their pods run.
+    Flavors may cover the same hosts. With `share_hosts` (the gate TASHandleOverlappingFlavors) a flavor whose topology
+    ends at the host counts usage by host of every flavor, otherwise only its own. With `admits`, DaemonSet pods count
+    before they are bound.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Mirror:
         self.daemon_sets: dict[str, DaemonSet] = {}
         self.usages: dict[str, Usage] = {}
         self.generation = 0
-        """Moves with every change to its nodes, or to what is on them. What a cycle tries and takes back is none."""
+        """Moves with every change to the nodes or their usage, except what a cycle tries and rolls back."""
         self._snapshot: Snapshot | None = None
         self._expected: Expected | None = None
-        """Goes with the snapshot."""
+        """Dropped together with the snapshot."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot as of now."""
+        """The current snapshot, built if there is none."""
         if self._snapshot is None:
             self._snapshot = self._build()
         return self._snapshot
@@ -104,7 +104,7 @@ class Mirror:
             self._use(pod, -1)
 
     def drain(self, changes: Mapping[str, OtherPod | None]) -> None:
-        """Pods that were placed here and are on their way out; None for those that no longer are, or are gone."""
+        """Update the draining pods: placed pods that no holding covers; None for a pod that stopped draining."""
         before = [self.draining.pop(key) for key in changes if key in self.draining]
         now = {key: pod for key, pod in changes.items() if pod is not None}
         self.draining.update(now)
@@ -147,7 +147,7 @@ class Mirror:
             self._expected.bind(pod.owner, pod.node, pods)
 
     def _has(self, node: str) -> bool:
-        """Whether what runs on a node may show here."""
+        """Whether usage on this node may count in this flavor."""
         return self._snapshot is None or node in self._snapshot.row_of
 
     def _sees(self, usage: Usage) -> bool:
@@ -159,7 +159,7 @@ class Mirror:
         return labelled and all(key in node.labels for key in self.topology.levels)
 
     def _forget(self, name: str) -> None:
-        """A leaf of several nodes may have its place from this one, so only a host's own row stays behind."""
+        """Remove a node. Only a host's own row may stay behind: a leaf of several nodes may be ordered by this one."""
         if self._snapshot is None or name not in self._snapshot.row_of:
             return
         if self._snapshot.tree.one_node_a_leaf:
@@ -185,7 +185,7 @@ class Mirror:
 
 
 def _is_like(node: Node, before: Node | None) -> bool:
-    """Whether the same pods may run on it as before."""
+    """Whether the node admits the same pods as before."""
     return before is not None and before.labels == node.labels and before.taints == node.taints
 
 
@@ -202,9 +202,9 @@ def _columns(snapshot: Snapshot, pods: Iterable[OtherPod]) -> dict[str, IntArray
 
 
 def _charge(snapshot: Snapshot, usage: Usage, sign: int) -> bool:
-    """Add usage, or take it off, and say whether there was any.
+    """Add usage, or subtract it, and return whether there was any.
 
-    Leaves that are not in the tree are passed over, unusable ones are not.
+    Leaves that are not in the tree are skipped; unusable leaves are not.
     """
     counts: dict[int, int] = {}
     for name, count in usage.assignment.domains:

@@ -1,9 +1,9 @@
-"""Pods that were placed here, and which of them no holding covers any more.
+"""Pods that were placed here, and which of them are no longer covered by a holding.
 
-A pod's room is held by its workload, not by the pod; that is why Kueue does not count such pods at all. But a workload
-may lose its place, or get another, while its pods still run out their grace period. So every such pod is compared
-with what its workload holds: as many pods of a pod set as are assigned to a leaf are covered there, and the others
-drain. Only pods of the workload, or on the node, that a change is about are looked at.
+The workload holds a pod's room, not the pod; that is why Kueue does not count such pods at all. But a workload may lose
+its assignment, or get another, while its pods still run out their grace period. So each pod is compared with what its
+workload holds: as many pods of a pod set as are assigned to a leaf are covered there, and the others drain. A change
+touches only the pods of its workload or on its node.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..model.topology import Path
 from .mirror import OtherPod, Usage
 
 Slot = tuple[str, Path]
-"""A pod set, and the leaf that its assignment names; no leaf where it names none."""
+"""A pod set and a leaf as its assignment names it; None if the assignment names no leaves."""
 
 
 class PlacedPod(NamedTuple):
-    """A pod that is bound, has not ended, and was placed by topology. `workload` is the key of the one it is of.
+    """A pod that is bound, has not ended, and was placed by topology. `workload` is its workload's key.
 
-    `terminating`: it was told to go. Only a workload that is itself on its way out still covers such a pod; any other
-    will fill its place again.
+    A `terminating` pod has a deletion timestamp. Only a workload that is itself being evicted still covers such a pod;
+    any other will fill the place again.
     """
 
     workload: str
@@ -37,7 +37,7 @@ class PlacedPod(NamedTuple):
 
 @dataclass(slots=True)
 class _Crew:
-    """The pods of one workload by slot, and how many the workload holds a place for."""
+    """The pods of one workload by slot, and how many places the workload holds in each slot."""
 
     places: tuple[Usage, ...] = ()
     evicted: bool = False
@@ -48,7 +48,7 @@ class _Crew:
 
 
 class Placed:
-    """`draining` are the pods that nobody covers. Every change returns those that joined them or left them."""
+    """`draining` are the pods that no holding covers. Every change returns the pods that joined or left that set."""
 
     def __init__(self, node_of: Callable[[str], Node | None]) -> None:
         self.draining: dict[str, OtherPod] = {}
@@ -58,7 +58,7 @@ class Placed:
         self._on_node: dict[str, set[str]] = {}
 
     def put(self, key: str, pod: PlacedPod) -> set[str]:
-        """A pod as it is now; what its workload holds has to be told next if this is its first."""
+        """Add or update a pod. After the first pod of a workload, call `cover` with what the workload holds."""
         changed = self.drop(key)
         crew = self._crews.setdefault(pod.workload, _Crew())
         self._pods[key] = pod
@@ -86,7 +86,7 @@ class Placed:
         return self._count(crew, [slot])
 
     def cover(self, workload: str, places: tuple[Usage, ...], evicted: bool) -> set[str]:
-        """What a workload holds from now on; no places if it holds nothing."""
+        """Set the places that a workload holds from now on; none if it holds nothing."""
         crew = self._crews.get(workload)
         if crew is None or (crew.places == places and crew.evicted == evicted):
             return set()
@@ -99,7 +99,7 @@ class Placed:
         return self._count(crew, crew.pods)
 
     def look_at(self, node: str) -> set[str]:
-        """A node came, went, or has other labels: its pods may be on other leaves than before."""
+        """Recompute a node that was added, removed or relabelled: its pods may be on other leaves than before."""
         changed: set[str] = set()
         for key in sorted(self._on_node.get(node, ())):
             crew = self._crews[self._pods[key].workload]
@@ -124,7 +124,7 @@ class Placed:
         return slot
 
     def _count(self, crew: _Crew, slots: Iterable[Slot]) -> set[str]:
-        """Who of these slots drains. The first by name are covered, so that equal clusters give equal answers."""
+        """Recompute which pods of these slots drain. The first by name are covered, to be deterministic."""
         changed: set[str] = set()
         for slot in slots:
             left = crew.held.get(slot, 0)
@@ -141,7 +141,7 @@ class Placed:
 
 
 def _held(places: Iterable[Usage]) -> dict[Slot, int]:
-    """How many pods each slot has a place for; flavors that both hold a pod set hold it once."""
+    """How many places each slot has; a pod set held in two flavors counts once."""
     held: dict[Slot, int] = {}
     for one in places:
         counts: dict[Slot, int] = {}

@@ -3,12 +3,12 @@
     allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted, leaving ──▶ remaining
     (per node)     (per node)            (per leaf)          (per leaf)
 
-`other` is usage by pods that were not placed here (of which `pinned` is the part that cannot move), `admitted` usage
-by workloads that were, `leaving` usage by pods that were and are on their way out (`draining`, per node), `assumed`
-what one evaluation has set aside so far. `room` is what would be left if nothing were admitted; `remaining` is what
-is left. Every change touches only its rows and notes them in the log, so whoever keeps results per shape repairs
-them by reading the log from where it last stood. A checkpoint is a place in the journal; rolling back undoes, newest
-first, what was written since.
+`other` is usage by pods that were not placed here (`pinned` is the part of it that cannot move), `admitted` usage by
+workloads that were placed here, `leaving` usage by their draining pods (`draining`, per node), and `assumed` what the
+current evaluation has reserved so far. `room` is what would be left if nothing were admitted; `remaining` is what is
+left. Every change touches only its rows and records them in the log, so results cached per shape are repaired by
+reading the log from the version that they were computed at. A checkpoint is a position in the journal; a rollback
+undoes what was written since, newest first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Charge = tuple[tuple[str, int], ...]
 """What one pod takes, by resource: its requests and one of `pods`."""
 
 LIMIT = 2**53
-"""Amounts are kept within this, so that sums of hundreds of them stay inside int64 and floats still hold them exactly.
+"""Amounts are clamped to this, so that sums of hundreds of them stay inside int64 and floats hold them exactly.
 
 It is 8 PiB of memory, or nine trillion cores: beyond it is unlimited anyway.
 """
@@ -40,7 +40,7 @@ FEW = 64
 
 
 class Entry(NamedTuple):
-    """One line of the journal: what was added to a column, so that it can be taken off again."""
+    """One journal entry: what was added to a column, so that it can be undone."""
 
     column: str
     leaves: IntArray
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 
 class Snapshot:
-    """`memo` holds what the engine keeps per shape, least recently used first, at most `shapes` entries."""
+    """`memo` is the engine's cache per shape, least recently used first, at most `shapes` entries."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Snapshot:
         self.shapes = shapes
         self.memo: OrderedDict[Any, Any] = OrderedDict()
         self.when_empty: dict[Any, Any] = {}
-        """What was found out about nodes without workloads; gone as soon as `room` changes."""
+        """Cached answers about nodes without workloads; cleared when `room` changes."""
         self.log: list[int] = []
         self.forgotten = 0
         self.nodes_changed = 0
-        """The version at which a node itself last changed; since then only usage did."""
+        """The version at which a node itself last changed; only usage has changed since."""
         self._journal: list[Entry] = []
         self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
         self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
@@ -97,7 +97,7 @@ class Snapshot:
 
     @property
     def version(self) -> int:
-        """How many changes there have been."""
+        """The number of changes so far."""
         return self.forgotten + len(self.log)
 
     def changed_since(self, version: int) -> IntArray | None:
@@ -117,12 +117,12 @@ class Snapshot:
         return int(np.count_nonzero(self.table.usable if self.tree.one_node_a_leaf else self._some_usable))
 
     def leaf(self, name: Path) -> int | None:
-        """The leaf that an assignment calls by this name, if it exists and one of its nodes is usable."""
+        """The leaf with this name in an assignment, if it exists and one of its nodes is usable."""
         leaf = self.tree.leaf_of.get(name)
         return leaf if leaf is not None and self.usable(np.array([leaf]))[0] else None
 
     def leaves(self, names: Sequence[Path]) -> IntArray:
-        """The same for many names at once; -1 where `leaf` says None."""
+        """The same for many names at once; -1 where `leaf` returns None."""
         found = np.fromiter(map(self.tree.leaf_of.get, names, repeat(-1)), dtype=np.int64, count=len(names))
         known = np.flatnonzero(found >= 0)
         found[known[~self.usable(found[known])]] = -1
@@ -131,21 +131,21 @@ class Snapshot:
     # What changes it
 
     def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
-        """Pods of a workload that was placed here; negative counts take them away."""
+        """Add pods of an admitted workload; negative counts remove them."""
         self._write(Entry("admitted", leaves, counts, charge))
 
     def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
-        """Pods that the evaluation under way has set aside."""
+        """Reserve pods for the current evaluation."""
         self._write(Entry("assumed", leaves, counts, charge))
 
     def charge_draining(self, sign: int) -> None:
-        """Pods that drain, as if they were gone (-1), or were back (1)."""
+        """Count draining pods as gone (-1), or as present again (1)."""
         leaves = self.draining_leaves()
         if len(leaves):
             self._write(Entry("leaving", leaves, np.full(len(leaves), sign), ()))
 
     def draining_leaves(self) -> IntArray:
-        """The leaves that pods have yet to leave."""
+        """The leaves that have draining pods."""
         return np.flatnonzero(self.leaving[self.index[PODS]])
 
     def checkpoint(self) -> int:
@@ -157,26 +157,26 @@ class Snapshot:
             self._apply(self._journal.pop(), sign=-1)
 
     def forget(self, checkpoint: int) -> None:
-        """What was written since has been undone otherwise."""
+        """Drop the journal since the checkpoint: the caller has undone those changes itself."""
         del self._journal[checkpoint:]
 
     def commit(self) -> None:
-        """Forget how to undo; what was written stays."""
+        """Clear the journal and keep what was written."""
         self._journal.clear()
 
     def use(self, node: str, requests: Resources, pods: int = 1) -> None:
-        """Add pods that were not placed here to their node; negative `pods` take them away.
+        """Add pods that were not placed here to their node; negative `pods` remove them.
 
-        A node or a resource that is not in the columns is passed over: nothing can be placed on it.
+        A node or a resource that is not in the columns is skipped: nothing can be placed on it.
         """
         self._use(self.other, ((node, requests, pods),))
 
     def drain(self, changes: Iterable[tuple[str, Resources, int]]) -> None:
-        """The same for pods that drain: node, requests and how many, for all that begin to or are gone."""
+        """The same for draining pods: node, requests and a count, negative for pods that stopped draining."""
         self._use(self.draining, changes)
 
     def use_columns(self, usage: Mapping[str, IntArray], drains: bool = False) -> None:
-        """Usage by other pods, or by pods that drain, for every node at once, in row order."""
+        """Set usage by other pods, or by draining pods, for every node at once, in row order."""
         columns = self.draining if drains else self.other
         for resource, column in usage.items():
             if resource in self.index:
@@ -185,9 +185,9 @@ class Snapshot:
         self._derive_all()
 
     def expect(self, changes: Iterable[tuple[IntArray, Charge, int]]) -> None:
-        """Add pods that are sure to come to their nodes, and stay there; negative numbers take them away.
+        """Add pods that are expected on their nodes and will stay there; negative numbers remove them.
 
-        A change is the rows concerned, what one pod takes, and how many come to each of them.
+        A change is the rows concerned, what one pod takes, and how many pods each row gets.
         """
         touched = np.zeros(len(self.table), dtype=np.bool_)
         for rows, charge, pods in changes:
@@ -200,13 +200,13 @@ class Snapshot:
             self._touch(np.unique(self.leaf_of_row[touched]))
 
     def pin_columns(self, usage: Mapping[str, IntArray]) -> None:
-        """Which part of the usage by other pods belongs to its node, in row order; it is in use already."""
+        """Mark the part of other pods' usage that cannot leave its node, in row order; it is counted already."""
         for resource, column in usage.items():
             if resource in self.index:
                 self.pinned[self.index[resource]] += np.clip(column, 0, LIMIT)
 
     def put_node(self, node: Node) -> bool:
-        """Change a known node in place; False if its place in the tree or its resources ask for a rebuild."""
+        """Update a known node in place; False if its place in the tree or its resources require a rebuild."""
         row = self.row_of.get(node.name)
         if row is None or not self.index.keys() >= node.allocatable.keys():
             return False
@@ -219,13 +219,13 @@ class Snapshot:
         return True
 
     def drop_node(self, name: str) -> None:
-        """A node that is gone keeps its row until the next rebuild, but nothing fits there."""
+        """Remove a node: it keeps its row until the next rebuild, but nothing fits there."""
         row = self.row_of.get(name)
         if row is not None:
             self.set_usable(np.array([row]), False)
 
     def set_usable(self, rows: IntArray, usable: bool) -> None:
-        """Let nodes take part in placement, or not."""
+        """Include nodes in placement, or exclude them."""
         self.table.usable[rows] = usable
         self._touch(np.unique(self.leaf_of_row[rows]))
         self.nodes_changed = self.version
@@ -251,7 +251,7 @@ class Snapshot:
         self._apply(entry, sign=1)
 
     def _apply(self, entry: Entry, sign: int) -> None:
-        """Only resources that the pods ask for change, and only on their leaves."""
+        """Apply an entry, or undo it; only the resources and leaves of its pods change."""
         if entry.column == "leaving":
             self.remaining[:, entry.leaves] -= sign * entry.counts * self.leaving[:, entry.leaves]
             self._note(entry.leaves)
@@ -273,7 +273,7 @@ class Snapshot:
         self._note(entry.leaves)
 
     def charge_rows(self, charge: Charge) -> tuple[IntArray, IntArray, bool]:
-        """The rows of the columns that a charge concerns, how much of each, and whether that is all of it."""
+        """The resource rows of a charge, the amount of each, and whether every resource of it has a row."""
         known = self._charges.get(charge)
         if known is None:
             wanted = [
@@ -294,7 +294,7 @@ class Snapshot:
         return vector
 
     def _touch(self, leaves: IntArray) -> None:
-        """Derive these leaves anew and note them in the log."""
+        """Recompute these leaves and record them in the log."""
         if self.tree.one_node_a_leaf:
             usable = self.table.usable[leaves]
             self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * usable
@@ -332,7 +332,7 @@ class Snapshot:
         self._forget_log()
 
     def _forget_log(self) -> None:
-        """Whoever last looked before now starts afresh."""
+        """Clear the log: results computed before now have to be recomputed."""
         self.forgotten += len(self.log) + 1
         self.log.clear()
 

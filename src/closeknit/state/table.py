@@ -1,8 +1,8 @@
 """Nodes as a table of columns, before any topology is laid over them.
 
 A cluster of 100,000 nodes has few distinct values per label, so a label is a column of small integer codes with
-a list of the values they stand for. Selectors are then answered per distinct value, not per node. A table can
-be filled from node objects or, for generated clusters, from columns outright.
+a list of the values they stand for. Selectors are then evaluated per distinct value, not per node. A table can be
+filled from node objects or, for generated clusters, directly from columns.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class LabelColumn:
         self.index = {value: code for code, value in enumerate(self.values)}
 
     def code(self, value: str) -> int:
-        """The code of a value; one that no node has gets a code that no node has."""
+        """The code of a value; for a value that no node has, a code that no node has."""
         return self.index.get(value, MISSING - 1)
 
     def intern(self, value: str | None) -> int:
-        """The code of a value that some node is about to have."""
+        """The code of a value, added if it is new."""
         if value is None:
             return MISSING
         if value not in self.index:
@@ -51,7 +51,7 @@ class LabelColumn:
         return LabelColumn(self.codes[rows], list(self.values))
 
     def ranks(self) -> IntArray:
-        """For each code its place among the sorted values."""
+        """For each code its rank among the sorted values."""
         ranks = np.empty(len(self.values), dtype=np.int64)
         ranks[sorted(range(len(self.values)), key=self.values.__getitem__)] = np.arange(len(self.values))
         return ranks
@@ -61,7 +61,7 @@ class LabelColumn:
 class NodeTable:
     """Rows are nodes. `taints[taint_codes[i]]` are node i's taints.
 
-    `usable[i]` says ready and schedulable; `cordoned[i]` that only `spec.unschedulable` keeps it from being so.
+    `usable[i]` means ready and schedulable; `cordoned[i]` means ready but `spec.unschedulable`.
     """
 
     names: list[str]
@@ -118,7 +118,7 @@ class NodeTable:
         return None if column is None or code == MISSING else column.values[code]
 
     def put(self, row: int, node: Node) -> None:
-        """Labels, taints and usability of one row; the caller keeps amounts."""
+        """Set labels, taints and usability of one row; the caller updates amounts."""
         for key in {*self.labels, *node.labels}:
             column = self.labels.get(key)
             if column is None:

@@ -2,7 +2,7 @@
 
 Leaves are numbered in ascending order of their full path, and so are the domains of every level above. Level l's
 domain d has the children first[l][d] .. first[l][d + 1] of level l + 1, so sums over children are one
-`add.reduceat`. Paths and names are looked up at the very end, when an answer is written down.
+`add.reduceat`. Paths and names are looked up only at the end, when an assignment is built.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .table import MISSING, IntArray, NodeTable
 
 @dataclass
 class Tree:
-    """`first[l]` has one entry more than level l has domains; `parent[l]` leads up (empty for level 0).
+    """`first[l]` has one entry more than level l has domains; `parent[l]` has each domain's parent (empty for level 0).
 
     `nodes` is the node rows' own `first`: leaf d holds the rows nodes[d] .. nodes[d + 1].
     """
@@ -38,7 +38,7 @@ class Tree:
         return len(self.values[level])
 
     def __post_init__(self) -> None:
-        """`names[i]` is what an assignment calls leaf i: the hostname where that is lowest, else the path."""
+        """`names[i]` is the name of leaf i in an assignment: the hostname where that is lowest, else the path."""
         self.one_node_a_leaf = self.leaves == int(self.nodes[-1])
         lowest = self.topology.lowest
         self.names: list[Path]
@@ -52,7 +52,7 @@ class Tree:
         return {name: leaf for leaf, name in enumerate(self.names)}
 
     def ancestor(self, leaf: int, level: int) -> int:
-        """The domain of a level that holds a leaf."""
+        """The domain of a level that contains a leaf."""
         domain = leaf
         for below in range(self.topology.lowest, level, -1):
             domain = int(self.parent[below][domain])
@@ -65,7 +65,7 @@ class Tree:
         return leaves
 
     def common_level(self, leaves: IntArray) -> int:
-        """The lowest level at which one domain holds all of these leaves; -1 if no single domain does."""
+        """The lowest level at which one domain contains all of these leaves; -1 if none does."""
         if not len(leaves):
             return -1
         low, high = int(leaves.min()), int(leaves.max())
@@ -90,7 +90,7 @@ class Tree:
 
 
 def gather(first: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
-    """The children of some parents, one after the other, and where each parent's begin.
+    """The children of some parents, concatenated, and where each parent's children begin.
 
     gather(first=[0, 2, 5, 6], parents=[0, 2]) == ([0, 1, 5], [0, 2])
     """
@@ -102,10 +102,10 @@ def gather(first: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def sort_rows(topology: Topology, table: NodeTable) -> tuple[IntArray, Tree]:
-    """The rows of `table` that have every level, in path order, and the tree over them.
+    """The rows of `table` that have a label for every level, in path order, and the tree over them.
 
-    Nodes that share a hostname, where the host is the lowest level, fall into one leaf, at the place of the
-    first of them by name.
+    Nodes that share a hostname, where the host is the lowest level, form one leaf, ordered by the first of them by
+    name.
     """
     columns = [table.labels.get(key) for key in topology.levels]
     if not len(table) or any(column is None for column in columns):
