@@ -168,7 +168,7 @@ def test_a_resource_that_no_node_has_is_said() -> None:
 def test_a_pod_larger_than_every_node_is_said_and_not_called_fragmentation() -> None:
     found = shaped(1, Shape.of({"cpu": 5000}))
     (cause,) = (cause for cause in found.causes if cause.cause == 'resource "cpu"')
-    assert cause.detail == "a pod asks 5, the largest node has 4"
+    assert cause.detail == "a pod requests 5, the largest node has 4"
     assert all(view.in_one_piece == view.pods for view in found.levels)
 
 

@@ -259,13 +259,13 @@ def _place_across(world: World, wanted: Wanted, policy: Policy) -> Placed:
                 return placed
             assignments.update(placed.assignments)
             for pod_set in wanted[flavor].pod_sets:
-                _set_aside(world, flavor, pod_set, placed.assignments[pod_set.name])
+                _reserve(world, flavor, pod_set, placed.assignments[pod_set.name])
     finally:
         world.rollback(mark)
     return Placed(assignments)
 
 
-def _set_aside(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> None:
+def _reserve(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> None:
     shared = given.by_host and "TASHandleOverlappingFlavors" in world.gates
     for name, mirror in world.mirrors.items():
         if name != flavor and shared and mirror.topology.ends_at_host:
@@ -339,7 +339,7 @@ def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, l
             name = outcome.pod_set.name
             assignments[name] = outcome.assignment
             if "OneLedgerForOverlappingFlavors" in world.gates:
-                _set_aside(world, flavor, outcome.pod_set, _beyond(outcome.assignment, existing[name]))
+                _reserve(world, flavor, outcome.pod_set, _beyond(outcome.assignment, existing[name]))
     return Placed(assignments)
 
 

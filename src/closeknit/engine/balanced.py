@@ -1,9 +1,9 @@
 """Balanced placement: few domains, evenly loaded, inside one parent, for `preferred` pod sets.
 
-Among all sets of siblings at the asked level we look for the one whose domains can each be given the most slices,
-at least T apiece; domains that cannot take T are pruned. From the winners a smallest subset with least waste is
-chosen, every member gets T slices, and what is left over is dealt out in order. If any step fails, the ordinary
-search answers instead.
+Among all sets of siblings at the requested level, find the one with the largest threshold T such that each domain used
+can take at least T slices; domains that cannot take T are pruned. From the winners choose a smallest subset with the
+least waste, give every member T slices, and distribute the rest in order. If any step fails, the ordinary search is
+used instead.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def balance(problem: Problem) -> Spread | None:
 
 @dataclass(frozen=True, slots=True)
 class Siblings:
-    """Domains from `start` of the asked level on, pruned to what can take `threshold` slices.
+    """Domains of the requested level from `start` on, pruned to those that can take `threshold` slices.
 
-    `below` are their children, pruned too, `below_start` the first of them; None at the lowest level. `tally`
-    has the counts to go down by.
+    `below` are their children, pruned too, `below_start` the first of them; None at the lowest level. `tally` has the
+    counts for the descent.
     """
 
     start: int
@@ -58,10 +58,10 @@ def _best_siblings(problem: Problem) -> Siblings | None:
 
 
 def _candidates(problem: Problem) -> list[tuple[int, int, int]]:
-    """Sets of siblings that hold everything, in path order, each with a threshold that it cannot exceed.
+    """Sets of siblings that hold everything, in path order, each with an upper bound of its threshold.
 
-    Siblings are the children of one parent; at the top level all domains. A domain cannot be given more than it
-    holds, nor more than its part if as few of the largest are used as hold everything.
+    Siblings are the children of one parent, or all domains at the top level. The threshold cannot exceed what a domain
+    holds, nor an equal share over the fewest largest domains that hold everything.
     """
     tree, number, need = problem.tally.tree, problem.search.level, problem.slices
     starts = np.zeros(1, dtype=np.int64) if number == 0 else tree.first[number - 1][:-1]
@@ -101,7 +101,7 @@ def _evaluate(problem: Problem, start: int, end: int, at_least: int) -> Siblings
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """How many domains greedy filling uses, and the slices that each of them can be given at least."""
+    """How many domains greedy filling uses, and the least number of slices that each of them can take."""
 
     used: int
     threshold: int
@@ -109,7 +109,7 @@ class Greedy:
 
 
 def _greedy(problem: Problem, level: Level) -> Greedy | None:
-    """Fill the roomiest domains first, the leader's before all; None if they do not hold everything."""
+    """Fill the roomiest domains first, starting with the leader's; None if they do not hold everything."""
     need, bounds = problem.slices, []
     rest = np.arange(len(level.slices))
     used = 0
@@ -160,7 +160,7 @@ def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Leve
 
 
 def _unrounded(tally: Tally, number: int, kept: IntArray) -> Tally:
-    """Counts below the kept domains of a level as if there were no inner layers: Kueue forgets them here."""
+    """Counts below the kept domains of a level without inner slice layers: Kueue ignores those here."""
     inside = np.zeros(tally.tree.leaves, dtype=np.int64)
     for domain in kept.tolist():
         low, high = tally.tree.leaf_range(number, domain)
@@ -170,7 +170,7 @@ def _unrounded(tally: Tally, number: int, kept: IntArray) -> Tally:
 
 
 def _drop(level: Level, threshold: int) -> None:
-    """Empty domains with fewer slices; those that have them only without the leader shall not lead."""
+    """Zero the domains with fewer slices; a domain that reaches the threshold only without the leader may not lead."""
     short = level.slices < threshold
     for column in (level.pods, level.slices, level.pods_beside, level.slices_beside):
         column[short] = 0
@@ -228,7 +228,7 @@ def _by_evenness(problem: Problem, best: Siblings) -> IntArray:
 
 
 def _deal(problem: Problem, number: int, domains: IntArray, level: Level, threshold: int) -> Spread | None:
-    """`threshold` slices to each, the rest in order; the first that can lead gets the leader."""
+    """Give `threshold` slices to each and the rest in order; the first domain that can lead gets the leader."""
     size, left = problem.search.slicing.size, problem.slices - threshold * len(domains)
     if left < 0:
         return None

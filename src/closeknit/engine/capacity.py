@@ -1,6 +1,6 @@
 """How many pods free resources hold: the scarcest resource decides.
 
-Only the engine's fit counts this way. Everything else asks the policy, or the columns and counts of `fit` and `count`.
+Used only by the default fit of a policy. Other code uses the policy, or the columns and counts of `fit` and `count`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ FEW = 256
 
 
 def by_resources(snapshot: Snapshot, shape: Shape, _rows: IntArray, free: IntArray) -> IntArray:
-    """A node holds what its free resources hold."""
+    """Count pods by free resources alone: the default fit."""
     return pods_in(snapshot, free, shape.charge)
 
 
 def pods_in(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
-    """Pods that fit, per column of `capacity` (one row a resource).
+    """Pods that fit, per column of `capacity` (one row per resource).
 
     pods_in {cpu: 10, pods: 110} of {cpu: 3, pods: 1} == 3
     """
@@ -44,7 +44,7 @@ def pods_in(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
 
 
 def _pods_in_few(snapshot: Snapshot, capacity: IntArray, charge: Charge) -> IntArray:
-    """The same in one go: for a handful of columns the steps cost more than the numbers."""
+    """The same in one numpy expression: for a few columns, call overhead costs more than arithmetic."""
     rows, amounts, is_known = snapshot.charge_rows(charge)
     if not is_known or not len(rows):
         return np.zeros(capacity.shape[1], dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Pods that leaves hold, on whatever is taken to be free there: for answers that no kept column gives.
+"""How many pods leaves hold for a given free capacity: for questions that no cached column answers.
 
-Explanations, remedies and pictures ask what leaves would hold if they were empty, or without the node filter, and a
-decision is checked again before it is written. All of them count as a placement counts: by the policy's fit.
+Explanations, remedies and pictures ask what leaves would hold if they were empty or without the node filter, and a
+decision is re-checked before it is written. All of them count as a placement does: with the policy's fit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .policy import Policy
 
 
 def on_nodes(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
-    """Pods on every node of the snapshot, `free` being what each has."""
+    """Pods on every node of the snapshot; `free` is what each node has free."""
     return policy.fit(snapshot, shape, np.arange(len(snapshot.table)), free)
 
 
@@ -29,10 +29,10 @@ def on_leaves(
     capacity: IntArray,
     free: IntArray | None = None,
 ) -> IntArray:
-    """Pods on each of these leaves, each having `capacity` in sum; `free` is what every node has, by default now.
+    """Pods on each of these leaves with `capacity` in total; `free` is what each node has, by default its current room.
 
-    A leaf of several nodes holds what fits into the sum and, where the policy counts nodes, no more than they hold one
-    by one.
+    A leaf of several nodes holds what fits into the sum and, where the policy counts nodes, no more than its nodes hold
+    individually.
     """
     if snapshot.tree.one_node_a_leaf:
         return policy.fit(snapshot, shape, leaves, capacity)
@@ -45,15 +45,15 @@ def on_leaves(
 
 
 def on_all_leaves(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
-    """Pods on every leaf, which has what its nodes have."""
+    """Pods on every leaf; a leaf has what its nodes have."""
     capacity = np.add.reduceat(free, snapshot.tree.nodes[:-1], axis=1)
     return on_leaves(snapshot, policy, shape, np.arange(snapshot.tree.leaves), capacity, free)
 
 
 def still_hold(snapshot: Snapshot, policy: Policy, shape: Shape, leaves: IntArray, counts: IntArray) -> bool:
-    """Whether these leaves have room for so many pods each.
+    """Whether each of these leaves has room for its count of pods.
 
-    By sums it is Kueue's check of a decision: requests alone count, not places among a node's pods.
+    With a policy by sums this is Kueue's check of a decision: only requests count, not the nodes' limit of pods.
     """
     remaining = snapshot.remaining[:, leaves]
     if policy.by_sums:

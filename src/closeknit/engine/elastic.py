@@ -1,7 +1,7 @@
-"""Resizing a running pod set: what runs stays where it is, and only the difference is placed.
+"""Resizing a running pod set: running pods stay where they are, and only the difference is placed.
 
-Growth places the new pods beside the old ones; shrinking gives back from the end; both only while every domain of
-the old assignment still exists. Otherwise the group is placed anew.
+Growth places the new pods beside the old ones; shrinking removes pods from the end. Both require that every domain of
+the old assignment still exists; otherwise the whole group is placed again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Resized = tuple[Assignment, Assignment | None]
 def resize(
     snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy, constraint: Constraint | None
 ) -> Resized | Reason | None:
-    """The new assignments of workers and leader, why there are none, or None if this is no resize."""
+    """The new assignments of workers and leader, the reason if there are none, or None if this is not a resize."""
     if "ElasticJobsViaWorkloadSlicesWithTAS" not in policy.gates or workers.previous is None:
         return None
     before = workers.previous
@@ -40,7 +40,7 @@ def _stale(snapshot: Snapshot, previous: Assignment) -> bool:
 def _grow(
     snapshot: Snapshot, workers: PodSet, leader: PodSet | None, policy: Policy, constraint: Constraint | None
 ) -> Resized | Reason:
-    """Old pods are set aside while the new ones are placed; a leader that has its place keeps it."""
+    """Reserve the room of the old pods while the new ones are placed; a leader that has a place keeps it."""
     before = workers.previous
     assert before is not None
     held = None if leader is None else leader.previous

@@ -1,7 +1,7 @@
 """Why a group does not fit, level by level and cause by cause, and small changes that would make it fit.
 
-Nothing here is estimated where it can be tried: every remedy that is offered was placed on a changed copy of the
-question, through the same `place` that refused, and is dropped if that did not help.
+Nothing is estimated that can be tried: every remedy was placed on a changed copy of the request or snapshot, through
+the same `place` that failed, and is dropped if it did not help.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .tally import Tally, tally_of
 class LevelView:
     """One level: how many domains it has, how many hold everything, and the one that holds most.
 
-    `in_one_piece` is what that domain would hold if its free room were not scattered over its leaves; `when_empty`
-    what a domain of the level would hold at most if nothing ran on its nodes, -1 where nobody has counted.
+    `in_one_piece` is what that domain would hold if its free room were not fragmented over its leaves; `when_empty` is
+    the most that a domain of the level would hold if nothing ran on its nodes, -1 if not counted.
     """
 
     level: str
@@ -47,7 +47,7 @@ class LevelView:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Nodes that cannot serve: why, how many, how many pods they would hold otherwise, and what is behind it."""
+    """Nodes that are excluded: why, how many, how many pods they would hold otherwise, and details."""
 
     cause: str
     leaves: int
@@ -57,10 +57,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Of one group that failed. Views and causes are empty where the request itself is wrong.
+    """Why one group does not fit. Views and causes are empty if the request itself is invalid.
 
-    `constraint` is the one that was searched for. `never` is why it would not even fit if all nodes were empty; None
-    if it would.
+    `constraint` is the one that was searched for. `never` is why it would not fit even on empty nodes, if that is so.
     """
 
     workers: PodSet
@@ -77,9 +76,9 @@ class Explanation:
 def explain(
     snapshot: Snapshot, request: Request, policy: Policy, admits: Admits = nothing_else
 ) -> Explanation | Result:
-    """Why the first group that fails does; the result itself if everything fits.
+    """Why the first failing group does not fit; the result itself if everything fits.
 
-    `admits` has a say in which changes help: room may be only one of several things that are short.
+    `admits` also decides which changes help, because more than room may be missing.
     """
     result = place(snapshot, request, policy)
     if result.fits:
@@ -125,7 +124,7 @@ def _beside(now: tuple[LevelView, ...], empty: tuple[LevelView, ...]) -> tuple[L
 
 
 def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[LevelView, ...]:
-    """What each level offers to a group, whether it fits or not; nothing where the request itself is wrong."""
+    """What each level offers to a group, whether it fits or not; empty if the request itself is invalid."""
     found = roles(group)
     wanted = None if isinstance(found, Reason) else search(snapshot.topology, found.constraint, policy.gates)
     if isinstance(found, Reason) or wanted is None or isinstance(wanted, Reason) or not snapshot.tree.leaves:
@@ -140,7 +139,7 @@ def _views(tally: Tally, workers: PodSet, leader: PodSet | None) -> tuple[LevelV
 
 
 def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
-    """The level in pods: whole slices where its domains hold any, else what they hold."""
+    """The level in pods: whole slices where its domains hold any, else single pods."""
     level, tree, slicing = tally.levels[number], tally.tree, tally.slicing
     above = number <= slicing.level
     pods = level.slices_beside * slicing.size if above else level.pods_beside
@@ -161,14 +160,14 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
 
 
 def _largest_pod_fits(columns: Fit) -> bool:
-    """Whether any node that passes could hold one pod if it were empty; only then is room merely scattered."""
+    """Whether any passing node could hold one pod if it were empty; only then is the room merely fragmented."""
     snapshot = columns.snapshot
     empty = snapshot.allocatable * snapshot.table.usable
     return bool(on_nodes(snapshot, columns.policy, columns.shape, empty).any())
 
 
 def _causes(columns: Fit) -> tuple[Cause, ...]:
-    """Filters with what they cost, nodes that are out, and resources that leave no room at all."""
+    """Filters and the pods they cost, nodes that are unusable, and resources that leave no room at all."""
     snapshot = columns.snapshot
     leaves = np.arange(snapshot.tree.leaves)
     room = on_leaves(snapshot, columns.policy, columns.shape, leaves, columns.view)
@@ -188,7 +187,7 @@ def _causes(columns: Fit) -> tuple[Cause, ...]:
 
 
 def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
-    """Nodes that the filter excludes inside leaves that have others: the leaf serves, but not with these."""
+    """Nodes that the filter excludes inside leaves that also have passing nodes."""
     snapshot = columns.snapshot
     if columns.lost is None:
         return
@@ -198,11 +197,11 @@ def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
     for code, name in enumerate(columns.match.causes):
         out = partly & (codes == code)
         if code and out.any():
-            yield Cause(name, int(np.count_nonzero(out)), int(room[out].sum()), "beside others of their domain")
+            yield Cause(name, int(np.count_nonzero(out)), int(room[out].sum()), "in domains that have other nodes")
 
 
 def _selector_detail(columns: Fit) -> str:
-    """Which parts of the selector no usable node meets, and what was probably meant."""
+    """Which parts of the selector match no usable node, and what was probably meant."""
     table, parts = columns.snapshot.table, []
     for key, value in columns.shape.selector:
         column = table.labels.get(key)
@@ -215,7 +214,7 @@ def _selector_detail(columns: Fit) -> str:
 
 
 def _shortages(columns: Fit) -> Iterator[Cause]:
-    """For each resource the nodes that pass but lack enough of it for even one pod; a node may lack several."""
+    """For each resource the passing nodes that lack enough of it for even one pod; a node may lack several."""
     snapshot = columns.snapshot
     full = (columns.cause == PASSES) & (columns.pods == 0)
     view, scattered = columns.passing_view, full.copy()
@@ -230,10 +229,10 @@ def _shortages(columns: Fit) -> Iterator[Cause]:
         if most == 0:
             detail = f"no node has it; {did_you_mean(resource, snapshot.resources)}".rstrip("; ")
         elif most < amount:
-            detail = f"a pod asks {show(resource, amount)}, the largest node has {show(resource, most)}"
+            detail = f"a pod requests {show(resource, amount)}, the largest node has {show(resource, most)}"
         yield Cause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
     if scattered.any():
-        found = (UNFIT, "enough is free, but not as a pod needs it inside the node")
+        found = (UNFIT, "enough is free, but not in a form that one pod can use")
         if not snapshot.tree.one_node_a_leaf:
-            found = (SCATTERED, "free room that no single node has in one piece")
+            found = (SCATTERED, "there is free room, but no single node has enough of it")
         yield Cause(found[0], int(np.count_nonzero(scattered)), 0, found[1])

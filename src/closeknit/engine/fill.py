@@ -5,8 +5,8 @@ is left, takes the tightest one that can instead. Ascending (LeastFreeCapacity, 
 level) fills the fullest domains first. Ties go to fewer pods, then to the smaller path; since domains are
 numbered in path order, that is the lower index.
 
-`fill` needs no sorting and is used for a plain pod set. `fill_in_order` walks an explicit order and knows the
-leader and node affinity.
+`fill` needs no sorting and is used for a plain pod set. `fill_in_order` walks an explicit order and handles the leader
+and node affinity.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..state.table import BoolArray, IntArray
 from .tally import Level
 
 SMALL = 2048
-"""Up to here sorting all counts is quicker than counting them."""
+"""Up to this many counts, sorting is faster than a histogram."""
 
 
 class Share(NamedTuple):
-    """Positions in ascending order, what each gets, and the position that gets the leader (-1: none)."""
+    """Positions in ascending order, the amount for each, and the position of the leader (-1: none)."""
 
     at: IntArray
     amount: IntArray
@@ -37,8 +37,8 @@ NOTHING = Share(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> Share | None:
     """Spread `need` over domains that hold `count` each; None if they cannot hold it.
 
-    Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would do as well, but
-    2 is tighter. Ascending it gives 2, 2 to the twos and 2 to the three.
+    Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would hold it too, but 2 is
+    tighter. Ascending it gives 2, 2 to the twos and 2 to the three.
     """
     if need <= 0:
         return NOTHING
@@ -85,7 +85,7 @@ def _edge(count: IntArray, need: int, ascending: bool) -> tuple[int, int] | None
 
 
 def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | None:
-    """The first of the domains with least room that hold `need`, among those with less room than `below`."""
+    """The first of the tightest domains that hold `need`, among those with less room than `below`."""
     able = np.flatnonzero((count >= need) & (count < below))
     if not len(able):
         return None
@@ -95,7 +95,7 @@ def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | No
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What domains hold, in some order: `count` without the leader, `beside` it, and whether the leader fits."""
+    """What domains hold, in some order: `count` without the leader, `beside` with it, and whether the leader fits."""
 
     count: IntArray
     beside: IntArray
@@ -120,7 +120,7 @@ def room_of(level: Level, at: IntArray | slice, by_slices: bool) -> Room:
 
 
 def prioritised(order: IntArray, holds: Room, need: int, leaders: int) -> IntArray:
-    """The order with the first domain in front that can take the leader and leaves enough for the rest."""
+    """The order with the first domain moved to the front that can take the leader and leaves enough for the rest."""
     if not leaders or len(order) < 2:
         return order
     listed = holds.listed(order)
@@ -133,9 +133,9 @@ def prioritised(order: IntArray, holds: Room, need: int, leaders: int) -> IntArr
 
 
 def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
-    """Among list positions from `start`: the first with least room that holds `need`; `start` if none does.
+    """Among list positions from `start`, the first of the tightest that hold `need`; `start` if none does.
 
-    Under node affinity only the leading run of equal scores is looked at.
+    With node affinity only the leading run of equal scores is considered.
     """
     count = (holds.beside if leaders else holds.count)[start:]
     able = count >= need
@@ -150,7 +150,7 @@ def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
 def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascending: bool) -> Share | None:
     """Walk the domains in this order and give each what it holds, the leader to the first that can take it.
 
-    Domains that were walked past and got nothing are part of the answer: their children may still take a leader.
+    Domains that were visited and got nothing are part of the result: their children may still take a leader.
     """
     order = prioritised(order, holds, need, leaders)
     listed = holds.listed(order)
@@ -190,7 +190,7 @@ def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascendi
 
 
 def _share(order: IntArray, amount: IntArray, visited: BoolArray, leader: int) -> Share:
-    """What was walked past, in path order."""
+    """The visited domains, in path order."""
     at = order[visited]
     sort = np.argsort(at)
     return Share(at[sort], amount[visited][sort], int(order[leader]) if leader >= 0 else -1)

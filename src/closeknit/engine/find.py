@@ -1,11 +1,11 @@
-"""One pod set, or a leader with its workers: choose a level and domains, then go down to the leaves.
+"""Find leaves for one pod set, or for a leader with its workers: choose a level and domains, then descend.
 
                  level 0   ┌ block 1 ───────────┐ ┌ block 2 ┐     choose: one domain that holds everything, as
-    preferred ▶  level 1   │ rack 1    rack 2   │ │ rack 3  │     low as asked; else go up; at the top spread
+    preferred ▶  level 1   │ rack 1    rack 2   │ │ rack 3  │     low as requested; else go up; at the top spread
                  level 2   │ h1 h2 h3  h4 h5 h6 │ │ h7 h8   │     descend: fewest domains per level
 
-Above the slice level all children of all chosen domains are one pool and only the fewest are kept. From the slice
-level down every domain divides its own pods among its own children, so that no slice is torn.
+Above the slice level the children of all chosen domains are one pool, of which as few as possible are kept. From the
+slice level down every domain divides its pods among its own children, so that no slice is split.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is to be found: `count` workers and `leaders` (0 or 1) on these counts."""
+    """The search problem: `count` workers and `leaders` (0 or 1) on these counts."""
 
     tally: Tally
     search: Search
@@ -55,21 +55,21 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """No leader and no affinity, so that room alone decides."""
+        """Whether there is neither leader nor affinity, so that room alone decides."""
         return not self.leaders and self.tally.levels[0].score is None
 
 
 def find(problem: Problem) -> Spread | Reason:
-    """Leaves for the pods, or why there are none."""
+    """Find leaves for the pods, or the reason why there are none."""
     chosen = choose(problem)
     return chosen if isinstance(chosen, Reason) else descend(problem, chosen)
 
 
 def holds_somewhere(problem: Problem) -> bool:
-    """Whether `find` would find leaves. Counts alone decide, unless a leader or affinity has a say.
+    """Whether `find` would find leaves. Counts decide, unless there is a leader or affinity.
 
-    Domains hold what their children hold, so if any level has one domain for everything, or all of them together
-    have room, so has the ceiling.
+    A domain holds what its children hold, so if one domain of any level holds everything, or all domains together do,
+    the ceiling does too.
     """
     level, need = problem.tally.levels[problem.search.ceiling], problem.slices
     room = int(level.slices.max(initial=0) if problem.search.bound else level.slices.sum())
@@ -113,7 +113,7 @@ def one_domain(problem: Problem, level: Level) -> int:
 
 
 def spread(problem: Problem, number: int) -> Spread | Reason:
-    """Several domains of one level."""
+    """Spread the pods over several domains of one level."""
     level, search, need = problem.tally.levels[number], problem.search, problem.slices
     size = search.slicing.size
     if problem.plain:
@@ -163,7 +163,7 @@ def _spread_list(problem: Problem, level: Level) -> IntArray | Reason:
 
 
 def descend(problem: Problem, chosen: Spread) -> Spread:
-    """From the chosen domains to leaves."""
+    """Go from the chosen domains down to leaves."""
     slicing = problem.search.slicing
     while chosen.level < slicing.level:
         chosen = _fewest_children(problem, chosen)
@@ -173,7 +173,7 @@ def descend(problem: Problem, chosen: Spread) -> Spread:
 
 
 def _fewest_children(problem: Problem, chosen: Spread) -> Spread:
-    """All children of all chosen domains are one pool; the fewest that hold everything are kept."""
+    """Pool the children of all chosen domains and keep the fewest that hold everything."""
     search, below = problem.search, chosen.level + 1
     level = problem.tally.levels[below]
     pool = _children(problem, chosen)
@@ -199,11 +199,11 @@ def _children(problem: Problem, chosen: Spread) -> IntArray:
 
 
 def divide(problem: Problem, chosen: Spread, chunk: int) -> Spread:
-    """Every chosen domain divides its own pods among its children, in whole chunks.
+    """Divide the pods of every chosen domain among its own children, in whole chunks.
 
-    Below the slice level children hold no whole slice, so the order is by pods alone, fewest first, and all
-    domains can be divided at once; only the leader's goes by itself. A domain whose children cannot hold its
-    share loses it, as in Kueue.
+    Below the slice level children hold no whole slice, so the order is by pods alone, fewest first, and all domains are
+    divided at once; only the leader's domain is handled separately. A domain whose children cannot hold its share loses
+    it, as in Kueue.
     """
     below = chosen.level + 1
     level, first_child = problem.tally.levels[below], problem.tally.tree.first[chosen.level]
@@ -244,14 +244,14 @@ def _divide_all(
 
 
 def divide_one(problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int) -> Share | None:
-    """One domain's share among its children, with the leader if it is here."""
+    """Divide one domain's share among its children, with the leader if it is here."""
     order = ordered(plain_keys(level, problem.search.ascending), kids)
     holds = room_of(level, kids, by_slices=False).chunked(chunk)
     return fill_in_order(order, holds, pods // chunk, leaders, problem.search.ascending)
 
 
 def no_room(problem: Problem, fits: int) -> Reason:
-    """The reason that tells how many slices would have fitted, and what excluded leaves."""
+    """The reason that reports how many slices would have fitted, and what excluded leaves."""
     fit, search = problem.tally.fit, problem.search
     inside = problem.tally.inside
     values = {"topology": fit.snapshot.topology.name, "fits": fits, "need": problem.slices}
@@ -267,7 +267,7 @@ def no_room(problem: Problem, fits: int) -> Reason:
 
 
 def existing(problem: Problem, level: int) -> IntArray:
-    """The domains of a level that have a usable node: for all others there is nothing to say."""
+    """The domains of a level that have a usable node; the others are not reported."""
     tree = problem.tally.tree
     usable = problem.tally.fit.snapshot.usable(np.arange(tree.leaves))
     for first_child in reversed(tree.first[level:]):
@@ -276,7 +276,7 @@ def existing(problem: Problem, level: int) -> IntArray:
 
 
 def _layer_counts(problem: Problem) -> list[tuple[str, int, int]]:
-    """For each layer its level and how many chunks fit inside the roomiest domain of the searched level."""
+    """For each layer its level and how many chunks fit in the roomiest domain of the searched level."""
     tree, levels = problem.tally.tree, problem.tally.levels
     searched = problem.search.ceiling
     exist = existing(problem, searched)

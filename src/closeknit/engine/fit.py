@@ -1,6 +1,6 @@
-"""How many pods of a shape each leaf holds: a column, kept per shape and repaired where the snapshot changed.
+"""How many pods of a shape each leaf holds: a column, cached per shape and updated where the snapshot changed.
 
-How a node counts is the policy's `fit`; this keeps the column, and knows which leaves are out altogether.
+The policy's `fit` counts pods on a node; this module caches the column and records which leaves are excluded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .policy import FitColumn, Policy
 class Fit:
     """One shape's columns: pods per leaf and, for a group, pods beside the leader and room for the leader.
 
-    `cause` says which leaves are excluded outright and why; those hold nothing.
+    `cause` is the code of what excludes a leaf; an excluded leaf holds nothing.
     """
 
     def __init__(self, snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Policy) -> None:
@@ -45,12 +45,12 @@ class Fit:
 
     @property
     def view(self) -> IntArray:
-        """The capacity of leaves: what is left, or what would be if nothing were admitted."""
+        """The capacity of leaves: what is left, or with an `empty` policy what would be left without workloads."""
         return self.snapshot.room if self.policy.empty else self.snapshot.remaining
 
     @property
     def passing_view(self) -> IntArray:
-        """The same without nodes of a leaf that the filter excludes."""
+        """The same without the nodes that the filter excludes."""
         return self.view if self.lost is None else self.view - self.lost
 
     def refresh(self) -> None:
@@ -65,9 +65,9 @@ class Fit:
         self.version = self.snapshot.version
 
     def changed_since(self, version: int) -> IntArray | None:
-        """The leaves that may hold other numbers of pods than at that version; None for all.
+        """The leaves whose counts may differ from those at that version; None for all.
 
-        While nodes stay as they are, leaves that the filter excludes hold nothing, whatever their usage.
+        While the nodes themselves do not change, leaves that the filter excludes hold nothing, whatever their usage.
         """
         leaves = self.snapshot.changed_since(version) if version >= 0 else None
         if leaves is None or version < self.snapshot.nodes_changed:
@@ -110,7 +110,7 @@ class Fit:
             self.leader[leaves] = leader * passes
 
     def _compute_by_node(self, leaves: IntArray, capacity: IntArray) -> None:
-        """Leaves of several nodes: only the nodes that pass count, and pods must fit on nodes, not on sums.
+        """Count leaves of several nodes: only passing nodes count, and pods must fit on nodes, not into their sum.
 
         A leaf holds the smaller of what fits into the sum of its passing nodes less the leaf's own usage, and
         the sum of what fits on each of those nodes.
@@ -141,7 +141,7 @@ class Fit:
         self._store(leaves, of_leaf, pods, beside, leader)
 
     def excluded(self, inside: IntArray | None = None) -> Mapping[str, int]:
-        """How many leaves cannot serve, by cause; `inside` is the only part of the tree that was looked at."""
+        """How many leaves are excluded, by cause; `inside` restricts it to the part of the tree that was searched."""
         counts: Counter[str] = Counter()
         for code, number in zip(*np.unique(self.cause[self.cause > 0], return_counts=True), strict=True):
             counts[self.match.causes[code]] += int(number)
@@ -161,9 +161,9 @@ class Fit:
         return +counts
 
     def in_one_piece(self, low: int, high: int) -> int:
-        """Pods that the free room of leaves low .. high would hold if it were not scattered over nodes.
+        """Pods that the free room of leaves low .. high would hold if it were not fragmented over nodes.
 
-        Where more than sums decides, no more than those nodes would hold if they were empty.
+        Unless sums alone decide, it is at most what those nodes would hold if they were empty.
         """
         snapshot, passes = self.snapshot, self.cause[low:high] == PASSES
         view = np.maximum(self.passing_view[:, low:high], 0)
@@ -176,7 +176,7 @@ class Fit:
         return min(pods, int(self.policy.fit(snapshot, self.shape, rows, empty).sum()))
 
     def when_empty(self) -> IntArray:
-        """Pods that each leaf would hold if nothing at all ran on it."""
+        """Pods that each leaf would hold if nothing ran on it."""
         snapshot, passes = self.snapshot, self.snapshot.table.usable
         if self.policy.counts_nodes(snapshot.topology):
             passes = self._node_causes(np.arange(len(snapshot.table))) == PASSES
@@ -193,7 +193,7 @@ def _present(usable: BoolArray) -> CauseArray:
 
 
 def fit_of(snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Policy) -> Fit:
-    """The columns of a shape, from the memo if they are there; the least recently used ones make room."""
+    """The columns of a shape, from the cache if they are there; the least recently used entry is dropped."""
     shape, leader = policy.seen(shape), None if leader is None else policy.seen(leader)
     key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity, policy.fit)
     entry = snapshot.memo.get(key)

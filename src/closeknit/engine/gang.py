@@ -1,4 +1,4 @@
-"""A gang is what is placed in one go: pods of one shape, perhaps with a leader of another."""
+"""Placing a gang: pods of one shape, optionally with a leader of another shape, placed together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def place_gang(
     constraint: Constraint | None,
     inside: IntArray | None = None,
 ) -> Spread | Reason:
-    """Leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
+    """Find leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
     found = stated(snapshot, workers, leader, policy, count, constraint)
     if isinstance(found, Reason):
         return found
@@ -48,7 +48,7 @@ def stated(
     count: int,
     constraint: Constraint | None,
 ) -> tuple[Search, Fit] | Reason:
-    """What is to be looked for, and how many pods each leaf holds; or why there is nothing to look for."""
+    """The search that a constraint asks for and the pods per leaf, or the reason why the request is invalid."""
     wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason):
         return wanted
@@ -70,7 +70,7 @@ def counted(wanted: Search, fit: Fit, count: int, inside: IntArray | None = None
 
 
 def holds(wanted: Search, fit: Fit, count: int) -> bool:
-    """Whether there is a place for `count` pods; where sums prove the answer, no level is looked at."""
+    """Whether `count` pods fit; where sums prove the answer, levels are not searched."""
     if int(fit.pods.sum()) < count // wanted.slicing.size * wanted.slicing.size:
         return False
     if fit.leader_shape is None and fit.score is None and wanted.slicing.size == 1 and not wanted.bound:
@@ -88,7 +88,7 @@ def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:
 
 
 def assignment(snapshot: Snapshot, leaves: IntArray, counts: IntArray) -> Assignment:
-    """An assignment by the names of its leaves, which come in path order."""
+    """An assignment with the names of these leaves, which are in path order."""
     levels = assignment_levels(snapshot.topology)
     chosen = leaves.tolist()
     if len(chosen) > 1:
@@ -124,7 +124,7 @@ def summed(leaves: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def merged(snapshot: Snapshot, parts: list[tuple[IntArray, IntArray]]) -> Assignment:
-    """Several parts of one pod set as one assignment in path order, equal leaves summed."""
+    """Combine parts of one pod set into one assignment in path order, equal leaves summed."""
     leaves = np.concatenate([part[0] for part in parts])
     counts = np.concatenate([part[1] for part in parts])
     distinct, totals = summed(leaves, counts)
@@ -132,7 +132,7 @@ def merged(snapshot: Snapshot, parts: list[tuple[IntArray, IntArray]]) -> Assign
 
 
 def assume(snapshot: Snapshot, existing: Assignment, pod_set: PodSet) -> None:
-    """Set aside what a pod set got, for those that come after it."""
+    """Reserve what a pod set got, so that the next ones do not use it."""
     leaves, counts = leaves_of(snapshot, existing)
     if len(leaves):
         snapshot.assume(leaves, counts, pod_set.shape.charge)

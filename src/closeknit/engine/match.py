@@ -1,8 +1,7 @@
-"""Which nodes may hold a pod at all: taints, then node selector, then required affinity; the first to fail counts.
+"""The node filter: taints, then node selector, then required affinity; the first that fails is the cause.
 
-Every test is a small table over the distinct values of one label, looked up by the nodes' codes, so the cost of
-a new shape is a few array look-ups and never a loop over nodes. The same tables answer for a handful of rows
-when only those have changed.
+Every test is a small table over the distinct values of one label, indexed by the nodes' codes, so a new shape costs a
+few array look-ups and never a loop over nodes. The same tables serve when only a few rows have changed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ AFFINITY = "affinity"
 OUTSIDE = "topologyDomain"
 SCATTERED = "fragmentation"
 UNFIT = "nodeFit"
-"""Each resource by itself would do, and still the policy's fit lets no pod in."""
+"""Every single resource suffices, but the policy's fit admits no pod."""
 
 
 class Match:
@@ -38,7 +37,7 @@ class Match:
     def codes(self, rows: IntArray, usable: BoolArray | None = None) -> CauseArray:
         """For each of these node rows: PASSES, ABSENT, or the code of the cause that excludes it.
 
-        `usable`, over all rows, stands in for what the nodes say of themselves.
+        `usable`, over all rows, replaces the nodes' own readiness.
         """
         table = self._snapshot.table
         codes = self._taint_table()[table.taint_codes[rows]]
@@ -60,7 +59,7 @@ class Match:
         codes[(codes == PASSES) & ~passes] = self.causes.index(cause)
 
     def _taint_table(self) -> CauseArray:
-        """A code for each distinct list of taints; lists that nodes got since are added."""
+        """A code for each distinct list of taints; lists that appeared since are added."""
         for taints in self._snapshot.table.taints[len(self._taint_codes) :]:
             stops = next((taint for taint in taints if not self._tolerated(taint)), None)
             self._taint_codes.append(PASSES if stops is None else self._cause(f'taint "{stops}"'))
@@ -103,11 +102,11 @@ class Match:
         column = self._snapshot.table.labels.get(requirement.key)
         if column is None:
             return np.full(len(rows), requirement.admits(None))
-        # A node without the label has code -1, which looks up the last entry.
+        # A node without the label has code -1, which indexes the last entry.
         return _answers(column, requirement)[column.codes[rows]]
 
     def _field(self, requirement: Requirement, rows: IntArray) -> BoolArray:
-        """The only field that nodes can be chosen by is metadata.name, with In or NotIn."""
+        """The only supported field is metadata.name, with In or NotIn."""
         if requirement.key != "metadata.name" or requirement.operator not in ("In", "NotIn"):
             return np.zeros(len(rows), dtype=np.bool_)
         named = {self._snapshot.row_of.get(value, -1) for value in requirement.values}

@@ -1,8 +1,8 @@
-"""`place`: the one call through which everything that wants to know where pods go must pass.
+"""`place`: the one entry point of placement.
 
-It takes the groups of a request in order, sets aside what each got before the next one is placed, and leaves the
-snapshot as it found it. It stops at the first group that does not fit: a gang is placed whole or not at all, and
-the outcome says which pod set failed and why.
+It places the groups of a request in order, reserving what each group got before the next one, and leaves the snapshot
+unchanged. It stops at the first group that does not fit: a gang is placed as a whole or not at all, and the outcome
+names the pod set that failed and why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one pod set: an assignment, or the reason why there is none."""
+    """The outcome for one pod set: an assignment, or the reason why there is none."""
 
     pod_set: PodSet
     assignment: Assignment | None = None
@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Outcomes in the order of placement; pod sets behind the first failure have none."""
+    """Outcomes in the order of placement; pod sets after the first failure have none."""
 
     outcomes: tuple[Outcome, ...]
 
@@ -44,7 +44,7 @@ class Result:
 
 
 def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
-    """Where every pod of the request goes, or why not."""
+    """Place every pod of the request, or return why that is impossible."""
     checkpoint = snapshot.checkpoint()
     outcomes: list[Outcome] = []
     try:
@@ -54,7 +54,7 @@ def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
             if any(outcome.reason is not None for outcome in placed):
                 break
             if group is not request.groups[-1]:
-                _set_aside(snapshot, placed)
+                _reserve(snapshot, placed)
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
@@ -72,7 +72,7 @@ def has_room(snapshot: Snapshot, request: Request, policy: Policy) -> bool:
 
 
 def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
-    """Whether a group has room by itself; None if only placing it can tell."""
+    """Whether a group fits by counts alone; None if only placing it can tell."""
     found = roles(group)
     if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
         return None
@@ -85,7 +85,7 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
 
 
 def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:
-    """Pod sets without pods get an empty assignment and play no part."""
+    """Place one group; pod sets without pods get an empty assignment and are otherwise ignored."""
     empty = [one for one in group.pod_sets if one.count == 0]
     if empty:
         nothing = Assignment(assignment_levels(snapshot.topology), (), ())
@@ -116,7 +116,7 @@ def _outcomes(
 
 
 class Roles(NamedTuple):
-    """A group as it is searched for: workers, perhaps a leader beside them, and the one constraint on both."""
+    """A group as it is searched for: workers, optionally a leader, and the one constraint on both."""
 
     workers: PodSet
     leader: PodSet | None
@@ -124,9 +124,10 @@ class Roles(NamedTuple):
 
 
 def roles(group: Group) -> Roles | Reason:
-    """The smaller pod set leads, the second one if both are equal. The constraint is the workers' or the group's.
+    """Split a group: the smaller pod set is the leader, the second if both are equal.
 
-    A tree that cannot be searched yet, deeper than pod sets or with one constraint inside another, is a reason.
+    The constraint is the workers' or the group's. A tree that is not supported yet, with nested groups or nested
+    constraints, gives a reason.
     """
     match group.members:
         case (PodSet() as only,):
@@ -143,7 +144,7 @@ def roles(group: Group) -> Roles | Reason:
 
 
 def sole(pod_set: str, constraints: Constraints) -> Constraint | Reason | None:
-    """The one constraint that a pod set is under, or why it cannot be searched for."""
+    """The only constraint on a pod set, or the reason if there are several."""
     if len(constraints) > 1:
         return reason(Why.NESTED_CONSTRAINT, pod_set=pod_set, count=len(constraints))
     return constraints[0] if constraints else None
@@ -153,7 +154,7 @@ def _label(group: Group) -> str:
     return group.name or "of " + ", ".join(one.name for one in group.pod_sets)
 
 
-def _set_aside(snapshot: Snapshot, placed: list[Outcome]) -> None:
+def _reserve(snapshot: Snapshot, placed: list[Outcome]) -> None:
     for outcome in placed:
         if outcome.assignment is not None:
             assume(snapshot, outcome.assignment, outcome.pod_set)

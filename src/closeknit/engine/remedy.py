@@ -1,8 +1,8 @@
-"""The smallest changes that would make a group fit, each tried before it is offered.
+"""Remedies: the smallest changes that would make a group fit, each tried before it is offered.
 
-A remedy is found by arithmetic on the columns (which domain misses least, which nodes would give most) and then
-put to the test: the same group is placed with the change made. What does not help is not offered. Room is not all that
-may be short: whoever asks can say, by `admits`, whether the changed group would get in at all, or what else it needs.
+A remedy is found by arithmetic on the columns (which domain lacks least, which nodes would add most) and then tested:
+the same group is placed with the change applied. A change that does not help is not offered. More than room may be
+missing, so the caller's `admits` decides whether the changed group would be admitted, and what else it needs.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from .policy import Policy
 from .slicing import Search
 
 MOST_NODES = 1_000
-"""More nodes than this are no small change."""
+"""A change of more nodes than this is not offered."""
 
 
 MOST_TRIES = 9
-"""So many sets of nodes are tried before a kind of remedy is given up."""
+"""How many sets of nodes are tried per kind of remedy."""
 
 
 Admits = Callable[[Group, bool], str | None]
-"""Of a changed group that has room: None if it gets in nowhere, else what it needs besides, empty if nothing.
+"""For a changed group that has room: None if it would not be admitted, else what it also needs, empty if nothing.
 
-The flag says whether that room is in the snapshot, or in a copy of it.
+The flag tells whether that room is in the snapshot itself or in a copy of it.
 """
 
 
 def nothing_else(_: Group, __: bool) -> str | None:
-    """Where nothing but room counts."""
+    """For callers that care about room only."""
     return ""
 
 
@@ -50,7 +50,7 @@ def nothing_else(_: Group, __: bool) -> str | None:
 class Remedy:
     """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free, add, quota, priority, preemption or gate.
 
-    Fields that a kind does not use are empty. `also` is what has to be done besides.
+    Fields that a kind does not use are empty. `also` is what has to be done in addition.
     """
 
     kind: str
@@ -96,7 +96,7 @@ def _names(nodes: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A group that does not fit, and how it was searched for."""
+    """A group that does not fit, with its roles, policy and search."""
 
     snapshot: Snapshot
     group: Group
@@ -107,9 +107,9 @@ class Case:
     admits: Admits = nothing_else
 
     def tried(self, snapshot: Snapshot | None = None, **change: object) -> str | None:
-        """With some fields of its workers changed, or on another snapshot: None if that does not help.
+        """Place it with some fields of its workers changed, or on another snapshot; None if that does not help.
 
-        Else what is needed besides, empty if nothing is.
+        Otherwise the result is what is needed in addition, empty if nothing.
         """
         members = tuple(replace(self.workers, **change) if m is self.workers else m for m in self.group.members)  # type: ignore[arg-type]
         group = replace(self.group, members=members)
@@ -134,7 +134,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
 
 
 def _tolerate(case: Case) -> Remedy | None:
-    """The first taint that would have to be tolerated; all of them if no single one would do."""
+    """The first taint that helps if tolerated; all of them if no single one does."""
     shape, table = case.workers.shape, case.snapshot.table
     hard = {taint: None for taints in table.taints for taint in taints if taint.effect in HARD_EFFECTS}
     missing = [taint for taint in hard if not any(t.tolerates(taint) for t in shape.tolerations)]
@@ -147,7 +147,7 @@ def _tolerate(case: Case) -> Remedy | None:
 
 
 def _deselect(case: Case) -> Remedy | None:
-    """The first part of the selector that could be dropped, then required affinity, then both."""
+    """The first part of the selector that helps if dropped, then required affinity, then both."""
     shape = case.workers.shape
     offers = [
         (f"nodeSelector {key}={value}", replace(shape, selector=tuple(one for one in shape.selector if one[0] != key)))
@@ -165,7 +165,7 @@ def _deselect(case: Case) -> Remedy | None:
 
 
 def _relax(case: Case) -> Remedy | None:
-    """The lowest level above the required one, then preferred."""
+    """Relax to the lowest level above the required one that helps, then to preferred."""
     wanted, levels, ceiling = case.workers.constraint, case.snapshot.topology.levels, case.search.ceiling
     if wanted is None or wanted.required is None:
         return None
@@ -179,7 +179,7 @@ def _relax(case: Case) -> Remedy | None:
 
 
 def _unslice(case: Case) -> Remedy | None:
-    """No slices at all."""
+    """Drop the slice constraint."""
     wanted = case.workers.constraint
     if wanted is None or not wanted.slices:
         return None
@@ -189,14 +189,14 @@ def _unslice(case: Case) -> Remedy | None:
 
 
 def _fewer(case: Case) -> Remedy | None:
-    """The most pods that get in without anything else, in whole slices."""
+    """The largest number of pods that is admitted without further changes, in whole slices."""
     size = case.search.slicing.size
     most = largest((case.workers.count - 1) // size, lambda number: case.tried(count=number * size) == "")
     return Remedy("fewer", pods=most * size, count=case.workers.count) if most else None
 
 
 def largest(high: int, works: Callable[[int], bool]) -> int:
-    """The largest number up to `high` that works, where smaller ones do if larger ones do; 0 if none does."""
+    """The largest number up to `high` that works, by binary search; 0 if none does."""
     low = 0
     while low < high:
         middle = (low + high + 1) // 2
@@ -209,7 +209,7 @@ def largest(high: int, works: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Potential:
-    """Per leaf: slices it holds now, slices it would hold if it were empty, and pods that would have to go."""
+    """Per leaf: slices it holds now, slices it would hold if it were empty, and pods that would have to move."""
 
     now: IntArray
     empty: IntArray
@@ -217,7 +217,7 @@ class Potential:
 
 
 def _potential(case: Case, usable: BoolArray) -> Potential:
-    """Only leaves that pass the node filter count; `usable` says which nodes are to be taken as usable."""
+    """Count the leaves that pass the node filter; `usable` tells which nodes count as usable."""
     snapshot, size = case.snapshot, _leaf_size(case)
     passing = usable & ~_filtered(case)
     starts = snapshot.tree.nodes[:-1]
@@ -234,14 +234,14 @@ def _potential(case: Case, usable: BoolArray) -> Potential:
 
 
 def _leaf_size(case: Case) -> int:
-    """Chunks that a single leaf must hold whole."""
+    """The chunk of pods that a single leaf must hold as a whole."""
     slicing = case.search.slicing
     lowest = case.snapshot.topology.lowest
     return slicing.size if slicing.level == lowest else slicing.inner[lowest]
 
 
 def _filtered(case: Case) -> BoolArray:
-    """Node rows that taints, selectors or affinity exclude, whether they are usable or not."""
+    """Node rows that taints, selectors or affinity exclude, usable or not."""
     snapshot = case.snapshot
     if not case.policy.filters(snapshot.topology):
         return np.zeros(len(snapshot.table), dtype=np.bool_)
@@ -251,7 +251,7 @@ def _filtered(case: Case) -> BoolArray:
 
 
 def _bounds(case: Case) -> IntArray:
-    """First leaves of the domains that must hold everything, with the end; one domain if pods may spread."""
+    """The first leaf of each domain that must hold everything, and the end; one domain if pods may spread."""
     tree, leaves = case.snapshot.tree, case.snapshot.tree.leaves
     if not case.search.bound:
         return np.array([0, leaves])
@@ -262,7 +262,7 @@ def _bounds(case: Case) -> IntArray:
 
 
 def _uncordon(case: Case) -> Remedy | None:
-    """The fewest cordoned nodes of one domain that would help."""
+    """The fewest cordoned nodes of one domain that help if uncordoned."""
     table = case.snapshot.table
     if not table.cordoned.any():
         return None
@@ -289,7 +289,7 @@ def _uncordoned(snapshot: Snapshot, rows: IntArray) -> Iterator[None]:
 
 
 def _free(case: Case) -> Remedy | None:
-    """The fewest nodes of one domain that would help if they were empty."""
+    """The fewest nodes of one domain that help if emptied."""
     snapshot = case.snapshot
     potential = _potential(case, snapshot.table.usable)
     for leaves in _cheapest(case, potential.now, potential.empty - potential.now, potential.displaced):
@@ -303,7 +303,7 @@ def _free(case: Case) -> Remedy | None:
 
 @contextmanager
 def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
-    """Give leaves back all that is used there and can move."""
+    """Temporarily free everything on these leaves that can move."""
     checkpoint = snapshot.checkpoint()
     starts, ends = snapshot.tree.nodes[leaves], snapshot.tree.nodes[leaves + 1]
     for leaf, start, end in zip(leaves.tolist(), starts.tolist(), ends.tolist(), strict=True):
@@ -325,9 +325,9 @@ def _rows_of(case: Case, leaves: IntArray) -> IntArray:
 
 
 def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) -> Iterator[IntArray]:
-    """Leaves to change, for the domains where fewest would do; then fewest pods, then path.
+    """Sets of leaves to change, by domain: fewest leaves first, then fewest displaced pods, then path.
 
-    Slices that span several leaves may need one or two more than the sum of gains says.
+    Slices that span several leaves may need one or two leaves more than the sum of gains suggests.
     """
     bounds = _bounds(case)
     need = case.workers.count // _leaf_size(case)
@@ -349,7 +349,7 @@ def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) ->
 
 
 def _add(case: Case) -> Remedy | None:
-    """The fewest nodes like the roomiest one, in the domain that misses least."""
+    """The fewest nodes like the roomiest one, added to the domain that lacks least."""
     snapshot, search = case.snapshot, case.search
     potential = _potential(case, snapshot.table.usable)
     if not len(potential.empty):
@@ -373,7 +373,7 @@ def _add(case: Case) -> Remedy | None:
 
 
 def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
-    """The snapshot with `count` more nodes like one row, with what is pinned there, in a new place below `path`."""
+    """The snapshot with `count` more nodes like row `like`, pinned usage included, in a new place below `path`."""
     table, topology = snapshot.table, snapshot.topology
     size = len(table)
     rows = np.concatenate((np.arange(size), np.full(count, like)))
@@ -393,7 +393,7 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
 
 
 def vacated(snapshot: Snapshot) -> Snapshot:
-    """The same nodes with nothing on them but what is pinned there."""
+    """The same nodes with nothing on them but pinned usage."""
     rows = np.arange(len(snapshot.table))
     table = snapshot.table.take(rows)
     table.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
@@ -404,7 +404,7 @@ def vacated(snapshot: Snapshot) -> Snapshot:
 
 
 def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:
-    """Usage of the nodes and leaves that both have."""
+    """Copy usage for the nodes and leaves that both snapshots have."""
     rows = np.array([after.row_of[name] for name in before.table.names])
     leaves = np.array([after.tree.leaf_of[name] for name in before.tree.names])
     after.other[:, rows] = before.other

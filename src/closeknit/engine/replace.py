@@ -1,7 +1,7 @@
-"""Replacing a failed node: the pods that were on it go elsewhere, the others stay.
+"""Replacing a failed node: its pods get other places, the other pods stay.
 
-The new place must not tear what the constraint holds together: pods of a required group stay in the domain of the
-survivors, and a broken slice is completed where its other pods are.
+The new place must keep the constraint: pods of a required group stay in the domain of the survivors, and a broken slice
+is completed where its other pods are.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A pod set with the assignment that it holds and that names a failed node."""
+    """A pod set with its assignment, which includes a failed node."""
 
     pod_set: PodSet
     existing: Assignment
 
 
 def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy, owned_by_pod: bool = False) -> Result:
-    """New assignments for pod sets that lost `node`, given by its hostname; each pod set by itself, in order.
+    """New assignments for pod sets that lost `node`, given by hostname; each pod set separately, in order.
 
-    A workload that one bare pod owns keeps what it has: that pod is bound and will not move.
+    A workload owned by one bare pod keeps its assignment: that pod is bound and will not move.
     """
     if owned_by_pod and "SkipReassignmentForPodOwnedWorkloads" in policy.gates:
         return Result(tuple(Outcome(one.pod_set, one.existing) for one in broken))
@@ -74,7 +74,7 @@ def _replace_one(
 def _seek(
     snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, counts: IntArray, lost: int
 ) -> Spread | Reason:
-    """A place for the lost pods in the domain that they must not leave."""
+    """Find a place for the lost pods in the domain that they must not leave."""
     constraint = pod_set.constraint
     if constraint is not None and constraint.required == AUTO and "AutoLevel" in policy.gates and len(leaves):
         return _seek_upwards(snapshot, pod_set, policy, leaves, lost)
@@ -86,7 +86,7 @@ def _seek(
 
 
 def _seek_upwards(snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, lost: int) -> Spread | Reason:
-    """For the level `auto`: the lowest domain of the survivors that has room; never more than one at the top."""
+    """For the level `auto`: the lowest domain around the survivors that has room."""
     tree, placed = snapshot.tree, None
     for level in range(snapshot.topology.lowest, -1, -1):
         domains = np.unique(tree.ancestors(leaves, level))
@@ -107,7 +107,7 @@ def _breaks_slice(constraint: Constraint, lost: int) -> bool:
 
 
 def _whole_layers(slices: tuple[Layer, ...], lost: int) -> tuple[Layer, ...]:
-    """The innermost layer alone whose size divides what was lost; none if there is no such layer."""
+    """Only the innermost layer whose size divides the number of lost pods; none if there is no such layer."""
     return next(((layer,) for layer in reversed(slices) if layer.size and lost % layer.size == 0), ())
 
 
@@ -129,21 +129,21 @@ def _home(
 def _incomplete(
     snapshot: Snapshot, level: int, size: int, leaves: IntArray, counts: IntArray, lost: int
 ) -> tuple[int, int] | None:
-    """The first domain of a level whose pods and the lost ones together make whole chunks."""
+    """The first domain of a level whose pods together with the lost ones make whole chunks."""
     domains, held = summed(snapshot.tree.ancestors(leaves, level), counts)
     whole = domains[(held + lost) % size == 0]
     return _named(snapshot, level, int(whole[0])) if len(whole) else None
 
 
 def _named(snapshot: Snapshot, level: int, domain: int) -> tuple[int, int] | None:
-    """A domain without a name, its label empty at the top level, bounds nothing."""
+    """The domain, or None if its label at the top level is empty: such a domain bounds nothing."""
     return None if snapshot.tree.path(level, domain) == ("",) else (level, domain)
 
 
 def _inside(snapshot: Snapshot, level: int, domain: int) -> IntArray:
     """The leaves below a domain as a 0/1 column.
 
-    Kueue compares a host's bare name with full paths, so under a deeper topology a host contains nothing.
+    Kueue compares a bare hostname with full paths, so in a topology of several levels a host contains nothing.
     """
     column = np.zeros(snapshot.tree.leaves, dtype=np.int64)
     if level == snapshot.topology.lowest and snapshot.topology.ends_at_host and level > 0:

@@ -1,11 +1,11 @@
-"""Replacing several failed nodes in one decision, near the survivors: ours, behind the gate ReplaceSeveralNodes.
+"""Replacing several failed nodes in one decision, near the survivors (our gate ReplaceSeveralNodes).
 
-Pods that are left stay. Slices that lost pods are completed where they are, finest first; the others go as near as
-they can: as many as fit into the domains that hold survivors, lowest level first, the rest further up, never beyond the
-level that is required. The failed nodes themselves are out, even if they look well again.
+Surviving pods stay. Slices that lost pods are completed where they are, finest layer first. The other lost pods go as
+near as possible: as many as fit into the domains of survivors, lowest level first, the rest further up, never beyond
+the required level. The failed nodes are excluded even if they have become ready again.
 
     rack 1: h1 ✗ h2 ■■ h3 ▢▢     h1 lost two pods; h3 is in the survivors' rack and has room,
-    rack 2: h4 ▢▢ h5 ▢▢          so they go there although h4 is as empty
+    rack 2: h4 ▢▢ h5 ▢▢          so they go there although h4 is just as empty
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Part = tuple[IntArray, IntArray]
 
 
 def replace_several(snapshot: Snapshot, broken: list[Broken], nodes: Sequence[str], policy: Policy) -> Result:
-    """New assignments for pod sets that lost any of these nodes, given by hostname; all of them or none."""
+    """New assignments for pod sets that lost any of these nodes, given by hostname; for all pod sets or none."""
     checkpoint = snapshot.checkpoint()
     outcomes: list[Outcome] = []
     try:
@@ -88,7 +88,7 @@ class _Repair:
     # Broken slices
 
     def _complete(self, layers: tuple[Layer, ...]) -> int | Reason:
-        """Fill up broken slices where they are, finest layer first; how many pods are left for whole slices."""
+        """Complete broken slices where they are, finest layer first; return how many pods are left for whole slices."""
         left = self.lost
         for number in range(len(layers) - 1, -1, -1):
             layer = layers[number]
@@ -107,7 +107,7 @@ class _Repair:
         return left
 
     def _inside(self, level: int, domain: int, count: int, layers: tuple[Layer, ...]) -> Spread | Reason:
-        """Pods of a broken slice go into the domain of that slice, in whole slices of the finer layers."""
+        """Place pods of a broken slice in the domain of that slice, in whole slices of the finer layers."""
         low, high = self.snapshot.tree.leaf_range(level, domain)
         inside = np.zeros_like(self.usable)
         inside[low:high] = self.usable[low:high]
@@ -116,7 +116,7 @@ class _Repair:
     # Whole ones
 
     def _near(self, constraint: Constraint, count: int) -> Reason | None:
-        """As many as there is room for beside the survivors, the rest further up; None when all have a place."""
+        """Place as many pods as possible beside the survivors, the rest further up; None if all are placed."""
         tree, leaves = self.snapshot.tree, self._leaves()
         if not len(leaves):
             return self._fill(constraint, count, self.usable)[1]
@@ -134,7 +134,7 @@ class _Repair:
         return why if constraint.required is not None else self._fill(constraint, count, self.usable)[1]
 
     def _fill(self, constraint: Constraint, count: int, inside: IntArray) -> tuple[int, Reason | None]:
-        """Place all, or as many as there is room for; how many are left, and why."""
+        """Place as many pods as fit; return how many are left, and why."""
         placed = self._place(constraint, count, inside)
         if not isinstance(placed, Reason):
             self._take(placed)

@@ -1,6 +1,6 @@
-"""What a constraint means on one topology: which level is searched, how pods are sliced, which way it may give.
+"""What a constraint means on one topology: which level is searched, how pods are sliced, and how far it may relax.
 
-Everything that can be wrong with a request at this point is a reason, in the order in which Kueue finds it.
+Every error in a request at this point is a reason, in the order in which Kueue checks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..model.topology import Topology
 class Slicing:
     """Pods go in chunks of `size` into one domain of `level`; `inner[l]` is the chunk that level l keeps whole.
 
-    `inner` is 1 at every level that no finer layer speaks of.
+    `inner` is 1 at every level without a finer layer.
     """
 
     size: int
@@ -44,7 +44,7 @@ class Search:
 
 
 def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> Search | Reason:
-    """How to look for a pod set's place."""
+    """How to search for a pod set's place."""
     wanted = IMPLIED if constraint is None else constraint
     if wanted.slices and wanted.slices[0].size is None:
         return reason(Why.SLICE_WITHOUT_SIZE)

@@ -1,12 +1,12 @@
-"""The best subset: exactly K of an ordered list of domains that hold everything with the least left over.
+"""The best subset: exactly K of an ordered list of domains that hold everything with the least waste.
 
 A dynamic programme over the domains in order. A state is (domains used, leaders left, pods left); the first path
 to reach a state is kept, so the order of the list breaks ties. Pods left may fall below zero by what is wasted;
 of the states with K domains used and no leader left, the one nearest zero from below wins.
 
-States that cannot reach zero any more, however much the remaining domains held, are dropped: none of their
-successors could either. Domains that are all alike need no search: the first K do, unless fewer
-hold all pods already, for then no path goes on to K.
+States that cannot reach zero with the remaining domains are dropped: none of their successors could either. If all
+domains are equal no search is needed: the answer is the first K, unless fewer already hold all pods, because then no
+path continues to K.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..state.table import IntArray
 from .tally import Level
 
 MOST_STATES = 30_000_000
-"""Beyond this the search is given up, as one that found nothing: it would need gigabytes."""
+"""Beyond this many states the search is given up as unsuccessful: it would need gigabytes."""
 
 
 def best_subset(level: Level, used: int, leaders: int, pods: int) -> IntArray | None:
@@ -66,7 +66,7 @@ class _Programme:
         self.size = (used + 1) * 2 * self.width
 
     def run(self) -> IntArray | None:
-        # Zero-filled memory is only paid for where it is touched, and few states are.
+        # Zero-filled pages cost memory only when touched, and few states are.
         self.origin = np.zeros(self.size, dtype=np.int64)
         self.via = np.zeros(self.size, dtype=np.int32)
         start = self.leaders * self.width + self.pods + self.waste
@@ -82,7 +82,7 @@ class _Programme:
         return self._path(goal - self.waste + int(reached[-1])) if len(reached) else None
 
     def _extend(self, states: IntArray, domain: int) -> IntArray:
-        """All states after this domain, taken or not; more used ones first, so that no domain is taken twice."""
+        """All states after this domain, taken or not; states with more used first, so no domain is taken twice."""
         count, pods = states // self.width, states % self.width - self.waste
         used, left = count // 2, count % 2
         still_needed = self.used - (len(self.whole) - domain)
@@ -99,7 +99,7 @@ class _Programme:
         return np.concatenate(found)
 
     def _reach(self, source: IntArray, target: IntArray, domain: int) -> IntArray:
-        """Note targets that no path reached before."""
+        """Record targets that no path reached before."""
         new = self.origin[target] == 0
         source, target = source[new], target[new]
         self.origin[target] = source + 1

@@ -6,7 +6,7 @@ ancestors of changed leaves are computed again.
 
     pods     sum of the children's pods, each rounded down to whole inner chunks
     slices   pods // size at the slice level, sums above it, 0 below it
-    beside   the same when the leader sits on the child where that costs least
+    beside   the same when the leader is on the child where it costs least
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Level:
     score: IntArray | None
 
     def at(self, domains: IntArray | slice) -> Level:
-        """The same of some domains only."""
+        """The columns of some domains only."""
         return Level(
             self.pods[domains],
             self.slices[domains],
@@ -58,14 +58,14 @@ class Level:
 
 class Tally:
     def __init__(self, tree: Tree, slicing: Slicing, fit: Fit, inside: IntArray | None = None) -> None:
-        """`inside`, a 0/1 column over leaves, leaves out the rest of the tree."""
+        """`inside`, a 0/1 column over leaves, excludes the rest of the tree."""
         self.tree, self.slicing, self.fit, self.inside = tree, slicing, fit, inside
         self.version = fit.version
         self.levels: list[Level] = []
         self._build()
 
     def refresh(self) -> None:
-        """Follow the fit's columns: compute again what lies above leaves that changed."""
+        """Follow the fit's columns: recompute the ancestors of changed leaves."""
         version = self.fit.snapshot.version
         if self.version == version:
             return
@@ -110,7 +110,7 @@ class Tally:
         return parents(level, child, starts, self.slicing, self.slicing.inner[level + 1])
 
     def _repair(self, leaves: IntArray) -> None:
-        """Leaf columns are shared with the fit, or sliced from it; then up, parents of what changed."""
+        """Update changed leaves, whose columns are shared with the fit or sliced from it, then their ancestors."""
         lowest = self.tree.topology.lowest
         bottom = self.levels[lowest]
         if self.slicing.level == lowest and self.slicing.size > 1:
@@ -159,7 +159,7 @@ def _sum(column: IntArray, starts: IntArray) -> IntArray:
 
 
 def _beside(whole: IntArray, cost: IntArray, leads: IntArray, leader: IntArray, starts: IntArray) -> IntArray:
-    """What is left of `whole` when the leader sits where it costs least; nothing where it fits nowhere."""
+    """What is left of `whole` with the leader where it costs least; 0 where it fits nowhere."""
     if not len(starts):
         return whole
     cheapest = np.minimum.reduceat(np.where(leads > 0, cost, np.iinfo(np.int64).max), starts)
@@ -167,7 +167,7 @@ def _beside(whole: IntArray, cost: IntArray, leads: IntArray, leader: IntArray, 
 
 
 def _distinct(sorted_numbers: IntArray) -> IntArray:
-    """Parents of ascending children ascend too, so equal ones are neighbours."""
+    """Drop duplicates from ascending numbers."""
     keep = np.ones(len(sorted_numbers), dtype=np.bool_)
     np.not_equal(sorted_numbers[1:], sorted_numbers[:-1], out=keep[1:])
     return sorted_numbers[keep]
@@ -185,7 +185,7 @@ def _put(level: Level, at: IntArray, part: Level) -> None:
 
 
 def tally_of(fit: Fit, slicing: Slicing) -> Tally:
-    """The counts for a shape and a slicing, kept beside the shape's columns."""
+    """The counts for a shape and a slicing, cached with the shape's columns."""
     entry = fit.parts.get(slicing)
     if entry is None:
         if len(fit.parts) >= 8:

@@ -1,7 +1,7 @@
 """The pending workloads of all ClusterQueues.
 
-A workload reaches the queue of its ClusterQueue through a LocalQueue. A cycle takes the head of every queue; a head that
-is not admitted is requeued or parked.
+A workload reaches the queue of its ClusterQueue through a LocalQueue. A cycle takes the head of every queue; a head
+that is not admitted is requeued or parked.
 """
 
 from __future__ import annotations
