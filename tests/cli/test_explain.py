@@ -44,7 +44,7 @@ def test_who_preempted_a_job_is_told(explain: Explain) -> None:
     assert lines[1] == (
         "  it was preempted at 2026-03-01T00:00:00Z by Job default/urgent: prioritization in the ClusterQueue"
     )
-    assert "  preemption: it may preempt nobody: ClusterQueue cq has withinClusterQueue: Never" in lines
+    assert "  preemption: it may not preempt any workload: ClusterQueue cq has withinClusterQueue: Never" in lines
 
 
 def test_a_job_that_nobody_has_decided_about_waits_though_it_would_be_admitted(explain: Explain) -> None:

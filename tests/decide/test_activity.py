@@ -64,7 +64,7 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
         checked("multi", "provision"),
     ),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
-    ("CohortCycle", "cohorts are their own ancestors", queue("a", 10, "m")),
+    ("CohortCycle", "cohorts form a cycle", queue("a", 10, "m")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
     ("Misconfigured", "no quota for cpu", uncovered()),
 ]

@@ -69,12 +69,12 @@ def test_its_pod_is_gone() -> None:
     built = scheduler([queue("a", 10, preemption=Preemption("LowerPriority"))])
     found = stands(built, running("low", 6, owned_by_pod=True), workload("high", count=8, priority=5))
     assert found.message.startswith("Evicted: Preempted to accommodate a workload")
-    assert found.remedy == "it is not queued again by itself: see to its job"
+    assert found.remedy == "it is not requeued automatically: check its job"
 
 
 def test_its_time_has_not_come() -> None:
     found = stands(scheduler([queue("a")]), workload("one", status=Status(requeue_at=NOW + 60)))
-    assert found.message == "Evicted, and not to be queued again yet"
+    assert found.message == "Evicted, and not requeued yet"
 
 
 # The way to its queue
@@ -98,11 +98,11 @@ def test_there_is_no_local_queue_at_all() -> None:
 
 def test_a_queue_that_was_left_out_is_to_be_mended() -> None:
     found = stands(scheduler([]), workload("one", "a"), left_out=("LocalQueue default/a",))
-    assert found.remedy == "mend LocalQueue default/a: it was left out for its mistakes"
+    assert found.remedy == "fix LocalQueue default/a: it was ignored because of its errors"
     built = scheduler([])
     built.put_local_queue(LocalQueue(DEFAULT, "a", "gone"))
     found = stands(built, workload("one", "a"), left_out=("ClusterQueue gone",))
-    assert found.remedy == "mend ClusterQueue gone: it was left out for its mistakes"
+    assert found.remedy == "fix ClusterQueue gone: it was ignored because of its errors"
 
 
 def test_its_local_queue_is_stopped() -> None:
@@ -118,7 +118,7 @@ def test_its_cluster_queue_does_not_exist() -> None:
     built.put_local_queue(LocalQueue(DEFAULT, "a", "bach"))
     found = stands(built, workload("one"))
     assert found.message == "ClusterQueue bach doesn't exist"
-    assert found.remedy == "did you mean batch? create it, or make a LocalQueue a that leads to another"
+    assert found.remedy == "did you mean batch? create it, or recreate LocalQueue a with another clusterQueue"
 
 
 def test_its_cluster_queue_is_inactive_for_a_reason_that_is_said() -> None:
@@ -127,7 +127,7 @@ def test_its_cluster_queue_is_inactive_for_a_reason_that_is_said() -> None:
     assert found.message == (
         "ClusterQueue a is inactive: Can't admit new workloads: references missing ResourceFlavor(s): missing."
     )
-    assert found.remedy == "create the flavors named"
+    assert found.remedy == "create these ResourceFlavors"
 
 
 # Its namespace
@@ -142,7 +142,7 @@ def test_no_namespace_may_use_the_queue() -> None:
 def test_its_namespace_lacks_a_label() -> None:
     wants = Selector((Requirement("team", "In", ("a", "b")), Requirement("paid", "Exists")))
     found = stands(scheduler([queue("a", selector=wants)]), workload("one"))
-    assert found.remedy == "label namespace default as ClusterQueue a wants it: team In a,b, paid Exists"
+    assert found.remedy == "label namespace default to match the selector of ClusterQueue a: team In a,b, paid Exists"
 
 
 def test_its_namespace_does_not_exist() -> None:
@@ -159,7 +159,7 @@ def test_its_pods_ask_for_more_than_a_limit_range_allows() -> None:
     built.world.limit_ranges[DEFAULT] = (LimitRange("Container", max={GPU: 1}),)
     found = stands(built, workload("one", "a", 1, 2, part(requests=2)))
     assert found.message.endswith('["gpu"]: requests must not be above the limitRange max')
-    assert found.remedy == "change what the pods ask for, or the LimitRanges of namespace default"
+    assert found.remedy == "change the pods' requests, or the LimitRanges of namespace default"
 
 
 # Quota
@@ -177,8 +177,8 @@ def test_others_hold_what_it_needs() -> None:
     found = stands(scheduler([queue("a", 4)]), workload("one", count=3), running("other", 2), tries=True)
     assert found.reason == "WaitingForQuota"
     assert found.remedy == (
-        "wait until others end, or ask for 2 pods instead of 3, or raise the quota of ClusterQueue a for gpu in "
-        "flavor default from 4 to 5"
+        "wait until other workloads finish, or ask for 2 pods instead of 3, or raise the quota of ClusterQueue a for "
+        "gpu in flavor default from 4 to 5"
     )
 
 
@@ -192,14 +192,14 @@ def test_a_higher_priority_is_offered_only_where_it_would_preempt_somebody() -> 
 
 def test_changes_that_nobody_has_tried_are_not_offered() -> None:
     found = stands(scheduler([queue("a", 4)]), workload("one", count=5))
-    assert found.remedy == "`closeknit explain one -n default` tries which changes would"
+    assert found.remedy == "`closeknit explain one -n default` tries possible changes"
 
 
 def test_it_would_preempt_the_same_again_and_again() -> None:
     built, preemptor, victim = back_and_forth()
     found = stands(built, preemptor, victim)
     assert found.reason == "WaitingForPreemptedWorkloads"
-    assert found.message == "Workload default/victim would have to be preempted again and again"
+    assert found.message == "Workload default/victim would be preempted over and over"
 
 
 # Flavors
@@ -215,7 +215,7 @@ def test_it_would_preempt_the_same_again_and_again() -> None:
         (
             Flavor(DEFAULT, {"pool": "gpu"}, topology="dc"),
             part(constraint=Constraint(required="example.com/row")),
-            f"ask for a level of the flavor's Topology: {RACK}, {HOSTNAME}",
+            f"use a level of the flavor's Topology: {RACK}, {HOSTNAME}",
         ),
     ],
     ids=["resource", "no-topology", "taint", "affinity", "level"],
@@ -248,9 +248,9 @@ def test_whoever_is_before_it_in_a_line_that_is_not_strict_is_to_be_seen_to() ->
     found = Obstacles(built, Story(), NOW).of(second)
     assert (
         found.message
-        == "ClusterQueue a is BestEffortFIFO, and default/first is before it in line, and is tried again and again"
+        == "ClusterQueue a is BestEffortFIFO, and default/first is ahead of it and is retried over and over"
     )
-    assert found.remedy == "see to default/first"
+    assert found.remedy == "check default/first"
 
 
 # Its place in line
@@ -259,7 +259,7 @@ def test_whoever_is_before_it_in_a_line_that_is_not_strict_is_to_be_seen_to() ->
 def test_it_stands_behind_somebody() -> None:
     built = scheduler([queue("a", 4, strategy="StrictFIFO")])
     found = stands(built, workload("small", created=2.0), workload("big", count=9, created=1.0))
-    assert found[:2] == ("PendingEvaluation", "ClusterQueue a is StrictFIFO, and default/big is before it in line")
+    assert found[:2] == ("PendingEvaluation", "ClusterQueue a is StrictFIFO, and default/big is ahead of it")
 
 
 def test_what_failed_for_one_holds_for_all_that_are_like_it() -> None:

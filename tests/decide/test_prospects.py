@@ -77,7 +77,7 @@ def test_fewer_pods_are_as_many_as_quota_and_room_allow_together() -> None:
 def test_quota_that_others_hold_comes_back_and_is_waited_for() -> None:
     holds = running("other", 6)
     said = found(racks(16), workload("big", count=12, constraint=IN_A_RACK), holds)
-    wait = "wait until 2 more of its quota for gpu in flavor default are free"
+    wait = "wait until 2 more quota for gpu in flavor default is free"
     assert f'relax to preferred "{RACK}", and {wait}' in texts(said)
     assert [(gap.need, gap.left, gap.most) for gap in said.gaps] == [(12, 10, 16)]
 
@@ -87,7 +87,7 @@ def test_more_than_a_queue_can_ever_have_is_told_as_such() -> None:
     built = racks(limited, 4, "r", queue("b", 20, "r"))
     said = found(built, workload("big", count=8, constraint=IN_A_RACK))
     assert said.never == (
-        "it asks for 8 gpu in flavor default, and ClusterQueue a never has more than 6 with all that it may borrow",
+        "it requests 8 gpu in flavor default, but ClusterQueue a never has more than 6, borrowing included",
     )
     assert texts(said) == [
         "ask for 6 pods instead of 8",
@@ -98,9 +98,9 @@ def test_more_than_a_queue_can_ever_have_is_told_as_such() -> None:
 def test_more_than_the_largest_domain_holds_is_told_with_the_ground_that_it_stands_on() -> None:
     said = found(racks(40), workload("big", count=9, constraint=IN_A_RACK))
     (never,) = said.never
-    assert never.startswith("its pods would not fit if all usable nodes were empty")
+    assert never.startswith("its pods would not fit even if all usable nodes were empty")
     assert "only 8 out of 9 pod(s)" in never
-    assert said.numbers == "pods that fit are counted as if no other workload ran"
+    assert said.numbers == "the message counts pods as if no other workload ran"
     assert [level.when_empty for level in said.rooms[0].levels] == [8, 4]
 
 
@@ -113,7 +113,8 @@ def test_a_pod_larger_than_any_node_is_beyond_help() -> None:
 def test_a_flavor_without_nodes_is_told_and_nothing_is_offered() -> None:
     said = found(racks(40, 0), workload("one", count=1, constraint=IN_A_RACK))
     assert said.never == (
-        f"flavor default has no nodes: none carries pool=gpu, and the levels of its Topology: {RACK}, {HOSTNAME}",
+        "flavor default has no nodes: no node has the labels pool=gpu and the levels of its Topology: "
+        f"{RACK}, {HOSTNAME}",
     )
     assert said.remedies == ()
 
@@ -132,7 +133,7 @@ def test_a_workload_that_takes_fewer_pods_is_judged_by_the_least() -> None:
     holds = running("other", 6)
     said = found(racks(9), workload("part", count=20, min_count=5), holds)
     assert said.never == ()
-    assert said.least == "it takes fewer pods, and is judged by the least: 5 of 20 pods of main"
+    assert said.least == "it accepts fewer pods; checked with its minimum: 5 of 20 pods of main"
     assert [(gap.need, gap.left) for gap in said.gaps] == [(5, 3)]
     assert texts(said)[:2] == [
         "ask for 3 pods instead of 5",
@@ -142,7 +143,7 @@ def test_a_workload_that_takes_fewer_pods_is_judged_by_the_least() -> None:
 
 def test_what_is_never_admitted_even_with_the_least_pods_is_told_as_such() -> None:
     said = found(racks(4), workload("part", count=20, min_count=5))
-    assert said.never == ("it asks for 5 gpu in flavor default, and ClusterQueue a never has more than 4",)
+    assert said.never == ("it requests 5 gpu in flavor default, but ClusterQueue a never has more than 4",)
 
 
 def test_nodes_to_be_labelled_come_before_all_changes() -> None:
@@ -154,14 +155,14 @@ def test_nodes_to_be_labelled_come_before_all_changes() -> None:
 @pytest.mark.parametrize(
     ("rule", "priority", "told"),
     [
-        (Preemption(), 5, "it may preempt nobody: ClusterQueue a has withinClusterQueue: Never"),
+        (Preemption(), 5, "it may not preempt any workload: ClusterQueue a has withinClusterQueue: Never"),
         (
             Preemption("LowerPriority"),
             0,
-            "nobody that it may preempt holds what it needs: ClusterQueue a has withinClusterQueue: LowerPriority, "
-            "and its priority is 0",
+            "no workload that it may preempt holds what it needs: ClusterQueue a has withinClusterQueue: "
+            "LowerPriority, and its priority is 0",
         ),
-        (Preemption("LowerPriority"), 5, "it may preempt default/other, but that does not make enough room"),
+        (Preemption("LowerPriority"), 5, "it may preempt default/other, but that does not free enough"),
     ],
     ids=["forbidden", "nobody", "too-little"],
 )
@@ -190,5 +191,5 @@ def test_a_gate_that_would_free_one_domain_is_named() -> None:
     said = found(built, workload("urgent", count=4, constraint=IN_A_RACK, created=9.0), *held)
     assert texts(said)[-1] == "turn on the gate VictimsByDomain: it may then preempt default/w3, default/w1"
     some = "default/w3, default/w2, default/w1 and 1 other"
-    assert said.preemption == f"it may preempt {some}, but that does not make enough room"
+    assert said.preemption == f"it may preempt {some}, but that does not free enough"
     assert "VictimsByDomain" not in built.world.gates

@@ -144,5 +144,9 @@ def test_the_same_as_data() -> None:
 
 def test_data_of_a_queue_that_admits_nothing_has_the_reason() -> None:
     (found,) = as_data(ledger(scheduler([queue("a", {"missing": Quota(4)})])))["clusterQueues"]
-    assert (found["active"], found["reason"], found["remedy"]) == (False, "FlavorNotFound", "create the flavors named")
+    assert (found["active"], found["reason"], found["remedy"]) == (
+        False,
+        "FlavorNotFound",
+        "create these ResourceFlavors",
+    )
     assert found["quota"][0]["flavor"] == FlavorResource("missing", GPU).flavor

@@ -47,7 +47,7 @@ def test_who_is_preempted_by_whom_and_why_in_order() -> None:
         "  2  Job default/high is admitted to a: 8 pods of default",
         "who waits:",
         "  Job default/low in LocalQueue default/a: WaitingForQuota",
-        "    would help: `closeknit explain low -n default` tries which changes would",
+        "    would help: `closeknit explain low -n default` tries possible changes",
         "Job default/high is admitted; 1 workload is preempted; others: 0 run, 1 wait",
     ]
 
@@ -123,7 +123,7 @@ def test_checks_evictions_and_cuts_have_sentences_of_their_own() -> None:
     built, preemptor, victim = back_and_forth()
     cut = lines(built, [preemptor], victim)
     assert cut[4] == (
-        "  4  Job default/preemptor would preempt Job default/victim again; this may go on for ever, and is cut here"
+        "  4  Job default/preemptor would preempt Job default/victim again; this could go on for ever, so it ends here"
     )
 
 
@@ -163,5 +163,5 @@ def test_many_steps_and_many_who_wait_are_cut_short_but_not_those_asked_about() 
 
 def test_a_queue_that_goes_is_told_in_whole_sentences() -> None:
     shown = lines(scheduler([queue("a", 4, terminating=True)]), [workload("one")])
-    said = "  a: Terminating: Can't admit new workloads; clusterQueue is terminating. Would help: create it anew"
+    said = "  a: Terminating: Can't admit new workloads; clusterQueue is terminating. Would help: create it again"
     assert said in shown

@@ -1,1 +1,1 @@
-"""Decisions: the scheduling cycle, from the heads of the queues to what is admitted and at whose cost."""
+"""The scheduling cycle: from the heads of the queues to what is admitted and what is preempted for it."""

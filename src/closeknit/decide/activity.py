@@ -1,6 +1,6 @@
-"""Whether a ClusterQueue admits anything, and if not, why and what would change that.
+"""Whether a ClusterQueue is active, and if not, why and what to do about it.
 
-The reasons are Kueue's, and so is what its texts say; ours add what to do.
+Reasons and messages are Kueue's where it has them; remedies are ours.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 MISTAKE, CYCLE = "Misconfigured", "CohortCycle"
 UNKNOWN = "Unknown", "Can't admit new workloads."
-"""What Kueue says where it has no reason of its own."""
+"""Kueue's reason and message for anything that it has no reason for."""
 
 
 class Inactive(NamedTuple):
-    """`reason` and `message` of the condition Active=False; `remedy` says what to do."""
+    """`reason` and `message` of the condition Active=False, and the `remedy`."""
 
     reason: str
     message: str
@@ -36,7 +36,7 @@ def inactive(world: World, name: str) -> Inactive | None:
     if queue is None:
         return Inactive("NotFound", f"ClusterQueue {name} not found", "create it, or correct the LocalQueue")
     if queue.terminating:
-        return Inactive("Terminating", "Can't admit new workloads; clusterQueue is terminating", "create it anew")
+        return Inactive("Terminating", "Can't admit new workloads; clusterQueue is terminating", "create it again")
     found = list(_obstacles(world, name))
     if not found:
         return None
@@ -52,23 +52,24 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
         yield "Stopped", "is stopped", f"set spec.stopPolicy of ClusterQueue {name} to None"
     missing = [flavor for flavor in queue.flavors if flavor not in world.flavors]
     if missing:
-        yield "FlavorNotFound", f"references missing ResourceFlavor(s): {','.join(missing)}", "create the flavors named"
+        names = ",".join(missing)
+        yield "FlavorNotFound", f"references missing ResourceFlavor(s): {names}", "create these ResourceFlavors"
     yield from _checks(world, name)
     if "TopologyAwareScheduling" in world.gates:
         for flavor in queue.flavors:
             topology = world.flavors[flavor].topology if flavor in world.flavors else ""
             if topology and topology not in world.topologies:
                 text = f'there is no Topology "{topology}" for TAS flavor "{flavor}"'
-                yield "TopologyNotFound", text, f"create Topology {topology}, or name another in the flavor"
+                yield "TopologyNotFound", text, f"create Topology {topology}, or change spec.topologyName of the flavor"
     if name in world.tree.cyclic:
         ring = cycle_above(world, queue.cohort)
-        text = f"cohorts are their own ancestors: {' → '.join([*ring, ring[0]])}"
+        text = f"cohorts form a cycle: {' → '.join([*ring, ring[0]])}"
         yield CYCLE, text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
     yield from _mistakes(world, queue)
 
 
 def cycle_above(world: World, cohort: str) -> list[str]:
-    """The cohorts that form the cycle which is reached from this one."""
+    """The cohorts of the cycle that this cohort leads to."""
     seen: list[str] = []
     while cohort not in seen:
         seen.append(cohort)
@@ -80,9 +81,9 @@ def cycle_above(world: World, cohort: str) -> list[str]:
 
 
 def _mistakes(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str]]:
-    """What an API server would have refused."""
+    """Errors that an API server would have rejected."""
     if queue.weight < 0:
-        yield MISTAKE, f"spec.fairSharing.weight is {queue.weight:g}", "give a weight of 0 or more"
+        yield MISTAKE, f"spec.fairSharing.weight is {queue.weight:g}", "set a weight of 0 or more"
     for cohort in world.tree.queues[queue.name].ancestors:
         if cohort.weight < 0:
             remedy = f"give Cohort {cohort.name} a weight of 0 or more"
@@ -92,10 +93,10 @@ def _mistakes(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str
             for resource in sorted(flavor.resources.keys() ^ set(group.covered)):
                 if resource in flavor.resources:
                     text = f"flavor {flavor.flavor} has quota for {resource}, which is not in coveredResources"
-                    yield MISTAKE, text, f"add {resource} to coveredResources, or take its quota away"
+                    yield MISTAKE, text, f"add {resource} to coveredResources, or remove its quota"
                 else:
                     text = f"flavor {flavor.flavor} has no quota for {resource}, which is in coveredResources"
-                    yield MISTAKE, text, f"give flavor {flavor.flavor} a nominalQuota for {resource}, if only 0"
+                    yield MISTAKE, text, f"give flavor {flavor.flavor} a nominalQuota for {resource}; it may be 0"
 
 
 def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
@@ -103,12 +104,12 @@ def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
     missing = sorted(rule.name for rule in queue.checks if rule.name not in world.checks)
     if missing:
         names = ",".join(missing)
-        yield "AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {names}", "create the checks named"
+        yield "AdmissionCheckNotFound", f"references missing AdmissionCheck(s): {names}", "create these AdmissionChecks"
     known = [rule for rule in queue.checks if rule.name in world.checks]
     idle = sorted(rule.name for rule in known if world.checks[rule.name].active is False)
     if idle:
         names = ",".join(idle)
-        yield "AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {names}", "see to their controllers"
+        yield "AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {names}", "check their controllers"
     yield from _remote(
         [rule for rule in known if world.checks[rule.name].controller == MULTIKUEUE],
         [rule for rule in known if world.checks[rule.name].controller == PROVISIONING],
@@ -116,7 +117,7 @@ def _checks(world: World, name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _remote(multi: list[CheckRule], provisioning: list[CheckRule]) -> Iterator[tuple[str, str, str]]:
-    """What MultiKueue's checks do not go together with."""
+    """Conflicts of MultiKueue's checks."""
     names = _names(multi)
     if len(multi) > 1:
         text = f"Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: {names}"
@@ -128,7 +129,7 @@ def _remote(multi: list[CheckRule], provisioning: list[CheckRule]) -> Iterator[t
     if multi and provisioning:
         text = "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
         text += f"{names}, {_names(provisioning)}"
-        yield "MultiKueueWithProvisioningRequest", text, "keep one kind of them"
+        yield "MultiKueueWithProvisioningRequest", text, "keep only one of the two kinds"
 
 
 def _names(rules: Iterable[CheckRule]) -> str:
@@ -148,7 +149,7 @@ def inactive_local_queue(world: World, queue: LocalQueue) -> Inactive | None:
 
 
 def active_condition(found: Inactive | None, ready: str, now: float, gates: Gates) -> Condition:
-    """The condition Active of a queue: Kueue's text, and after it what to do about it, where that is wanted."""
+    """The condition Active of a queue: Kueue's message, followed by the remedy if RemedyInConditions is on."""
     if found is None:
         return Condition(True, "Ready", ready, now)
     if "RemedyInConditions" not in gates:

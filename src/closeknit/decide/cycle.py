@@ -1,12 +1,12 @@
-"""One cycle: the heads of all queues are nominated on one view, then each in turn gets what is still there.
+"""One cycle: all heads are nominated on the same view of the world, then each in turn takes what is still free.
 
     heads ─▶ nominate ─▶ order ─▶ re-check ─▶ admit │ preempt │ wait
              each on the           against what this
              same world            cycle already took
 
-What a turn takes shows to the turns after it: quota and places of those admitted, of those whose victims are on
-their way out, and of those who could not be served but must not be overtaken. At the end all of that is undone; what
-was admitted goes into the ledger.
+Later turns see what earlier ones took: quota and places of workloads that were admitted, that wait for their victims,
+or that could not be admitted but must not be overtaken. At the end all of it is rolled back, and what was admitted goes
+into the ledger.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ WAITING_FOR_VICTIMS = "WaitingForPreemptedWorkloads"
 
 @dataclass(slots=True)
 class Outcome:
-    """Entries with their fates, and the decisions in the order in which they were taken."""
+    """All entries of a cycle, and its decisions in order."""
 
     entries: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
 
 def run(world: World, heads: list[Waiting], number: int, is_preemptor: Callable[[Entry], bool]) -> Outcome:
-    """Decide about these heads; the world is left as it was."""
+    """Decide about these heads; the world is left unchanged."""
     turns = _Turns(world, number)
     entries = [_nominated(world, head, number) for head in heads]
     mark = world.checkpoint()
@@ -79,7 +79,7 @@ def _nominated(world: World, head: Waiting, number: int) -> Entry:
 
 
 def _reserves(queue: ClusterQueue) -> bool:
-    """Who may not reclaim its own later on keeps others from taking it now."""
+    """Whether a workload that cannot be admitted reserves quota: its queue could not reclaim it later."""
     return queue.preemption.reclaim != "Any"
 
 
@@ -88,7 +88,7 @@ def _insists(queue: ClusterQueue) -> bool:
 
 
 def _note_progress(world: World, entry: Entry, number: int) -> None:
-    """Remember which flavors were tried, for the next time."""
+    """Record which flavors were tried, for the next cycle."""
     if entry.is_second_pass:
         return
     generation = world.ledger.generation.get(entry.queue, 0)
@@ -98,7 +98,7 @@ def _note_progress(world: World, entry: Entry, number: int) -> None:
 
 
 class _Turns:
-    """What the turns so far have taken: victims by key, decisions in order."""
+    """The state of a cycle: victims so far by key, decisions in order, and what is promised."""
 
     def __init__(self, world: World, number: int) -> None:
         self.world, self.number = world, number
@@ -106,7 +106,7 @@ class _Turns:
         self.decisions: list[Decision] = []
         self.promised: list[tuple[str, Usage, list[Place], Holding | None]] = []
         self.lasts = False
-        """Some of that will be promised in the next cycle too."""
+        """Whether some of it will be promised again in the next cycle."""
 
     def take(self, entry: Entry) -> None:
         verdict = Verdict.FITS
@@ -140,40 +140,40 @@ class _Turns:
             self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, AFTER_VICTIMS)
             entry.waiting.progress = None
 
-    # Does it still hold?
+    # Re-check
 
     def _checked(self, entry: Entry) -> tuple[Verdict, bool]:
-        """The verdict on an entry, its plan made anew where that may help; whether it fits once victims are gone."""
+        """The verdict on an entry, replanned where that may help, and whether it fits once the victims are gone."""
         gates = self.world.gates
         if self._overlaps(entry) and "RecomputeAssignmentUponPreemptionTargetsOverlap" in gates:
             deferred = self._recompute_without_victims(entry)
             return recheck(self.world, entry, self.victims.values()), deferred
         verdict = recheck(self.world, entry, self.victims.values())
         if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
-            self._plan_anew(entry, Again(_pins(entry.plan), borrowers=self._borrowers()))
+            self._replan(entry, Again(_pins(entry.plan), borrowers=self._borrowers()))
             if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
         return verdict, False
 
-    def _plan_anew(self, entry: Entry, again: Again) -> None:
+    def _replan(self, entry: Entry, again: Again) -> None:
         assert entry.nomination is not None
         entry.outrun = entry.nomination.works and "VerifyBeforeAdmit" in self.world.gates
         entry.nomination = nominate(self.world, entry.waiting, self.number, again)
         _note_progress(self.world, entry, self.number)
 
     def _refuse(self, entry: Entry, why: Why, reason: str) -> None:
-        """It waits; but whoever was outrun by what ends with this cycle is next again, on what is left then.
+        """Requeue an entry that does not fit; at once if it lost to something that ends with this cycle.
 
-        A reservation ends with it, and so does keeping to the flavors of the first plan. Promises end with the victims
-        they wait for, of which events tell. And a queue that lets nobody pass reserves again in the next cycle: to be
-        next would only stop those behind it in line.
+        Reservations and the flavors pinned by the first plan end with the cycle. Promises end when their victims are
+        gone, which is an event of its own. A StrictFIFO queue reserves again in the next cycle, so an immediate retry
+        would only block the workloads behind this one.
         """
         ends = bool(self.promised) or any(len(one.attempts) > 1 for one in entry.plan.pod_sets)
         again = entry.outrun and ends and not self.lasts
         self._wait(entry, Why.LOST_ITS_PLACE if again else why, reason, entry.plan.message)
 
     def _fits_now(self, entry: Entry) -> bool:
-        """Whether there is room today: victims hold what they hold, and who waits for them holds nothing yet."""
+        """Whether it fits right now: victims still hold their room, and promises do not count."""
         if not self.victims or "VerifyBeforeAdmit" not in self.world.gates:
             return True
         mark = self.world.checkpoint()
@@ -183,14 +183,14 @@ class _Turns:
         return verdict is Verdict.FITS
 
     def _break_promises(self) -> None:
-        """As if nobody had been promised anything yet."""
+        """Undo all promises of this cycle."""
         for queue, usage, taken, old in self.promised:
             self.world.subtract(queue, usage, taken)
             if old is not None:
                 self.world.add(old.queue, old.usage)
 
     def _borrowers(self) -> Borrowers | None:
-        """Who borrows what by what it holds; None if promises count too, as in Kueue."""
+        """What each queue borrows by its holdings alone; None if promises count too, as in Kueue."""
         if not self.promised or "VerifyBeforeAdmit" not in self.world.gates:
             return None
         mark = self.world.checkpoint()
@@ -201,12 +201,12 @@ class _Turns:
         return found
 
     def _recompute_without_victims(self, entry: Entry) -> bool:
-        """Plan anew as if the victims so far were gone; True if it then fits."""
+        """Replan as if the victims so far were gone; True if it then fits."""
         borrowers = self._borrowers()
         mark = self.world.checkpoint()
         for holding in self.victims.values():
             self.world.take_away(holding)
-        self._plan_anew(entry, Again(_pins(entry.plan), frozenset(self.victims), borrowers))
+        self._replan(entry, Again(_pins(entry.plan), frozenset(self.victims), borrowers))
         self.world.rollback(mark)
         fits = entry.plan.fits
         entry.recomputed = "deferred_fit" if fits else "new_targets" if entry.victims else "skipped"
@@ -218,7 +218,7 @@ class _Turns:
     def _fails_fast(self) -> bool:
         return "TASFailedNodeReplacementFailFast" in self.world.gates
 
-    # Fates
+    # Outcomes of a turn
 
     def _admit(self, entry: Entry) -> None:
         self._use(entry)
@@ -264,7 +264,7 @@ class _Turns:
         self.decisions.append(Evict(entry.workload, text, entry.plan.message))
 
     def _retry(self, entry: Entry) -> None:
-        entry.message, entry.told = entry.plan.message, True
+        entry.message, entry.recorded = entry.plan.message, True
         self.decisions.append(Retry(entry.workload, entry.message))
 
     def _skip(self, entry: Entry, message: str) -> None:
@@ -289,7 +289,7 @@ class _Turns:
         return added_places(self.world, entry.plan, entry.workload)
 
     def _promise(self, entry: Entry) -> None:
-        """What somebody gets once victims are gone; later turns see it, but it is not taken yet."""
+        """Promise the entry what it gets once its victims are gone; later turns count it as used."""
         self._use(entry)
         self.lasts = True
         self.promised.append((entry.queue, entry.usage, self._places(entry), old_slice(self.world, entry.waiting)))

@@ -1,11 +1,11 @@
-"""Decisions: what a cycle came to, as values. Whoever runs the cycle carries them out, and may fail to.
+"""Decisions: the results of a cycle, as values. The caller of the cycle writes them, and a write may fail.
 
 Admit       quota, and places where there are any
-Preempt     a victim has to go; it keeps what it holds until it has stopped
-Evict       no node takes the place of one that failed
+Preempt     evict a victim; it keeps what it holds until it has stopped
+Evict       no replacement for a failed node was found
 Wait        not this time, with a reason
-Retry       a second pass that came to nothing
-Replace     a slice of an elastic job gives way to its successor
+Retry       a second pass that found no places
+Replace     a slice of an elastic job is replaced by its successor
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .victims import Cause
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """`after` is the workload as it will be, `events` what users are told, once it is known."""
+    """`after` is the workload after admission and `events` what to record; both are set by the scheduler."""
 
     workload: Workload
     admission: Admission
@@ -42,7 +42,7 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """`found` is what the search for another node came to."""
+    """`found` is why the search for a replacement failed."""
 
     workload: Workload
     message: str

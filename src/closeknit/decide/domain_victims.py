@@ -1,9 +1,9 @@
-"""Victims that free one domain: ours, behind the gate VictimsByDomain.
+"""Victims that free one domain (our gate VictimsByDomain).
 
-Taken in list order, victims may lie all over the place, and many have to go before one rack is free. Here every domain
-of the level that the job asks for is tried by itself: who of the candidates lies in it, and the cheapest of them first,
-by pods lost for pods gained. The set that costs least is chosen, by pods and then by work lost; the set in list order
-is among those compared, so this is never dearer. Who may be preempted at all stays as it is.
+Victims in list order may be spread over the whole cluster, and many are evicted before one rack is free. Here every
+domain of the requested level is tried separately, taking the candidates in it cheapest first, by pods lost per pod
+gained. The cheapest set wins, by pods and then by work lost; the set in list order is compared too, so the result is
+never more expensive. The rules for what may be preempted do not change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .victims import Candidate, Search, Victim, attempts, candidates_of, run, sp
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cost:
-    """What goes with a set of victims; those on their way out already cost nothing more."""
+    """What a set of victims costs; victims that are already being evicted cost nothing."""
 
     pods: int
     work: float
@@ -29,7 +29,7 @@ class Cost:
 
 
 def by_domain(search: Search, wanted: Wanted) -> list[Victim]:
-    """The cheapest victims that free a domain, or those in list order if no domain comes cheaper."""
+    """The cheapest victims that free a domain, or those in list order if no domain is cheaper."""
     candidates = candidates_of(search)
     if not candidates:
         return []
@@ -62,7 +62,7 @@ def _since(holding: Holding) -> float:
 
 
 def _by_domain(search: Search, candidates: list[Candidate], wanted: Wanted) -> list[list[Candidate]]:
-    """For each domain of the level of the first constraint, outermost first: who has pods in it, cheapest first."""
+    """For each domain at the level of the outermost constraint: the candidates with pods in it, cheapest first."""
     asked = (
         (flavor, one) for flavor, request in wanted.items() for _, constraints in request.walk() for one in constraints
     )
@@ -77,7 +77,7 @@ def _by_domain(search: Search, candidates: list[Candidate], wanted: Wanted) -> l
 def _grouped(
     search: Search, candidates: list[Candidate], flavor: str, domains_of: Callable[[IntArray], IntArray]
 ) -> list[list[Candidate]]:
-    """By domain; what a candidate costs is its pods over those of them in the domain."""
+    """Candidates by domain; the cost of a candidate is all its pods divided by its pods in the domain."""
     found: dict[int, list[tuple[float, int]]] = {}
     for number, one in enumerate(candidates):
         inside: Counter[int] = Counter()
@@ -91,7 +91,7 @@ def _grouped(
 
 
 def _freed(search: Search, first: list[Candidate], candidates: list[Candidate], borrow: bool) -> list[Victim]:
-    """Take candidates of the domain, and if quota is short the others too, until it fits; then spare who can stay."""
+    """Take candidates of the domain, then others if quota is short, until it fits; then drop unneeded victims."""
     keys = {one.holding.key for one in first}
     ordered = first + [one for one in candidates if search.short and one.holding.key not in keys]
     search.counts_quota = True
@@ -112,7 +112,7 @@ def _freed(search: Search, first: list[Candidate], candidates: list[Candidate], 
 
 
 def _needed(search: Search, taken: list[Candidate], borrow: bool) -> set[str]:
-    """Those who really have to go: the dearest is spared first, if it can be."""
+    """The victims that are really needed; the most expensive is spared first if possible."""
     keys = {one.holding.key for one in taken}
     for one in sorted(taken, key=lambda each: -pods_of(each.holding)):
         search.put_back(one.holding)
@@ -124,7 +124,7 @@ def _needed(search: Search, taken: list[Candidate], borrow: bool) -> set[str]:
 
 
 def _settle(search: Search, chosen: list[Victim]) -> None:
-    """Let the caller see the world without the chosen."""
+    """Run `when_found` with the chosen victims gone."""
     mark = search.world.checkpoint()
     for victim in chosen:
         search.world.take_away(victim.holding)

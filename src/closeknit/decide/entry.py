@@ -15,7 +15,7 @@ from .victims import Victim
 
 
 class Fate(Enum):
-    """What became of it in this cycle."""
+    """The result for an entry in this cycle."""
 
     WAITS = auto()
     SKIPPED = auto()
@@ -35,14 +35,14 @@ class Entry:
     recomputed: str = ""
     skipped_preemption: bool = False
     gated: bool = False
-    told: bool = False
-    """Its fate is among the decisions already."""
+    recorded: bool = False
+    """Its decision was recorded already."""
     resumed: bool = False
-    """Not all flavors were looked at: the walk went on where it had stopped."""
+    """Not all flavors were considered: the search continued where it had stopped."""
     outrun: bool = False
-    """It had a plan that worked, and another when earlier turns had taken that from it, or been promised it."""
+    """Its plan worked until earlier turns took or were promised the same quota or room, so it was replanned."""
     insists: bool = False
-    """It keeps for itself what it cannot get yet, and will in the next cycle: its queue lets nobody pass it."""
+    """It reserves what it cannot get yet, in this cycle and the next: its queue is StrictFIFO and cannot reclaim."""
 
     @property
     def workload(self) -> Workload:
@@ -63,12 +63,12 @@ class Entry:
 
     @property
     def lacks_victims(self) -> bool:
-        """Somebody would have to go for it, and nobody may."""
+        """Whether it needs preemption but has no victims."""
         return self.plan.preempts and not self.victims
 
     @property
     def is_second_pass(self) -> bool:
-        """It holds its quota already."""
+        """Whether it holds its quota already."""
         return self.workload.reserved
 
     @property

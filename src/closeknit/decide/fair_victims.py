@@ -1,8 +1,8 @@
-"""Victims under fair sharing: whoever has borrowed most gives first, as long as that makes shares more even.
+"""Victims under fair sharing: the queue that has borrowed most gives first, as long as shares become more even.
 
-The tree is walked from the root to the queue with the highest share, again after each victim. A candidate is taken
-if the preemptor's side, the newcomer included, ends up with no larger share than the victim's side keeps; both are
-compared right below the cohort that they have in common. A second, laxer rule looks at those who were passed over.
+The tree is walked from the root to the queue with the highest share, again after each victim. A candidate is taken if
+the preemptor's side, the new workload included, ends up with no larger share than the victim's side keeps; both are
+compared right below their lowest common cohort. A second, weaker rule is applied to the candidates that were skipped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ RULES: dict[str, Rule] = {
     FINAL_SHARE: lambda mine, _before, after: mine <= after,
     INITIAL_SHARE: lambda mine, before, _after: mine < before,
 }
-"""By the preemptor's share and the victim's side before and after."""
+"""Decides by the preemptor's share and the share of the victim's side before and after."""
 
 
 def fair(search: Search) -> list[Victim]:
-    """The victims that make room, or none."""
+    """The victims that make the workload fit, or none."""
     strategies = search.world.settings.fair_sharing
     candidates, leaving = _candidates(search), draining(search)
     if not candidates and not leaving:
@@ -52,7 +52,7 @@ def fair(search: Search) -> list[Victim]:
 
 
 def _candidates(search: Search) -> dict[str, list[Holding]]:
-    """By queue, in order: the own queue by its rule, others in the tree that borrow."""
+    """Candidates by queue, in order: those of the own queue by its policy, then queues of the tree that borrow."""
     found: dict[str, list[Holding]] = {}
     for queue in search.node.root.queues():
         own = queue is search.node
@@ -71,7 +71,7 @@ def _borrows(search: Search, queue: QuotaNode) -> bool:
 
 
 class _Trial:
-    """Victims so far. The newcomer's usage is counted in all along, except when it is asked whether it fits."""
+    """Victims so far. The new workload's usage is counted throughout, except when testing whether it fits."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
@@ -80,10 +80,10 @@ class _Trial:
         self.own_path = set(search.node.ancestors)
         gates = search.world.gates
         self.is_due = "FairSharingPreemptWithinNominal" in gates and search.node.within_nominal(search.contested)
-        """What the newcomer asks for is its own queue's, as things stand before anybody goes."""
+        """Whether the request is within the queue's nominal quota, before any victim is taken."""
 
     def first_rule(self, candidates: dict[str, list[Holding]], rule: Rule) -> dict[str, list[Holding]]:
-        """Take victims until it fits; who was passed over, by queue."""
+        """Take victims until it fits; return the candidates that were skipped, by queue."""
         left = {queue: list(holdings) for queue, holdings in candidates.items()}
         passed_over: dict[str, list[Holding]] = {}
         for queue in self._targets(left):
@@ -98,7 +98,7 @@ class _Trial:
         return passed_over
 
     def _take_fair(self, queue: QuotaNode, left: list[Holding], rule: Rule) -> list[Holding]:
-        """Take the first whom the rule gives; those before it are passed over."""
+        """Take the first candidate that the rule allows; return those skipped before it."""
         mine, theirs = _below_common(self.search.node, queue)
         share, before = share_of(mine), share_of(theirs)
         passed_over = []
@@ -111,7 +111,7 @@ class _Trial:
         return passed_over
 
     def second_rule(self, passed_over: dict[str, list[Holding]], rule: Rule) -> None:
-        """Once per queue."""
+        """Apply the second rule once per queue."""
         left = {queue: list(holdings) for queue, holdings in passed_over.items() if holdings}
         for queue in self._targets(left):
             mine, theirs = _below_common(self.search.node, queue)
@@ -140,10 +140,10 @@ class _Trial:
         tree.rollback(mark)
         return share
 
-    # Whose turn it is
+    # Which queue gives next
 
     def _targets(self, left: dict[str, list[Holding]]) -> Iterator[QuotaNode]:
-        """The queue that has to give next, until nobody is left."""
+        """The queue that gives next, until no candidate is left."""
         root = self.search.node.root
         pruned: set[QuotaNode] = set()
         while root not in pruned:
@@ -184,7 +184,7 @@ class _Trial:
         return best
 
     def _goes_before(self, one: Holding, other: Holding) -> bool:
-        """Those on their way out go first, then those of other queues, then by rank."""
+        """Workloads that are being evicted first, then other queues, then by rank."""
         own, gates = self.search.queue.name, self.search.world.gates
         (stays, *mine), (other_stays, *theirs) = rank(one, gates), rank(other, gates)
         return (stays, one.queue == own, *mine) < (other_stays, other.queue == own, *theirs)
@@ -204,7 +204,7 @@ class _Trial:
 
 
 def _below_common(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-    """The two nodes, on the way up from each, right below the lowest cohort that they share."""
+    """The ancestors of the two nodes right below their lowest common cohort."""
     above = {ancestor: child for child, ancestor in _steps(one)}
     for child, ancestor in _steps(other):
         if ancestor in above:

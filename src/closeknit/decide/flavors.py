@@ -1,8 +1,8 @@
-"""Flavors: for every resource of every pod set, the kind of node that quota allows it to use.
+"""Flavor assignment: for every resource of every pod set, a flavor whose quota it can use.
 
-A queue lists flavors in order of preference. The walk starts after the flavor that was tried last, skips those that
-the pods cannot use, and stops at the first that is good enough; if none is, it takes the best it saw. Whether others
-would have to go is asked of `simulate`, one flavor and resource at a time, with quota alone.
+A queue lists flavors in order of preference. The search starts after the flavor that was tried last, skips flavors that
+the pods cannot use, and stops at the first that is good enough; if none is, it takes the best one seen. `simulate`
+tells whether preemption would be needed, one flavor and resource at a time, by quota alone.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .plan import Attempt, Choice, Mode, Plan, PodSetPlan, Severity
 from .world import World
 
 Pins = Mapping[tuple[str, str], str]
-"""By pod set and resource: the only flavor that may be taken."""
+"""By pod set and resource: the only flavor that may be used."""
 
 
 class Simulate(Protocol):
-    """Who would have to go for one flavor and resource: the mode that gives, and how high it still borrows."""
+    """The preemption mode for one flavor and resource, and how many levels up it would still borrow."""
 
     def __call__(self, fr: FlavorResource, amount: int) -> tuple[Mode, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Everything that a walk over flavors looks at."""
+    """The input of a search through the flavors."""
 
     world: World
     queue: ClusterQueue
@@ -47,7 +47,7 @@ class Query:
     progress: Progress | None = None
     pins: Pins | None = None
     old: Holding | None = None
-    """An older slice of the workload: what it holds may be used again, and its flavors are kept."""
+    """The previous slice of the workload: its holding may be reused, and its flavors are kept."""
 
     def kept_flavor(self, pod_set: str, resource: str) -> str | None:
         admission = None if self.old is None else self.old.workload.status.admission
@@ -56,7 +56,7 @@ class Query:
 
 
 def assign(query: Query, demands: Sequence[Demand]) -> Plan:
-    """A plan for these pod sets as far as quota goes."""
+    """A plan for these pod sets by quota alone."""
     plan = Plan([])
     for members in _groups(query.request, demands):
         place = next(at for at, demand in enumerate(demands) if demand is members[0])
@@ -66,7 +66,7 @@ def assign(query: Query, demands: Sequence[Demand]) -> Plan:
 
 
 def _groups(request: Request, demands: Sequence[Demand]) -> list[list[Demand]]:
-    """Pod sets that share their flavors, since they are placed together: those of each outermost group."""
+    """Pod sets that share their flavors because they are placed together: those of each outermost group."""
     asked = {demand.name: demand for demand in demands}
     return [[asked[one.name] for one in group.pod_sets] for group in request.groups]
 
@@ -104,7 +104,7 @@ def _assign_group(query: Query, plan: Plan, members: list[Demand], place: int) -
 
 
 def _choices(query: Query, member: Demand, members: list[Demand], chosen: Mapping[str, Choice]) -> dict[str, Choice]:
-    """A pod set gets what it asks for; one that asks for nothing shares the places of its group."""
+    """The choices for what a pod set requests; one that requests nothing shares those of its group."""
     asked = {*member.total, *([PODS] if PODS in chosen else [])}
     if not asked and len(members) > 1:
         asked = {resource for resource, choice in chosen.items() if choice.flavor in query.world.mirrors}
@@ -116,7 +116,7 @@ def _choices(query: Query, member: Demand, members: list[Demand], chosen: Mappin
 
 
 class Walk:
-    """One group of pod sets on its way through the flavors; what went wrong adds up in `reasons`."""
+    """The search through the flavors for one group of pod sets; failures are collected in `reasons`."""
 
     def __init__(
         self, query: Query, plan: Plan, members: list[Demand], requests: Mapping[str, int], place: int
@@ -132,7 +132,7 @@ class Walk:
         self.severity = Severity.FLAVOR
 
     def choose(self, group: ResourceGroup, resource: str) -> dict[str, Choice]:
-        """A choice for every requested resource of the group; empty if no flavor will do."""
+        """A choice for every requested resource of the group; empty if no flavor fits."""
         wanted = {name: self.requests[name] for name in group.covered if name in self.requests}
         progress = self.query.progress
         start = 0 if progress is None else progress.start(self.place, resource)
@@ -237,7 +237,7 @@ def _beyond(fr: FlavorResource, before: int, amount: int, most: int) -> str:
 
 
 def preferred(left: tuple[Mode, int], right: tuple[Mode, int], rule: Fungibility) -> bool:
-    """Whether `left` (mode, how high it borrows) is strictly better."""
+    """Whether `left` (mode, borrowing height) is strictly better."""
     if min(left[0], right[0]) <= Mode.NO_CANDIDATES and left[0] is not right[0]:
         return left[0] > right[0]
     if left[0] is Mode.NO_FIT:
@@ -256,7 +256,7 @@ def _stops(found: tuple[Mode, int], rule: Fungibility) -> bool:
     return not (borrow and rule.when_can_borrow == "TryNextFlavor")
 
 
-# Which pods a flavor suits
+# Which flavors pods can use
 
 
 def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
@@ -276,7 +276,7 @@ def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str,
 
 
 def _topology_mismatch(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
-    """A pod set that asks for a topology, at any depth, needs a flavor that has its levels, and the other way round."""
+    """A pod set that requests a topology needs a flavor with its levels, and a TAS flavor needs such a pod set."""
     constraints = query.request.constraints(member.name)
     if not constraints:
         if flavor.topology and not topology_only(query):
@@ -302,13 +302,13 @@ def _covered(query: Query, wanted: Mapping[str, int]) -> Sequence[str]:
 
 
 def topology_only(query: Query) -> bool:
-    """Every flavor of the queue has a topology, so pods that say nothing are placed too."""
+    """Whether every flavor of the queue has a topology, so that pods without a constraint are placed too."""
     flavors = query.world.flavors
     return all(name in flavors and flavors[name].topology for name in query.queue.flavors)
 
 
 def _selects(shape: Shape, flavor: Flavor) -> bool:
-    """Whether selector and required affinity allow the flavor's labels; other labels are the nodes' affair."""
+    """Whether selector and required affinity match the flavor's labels; other label keys are ignored."""
     labels = flavor.labels
     if any(key in labels and labels[key] != value for key, value in shape.selector):
         return False
@@ -326,7 +326,7 @@ def _about(term: Term, labels: Mapping[str, str]) -> Iterator[Requirement]:
 
 @lru_cache(maxsize=1024)
 def _fnv(name: str) -> int:
-    """Kueue goes through resources in the order of their FNV-64a hash; it shows in which one is named first."""
+    """Kueue visits resources in the order of their FNV-64a hash; messages show that order."""
     value = 0xCBF29CE484222325
     for byte in name.encode():
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF

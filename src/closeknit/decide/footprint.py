@@ -1,9 +1,9 @@
-"""The footprint of places: which leaves they take, in the tree of every flavor in which they show.
+"""The footprint of an assignment: which leaves it uses, in the tree of every flavor where it counts.
 
-A host may be in the trees of several flavors. The ledger counts what is held there in all of them. What a cycle takes
-or frees shows, in Kueue's profile, only in the flavor concerned; so two flavors may both promise a host in one
-cycle, and a victim in one makes no room in the other. With the gate OneLedgerForOverlappingFlavors it shows wherever
-the ledger would count it. Flavors whose labels contradict each other have no node in common and are not looked at.
+A host may be in the trees of several flavors. The ledger counts what is held there in all of them. In Kueue's profile,
+what a cycle takes or frees counts only in the flavor concerned; so two flavors may both promise a host in one cycle,
+and a victim in one frees no room in the other. With the gate OneLedgerForOverlappingFlavors it counts wherever the
+ledger would count it. Flavors with contradicting labels share no node and are skipped.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ Leaves = tuple[IntArray, IntArray]
 
 
 class Footprints:
-    """`mirrors` are the world's, by flavor; `share` tells it of a change of theirs."""
+    """`mirrors` are the world's, by flavor; call `share` after they change."""
 
     def __init__(self, mirrors: Mapping[str, Mirror]) -> None:
         self._mirrors = mirrors
         self._shared: dict[str, tuple[str, ...]] = {}
-        """By flavor: itself and those that may have hosts of it, if there are any."""
+        """By flavor: itself and the flavors that may share hosts with it, if there are any."""
 
     def share(self) -> None:
-        """From now on hosts are shared by the flavors that have them."""
+        """Recompute which flavors share hosts, and count usage in all of them from now on."""
         found = {name: tuple(_overlapping(name, self._mirrors)) for name in self._mirrors}
         self._shared = {name: flavors for name, flavors in found.items() if len(flavors) > 1}
 
     def charge(self, holding: Holding, sign: int) -> None:
-        """Take what a workload holds, or give it back (-1)."""
+        """Count what a workload holds, or remove it (-1)."""
         for at, place in enumerate(holding.places):
             for flavor in self._shown_in(place):
                 snapshot, leaves = self._of_holding(holding, at, flavor)
                 _admit(snapshot, place, leaves, sign)
 
     def charge_places(self, places: Iterable[Usage], sign: int) -> None:
-        """The same for places that nobody holds yet."""
+        """The same for places that no workload holds yet."""
         for place in places:
             for flavor in self._shown_in(place):
                 snapshot = self._snapshot(flavor)
                 _admit(snapshot, place, _leaves(snapshot, place), sign)
 
     def inside(self, holding: Holding, flavor: str) -> list[Leaves]:
-        """What of a holding shows in a flavor, place by place."""
+        """The leaves of a holding that count in a flavor, place by place."""
         return [
             self._of_holding(holding, at, flavor)[1]
             for at, place in enumerate(holding.places)
@@ -62,7 +62,7 @@ class Footprints:
         return (place.flavor,)
 
     def _of_holding(self, holding: Holding, at: int, flavor: str) -> tuple[Snapshot | None, Leaves]:
-        """Where one of its places lies; worked out once for a snapshot."""
+        """The leaves of one of its places, cached per snapshot."""
         snapshot = self._snapshot(flavor)
         known = holding.leaves.get((at, flavor))
         if known is None or known[0] is not snapshot:
@@ -75,7 +75,7 @@ class Footprints:
 
 
 def _overlapping(flavor: str, mirrors: Mapping[str, Mirror]) -> Iterator[str]:
-    """The flavor itself, and those by host whose labels a node of it may carry too."""
+    """The flavor itself, and other flavors by host whose labels one of its nodes may also have."""
     labels = mirrors[flavor].labels
     yield flavor
     for name, other in mirrors.items():
@@ -85,7 +85,7 @@ def _overlapping(flavor: str, mirrors: Mapping[str, Mirror]) -> Iterator[str]:
 
 
 def _leaves(snapshot: Snapshot | None, place: Usage) -> Leaves:
-    """Where a place lies; leaves that are not in the tree are passed over."""
+    """The leaves of a place; leaves that are not in the tree are skipped."""
     counts: dict[int, int] = {}
     if snapshot is not None:
         for name, count in place.assignment.domains:

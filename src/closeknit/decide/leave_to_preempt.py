@@ -1,4 +1,4 @@
-"""Why nobody is preempted for a workload that waits: its queue forbids it, nobody qualifies, or it is not enough."""
+"""Why nothing is preempted for a pending workload: its queue forbids it, no workload qualifies, or it is not enough."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ NAMED = 3
 
 
 def leave_to_preempt(trial: Trial) -> str:
-    """In one sentence; empty where somebody would be preempted, or fair shares decide who."""
+    """The reason in one sentence; empty if something would be preempted, or if fair sharing decides."""
     if trial.world.settings.fair_sharing or trial.nomination().works:
         return ""
     rule = trial.queue.preemption
     reclaims = bool(trial.queue.cohort) and rule.reclaim not in ("Never", "")
     says = f"ClusterQueue {trial.queue.name} has {_policies(trial)}"
     if rule.within_queue == "Never" and not reclaims:
-        return f"it may preempt nobody: {says}"
+        return f"it may not preempt any workload: {says}"
     names = _candidates(trial)
     if not names:
-        return f"nobody that it may preempt holds what it needs: {says}, and its priority is {trial.one.priority}"
+        return f"no workload that it may preempt holds what it needs: {says}, and its priority is {trial.one.priority}"
     more = f" and {number_of(len(names) - NAMED, 'other')}" if len(names) > NAMED else ""
-    return f"it may preempt {', '.join(names[:NAMED])}{more}, but that does not make enough room"
+    return f"it may preempt {', '.join(names[:NAMED])}{more}, but that does not free enough"
 
 
 def _policies(trial: Trial) -> str:

@@ -1,4 +1,4 @@
-"""What is checked before a workload is looked at: its checks, its queue, its namespace, limits."""
+"""Checks before a workload is nominated: its admission checks, its queue, its namespace, LimitRanges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .world import World
 
 
 def mismatch(world: World, head: Waiting) -> tuple[Why, str, str] | None:
-    """Why a workload is not even looked at: its place in line, and reason and message of its condition."""
+    """Why a workload is not nominated: how to requeue it, and reason and message of its condition."""
     workload = head.workload
     if any(check.state in ("Retry", "Rejected") for check in workload.status.checks):
         return Why.OTHER, "PendingEvaluation", "The workload has failed admission checks"

@@ -1,7 +1,7 @@
-"""Nomination: for one workload, on the world as it stands, a plan and the victims that it would need.
+"""Nomination: a plan for one workload on the current world, and the victims that it would need.
 
-Quota picks the flavors, the engine finds the places; where either falls short, victims are sought, and where that
-fails too, a workload that allows it is tried with fewer pods.
+Quota picks the flavors, the engine finds the places. Where either is short, victims are searched for; if that fails
+too, a workload that allows partial admission is tried with fewer pods.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .victims import Borrowers, Search, Victim, classical
 from .world import World
 
 TIMED = frozenset({"WaitForTighter", "VictimsByDomain"})
-"""Gates with which a plan depends on the time, too."""
+"""Gates that make a plan depend on the time too."""
 
 
 @dataclass(slots=True)
 class Nomination:
-    """A plan, and who would have to go for it. `wanted` is what has to be placed."""
+    """A plan and its victims. `wanted` is what has to be placed."""
 
     plan: Plan
     victims: list[Victim] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Nomination:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A plan is made anew inside a cycle: with these flavors, without these workloads, at the cost of these queues."""
+    """How to replan inside a cycle: with these flavors, as if these workloads were gone, with these borrowers."""
 
     pins: Pins
     gone: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ class Again:
 
 
 def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = None) -> Nomination:
-    """The plan for a workload; made anew it keeps to its flavors, and starts from the first."""
+    """Plan a workload; a replan keeps to its flavors and starts from the first."""
     if entry.workload.reserved:
         return _second_pass(world, entry)
     progress_holds = again is None and _still_holds(world, entry, cycle)
@@ -62,7 +62,7 @@ def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = Non
 
 
 def planned(world: World, entry: Waiting, cycle: int) -> Nomination:
-    """The last plan for a workload if nothing that it depends on has changed since; else a new one."""
+    """The cached plan of a workload if nothing that it depends on has changed, else a new one."""
     if entry.workload.reserved or not TIMED.isdisjoint(world.gates.enabled):
         return nominate(world, entry, cycle)
     progress = entry.progress if _still_holds(world, entry, cycle) else None
@@ -75,7 +75,7 @@ def planned(world: World, entry: Waiting, cycle: int) -> Nomination:
 
 
 def _still_holds(world: World, entry: Waiting, cycle: int) -> bool:
-    """Whether what was tried before still says something about now."""
+    """Whether the recorded search progress is still valid."""
     progress = entry.progress
     if progress is None or progress.likeness != entry.likeness:
         return False
@@ -112,7 +112,7 @@ def _query(world: World, entry: Waiting, again: Again | None, goes_on: bool) -> 
 
 
 def old_slice(world: World, entry: Waiting) -> Holding | None:
-    """The workload that this one takes over from, if it still holds anything."""
+    """The holding of the workload that this one replaces, if it still has one."""
     if not entry.workload.replaces or "ElasticJobsViaWorkloadSlices" not in world.gates:
         return None
     old = world.ledger.get(entry.workload.replaces)
@@ -124,7 +124,7 @@ def _fail(one: PodSetPlan, error: str) -> None:
 
 
 def _place(world: World, entry: Waiting, plan: Plan, wanted: Wanted) -> None:
-    """Places where quota fits; else, and where there are none, whether they would do in an empty cluster."""
+    """Find places if quota fits; otherwise, or if there are none, test whether it would fit in an empty cluster."""
     if not wanted:
         return
     if plan.fits:
@@ -172,7 +172,7 @@ def _victims(
     wanted: Wanted,
     again: Again | None,
 ) -> list[Victim]:
-    """Who has to go; the plan gets the places that are there without them."""
+    """The victims; the plan gets the places that are free without them."""
     world, contested = query.world, frozenset(plan.contested())
 
     def settle() -> None:
@@ -204,7 +204,7 @@ def _search(
 
 
 def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
-    """What it would take to get this much of one resource, quota alone."""
+    """What it would take to get this amount of one resource, by quota alone."""
     node = world.node_of(entry.queue)
     victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), Room(world, {}), again))
     if not victims:
@@ -222,9 +222,9 @@ def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResou
 
 
 def _with_fewer(demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], Nomination]) -> Nomination | None:
-    """The largest numbers of pods that work, found by halving; None if not even the least do.
+    """The largest pod counts that work, by binary search; None if not even the minimum does.
 
-    Pod sets shrink together: with 10 to 4 and 5 to 2 pods, step 3 of 9 is 8 and 4.
+    Pod sets shrink together: from 10 to at least 4 and from 5 to at least 2 pods, step 3 of 9 is 8 and 4.
     """
     most = [one.count for one in demands]
     least = [one.count if one.part.min_count is None else min(one.count, one.part.min_count) for one in demands]
@@ -245,11 +245,11 @@ def _with_fewer(demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], 
     return best
 
 
-# Those that hold quota already
+# Second pass: workloads that hold quota already
 
 
 def _second_pass(world: World, entry: Waiting) -> Nomination:
-    """Flavors stay as they are; places are found for what was delayed, or has lost a node."""
+    """Keep the flavors, and find places for pod sets that were delayed or have lost a node."""
     workload = entry.workload
     admission = workload.status.admission
     assert admission is not None
@@ -284,6 +284,6 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
 
 
 def _stranger(demand: Demand, name: str) -> Nomination:
-    """An admission that names a pod set which the workload has not: nothing can be done about it here."""
+    """A failed plan for an admission that names a pod set which the workload does not have."""
     text = f"the admission names pod set {name}, which the workload does not have"
     return Nomination(Plan([PodSetPlan(demand, failed=True, error=text)]))

@@ -1,7 +1,7 @@
-"""Why a workload waits, and what would help: one reason, one message, one remedy for everybody who is not admitted.
+"""Why a workload is pending and what would help: one reason, one message and one remedy per workload.
 
-Reasons and messages are those that Kueue writes into the workload's condition QuotaReserved. What stands in the way
-may be the workload itself, the way to its queue, the queue, or everybody else; that is also the order here.
+Reasons and messages are those that Kueue writes into the workload's condition QuotaReserved. The obstacle may be the
+workload itself, its LocalQueue, its ClusterQueue, or the other workloads; they are checked in that order.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from .trial import Trial
 from .what_if import BACKS_OFF, Story
 
 FEW = 3
-"""So many remedies are passed on where there is one line for them."""
+"""How many remedies are shown in one line."""
 
 TRIED = ("TopologyPlacementFailed", "WaitingForQuota", "ExceedsMaxQuota")
-"""Reasons that are about quota and room, so that changes can be tried."""
-WAITING = "wait until others end"
-NOTHING = "nothing that was tried: fewer pods, other levels, more quota, other nodes"
+"""Reasons about quota or room, for which changes can be tried."""
+WAITING = "wait until other workloads finish"
+NOTHING = "no change helped (tried fewer pods, other levels, more quota, other nodes)"
 
 HINTS = (
-    ("unavailable in ClusterQueue", "add the resource to the groups of ClusterQueue {queue}, or do not ask for it"),
-    ("does not contain the requested level", "ask for a level of the flavor's Topology: {levels}"),
-    ("does not support TopologyAwareScheduling", "set spec.topologyName of the flavor, or ask for no topology"),
-    ("supports only TopologyAwareScheduling", "ask for a topology, if only podset-unconstrained-topology"),
+    ("unavailable in ClusterQueue", "add the resource to the groups of ClusterQueue {queue}, or do not request it"),
+    ("does not contain the requested level", "use a level of the flavor's Topology: {levels}"),
+    ("does not support TopologyAwareScheduling", "set spec.topologyName of the flavor, or request no topology"),
+    ("supports only TopologyAwareScheduling", "request a topology, at least podset-unconstrained-topology"),
     ("information missing in TAS cache", "create the Topology that the flavor names"),
     ("untolerated taint", "tolerate the taint, in the job or in the flavor's spec.tolerations"),
     ("doesn't match node affinity", "change the node selector or affinity of the pods"),
     ("not found", "create the flavor"),
     ("TAS flavor assigned", "give ClusterQueue {queue} one flavor with a topology for all resources of the pods"),
 )
-"""By a part of the message: what helps where no flavor suits the pods."""
+"""What helps if no flavor fits the pods, by a part of the message."""
 
 
 def in_one_line(found: Prospects) -> str:
-    """The first changes that help; waiting is one, where nothing is beyond what the cluster could ever give."""
+    """The first changes that help; waiting is one of them unless the cluster can never satisfy the workload."""
     if found.first:
         return " and ".join(found.first)
     waiting = [] if found.never else [WAITING]
@@ -54,21 +54,21 @@ def in_one_line(found: Prospects) -> str:
 
 
 Command = Callable[..., str]
-"""Words to a line that can be typed."""
+"""Turns the words of a command into a line to type."""
 
 
 def typed(*words: str) -> str:
-    """A command that users may type next, where nobody knows a better way to say it."""
+    """The default: `closeknit` followed by the words."""
     return " ".join(["closeknit", *words])
 
 
-def to_mend(queue: str, why: Inactive, command: Command = typed) -> str:
-    """What makes a ClusterQueue admit again."""
+def remedy_for(queue: str, why: Inactive, command: Command = typed) -> str:
+    """The remedy for an inactive ClusterQueue, with the command if there is one."""
     return f"{why.remedy}: `{command('queue', 'resume', queue)}`" if why.reason == "Stopped" else why.remedy
 
 
 class Obstacle(NamedTuple):
-    """`like` is a workload that this one cannot be told from, and which failed for them both: `cause` says why."""
+    """`like` is the workload that was evaluated for the whole equivalence class, and `cause` its message."""
 
     reason: str
     message: str
@@ -78,9 +78,9 @@ class Obstacle(NamedTuple):
 
 
 class Obstacles:
-    """What keeps the workloads of a story from being admitted, as a scheduler stands at its end.
+    """Why workloads of a story are not admitted, by the scheduler's state at its end.
 
-    `left_out` names objects that were not used because they break a rule; `command` words what users may type next.
+    `left_out` names objects that were ignored because they are invalid; `command` formats commands for the user.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class Obstacles:
         self._like: dict[tuple[str, Hashable], Wait | None] = {}
 
     def of(self, one: Workload, tries: bool = False) -> Obstacle:
-        """Of one workload; with `tries` the engine looks for remedies where its pods have no place."""
+        """The obstacle of one workload; with `tries`, remedies are tried where quota or room is short."""
         if one.key in self.story.cut:
             victim = self.story.cut[one.key].workload.key
-            message = f"Workload {victim} would have to be preempted again and again"
+            message = f"Workload {victim} would be preempted over and over"
             remedy = "give the two different priorities, or change spec.preemption of their ClusterQueues"
             return Obstacle("WaitingForPreemptedWorkloads", message, remedy)
         found = self._held_up(one) or self._itself(one) or self._way(one)
@@ -113,7 +113,7 @@ class Obstacles:
     # The workload itself
 
     def _held_up(self, one: Workload) -> Obstacle | None:
-        """It has its quota, but not everything that has to come after it."""
+        """The workload has its quota, but waits for checks or places."""
         if not one.reserved:
             return None
         retry = self.story.retries.get(one.key)
@@ -122,7 +122,7 @@ class Obstacles:
         waiting = [check for check in one.status.checks if check.state != "Ready"]
         names = ", ".join(f"{check.name} ({check.message or check.state})" for check in waiting)
         message = f"The workload has not all checks ready: {names}"
-        return Obstacle("UnsatisfiedAdmissionChecks", message, "it holds its quota until their controllers are done")
+        return Obstacle("UnsatisfiedAdmissionChecks", message, "it keeps its quota while their controllers work")
 
     def _itself(self, one: Workload) -> Obstacle | None:
         if self.scheduler.is_admissible(one):
@@ -132,17 +132,17 @@ class Obstacles:
             return Obstacle("Deactivated", "The workload is deactivated", remedy)
         reserved = one.status.conditions.get("QuotaReserved")
         if reserved is not None and reserved.reason == "OnHold":
-            return Obstacle("OnHold", reserved.message or "The workload is on hold", "see to its job")
+            return Obstacle("OnHold", reserved.message or "The workload is on hold", "check its job")
         if one.gated_by:
             return Obstacle("AdmissionGated", f"The admission is gated by: {one.gated_by}", "remove the gate")
         return Obstacle("WaitingForReplacementPods", "The workload lacks pods of its group", "create the pods again")
 
-    # The way to its queue
+    # Its LocalQueue and ClusterQueue
 
     def _way(self, one: Workload) -> Obstacle | None:
         local = self.lines.local_queues.get(one.local_queue)
         if local is None:
-            remedy = self._to_mend(f"LocalQueue {one.local_queue}") or self._other_queues(one)
+            remedy = self._fix_for(f"LocalQueue {one.local_queue}") or self._other_queues(one)
             return Obstacle("Misconfigured", f"LocalQueue {one.queue} doesn't exist", remedy)
         if local.stop != "None":
             remedy = f"set spec.stopPolicy of LocalQueue {local.key} to None"
@@ -150,19 +150,19 @@ class Obstacles:
             return Obstacle("Suspended", f"LocalQueue {local.name} is inactive: it is stopped", remedy)
         name = local.cluster_queue
         if name not in self.world.cluster_queues:
-            remedy = self._to_mend(f"ClusterQueue {name}")
+            remedy = self._fix_for(f"ClusterQueue {name}")
             if not remedy:
                 near = did_you_mean(name, self.world.cluster_queues)
-                remedy = f"{near}create it, or make a LocalQueue {local.name} that leads to another"
+                remedy = f"{near}create it, or recreate LocalQueue {local.name} with another clusterQueue"
             return Obstacle("Misconfigured", f"ClusterQueue {name} doesn't exist", remedy)
         why = self.world.inactive(name)
         if why is None:
             return None
-        remedy = to_mend(name, why, self.command)
+        remedy = remedy_for(name, why, self.command)
         return Obstacle("Suspended", f"ClusterQueue {name} is inactive: {why.message}", remedy)
 
-    def _to_mend(self, what: str) -> str:
-        return f"mend {what}: it was left out for its mistakes" if what in self.left_out else ""
+    def _fix_for(self, what: str) -> str:
+        return f"fix {what}: it was ignored because of its errors" if what in self.left_out else ""
 
     def _other_queues(self, one: Workload) -> str:
         names = [each.name for each in self.lines.local_queues.values() if each.namespace == one.namespace]
@@ -170,10 +170,10 @@ class Obstacles:
             return f"create it: namespace {one.namespace} has no LocalQueue"
         return f"{did_you_mean(one.queue, names)}namespace {one.namespace} has: {', '.join(names)}"
 
-    # Its place in line
+    # Its position in the queue
 
     def _in_line(self, one: Workload) -> Obstacle:
-        """It was not looked at: it waits for a time, or is like somebody who failed, or stands behind somebody."""
+        """The workload was not evaluated: it backs off, its class is parked, or another workload is ahead of it."""
         if backing_off(one.status, self.now):
             requeued = one.status.conditions.get("Requeued")
             if requeued is not None and not requeued.holds:
@@ -183,11 +183,9 @@ class Obstacles:
                     later = (
                         "when its checks allow" if until is None else f"in {until - self.now:.0f} s; try a later --now"
                     )
-                    return Obstacle("PendingEvaluation", message, f"it is queued again {later}")
-                return Obstacle("PendingEvaluation", message, "it is not queued again by itself: see to its job")
-            return Obstacle(
-                "PendingEvaluation", "Evicted, and not to be queued again yet", "wait, or give a later time"
-            )
+                    return Obstacle("PendingEvaluation", message, f"it is requeued {later}")
+                return Obstacle("PendingEvaluation", message, "it is not requeued automatically: check its job")
+            return Obstacle("PendingEvaluation", "Evicted, and not requeued yet", "wait, or give a later time")
         line = self.lines.lines[self.lines.queue_of(one)]
         like = self._failed_like(line, one)
         if like is not None:
@@ -196,31 +194,31 @@ class Obstacles:
         before = next((key for key in self._front(line) if key != one.key), None)
         if before is None:
             return Obstacle("PendingEvaluation", "")
-        message = f"ClusterQueue {line.name} is {line.strategy}, and {before} is before it in line"
+        message = f"ClusterQueue {line.name} is {line.strategy}, and {before} is ahead of it"
         if line.strategy == "StrictFIFO":
-            return Obstacle("PendingEvaluation", message, "let that one in first, or use the strategy BestEffortFIFO")
-        return Obstacle("PendingEvaluation", f"{message}, and is tried again and again", f"see to {before}")
+            return Obstacle("PendingEvaluation", message, "admit that one first, or use the strategy BestEffortFIFO")
+        return Obstacle("PendingEvaluation", f"{message} and is retried over and over", f"check {before}")
 
     def _front(self, line: Line) -> list[str]:
-        """The first two of a line."""
+        """The first two workloads of a queue."""
         if line.name not in self._first:
             found = nsmallest(2, line.ready(), key=lambda entry: entry.order)
             self._first[line.name] = [entry.key for entry in found]
         return self._first[line.name]
 
     def _failed_like(self, line: Line, one: Workload) -> Wait | None:
-        """What was said of the workload that stands for all that are like this one."""
+        """The decision on the workload that was evaluated for the whole equivalence class."""
         entry = line.get(one.key)
-        likes = None if entry is None else line.classes.get(entry.likeness)
-        if entry is None or likes is None or not likes.parked:
+        group = None if entry is None else line.classes.get(entry.likeness)
+        if entry is None or group is None or not group.parked:
             return None
         key = (line.name, entry.likeness)
         if key not in self._like:
-            waits = (self.story.waits.get(each.key) for each in likes.members.values())
+            waits = (self.story.waits.get(each.key) for each in group.members.values())
             self._like[key] = next((wait for wait in waits if wait is not None), None)
         return self._like[key]
 
-    # Everybody else
+    # Quota and room
 
     def _said(self, one: Workload, wait: Wait, tries: bool) -> Obstacle:
         queue = self.world.cluster_queues[self.lines.queue_of(one)]
@@ -235,7 +233,7 @@ class Obstacles:
             case reason if reason in TRIED:
                 return self._tried(one) if tries else self._untried(one)
             case "PendingEvaluation":
-                return "see to its admission checks"
+                return "check its admission checks"
         return ""
 
     def _tried(self, one: Workload) -> str:
@@ -243,17 +241,18 @@ class Obstacles:
         return self._untried(one) if found is None else in_one_line(found)
 
     def _untried(self, one: Workload) -> str:
-        return f"`{self.command('explain', one.name, '-n', one.namespace)}` tries which changes would"
+        return f"`{self.command('explain', one.name, '-n', one.namespace)}` tries possible changes"
 
     def _of_namespace(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:
         if wait.why is Why.NAMESPACE and queue.selector is None:
             return f"give ClusterQueue {queue.name} a spec.namespaceSelector: without one it serves no namespace"
         if wait.why is Why.NAMESPACE and queue.selector is not None:
             rules = (f"{one.key} {one.operator} {','.join(one.values)}".strip() for one in queue.selector.requirements)
-            return f"label namespace {one.namespace} as ClusterQueue {queue.name} wants it: {', '.join(rules)}"
+            selector = f"the selector of ClusterQueue {queue.name}"
+            return f"label namespace {one.namespace} to match {selector}: {', '.join(rules)}"
         if one.namespace not in self.world.namespaces:
             return f"create namespace {one.namespace}"
-        return f"change what the pods ask for, or the LimitRanges of namespace {one.namespace}"
+        return f"change the pods' requests, or the LimitRanges of namespace {one.namespace}"
 
     def _of_flavors(self, queue: ClusterQueue, wait: Wait) -> str:
         flavors = [self.world.flavors[name] for name in queue.flavors if name in self.world.flavors]
@@ -263,7 +262,7 @@ class Obstacles:
         return "; or ".join(hints).format(queue=queue.name, levels=levels)
 
     def prospects(self, one: Workload) -> Prospects | None:
-        """What it would take to get it in, tried on quota and nodes as they are used now; None where that is not it."""
+        """What it would take to admit the workload now; None if quota and room are not the obstacle."""
         if self._held_up(one) or self._itself(one) or self._way(one):
             return None
         name = self.lines.queue_of(one)

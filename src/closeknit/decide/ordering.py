@@ -1,4 +1,4 @@
-"""In which order the entries of a cycle get their turn."""
+"""The order in which the entries of a cycle take their turn."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ IsPreemptor = Callable[[Entry], bool]
 
 
 def in_order(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
-    """Each entry once; under fair sharing whose turn it is depends on what those before it got."""
+    """Yield each entry once; with fair sharing the order depends on what earlier entries got."""
     return (
         _fair(world, entries, is_preemptor) if world.settings.fair_sharing else _classical(world, entries, is_preemptor)
     )
 
 
 def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
-    """Whoever holds quota already, then who borrows less, is more important, came earlier."""
+    """Entries that hold quota first, then by least borrowing, highest priority, earliest time."""
     first = "PrioritizePreemptorWorkloads" in world.gates
     by_priority = "PrioritySortingWithinCohort" in world.gates
 
@@ -35,7 +35,7 @@ def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) ->
 
 
 def _fair(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
-    """Tree by tree, the winner of a tournament: at every cohort the entry whose side has the smaller share."""
+    """Tree by tree, by tournament: at every cohort the entry on the side with the smaller share wins."""
     left = {entry.queue: entry for entry in entries}
     for entry in entries:
         if left[entry.queue] is not entry:
@@ -54,7 +54,7 @@ Standing = dict[tuple[str, QuotaNode], tuple[bool, bool, Share, int, float, str]
 
 
 def _forget_below(queue: QuotaNode, standing: Standing) -> None:
-    """What the winner took shows on its way to the root; who is nowhere on that way stands as before."""
+    """Drop the cached standings on the winner's path to the root; all others are unchanged."""
     branch = queue
     while branch.parent is not None and branch.parent.parent is not None:
         branch = branch.parent
@@ -76,7 +76,7 @@ def _winner(
 
 
 def _stand(world: World, entry: Entry, queue: QuotaNode, is_preemptor: IsPreemptor, standing: Standing) -> None:
-    """How the queue of an entry and the cohorts above it would stand if it got what it asks for."""
+    """Compute the shares of an entry's queue and the cohorts above it as if it were admitted."""
     first = "PrioritizePreemptorWorkloads" in world.gates and is_preemptor(entry)
     lends_first = "FairSharingPrioritizeNonBorrowing" in world.gates
     mark = world.tree.checkpoint()

@@ -1,7 +1,7 @@
-"""A plan: which flavors a workload would get, where its pods would go, and how well that works out.
+"""A plan: which flavors a workload would get, where its pods would go, and whether that fits.
 
-Plans are made for the heads of all queues on one view of the world, then carried out one after another. A plan that
-does not work out says what was tried, flavor by flavor, and what stood in the way.
+Plans are made for the heads of all queues on the same view of the world, then carried out one after another. A plan
+that does not fit reports what was tried, flavor by flavor, and why it failed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..quota.demand import Demand
 
 
 class Mode(IntEnum):
-    """How a flavor would do, worst first. Without candidates means: somebody would have to go, but nobody may."""
+    """How well a flavor fits, worst first. NO_CANDIDATES: preemption is needed, but nothing may be preempted."""
 
     NO_FIT = 0
     NO_CANDIDATES = 1
@@ -32,7 +32,7 @@ class Mode(IntEnum):
 
 
 class Severity(IntEnum):
-    """Why something waits, from what passes by itself to what needs an administrator."""
+    """Why a workload is pending, from causes that pass by themselves to those that need an administrator."""
 
     TOPOLOGY = 0
     QUOTA = 1
@@ -68,7 +68,7 @@ class Choice:
 
 @dataclass(slots=True)
 class PodSetPlan:
-    """One pod set. `reasons` is empty when all is well."""
+    """The plan of one pod set. `reasons` is empty if it fits."""
 
     demand: Demand
     flavors: dict[str, Choice] = field(default_factory=dict)
@@ -80,9 +80,9 @@ class PodSetPlan:
     failed: bool = False
     error: str = ""
     limit: Mode = Mode.FIT
-    """What its topology allows."""
+    """The best mode that topology allows."""
     given: PodSetAssignment | None = None
-    """What it holds already; only its places may change."""
+    """Its current assignment in a second pass; only places may change."""
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ class PodSetPlan:
 
     @property
     def mode(self) -> Mode:
-        """As good as its worst resource; but where nothing was held against it, it fits."""
+        """The worst mode of its resources; a pod set without any reasons fits."""
         if self.failed:
             return Mode.NO_FIT
         if not self.reasons:
@@ -107,7 +107,7 @@ class PodSetPlan:
 
     @property
     def requests(self) -> dict[str, int]:
-        """What it would take of quota, by resource."""
+        """The quota it would use, by resource."""
         total = self.demand.total
         return {
             resource: self.demand.count if resource == PODS else total.get(resource, 0) for resource in self.flavors
@@ -116,14 +116,14 @@ class PodSetPlan:
 
 @dataclass(slots=True)
 class Plan:
-    """Pod sets in the order in which they were dealt with; those behind a failure are not in it."""
+    """Pod sets in the order in which they were planned; those after a failure are missing."""
 
     pod_sets: list[PodSetPlan]
     usage: dict[FlavorResource, int] = field(default_factory=dict)
     waits_for_tighter: bool = False
-    """It could be placed, but waits a while for a tighter placement."""
+    """It could be placed, but waits for a tighter placement."""
     cut_short: bool = False
-    """Kueue stops at a pod set that asks for nothing it covers: later ones are forgotten, and nothing is placed."""
+    """Kueue stops at a pod set that requests nothing covered: it ignores later pod sets and places nothing."""
 
     @property
     def mode(self) -> Mode:
@@ -143,7 +143,7 @@ class Plan:
 
     @property
     def message(self) -> str:
-        """What stands in the way, as conditions say it."""
+        """Why the plan does not fit, as conditions report it."""
         texts = []
         for one in self.pod_sets:
             if one.error:
@@ -155,28 +155,28 @@ class Plan:
 
     @property
     def severity(self) -> Severity:
-        """The worst that keeps a pod set out. Where one is beyond help, others that victims could help do not count."""
+        """The worst severity of a pod set. If one cannot fit at all, those that preemption could help do not count."""
         lost = [one for one in self.pod_sets if one.mode is Mode.NO_FIT] or self.pod_sets
         return max((one.severity for one in lost if one.severity is not None), default=Severity.QUOTA)
 
     def tried(self) -> tuple[dict[str, int], ...]:
-        """For each pod set, in the order of the plan: by resource, which flavor was tried last."""
+        """For each pod set, in the order of the plan: the last flavor tried, by resource."""
         return tuple({resource: choice.tried for resource, choice in one.flavors.items()} for one in self.pod_sets)
 
     def charge(self, one: PodSetPlan) -> None:
-        """Count a pod set that found its flavors, for those that come after it."""
+        """Count the usage of a pod set that has its flavors, for the next pod sets."""
         for resource, amount in one.requests.items():
             key = FlavorResource(one.flavors[resource].flavor, resource)
             self.usage[key] = plus(self.usage.get(key, 0), amount)
 
     def asked(self) -> dict[FlavorResource, int]:
-        """What has to fit when others make room; quota for `pods` themselves is not looked at then."""
+        """What has to fit after preemption; quota for `pods` is ignored then."""
         return {key: amount for key, amount in self.usage.items() if amount and key.resource != PODS}
 
     def asked_in_place(self, demands: Sequence[Demand]) -> dict[FlavorResource, int]:
-        """The same as Kueue counts it: each pod set of the workload with count and flavors of the one at its place.
+        """The same as Kueue computes it: each pod set of the workload with the count and flavors at its index.
 
-        Where the members of a group are not neighbours, those are different pod sets, and the sum is wrong.
+        Where the members of a group are not adjacent, the indexes differ and the sum is wrong.
         """
         if len(demands) != len(self.pod_sets):
             return self.asked()
@@ -189,7 +189,7 @@ class Plan:
         return sums
 
     def contested(self) -> set[FlavorResource]:
-        """For which flavors and resources somebody would have to go."""
+        """The flavors and resources that need preemption."""
         return {
             FlavorResource(choice.flavor, resource)
             for one in self.pod_sets
@@ -199,7 +199,7 @@ class Plan:
 
     @property
     def lacks_quota(self) -> bool:
-        """Some quota is not there, and nobody may be sent away for it, wherever pods would be."""
+        """Whether quota is short and nothing may be preempted for it, regardless of placement."""
         return any(
             choice.mode is Mode.NO_CANDIDATES and resource != PODS
             for one in self.pod_sets
@@ -207,7 +207,7 @@ class Plan:
         )
 
     def lower(self, names: Iterable[str], mode: Mode) -> None:
-        """These pod sets do no better than `mode`."""
+        """Limit these pod sets to at most `mode`."""
         chosen = set(names)
         for one in self.pod_sets:
             if one.name in chosen:

@@ -1,7 +1,7 @@
-"""What it would take to get a workload in: which quota and which room is short, what waiting cannot mend, and changes.
+"""What it would take to admit a workload: which quota and room is short, what waiting cannot change, and remedies.
 
-Every change was tried against quota and room together, and is offered only if the workload would then be admitted, by
-itself or with what is said beside it.
+Every remedy was tried against quota and room together, and is offered only if the workload would then be admitted,
+alone or together with the additional steps that it names.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ BY_DOMAIN = "VictimsByDomain"
 
 @dataclass(frozen=True, slots=True)
 class Prospects:
-    """`never` are facts that no waiting changes; `numbers` says what the counts of pods in Kueue's message are of.
+    """`never` lists facts that waiting does not change; `numbers` explains the pod counts in Kueue's message.
 
-    `least` says with how many pods it was judged, where it takes fewer than it asks for. `first` is what has to be
-    done before any change can be tried, `preemption` why nobody else has to go.
+    `least` names the pod counts that were checked if the workload accepts fewer pods. `first` is what has to be done
+    before any change can be tried, and `preemption` why nothing is preempted.
     """
 
     gaps: tuple[Gap, ...] = ()
@@ -70,11 +70,11 @@ def prospects(whole: Trial, wait: Wait) -> Prospects:
 def _least(whole: Trial, trial: Trial) -> str:
     pairs = zip(trial.one.request.pod_sets, whole.one.request.pod_sets, strict=True)
     fewer = [f"{few.count} of {all_.count} pods of {few.name}" for few, all_ in pairs]
-    return f"it takes fewer pods, and is judged by the least: {', '.join(fewer)}" if trial is not whole else ""
+    return f"it accepts fewer pods; checked with its minimum: {', '.join(fewer)}" if trial is not whole else ""
 
 
 def _by_flavor(trial: Trial) -> Wanted:
-    """What needs places, in the flavors in which those were looked for."""
+    """What has to be placed, by the flavor that was tried."""
     found: dict[str, list[PodSet]] = {}
     sets = {one.name: one for one in trial.one.request.pod_sets}
     for part in trial.one.parts:
@@ -87,7 +87,7 @@ def _by_flavor(trial: Trial) -> Wanted:
 
 
 def _rooms(trial: Trial, asked: Wanted) -> Iterator[Explanation]:
-    """Why pods have no place now, flavor by flavor."""
+    """Why the pods do not fit now, flavor by flavor."""
     for flavor, request in asked.items():
         snapshot = trial.world.snapshot(flavor)
         assert snapshot is not None
@@ -102,9 +102,9 @@ def _rooms(trial: Trial, asked: Wanted) -> Iterator[Explanation]:
 def _beyond_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[str]:
     for gap in gaps:
         if gap.is_final:
-            borrowed = " with all that it may borrow" if trial.queue.cohort else ""
+            borrowed = ", borrowing included" if trial.queue.cohort else ""
             yield (
-                f"it asks for {gap.amount(gap.need)} {gap.what}, and ClusterQueue {trial.queue.name} never has more "
+                f"it requests {gap.amount(gap.need)} {gap.what}, but ClusterQueue {trial.queue.name} never has more "
                 f"than {gap.amount(gap.most)}{borrowed}"
             )
 
@@ -117,13 +117,13 @@ def _is_empty(trial: Trial, flavor: str) -> bool:
 def _without_nodes(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
     for name in empty:
         labels = ", ".join(_wanted(trial, name))
-        selected = f"{labels}, and " if labels else ""
+        selected = f"the labels {labels} and " if labels else ""
         levels = ", ".join(_levels(trial, name))
-        yield f"flavor {name} has no nodes: none carries {selected}the levels of its Topology: {levels}"
+        yield f"flavor {name} has no nodes: no node has {selected}the levels of its Topology: {levels}"
 
 
 def _labels(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
-    """What makes a node one of the flavor's: its hostname it has by itself."""
+    """The labels that make a node part of the flavor, except the hostname, which every node has."""
     for name in empty:
         levels = [f"{level}=…" for level in _levels(trial, name) if level != HOSTNAME]
         words = " ".join([*_wanted(trial, name), *levels])
@@ -143,23 +143,23 @@ def _levels(trial: Trial, flavor: str) -> tuple[str, ...]:
 def _beyond_room(rooms: tuple[Explanation, ...]) -> Iterator[str]:
     for room in rooms:
         if room.never is not None and room.levels:
-            yield f"its pods would not fit if all usable nodes were empty: {room.never}"
+            yield f"its pods would not fit even if all usable nodes were empty: {room.never}"
 
 
 def _numbers(wait: Wait) -> str:
-    """Kueue's message counts pods on two grounds, and names neither."""
+    """What the pod counts in Kueue's message refer to: it does not say so itself."""
     if wait.reason != "TopologyPlacementFailed" or wait.plan is None or wait.plan.waits_for_tighter:
         return ""
     match sum(reason.startswith("topology ") for one in wait.plan.pod_sets for reason in set(one.reasons)):
         case 0:
             return ""
         case 1:
-            return "pods that fit are counted as if no other workload ran"
+            return "the message counts pods as if no other workload ran"
         case _:
-            return "pods that fit are counted twice: as if no other workload ran, and as things are now"
+            return "the message counts pods twice: as if no other workload ran, and with what runs now"
 
 
-# Where there is room, and only quota is short
+# Remedies where only quota is short
 
 
 def _of_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[Remedy]:
@@ -182,7 +182,7 @@ def _of_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[Remedy]:
 
 
 def _by_gates(trial: Trial) -> Iterator[Remedy]:
-    """Choices of ours that are off, and would let it in."""
+    """Our gates that are off and would help."""
     if BY_DOMAIN in trial.world.gates:
         return
     with trial.gated(BY_DOMAIN):
@@ -202,7 +202,7 @@ def _may_preempt(found: Nomination) -> str:
 
 
 def _fewer(trial: Trial) -> Remedy | None:
-    """The most pods of its largest pod set that get in."""
+    """The largest number of pods of its largest pod set that would be admitted."""
     pod_set, constraints = max(trial.one.request.walk(), key=lambda one: one[0].count)
     size, count = _size(constraints), pod_set.count
 
@@ -214,5 +214,5 @@ def _fewer(trial: Trial) -> Remedy | None:
 
 
 def _size(constraints: Constraints) -> int:
-    """Pods come in whole slices."""
+    """The slice size, since pods come in whole slices."""
     return next((one.slices[0].size or 1 for one in constraints if one.slices), 1)

@@ -1,7 +1,7 @@
-"""The order in which holdings of one queue would be preempted, worked out once until one of them changes.
+"""The order in which the holdings of a queue would be preempted, cached until one of them changes.
 
-Those on their way out come first, then the least important, then the youngest. A search takes the queues that it may
-take from and merges what is in order already, instead of sorting everything that runs in a cohort for each workload.
+Holdings that are being evicted come first, then the lowest priority, then the newest. A search merges the sorted lists
+of the queues that it may preempt from, instead of sorting everything in a cohort for each workload.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..queue.waiting import effective_priority
 from ..state.ledger import Holding
 
 Rank = tuple[bool, int, float, str]
-"""Whether it stays, its effective priority, since when it holds its quota (negated), its uid."""
+"""Whether it stays, its effective priority, when it got its quota (negated), its uid."""
 
 
 class Ranked(NamedTuple):
@@ -24,7 +24,7 @@ class Ranked(NamedTuple):
 
     @property
     def stays(self) -> bool:
-        """It is not on its way out."""
+        """Whether it is not being evicted."""
         return self.rank[0]
 
     @property
@@ -33,7 +33,7 @@ class Ranked(NamedTuple):
 
 
 by_rank = itemgetter(0)
-"""Sorts holdings that are ranked; equals stay in the order that they had."""
+"""The sort key of ranked holdings; the sort is stable."""
 
 
 def ranked(holdings: Iterable[Holding], gates: Gates) -> list[Ranked]:

@@ -1,8 +1,9 @@
-"""The re-check: whether a plan that was made at the start of a cycle still holds after others had their turn.
+"""The re-check: whether a plan made at the start of a cycle still fits after the turns before it.
 
-Kueue counts the victims of the whole cycle as gone, and looks at every pod set on every domain by itself. The gate
-VerifyBeforeAdmit is stricter for whoever is to be admitted now: victims of others hold what they hold, and pod sets
-that share a node are summed. Pods that request nothing never have room in Kueue; with the gate a place is enough.
+Kueue counts the victims of the whole cycle as gone, and checks every pod set on every domain separately. The gate
+VerifyBeforeAdmit is stricter for a workload that is to be admitted now: other workloads' victims still hold their room,
+and pod sets that share a node are summed. In Kueue, pods without requests never have room; with the gate they need only
+one of the node's `pods`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Verdict(Enum):
 def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> Verdict:
     """Whether the entry's plan fits with these workloads and its own victims gone.
 
-    With them gone there is only more of everything, so they are not taken away where all fits as things are.
+    Their absence only adds room, so they are removed only if the plan does not fit without that.
     """
     leaving = {one.key: one for one in [*gone, *(victim.holding for victim in entry.victims)]}
     mark = world.checkpoint()
@@ -81,7 +82,7 @@ def _has_room(world: World, place: Usage) -> bool:
 
 
 def _together(world: World, wanted: list[Usage]) -> bool:
-    """Whether all places have room at once, places among a node's pods included."""
+    """Whether all places fit together, the nodes' limits of pods included."""
     mark = world.checkpoint()
     try:
         world.add("", {}, wanted)
@@ -92,7 +93,7 @@ def _together(world: World, wanted: list[Usage]) -> bool:
 
 def _is_overfull(world: World, place: Usage) -> bool:
     snapshot = world.snapshot(place.flavor)
-    assert snapshot is not None  # or it had no room by itself
+    assert snapshot is not None  # else the place alone had no room
     leaves = [snapshot.tree.leaf_of[path] for path in place.assignment.values]
     used = [snapshot.index[name] for name, amount in place.shape.charge if amount > 0 and name in snapshot.index]
     return bool((snapshot.remaining[np.ix_(used, leaves)] < 0).any())

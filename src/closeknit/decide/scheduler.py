@@ -1,7 +1,7 @@
-"""The scheduler: objects and workloads go in, cycles run, decisions come out.
+"""The scheduler: it takes objects and workloads, runs cycles, and returns decisions.
 
-It does no I/O and reads no clock. Whoever holds it feeds what the cluster shows, runs a cycle when somebody is ready,
-writes what was decided, and reports back: `observed` when a write was seen, `failed` when it was not to be.
+It does no I/O and reads no clock. The caller passes in what it observes, runs a cycle when a workload is ready, writes
+the decisions, and calls `failed` if a write fails.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FIRST_DELAY, LAST_DELAY = 1.0, 30.0
 
 
 class Scheduler:
-    """`second_pass` holds who is due for another look though it has its quota: when, and how long it waited."""
+    """`second_pass` holds workloads that have quota but lack places: when they are due, and their last delay."""
 
     def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
         self.world = World(gates, settings)
         self.lines = Lines(self.world.settings, gates)
         self.second_pass: dict[str, tuple[float, float]] = {}
         self.in_the_way: frozenset[str] = frozenset()
-        """Who keeps room for itself in every cycle, and others were set aside for it."""
+        """Workloads that reserve room in every cycle and because of which others were parked."""
         self.number = 0
         self.last = Outcome()
 
@@ -47,7 +47,7 @@ class Scheduler:
         self.lines.put_queue(queue)
 
     def drop_cluster_queue(self, name: str) -> None:
-        """Whoever waits for it has no way any more; whoever holds quota of it keeps that until it is released."""
+        """Remove a queue. Its pending workloads have no queue any more; admitted ones keep their quota."""
         self.world.drop_cluster_queue(name)
         self.lines.drop_queue(name)
 
@@ -60,11 +60,11 @@ class Scheduler:
     # Workloads
 
     def put(self, workload: Workload, now: float) -> None:
-        """A workload as the cluster shows it: in line, holding quota, or out of the game."""
+        """Add or update an observed workload: it is pending, holds quota, or cannot be admitted."""
         if workload.finished:
             self.drop(workload.key)
         elif self.world.ledger.is_assumed(workload.key) and not self._is_assumption(workload):
-            return  # an older view of it: what was decided since is still on its way
+            return  # stale: the write of a later decision is still in flight
         elif workload.reserved and workload.status.admission is not None:
             self.world.confirm(workload)
             self.lines.drop(workload.key)
@@ -81,19 +81,19 @@ class Scheduler:
                 self.lines.drop(workload.key)
 
     def needs_second_pass(self, workload: Workload) -> bool:
-        """It has its quota, but lacks places; in Kueue somebody without any check waits for them for ever."""
+        """Whether it has quota but lacks places; in Kueue a workload without any check waits for them for ever."""
         admission = workload.status.admission
         queue = None if admission is None else self.world.cluster_queues.get(admission.queue)
         unchecked = queue is not None and not required_checks(queue, workload.status)
         return needs_second_pass(workload, unchecked and "PlaceWithoutChecks" in self.world.gates)
 
     def _is_assumption(self, workload: Workload) -> bool:
-        """Whether this is what was assumed of it."""
+        """Whether the observed workload matches the assumption."""
         holding = self.world.ledger.get(workload.key)
         return holding is not None and holding.workload.status.admission == workload.status.admission
 
     def is_admissible(self, workload: Workload) -> bool:
-        """Whether it may stand in line at all."""
+        """Whether the workload may be queued at all."""
         reserved = workload.status.conditions.get("QuotaReserved")
         on_hold = reserved is not None and not reserved.holds and reserved.reason == "OnHold"
         gated = workload.gated_by and "AdmissionGatedBy" in self.world.gates
@@ -101,13 +101,13 @@ class Scheduler:
         return workload.active and not (workload.finished or workload.reserved or on_hold or gated or lacks_pods)
 
     def drop(self, key: str) -> None:
-        """It finished or is gone: whatever it held or waited for."""
+        """Forget a workload that finished or was deleted, and release what it held."""
         self.world.release(key)
         self.lines.drop(key)
         self.second_pass.pop(key, None)
 
     def wake(self, event: Event, queue: str, now: float) -> int:
-        """Tell whoever waits that something happened to a queue, or to a workload of it."""
+        """Wake parked workloads after an event on a queue or one of its workloads; return how many."""
         queues = [queue] if RULES[event].reach is Reach.QUEUE else self.world.tree_of(queue)
         count = self.wake_queues(event, queues, now)
         if "WakeByReason" in self.world.gates and RULES[event].wakes is FREED and any(map(self._places_pods, queues)):
@@ -116,12 +116,12 @@ class Scheduler:
         return count
 
     def wake_likely(self, queue: str, now: float) -> int:
-        """Something gave its quota back: for those who have enough now, which is quickly seen."""
+        """Quota was released: wake only workloads that have enough quota now, which is cheap to check."""
         queues = self.world.tree_of(queue)
         return self.lines.wake(Event.WORKLOAD_FINISHED, queues, self._matches, now, self._has_quota)
 
     def _has_quota(self, entry: Waiting) -> bool:
-        """Whether each of its pod sets by itself, with as few pods as it may have, finds enough in some flavor."""
+        """Whether each pod set alone, with its minimum of pods, has enough quota in some flavor."""
         queue, node = self.world.cluster_queues[entry.queue], self.world.node_of(entry.queue)
         return bool(entry.workload.replaces) or all(
             any(node.available(FlavorResource(one.flavor, resource)) >= amount for one in group.flavors)
@@ -131,7 +131,7 @@ class Scheduler:
         )
 
     def _places_pods(self, queue: str) -> bool:
-        """Whether workloads of a queue hold room on nodes, which those of other cohorts may wait for."""
+        """Whether workloads of a queue hold room on nodes that workloads of other cohorts may wait for."""
         known = self.world.cluster_queues.get(queue)
         return known is not None and any(flavor in self.world.mirrors for flavor in known.flavors)
 
@@ -145,28 +145,28 @@ class Scheduler:
 
     @property
     def next_timer(self) -> float | None:
-        """When to call `tick` next; None if nobody waits for a time."""
+        """When to call `tick` next; None if there is no timer."""
         due = [at for at, _ in self.second_pass.values()]
         timers = [*due, *([] if self.lines.next_timer is None else [self.lines.next_timer])]
         return min(timers, default=None)
 
     def tick(self, now: float) -> int:
-        """Whose time has come is back in line: backoff is over, or the wait for a tighter placement."""
+        """Make workloads ready whose backoff, or wait for a tighter placement, is over."""
         return self.lines.tick(now)
 
     # Cycles
 
     @property
     def is_ready(self) -> bool:
-        """Whether some active line has somebody in it, or somebody has yet to be told that the way is free."""
+        """Whether an active queue has a ready workload, or a reservation has parked workloads that may wake."""
         return bool(self.in_the_way) or any(self.world.is_active(line.name) for line in self.lines.ready())
 
     def has_work(self, now: float) -> bool:
-        """Whether a cycle would have anything to look at: somebody in line, or due for a second look."""
+        """Whether a cycle would have anything to do: a ready workload, or one due for a second pass."""
         return self.is_ready or any(at <= now for at, _ in self.second_pass.values())
 
     def cycle(self, now: float) -> list[Decision]:
-        """Run one cycle. What it admits is assumed from here on; who waits is back in line or set aside."""
+        """Run one cycle. What it admits is assumed from here on; the other heads are requeued or parked."""
         self.number += 1
         self.world.now = now
         heads = self.lines.heads(self.world.is_active, self._has_quota)
@@ -183,7 +183,7 @@ class Scheduler:
         return decisions
 
     def _clear_the_way(self, now: float) -> None:
-        """Once somebody keeps no more for itself what it did, whoever was set aside for that is back in line."""
+        """Once a workload no longer reserves room, wake the workloads that were parked because of it."""
         entries = self.last.entries
         insisting = frozenset(entry.workload.key for entry in entries if entry.insists)
         if self.in_the_way - insisting:
@@ -212,7 +212,7 @@ class Scheduler:
         return replace(decision, after=workload, events=tuple(events))
 
     def _settle(self, entry: Entry, now: float) -> list[Decision]:
-        """Send an entry that was not served where it belongs."""
+        """Requeue or park an entry that was not admitted."""
         key = entry.workload.key
         if entry.fate in (Fate.ADMITTED, Fate.EVICTED, Fate.DROPPED):
             if entry.fate is not Fate.ADMITTED:
@@ -222,12 +222,12 @@ class Scheduler:
         if entry.is_second_pass:
             delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
             self.second_pass[key] = (now + delay, delay)
-            return [] if entry.told else [Retry(entry.workload, entry.message)]
+            return [] if entry.recorded else [Retry(entry.workload, entry.message)]
         self.lines.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason)
         return [waits(entry)]
 
     def failed(self, workload: Workload, now: float) -> None:
-        """The write of an admission failed: it never happened, and the workload is back where it was."""
+        """The write of an admission failed: undo it and queue the workload again."""
         self.world.expire(workload.key)
         if workload.key in self.world.ledger:
             self.second_pass[workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
@@ -235,7 +235,7 @@ class Scheduler:
             self.lines.put(workload, now)
 
     def expire(self, before: float) -> list[str]:
-        """Forget what was assumed before that time and never seen; whoever is named has to be put in again."""
+        """Drop assumptions made before that time and never observed; the caller puts the named workloads in again."""
         keys = [holding.key for holding in self.world.ledger.assumed_before(before)]
         for key in keys:
             self.world.expire(key)
@@ -244,7 +244,7 @@ class Scheduler:
         return keys
 
     def not_evicted(self, decision: Evict, now: float) -> Retry:
-        """The write of an eviction failed: it is tried again later."""
+        """The write of an eviction failed: retry it later."""
         self.second_pass[decision.workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
         return Retry(decision.workload, decision.found)
 
@@ -255,11 +255,10 @@ def _fewest(demand: Demand) -> int:
 
 
 def _stage(entry: Entry) -> Stage:
-    """What would have to change. Where that is not sure, anything that happens is a reason to look again.
+    """What would have to change before the workload can be admitted; if that is uncertain, any event wakes it.
 
-    It is sure for a workload of one group that cannot do with fewer pods, when every flavor was looked at, on what is
-    there and not on what a cycle had promised; and that its pods have no place is sure only if no other flavor could
-    have taken them.
+    It is certain for a workload of one group without partial admission, if every flavor was considered without the
+    promises of a cycle. A lack of room is certain only if no other flavor was possible.
     """
     if entry.why is Why.NAMESPACE:
         return Stage.NAMESPACE
@@ -278,7 +277,7 @@ def _stage(entry: Entry) -> Stage:
 
 
 def needs_second_pass(workload: Workload, unchecked: bool = False) -> bool:
-    """It has its quota, but still lacks places, or has lost one; `unchecked`: no check has to be ready first."""
+    """Whether it has quota but lacks places or lost a node; with `unchecked` no check has to be ready first."""
     status = workload.status
     if status.admission is None or workload.finished or workload.evicted:
         return False

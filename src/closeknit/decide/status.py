@@ -1,7 +1,7 @@
-"""What a decision does to the status of the workloads concerned, and what users are told.
+"""How a decision changes the status of workloads, and which events it records.
 
-The texts are Kueue's to the letter. Nothing is written here: whoever runs the cycle writes, and counts a decision as
-done when that has worked.
+The texts are Kueue's to the letter. Nothing is written here: the caller of the cycle writes, and the decision takes
+effect when that has succeeded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .plan import Mode, Plan
 from .world import World
 
 MAX_WAIT = 9223372037
-"""Seconds since an object that does not say when it was made."""
+"""The age in seconds of an object without a creation time."""
 
 Changed = tuple[Workload, list[Event]]
 
 
 def carried_out(world: World, decision: Decision, now: float) -> list[Changed]:
-    """The workloads that a decision changes, with their new status, and the events to tell."""
+    """The workloads that a decision changes, with their new status, and the events to record."""
     match decision:
         case Admit():
             after = decision.after
@@ -88,7 +88,7 @@ def not_yet(gates: Gates, status: Status) -> tuple[bool, str, str]:
 
 
 def is_ready(queue: ClusterQueue, status: Status) -> bool:
-    """Whether an admission counts: all checks of its flavors are listed and ready, and every place is known."""
+    """Whether a workload with quota is admitted: all checks of its flavors are ready, and no placement is delayed."""
     if status.admission is None or any(one.delayed == "Pending" for one in status.admission.pod_sets):
         return False
     listed = {check.name: check.state for check in status.checks}
@@ -106,7 +106,7 @@ def required_checks(queue: ClusterQueue, status: Status) -> list[str]:
 
 
 def _reset(status: Status, kinds: Iterable[str]) -> Conditions:
-    """What was said about an earlier eviction is over."""
+    """Reset the conditions of an earlier eviction."""
     return {
         kind: (False, "QuotaReserved", f"Previously: {old.message}")
         for kind in kinds
@@ -124,7 +124,7 @@ def _seconds(now: float, since: float) -> int:
 
 
 def _considered(plan: Plan) -> str:
-    """Which flavors were passed over on the way, if any were."""
+    """The flavors that were tried and did not fit, or fit only by borrowing."""
     texts = []
     for one in plan.pod_sets:
         tried = [attempt for attempt in one.attempts if attempt.mode is not Mode.FIT or attempt.borrow]
@@ -145,7 +145,7 @@ def _attempt(flavor: str, mode: Mode, borrow: int, reasons: tuple[str, ...]) -> 
 
 
 def evicted(workload: Workload, reason: str, message: str, now: float, cause: str = "") -> Changed:
-    """On its way out: it keeps what it holds until it has stopped, and its checks start over."""
+    """The workload being evicted: it keeps what it holds until it has stopped, and its checks are reset."""
     status = workload.status.condition("Evicted", True, reason, message, now, workload.generation)
     checks = tuple(
         check

@@ -1,8 +1,7 @@
-"""Waiting for a tighter placement: ours, behind the gate WaitForTighter.
+"""Waiting for a tighter placement (our gate WaitForTighter).
 
-A job that prefers one rack and would get three is often better off waiting a little. It waits only if it would fit
-into one domain of the level it prefers once others have left, and never longer than the time that is set; then it
-takes what there is.
+A job that prefers one rack and would get three is often better off waiting a little. It waits only if one domain of the
+preferred level would hold it in an empty cluster, and at most for the configured time; then it takes what is free.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .world import World
 
 
 def waits_for_tighter(world: World, entry: Waiting, wanted: Wanted, placed: Placed) -> Placed | None:
-    """Why a workload that could be placed now waits all the same; None if it does not."""
+    """Why a workload that could be placed now waits for a tighter placement; None if it does not."""
     if "WaitForTighter" not in world.gates:
         return None
     loose = next((one for one in _preferring(wanted) if _spans(world, one, placed) > 1), None)
@@ -55,7 +54,7 @@ def _preferring(wanted: Wanted) -> Iterator[_Preferring]:
 
 
 def _spans(world: World, one: _Preferring, placed: Placed) -> int:
-    """How many domains of the level a pod set is spread over; 1 where the level is not known."""
+    """How many domains of the level a pod set is spread over; 1 if the topology does not have the level."""
     snapshot, given = world.snapshot(one.flavor), placed.assignments.get(one.pod_set)
     level = None if snapshot is None else snapshot.topology.level(one.level)
     if snapshot is None or given is None or level is None:

@@ -1,9 +1,9 @@
-"""Placement inside a decision: every pod set that got a flavor with a topology also needs places there.
+"""Placement inside a cycle: every pod set that got a flavor with a topology also needs places there.
 
-What is placed is the request of the workload itself, with counts and shapes as they are in the flavor; where a workload
-gets several flavors, each has the part of the tree that is placed there.
-Flavors are dealt with in the order of their names. Where flavors end at the host and share hosts, what one pod set
-gets is set aside in all of them before the next is placed.
+The workload's own request is placed, with counts and shapes as they are in the flavor. If a workload gets several
+flavors, each has the part of the request tree that is placed there.
+Flavors are processed in the order of their names. Where flavors end at the host and share hosts, what one pod set gets
+is reserved in all of them before the next one is placed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NOWHERE = Placed({})
 
 
 def asks(query: Query, workload: Workload, plan: Plan) -> Wanted | Placed:
-    """What has to be placed now; pod sets whose topology waits for a check are marked instead."""
+    """What has to be placed now; pod sets whose placement waits for a check are marked as delayed instead."""
     world = query.world
     if "TopologyAwareScheduling" not in world.gates:
         return {}
@@ -94,7 +94,7 @@ def wanted_of(request: Request, sets: Mapping[str, Iterable[PodSet]]) -> Wanted:
 
 
 def delayed(wanted: Wanted, plan: Plan) -> Wanted:
-    """What has waited for a check until now."""
+    """The part whose placement was delayed by a check."""
     late = {one.name for one in plan.pod_sets if one.delayed == "Pending"}
     sets = ((flavor, [one for one in request.pod_sets if one.name in late]) for flavor, request in wanted.items())
     return {flavor: wanted[flavor].keeping({one.name: one for one in listed}) for flavor, listed in sets if listed}
@@ -105,7 +105,7 @@ def names_of(wanted: Wanted) -> list[str]:
 
 
 def _not_elastic(constraints: Constraints) -> str | None:
-    """A pod set that grows keeps its places, so it cannot promise to stay within a level."""
+    """Why an elastic pod set cannot have these constraints: it keeps its places, so it may outgrow a level."""
     for kind in ("required", "preferred"):
         if any(getattr(one, kind) is not None for one in constraints):
             return f"{kind} topology is not supported with ElasticJobsViaWorkloadSlices"
@@ -113,13 +113,13 @@ def _not_elastic(constraints: Constraints) -> str | None:
 
 
 def updates_of(workload: Workload, name: str) -> tuple[PodSetUpdate, ...]:
-    """What checks that are ready add to the pods of a pod set."""
+    """What ready checks add to the pods of a pod set."""
     ready = (check for check in workload.status.checks if check.state == "Ready")
     return tuple(update for check in ready for update in check.updates if update.name == name)
 
 
 def _conflict(pod_set: PodSet, updates: tuple[PodSetUpdate, ...]) -> str | None:
-    """A node selector that two sides set differently."""
+    """A node selector that the pod set and an update set differently."""
     selector = dict(pod_set.shape.selector)
     for update in updates:
         for key, value in update.selector.items():
@@ -129,7 +129,7 @@ def _conflict(pod_set: PodSet, updates: tuple[PodSetUpdate, ...]) -> str | None:
 
 
 def pod_set_in(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> PodSet:
-    """A pod set as it will be in this flavor: with its tolerations, and with what ready checks add."""
+    """A pod set as it will be in this flavor: with the flavor's tolerations and what ready checks add."""
     shape = shape_in(pod_set.shape, world.flavors[flavor], updates_of(workload, pod_set.name))
     if shape is not pod_set.shape or count != pod_set.count:
         return replace(pod_set, shape=shape, count=count)
@@ -155,7 +155,7 @@ def _wants_place(query: Query, one: PodSetPlan) -> bool:
 
 
 def _flavors_of(world: World, request: Request, plan: Plan, one: PodSetPlan) -> list[str]:
-    """Its flavors that have a topology; one that asks for nothing shares those of its group."""
+    """Its flavors that have a topology; a pod set that requests nothing shares those of its group."""
     members = [one]
     if not one.flavors:
         names = request.beside(one.name)
@@ -165,7 +165,7 @@ def _flavors_of(world: World, request: Request, plan: Plan, one: PodSetPlan) -> 
 
 
 def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: str) -> bool:
-    """Quota first, places later: nodes are still to be provisioned, or are in another cluster."""
+    """Whether placement comes after quota: nodes are yet to be provisioned, or are in another cluster."""
     if workload.reserved:
         return False
     for rule in queue.checks:
@@ -180,7 +180,7 @@ def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: st
 
 
 def place_all(world: World, wanted: Wanted, empty: bool = False) -> Placed:
-    """Places for all of these; the world is left as it was."""
+    """Places for all of these; the world is left unchanged."""
     if not wanted:
         return NOWHERE
     policy = replace(world.policy, empty=True) if empty else world.policy
@@ -212,9 +212,9 @@ def _placed(result: Result) -> Placed:
 
 
 class Room:
-    """A test, to be asked again and again, whether a request could be placed now.
+    """A repeatable test whether a request could be placed now.
 
-    `concerns` tells whom it is worth asking about: workloads on nodes that none of the pods may use make no difference.
+    `concerns` tells which workloads matter: those on nodes that none of the pods may use make no difference.
     """
 
     def __init__(self, world: World, wanted: Wanted) -> None:
@@ -305,10 +305,10 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
 def _still_needed(
     gates: Gates, workload: Workload, given: PodSetAssignment, places: Assignment, lost: set[str]
 ) -> Assignment:
-    """The places of a pod set without those on lost hosts that its unfinished pods can do without.
+    """The places of a pod set without those on lost hosts that its unfinished pods do not need.
 
-    8 pods on a×3 b×3 c×2, of which 6 are done; c is lost: the 2 pods that are left have room on a×3 b×3. A pod set in
-    slices keeps all its places, for pods that move into places of other slices would tear theirs.
+    Example: 8 pods on a×3 b×3 c×2, 6 of them finished, c lost: the 2 remaining pods have room on a×3 b×3. A pod set
+    with slices keeps all its places, because pods that move into another slice's places would break their own slice.
     """
     pod_set, done = workload.pod_set(given.name), workload.status.reclaimable.get(given.name, 0)
     kept = sum(count for path, count in places.domains if path[-1] not in lost)
@@ -327,7 +327,7 @@ def _still_needed(
 
 
 def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, list[Broken]]) -> Placed:
-    """Flavor by flavor; with one ledger, what pods get in one of them is taken in the others too."""
+    """Replace flavor by flavor; with OneLedgerForOverlappingFlavors, places taken in one count in the others."""
     assignments: dict[str, Assignment] = {}
     for flavor in sorted(by_flavor):
         snapshot = world.snapshot(flavor)
@@ -344,7 +344,7 @@ def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, l
 
 
 def _replaced(world: World, snapshot: Snapshot, workload: Workload, broken: list[Broken]) -> Result:
-    """All failed nodes at once, or in Kueue's way the first of them."""
+    """Replace all failed nodes at once, or only the first one as Kueue does."""
     policy, nodes = world.policy, workload.status.unhealthy
     if "ReplaceSeveralNodes" in world.gates and not workload.owned_by_pod:
         return replace_several(snapshot, broken, nodes, policy)
@@ -356,7 +356,7 @@ def _uses(given: Assignment, lost: set[str]) -> bool:
 
 
 def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
-    """What a plan would take of the nodes, beyond what each pod set of the workload has there already."""
+    """What a plan would take on the nodes beyond what each pod set already has there."""
     return [
         Usage(added, one.demand.pod_set.shape, flavor)
         for one in plan.pod_sets
@@ -367,7 +367,7 @@ def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
 
 
 def _given(workload: Workload, name: str) -> Assignment | None:
-    """Where a pod set is now, if the workload holds its quota already."""
+    """The current assignment of a pod set, if the workload holds quota."""
     admission = workload.status.admission if workload.reserved else None
     sets = () if admission is None else admission.pod_sets
     return next((one.topology for one in sets if one.name == name), None)

@@ -1,7 +1,7 @@
-"""One workload put before the world again with something changed: would it get in?
+"""A trial: would a workload be admitted if something were changed?
 
-Quota and room are asked together, by the same nomination that a cycle runs; nothing of it stays. Where quota is short,
-the shortage is a value, and a larger quota is tried by giving the queue one for a moment.
+Quota and room are tested together, by the same nomination that a cycle runs, and the world is left unchanged. A quota
+shortage is a value, and a larger quota is tried by giving it to the queue temporarily.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pins = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Quota that is short: what is asked for, what is left now, and what the queue could have at the very most."""
+    """A quota shortage: what is requested, what is left now, and the most that the queue could ever use."""
 
     of: FlavorResource
     need: int
@@ -40,7 +40,7 @@ class Gap:
 
     @property
     def is_final(self) -> bool:
-        """Waiting does not help."""
+        """Whether waiting cannot help."""
         return self.need > self.most
 
     @property
@@ -48,7 +48,7 @@ class Gap:
         return f"{self.of.resource} in flavor {self.of.flavor}"
 
     def amount(self, value: int) -> str:
-        """Cores are never mixed with thousandths of them: 9 and 28.8."""
+        """An amount for people; cpu always in cores (9 and 28.8), never in milli-units."""
         if value == UNLIMITED:
             return "unlimited"
         if self.of.resource == CPU:
@@ -57,7 +57,7 @@ class Gap:
 
 
 class Trial:
-    """`plan` is what the scheduler said last: its flavors are kept, so that what is tried is what was refused."""
+    """`plan` is the scheduler's last plan: its flavors are kept, so that the trial tests what was refused."""
 
     def __init__(self, world: World, one: Workload, queue: ClusterQueue, plan: Plan | None) -> None:
         self.world, self.one, self.queue = world, one, queue
@@ -74,7 +74,7 @@ class Trial:
         return found.works or found.plan.waits_for_tighter
 
     def at_least(self) -> Trial:
-        """Of the fewest pods that it takes: where these get in, it does."""
+        """The trial with the minimum of pods that the workload accepts."""
         fewer = list(_fewer(self.one))
         if "PartialAdmission" not in self.world.gates or not fewer:
             return self
@@ -89,7 +89,7 @@ class Trial:
     # Quota
 
     def gaps(self, one: Workload | None = None) -> list[Gap]:
-        """For which flavors and resources quota is short now."""
+        """The flavors and resources whose quota is short now."""
         old = old_slice(self.world, self.entry(one))
         node = self.world.node_of(self.queue.name)
         found = []
@@ -101,7 +101,7 @@ class Trial:
         return found
 
     def asked(self, one: Workload | None = None) -> dict[FlavorResource, int]:
-        """In the flavors that were tried; where none was, in the first of the queue."""
+        """What is requested of the flavors that were tried; if none was, of the first flavor of the queue."""
         asked: dict[FlavorResource, int] = {}
         for demand in self.entry(one).demands:
             for resource, amount in {**demand.total, PODS: demand.count}.items():
@@ -116,7 +116,7 @@ class Trial:
 
     @contextmanager
     def raised(self, gaps: Iterable[Gap]) -> Iterator[None]:
-        """With as much more quota as is missing."""
+        """Temporarily raise the quota by what is missing."""
         more = {gap.of: gap.missing for gap in gaps}
         groups = tuple(_raised(group, more) for group in self.queue.groups)
         with self.instead(replace(self.queue, groups=groups)):
@@ -124,7 +124,7 @@ class Trial:
 
     @contextmanager
     def instead(self, queue: ClusterQueue) -> Iterator[None]:
-        """With another queue of the same name."""
+        """Temporarily replace the queue."""
         self.world.put_cluster_queue(queue)
         try:
             yield
@@ -133,7 +133,7 @@ class Trial:
 
     @contextmanager
     def gated(self, gate: str) -> Iterator[None]:
-        """With a gate that is off turned on."""
+        """Temporarily turn on a gate."""
         before = self.world.gates
         self.world.gates = before.changed({gate: True})
         try:
@@ -144,7 +144,7 @@ class Trial:
     # Room and quota together
 
     def admits(self, changed: Group, in_place: bool) -> str | None:
-        """Of a group that has room: whether the workload gets in with it, or what has to be done besides."""
+        """For a changed group that has room: None if the workload is not admitted, else what is needed in addition."""
         one = self.changed(changed.pod_sets)
         gaps = self.gaps(one)
         if not gaps:
@@ -160,7 +160,7 @@ class Trial:
 
 
 def _fewer(one: Workload) -> Iterator[PodSet]:
-    """The pod sets that may have fewer pods, with the fewest that they may have."""
+    """The pod sets that accept fewer pods, with their minimum."""
     least = {part.name: part.min_count for part in one.parts}
     for pod_set in one.request.pod_sets:
         count = least[pod_set.name]
@@ -169,12 +169,12 @@ def _fewer(one: Workload) -> Iterator[PodSet]:
 
 
 def besides(gaps: Iterable[Gap], queue: ClusterQueue) -> str:
-    """What is to be done about quota, in words."""
+    """What has to be done about quota."""
     return " and ".join(_more(gap, queue) if gap.is_final else _back(gap) for gap in gaps)
 
 
 def _back(gap: Gap) -> str:
-    return f"wait until {gap.amount(gap.missing)} more of its quota for {gap.what} are free"
+    return f"wait until {gap.amount(gap.missing)} more quota for {gap.what} is free"
 
 
 def _more(gap: Gap, queue: ClusterQueue) -> str:
@@ -205,7 +205,7 @@ def _pins(plan: Plan) -> dict[tuple[str, str], str]:
 
 
 def _flavors(plan: Plan | None) -> dict[tuple[str, str], str]:
-    """By pod set and resource the flavor that was chosen; under no resource the first that was tried at all."""
+    """The chosen flavor by pod set and resource; under resource "" the first flavor that was tried."""
     if plan is None:
         return {}
     tried = {(one.name, ""): one.attempts[0].flavor for one in plan.pod_sets if one.attempts}

@@ -1,8 +1,8 @@
-"""Victims: who has to go so that a workload fits, chosen as Kueue's classical preemption chooses.
+"""Victims: which workloads to preempt so that another fits, as in Kueue's classical preemption.
 
-Candidates come in an order: those already on their way out first, then other queues before the own one, the least
-important and the youngest first. They are taken away one by one until the preemptor fits; then, going back, everyone
-who turns out not to be needed is spared.
+Candidates are ordered: workloads that are already being evicted first, then other queues before the own one, lowest
+priority and newest first. They are removed one by one until the preemptor fits; then, in reverse order, each one that
+turns out not to be needed is put back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .world import World
 
 
 class Cause(Enum):
-    """Why somebody was chosen: the reason of the condition Preempted, and its words."""
+    """Why a victim was chosen: the reason of the condition Preempted, and its text."""
 
     IN_QUEUE = "InClusterQueue"
     RECLAIM = "InCohortReclamation"
@@ -47,19 +47,19 @@ class Victim:
 
 
 Borrowers = Mapping[str, AbstractSet[FlavorResource]]
-"""By queue: what it uses more of than is its own."""
+"""By queue: the flavors and resources that it borrows."""
 
 
 def nothing() -> None:
-    """What is done when nothing is asked for."""
+    """The default callback: do nothing."""
 
 
 @dataclass(slots=True)
 class Search:
-    """Who asks, for how much of what; `contested` is what others would have to give up.
+    """A search for victims: the preemptor and its requests; `contested` is what victims would have to give up.
 
-    `room` tells whether pods could be placed now; it is asked only when quota would do. While a search runs,
-    others only go, or come back; so what fits at its start fits all along, and only the rest is looked at.
+    `room` tells whether the pods could be placed now; it is called only if quota suffices. During a search workloads
+    are only removed or put back, so what fits at the start always fits, and only the rest is checked.
     """
 
     world: World
@@ -71,15 +71,15 @@ class Search:
     room: Room
     gone: frozenset[str] = frozenset()
     borrowers: Borrowers | None = None
-    """If given, only these queues count as borrowing, and on what: others look so for what is promised to them."""
+    """If given, only these queues count as borrowing; others may seem to because of promises of this cycle."""
     when_found: Callable[[], None] = nothing
-    """Called once, while the victims are away."""
+    """Called once, while the victims are removed."""
     short: list[tuple[FlavorResource, int]] = field(init=False)
-    """What there is not enough quota for at the start."""
+    """What lacks quota at the start."""
     borrowed: list[tuple[FlavorResource, int]] = field(init=False)
     """What would be borrowed at the start."""
     counts_quota: bool = True
-    """False while only room is short: then quota needs no counting."""
+    """False while only room is short: then quota is not counted."""
 
     def __post_init__(self) -> None:
         asked = self.requests.items()
@@ -87,7 +87,7 @@ class Search:
         self.borrowed = [(fr, amount) for fr, amount in asked if self.node.borrows_with(fr, amount)]
 
     def may_lose(self, queue: str) -> bool:
-        """Whether a queue that looks as if it borrowed what is contested really does."""
+        """Whether a queue that seems to borrow what is contested really does."""
         return self.borrowers is None or not self.contested.isdisjoint(self.borrowers.get(queue, ()))
 
     def fits(self, borrow: bool = True) -> bool:
@@ -96,7 +96,7 @@ class Search:
         return all(amount <= max(0, self.node.available(fr)) for fr, amount in self.short) and self.room()
 
     def take_away(self, holding: Holding) -> None:
-        """As if the workload were gone, as far as this search looks."""
+        """Remove a workload, as far as this search can tell."""
         if self.counts_quota:
             self.world.tree.remove(holding.queue, holding.usage)
         if self.room.wanted and self.can_tell(holding):
@@ -109,11 +109,11 @@ class Search:
             self.world.charge_places(holding, 1)
 
     def can_tell(self, holding: Holding) -> bool:
-        """Whether it makes a difference to this search if the workload is there."""
+        """Whether removing the workload can change the result of this search."""
         return self.counts_quota or self.room.concerns(holding)
 
     def candidates(self, queue: str, policy: str) -> Iterator[Ranked]:
-        """Workloads of a queue that hold something contested and that a policy lets be preempted, in order."""
+        """Workloads of a queue that hold something contested and that the policy allows to preempt, in order."""
         for one in self.world.ranked(queue):
             holding = one.holding
             if (
@@ -134,7 +134,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`top` is the highest node below which its queue must be borrowing for it to be taken; None in the own queue."""
+    """`top` is the highest node up to which its queue must be borrowing; None for the preemptor's own queue."""
 
     holding: Holding
     cause: Cause
@@ -143,7 +143,7 @@ class Candidate:
 
 
 def classical(search: Search) -> list[Victim]:
-    """The victims that make room, or none."""
+    """The victims that make the workload fit, or none."""
     candidates = candidates_of(search)
     if not candidates:
         return []
@@ -155,7 +155,7 @@ def classical(search: Search) -> list[Victim]:
 
 
 def attempts(search: Search, candidates: list[Candidate]) -> tuple[bool, ...]:
-    """With borrowing, without, or both in some order."""
+    """Whether to try with borrowing, without, or both, and in which order."""
     foreign = any(one.top is not None for one in candidates)
     may_borrow = search.queue.preemption.borrow.allowed
     if not foreign or (not may_borrow and not _under_nominal(search)):
@@ -171,7 +171,7 @@ def _under_nominal(search: Search) -> bool:
 def run(
     search: Search, candidates: list[Candidate], borrow: bool, when_found: Callable[[], None] = nothing
 ) -> list[Victim]:
-    """Take candidates in order until it fits, then spare who can stay."""
+    """Take candidates in order until it fits, then put back those that are not needed."""
     search.counts_quota = bool(search.short) or not borrow or any(one.top is not None for one in candidates)
     mark = search.world.checkpoint()
     taken: list[Candidate] = []
@@ -196,7 +196,7 @@ def run(
 
 
 def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str]:
-    """Those who really have to go: from the last but one backwards, whoever can stay stays."""
+    """The victims that are really needed: from the last but one backwards, each that can stay is put back."""
     keys = {holding.key for holding in taken}
     for holding in reversed(taken[:-1]):
         search.put_back(holding)
@@ -208,7 +208,7 @@ def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str
 
 
 def spared(search: Search, one: Candidate) -> bool:
-    """Its queue, or a cohort on the way up, has given back all that it had borrowed."""
+    """Whether its queue, or a cohort above it, no longer borrows, so that it may not be preempted."""
     node: QuotaNode | None = search.world.node_of(one.holding.queue)
     while node is not None and node is not one.top:
         if node.within_nominal(search.contested):
@@ -217,11 +217,11 @@ def spared(search: Search, one: Candidate) -> bool:
     return False
 
 
-# Who comes into question
+# Candidates
 
 
 def candidates_of(search: Search) -> list[Candidate]:
-    """In order: on their way out first; then those with advantage, those by priority, the own queue."""
+    """Candidates in order: already being evicted, then hierarchical advantage, then by priority, then the own queue."""
     buckets: dict[tuple[bool, int], list[tuple[Rank, Candidate]]] = {}
     for ranked, one in [*_foreign(search), *_own(search)]:
         kind = 2 if one.top is None else 1
@@ -233,9 +233,9 @@ def candidates_of(search: Search) -> list[Candidate]:
 
 
 def draining(search: Search) -> list[Candidate]:
-    """Pods that are on their way out without a holding, as the very first candidate, if room is what is short.
+    """Draining pods as the very first candidate, if room is short.
 
-    Whoever has driven them out waits for them, and does not drive out others instead.
+    The workload that preempted them waits for them instead of preempting others.
     """
     world, room = search.world, search.room
     if not world.placed.draining or world.leaving.key in search.gone or not room.concerns(world.leaving) or room():
@@ -254,7 +254,7 @@ def _own(search: Search) -> Found:
 
 
 def _foreign(search: Search) -> Found:
-    """Other queues of the tree that borrow, nearest first, each with or without the advantage of the own subtree."""
+    """Candidates in other queues of the tree that borrow, nearest first, with or without hierarchical advantage."""
     if search.queue.preemption.reclaim == "Never":
         return
     advantage, remaining = _fits_in(search.node, search.requests)
@@ -269,13 +269,13 @@ def _foreign(search: Search) -> Found:
 
 
 def _fits_in(node: QuotaNode, requests: Usage) -> tuple[bool, dict[FlavorResource, int]]:
-    """Whether a subtree has quota for all of this, and what is left over for the tree above it."""
+    """Whether a subtree has quota for all of this, and what remains to be covered by the tree above it."""
     fits = all(node.subtree.get(fr, 0) >= node.usage.get(fr, 0) + amount for fr, amount in requests.items())
     return fits, {fr: max(0, minus(amount, node.local_available(fr))) for fr, amount in requests.items()}
 
 
 def _borrowers(node: QuotaNode, but: QuotaNode, frs: Iterable[FlavorResource]) -> Iterator[QuotaNode]:
-    """The queues below that use more than is theirs, in cohorts that do; `but` was looked at before."""
+    """The borrowing queues below a node, in cohorts that borrow; the subtree `but` is skipped."""
     for child in node.children:
         if child is but or child.within_nominal(frs):
             continue

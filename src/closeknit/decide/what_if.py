@@ -1,15 +1,15 @@
-"""What would happen: cycles one after another until nothing changes, in a world where nothing takes time.
+"""What would happen: run cycles until nothing changes, in a world where nothing takes time.
 
-          ┌──────────────────────────── back in line ◀───────────────────────────┐
+          ┌────────────────────────────── requeued ◀─────────────────────────────┐
           ▼                                                                       │
-    in line ─▶ cycle ─▶ admitted ─▶ its checks turn ready ─▶ runs ─▶ preempted, stops at once
-                 │                  (or hold it up for good)         nothing else ever ends
+    pending ─▶ cycle ─▶ admitted ─▶ its checks become ready ─▶ runs ─▶ preempted, stops at once
+                 │                  (or block it for good)           nothing else ever ends
                  └─▶ waits
 
-The same scheduler runs here as anywhere; only its surroundings are simple. Some preemptions would go back and forth for
-ever, so nobody is preempted twice by the same workload, nor more than a few times in all: who would do that is taken
-out of its line instead. So this ends: there are only so many to admit and to preempt, and a cycle that does neither
-and tries nothing new is the last.
+The scheduler is the real one; only its surroundings are simplified. Some preemptions would alternate for ever, so no
+workload is preempted twice by the same preemptor, nor more than a few times in total: such a preemptor is removed from
+its queue instead. So the simulation ends: admissions and preemptions are bounded, and a cycle that does neither and
+tries nothing new is the last.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .scheduler import FIRST_DELAY, Scheduler
 from .status import carried_out, evicted, is_ready, required_checks
 
 DELETED = "WorkloadDeleted"
-"""Why a workload ends whose object was deleted while its job was not: another is made for the job."""
+"""Why a workload ends whose object was deleted while its job was not: another one is created for the job."""
 
 QUEUED_AGAIN = ("Preempted", "NodeFailures", DELETED)
-"""After an eviction for one of these a workload is in line again at once."""
+"""Evictions after which a workload is requeued at once."""
 
 MOST_TIMES = 5
-"""Who was preempted so often is not preempted again, whoever asks."""
+"""A workload that was preempted this often is not preempted again."""
 
-CUT = "this may go on for ever, and is cut here"
+CUT = "this could go on for ever, so it ends here"
 
 
 class Kind(Enum):
@@ -43,20 +43,20 @@ class Kind(Enum):
 
     ADMITTED = "Admitted"
     RESERVED = "QuotaReserved"
-    """It has its quota, but checks or places are still missing."""
+    """It has quota, but still lacks checks or places."""
     MOVED = "Moved"
-    """Its pods on a failed node got another."""
+    """Its pods on a failed node got another node."""
     PREEMPTED = "Preempted"
     EVICTED = "Evicted"
     REPLACED = "Replaced"
-    """A later slice of the same job took its place."""
+    """A later slice of the same job replaced it."""
     CUT = "Cut"
-    """It would be preempted again, and is not."""
+    """It would be preempted again; the simulation stops that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened; `workload` is as it stood afterwards, `by` is whom it made room for."""
+    """One step of a story; `workload` is its state afterwards, `by` the workload it made room for."""
 
     kind: Kind
     cycle: int
@@ -70,7 +70,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`pods_of` names pods, by workload, that go when it stops; `watch` is shown the story after every cycle."""
+    """`pods_of` names pods, by workload, that end when it stops; `watch` is called after every cycle."""
 
     checks_ready: bool = True
     pods_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -78,16 +78,16 @@ class Options:
 
 
 BACKS_OFF = ("PodsReadyTimeout", "AdmissionCheck")
-"""Evictions after which a workload is queued again when some time has passed."""
+"""Evictions after which a workload is requeued after a backoff."""
 
 PLAIN = Options()
 
 
 @dataclass(slots=True)
 class Story:
-    """`workloads` as they stand at the end; `waits` and `retries` have what was said last of those not admitted.
+    """`workloads` at the end; `waits` and `retries` hold the last decision on those that were not admitted.
 
-    `cut` has, by preemptor, the step at which it was taken out of its line.
+    `cut` holds, by preemptor, the step at which it was removed from its queue.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Story:
 
 
 def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, options: Options = PLAIN) -> Story:
-    """Put these workloads before a scheduler that knows everything else, and run it until nothing changes."""
+    """Give these workloads to a scheduler that knows all other objects, and run it until nothing changes."""
     player = _Player(scheduler, now, options)
     player.start(list(workloads))
     while player.goes_on():
@@ -110,7 +110,7 @@ def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, option
 
 
 class _Player:
-    """`seen` is what was looked at in vain since something last changed."""
+    """`seen` is what was evaluated without success since something last changed."""
 
     def __init__(self, scheduler: Scheduler, now: float, options: Options) -> None:
         self.scheduler, self.now, self.options = scheduler, now, options
@@ -125,7 +125,7 @@ class _Player:
     # The beginning
 
     def start(self, workloads: list[Workload]) -> None:
-        """Everybody takes their place; whoever holds quota that it has to give back does."""
+        """Add all workloads; those that may not keep their quota release it."""
         leaving: list[tuple[Workload, str, str]] = []
         for one in workloads:
             one = _after_backoff(one, self.now)
@@ -146,8 +146,8 @@ class _Player:
     def goes_on(self) -> bool:
         """Whether another cycle may change something.
 
-        Where all is quiet after a change, everybody gets another look: room that came free may be room for queues
-        elsewhere, and whoever was admitted last may be one that others may preempt.
+        When everything is quiet after a change, all parked workloads are woken once more: freed room may help other
+        queues, and the last workload admitted may be preemptible for others.
         """
         if self.restless and (self.idle or not self._is_ready):
             self.restless = self.idle = False
@@ -186,7 +186,7 @@ class _Player:
         self._judge(changed or bool(stopping))
 
     def _judge(self, changed: bool) -> None:
-        """Idle is a cycle that changed nothing and looked only at what was looked at before."""
+        """A cycle is idle if it changed nothing and evaluated only what was evaluated before."""
         if changed:
             self.restless = True
             self.seen.clear()
@@ -228,7 +228,7 @@ class _Player:
         self._tell(Kind.REPLACED, old, queue, decision.by, queue)
 
     def _cut(self, decisions: Sequence[Decision]) -> set[str]:
-        """Who would preempt the same workload again; out of the line with it."""
+        """Remove preemptors that would preempt the same workload again from their queues, and return their keys."""
         again = [one for one in decisions if isinstance(one, Preempt) and self._is_repeated(one)]
         for one in again:
             if one.by.key not in self.story.cut:
@@ -245,7 +245,7 @@ class _Player:
     # What follows from a decision
 
     def _stop(self, stopping: Iterable[Workload]) -> None:
-        """They are gone at once: quota and places are free, and all who might use them are told."""
+        """Stop workloads at once: release their quota and places, and wake the workloads that this may help."""
         queues: dict[str, None] = {}
         for one in stopping:
             queues[self._queue_of(one)] = None
@@ -267,7 +267,7 @@ class _Player:
             self.scheduler.second_pass[one.key] = (self.now, FIRST_DELAY)
 
     def _with_checks(self, one: Workload) -> Workload:
-        """With the checks that its flavors call for, ready if they are to be, and admitted if that was all."""
+        """Add the checks that its flavors require, ready if the options say so, and admit it if nothing is missing."""
         status = one.status
         queue = None if status.admission is None else self.world.cluster_queues.get(status.admission.queue)
         if queue is None or not one.reserved or one.finished or one.evicted:
@@ -300,7 +300,7 @@ class _Player:
 
 
 def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
-    """Why a workload that holds quota has to give it back, if it has to."""
+    """Why a workload has to release its quota, if it has to."""
     status = one.status
     if one.evicted:
         condition = status.conditions["Evicted"]
@@ -322,7 +322,7 @@ def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
 
 
 def _after_backoff(one: Workload, now: float) -> Workload:
-    """Whoever was evicted for a while is back in line once its time has come."""
+    """End the backoff of a workload whose time has come."""
     requeued, until = one.status.conditions.get("Requeued"), one.status.requeue_at
     waits = requeued is not None and not requeued.holds and requeued.reason in BACKS_OFF
     if one.reserved or not waits or (until is not None and now < until):
@@ -332,7 +332,7 @@ def _after_backoff(one: Workload, now: float) -> Workload:
 
 
 def _stopped(one: Workload, now: float) -> Workload:
-    """An eviction that is complete. The workload of a lone pod is not in line again: its pod is gone."""
+    """Complete an eviction. The workload of a single bare pod is not requeued: its pod is gone."""
     condition = one.status.conditions["Evicted"]
     again = condition.reason in QUEUED_AGAIN and not one.owned_by_pod
     status = one.status.changed(
@@ -348,7 +348,7 @@ def _stopped(one: Workload, now: float) -> Workload:
 
 
 def _mark(entry: Entry) -> Hashable:
-    """What an entry was looked at for: the workload, how it went, and which flavors were tried."""
+    """What an entry was evaluated for: the workload, the result, and which flavors were tried."""
     progress = entry.waiting.progress
     tried = () if progress is None else tuple(tuple(sorted(each.items())) for each in progress.tried)
     return entry.workload.key, entry.why, tried

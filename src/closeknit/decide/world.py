@@ -1,7 +1,7 @@
-"""The world as a cycle sees it: queues, quota, room on the nodes, and who holds what.
+"""The world as a cycle sees it: queues, quota, room on the nodes, and all holdings.
 
-A cycle tries things out on the world itself and takes them back: a checkpoint remembers how, and trying costs what
-it touches. What was decided goes into the ledger afterwards.
+A cycle tries changes on the world itself and rolls them back to a checkpoint, so a trial costs only what it touches.
+Decisions go into the ledger afterwards.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from .rank import Ranked, ranked
 
 
 class Mark(NamedTuple):
-    """A checkpoint of quota and of every snapshot that is in use."""
+    """A checkpoint of quota and of every snapshot in use."""
 
     quota: int
     rooms: tuple[tuple[Snapshot, int], ...]
 
 
 class World:
-    """Objects go in one by one; what follows from them is worked out when it is next asked for."""
+    """Objects are added one by one; derived state is computed when it is next needed."""
 
     def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
         self.gates, self.settings = gates, settings or Settings()
         self.now = 0.0
-        """The time of the cycle at hand."""
+        """The time of the current cycle."""
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.cohorts: dict[str, Cohort] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -66,18 +66,18 @@ class World:
         self.ledger = Ledger()
         self.mirrors: dict[str, Mirror] = {}
         self.leaving = _leaving()
-        """Stands for all pods that drain, as one workload on its way out that holds no quota."""
+        """Represents all draining pods as one workload that is being evicted and holds no quota."""
         self.generation = 0
         """Moves with every change of queues, cohorts, flavors, topologies and checks."""
         self._ranked: dict[str, tuple[Gates, list[Ranked]]] = {}
-        """By queue, until something of it changes."""
+        """By queue; an entry is dropped when one of its holdings changes."""
         self._footprints = Footprints(self.mirrors)
         self._tree: QuotaTree | None = None
         self._inactive: dict[str, Inactive | None] = {}
 
     @property
     def policy(self) -> Policy:
-        """How the engine is asked about this world, whatever the question."""
+        """The policy for every placement in this world."""
         return Policy.of(self.gates)
 
     # Objects
@@ -101,21 +101,21 @@ class World:
     def put_flavor(self, flavor: Flavor) -> None:
         if self.flavors.get(flavor.name) != flavor:
             self.flavors[flavor.name] = flavor
-            self._mirror_anew([flavor])
+            self._rebuild_mirrors([flavor])
 
     def drop_flavor(self, name: str) -> None:
         flavor = self.flavors.pop(name, None)
         if flavor is not None:
-            self._mirror_anew([flavor])
+            self._rebuild_mirrors([flavor])
 
     def put_topology(self, topology: Topology) -> None:
         if self.topologies.get(topology.name) != topology:
             self.topologies[topology.name] = topology
-            self._mirror_anew([one for one in self.flavors.values() if one.topology == topology.name])
+            self._rebuild_mirrors([one for one in self.flavors.values() if one.topology == topology.name])
 
     def drop_topology(self, name: str) -> None:
         if self.topologies.pop(name, None) is not None:
-            self._mirror_anew([one for one in self.flavors.values() if one.topology == name])
+            self._rebuild_mirrors([one for one in self.flavors.values() if one.topology == name])
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
@@ -170,8 +170,8 @@ class World:
             for mirror in self.mirrors.values():
                 mirror.drop_daemon_set(key)
 
-    def _mirror_anew(self, flavors: Iterable[Flavor]) -> None:
-        """These flavors have changed, come or gone: so have places that workloads hold in them."""
+    def _rebuild_mirrors(self, flavors: Iterable[Flavor]) -> None:
+        """Rebuild the mirrors of flavors that were added, changed or removed, and the places held in them."""
         for flavor in flavors:
             self.mirrors.pop(flavor.name, None)
             topology = self.topologies.get(flavor.topology)
@@ -196,7 +196,7 @@ class World:
         self._inactive.clear()
 
     def _filled(self, flavor: Flavor, topology: Topology) -> Mirror:
-        """A mirror with all nodes, pods and DaemonSets that are known."""
+        """A new mirror with all known nodes, pods and DaemonSets."""
         admits = _admits if "CountDaemonSets" in self.gates else None
         share_hosts = "TASHandleOverlappingFlavors" in self.gates
         mirror = Mirror(topology, flavor.labels, flavor.name, share_hosts, admits=admits)
@@ -206,7 +206,7 @@ class World:
         mirror.daemon_sets = dict(self.daemon_sets)
         return mirror
 
-    # What follows from them
+    # Derived state
 
     @property
     def tree(self) -> QuotaTree:
@@ -218,7 +218,7 @@ class World:
         return self._tree
 
     def inactive(self, queue: str) -> Inactive | None:
-        """Why a queue admits nothing; None if it does."""
+        """Why a queue is inactive; None if it is active."""
         if queue not in self._inactive:
             self._inactive[queue] = inactive(self, queue)
         return self._inactive[queue]
@@ -235,12 +235,12 @@ class World:
         return [queue] if node is None else [one.name for one in node.root.queues()]
 
     def first_beside(self, queue: str) -> str:
-        """One name for all queues under the same root."""
+        """The first queue under the same root: a common key for all of them."""
         node = self.tree.queues.get(queue)
         return queue if node is None else next(node.root.queues()).name
 
     def _forget(self, change: Callable[[], None]) -> None:
-        """Quota changes: the tree is built anew, and progress of those whose part of it differs is stale."""
+        """Change quota: the tree is rebuilt, and search progress is invalidated for queues whose tree differs."""
         before = None if self._tree is None else _reach(self._tree)
         change()
         self._tree = None
@@ -255,7 +255,7 @@ class World:
         mirror = self.mirrors.get(flavor)
         return None if mirror is None else mirror.snapshot
 
-    # Who holds what
+    # Holdings
 
     def holding_of(self, workload: Workload, since: float = 0.0) -> Holding:
         """What an admitted workload holds."""
@@ -265,7 +265,7 @@ class World:
         return Holding(workload, admission.queue, usage, self._places(workload), since=since)
 
     def _places(self, workload: Workload) -> tuple[Usage, ...]:
-        """Where its pods are, as far as flavors with a topology are concerned."""
+        """The places of its pods in flavors with a topology."""
         admission = workload.status.admission
         return tuple(
             Usage(one.topology, pod_set.shape, flavor, one.name)
@@ -276,7 +276,7 @@ class World:
         )
 
     def assume(self, holding: Holding) -> None:
-        """From now on it counts; in place of what the workload held before, if it did."""
+        """Count a holding from now on, in place of what the workload held before."""
         before = self.ledger.get(holding.key)
         if before is not None:
             self._discharge(before)
@@ -287,7 +287,7 @@ class World:
         self._cover(holding.key)
 
     def confirm(self, workload: Workload) -> None:
-        """What the cluster shows of a workload that holds quota."""
+        """Record an observed workload that holds quota."""
         known = self.ledger.get(workload.key)
         if (
             known is not None
@@ -304,9 +304,9 @@ class World:
         self._cover(workload.key)
 
     def _confirm(self, known: Holding, workload: Workload) -> None:
-        """The cluster shows what is known of it; only that the workload itself may have changed.
+        """Confirm an unchanged holding; only the workload object itself may have changed.
 
-        An equal one is the same to every plan, unless workloads without a uid stand in the order of their arrival.
+        An equal workload is the same to every plan, except that workloads without a uid are ordered by arrival.
         """
         self._ranked.pop(known.queue, None)
         if known.workload != workload or not workload.uid:
@@ -322,7 +322,7 @@ class World:
         return released
 
     def expire(self, key: str) -> Holding | None:
-        """An assumption comes to nothing; what the workload held before it holds again."""
+        """Drop an assumption and restore what the workload held before."""
         holding = self.ledger.get(key)
         if holding is None or not self.ledger.is_assumed(key):
             return None
@@ -337,7 +337,7 @@ class World:
         return holding
 
     def _cover(self, key: str) -> None:
-        """Pods of a workload that it holds no place for drain."""
+        """Update which pods of a workload are covered by its holding; the others drain."""
         holding = self.ledger.get(key)
         places, evicted = ((), False) if holding is None else (holding.places, holding.workload.evicted)
         self._drain(self.placed.cover(key, places, evicted))
@@ -376,17 +376,17 @@ class World:
             node.root.generation += 1
 
     def ranked(self, queue: str) -> list[Ranked]:
-        """Holdings of a queue in the order in which they would be preempted."""
+        """The holdings of a queue, in the order in which they would be preempted."""
         known = self._ranked.get(queue)
         if known is None or known[0] is not self.gates:
             known = self._ranked[queue] = self.gates, ranked(self.ledger.of(queue).values(), self.gates)
         return known[1]
 
     def seen_from(self, queue: str) -> tuple[int, ...]:
-        """The same as before only if nothing has changed that a plan for a workload of this queue depends on.
+        """A version that changes with anything that a plan for a workload of this queue depends on.
 
-        That is every rule, all that is held under the root of its cohorts, and the nodes of its flavors with all that
-        is on them. What a cycle tries and takes back does not count.
+        That is all rules, all holdings under its root cohort, and the nodes of its flavors with their usage. What a
+        cycle tries and rolls back does not count.
         """
         mirrors = (self.mirrors.get(name) for name in self.cluster_queues[queue].flavors)
         rooms = (mirror.generation for mirror in mirrors if mirror is not None)
@@ -404,13 +404,13 @@ class World:
             snapshot.rollback(place)
 
     def settled(self, mark: Mark) -> None:
-        """Everything done since the checkpoint has been taken back by hand: forget it."""
+        """Drop the journal since the checkpoint: the caller has undone all changes itself."""
         self.tree.forget(mark.quota)
         for snapshot, place in mark.rooms:
             snapshot.forget(place)
 
     def take_away(self, holding: Holding) -> None:
-        """As if the workload were gone."""
+        """Remove a workload's quota and places, for a trial."""
         self.tree.remove(holding.queue, holding.usage)
         self.charge_places(holding, -1)
 
@@ -419,12 +419,12 @@ class World:
         self.charge_places(holding, 1)
 
     def add(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
-        """As if this were in use too."""
+        """Count this as used, for a trial."""
         self.tree.add(queue, usage)
         self._footprints.charge_places(places, 1)
 
     def subtract(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
-        """As if this were not in use."""
+        """Count this as unused, for a trial."""
         self.tree.remove(queue, usage)
         self._footprints.charge_places(places, -1)
 
@@ -435,7 +435,7 @@ class World:
         self._footprints.charge(holding, sign)
 
     def leaves_in(self, holding: Holding, flavor: str) -> list[Leaves]:
-        """What of a holding shows in a flavor that has a topology."""
+        """The leaves of a holding that count in a flavor with a topology."""
         if holding is not self.leaving:
             return self._footprints.inside(holding, flavor)
         snapshot = self.mirrors[flavor].snapshot
@@ -449,13 +449,13 @@ def _leaving() -> Holding:
 
 
 def _admits(snapshot: Snapshot, shape: Shape, rows: IntArray) -> BoolArray:
-    """The node filter for pods that are not placed here; it does not matter whether a node is usable."""
+    """The node filter for pods that are not placed here, regardless of whether a node is usable."""
     everything = np.ones(len(snapshot.table), dtype=np.bool_)
     return np.equal(Match(snapshot, shape).codes(rows, everything), PASSES)
 
 
 def _reach(tree: QuotaTree) -> dict[str, int]:
-    """For each queue a fingerprint of all that its quota depends on: the quotas of every node of its tree."""
+    """For each queue a fingerprint of what its quota depends on: the quotas of every node of its tree."""
     found: dict[str, int] = {}
     for root in tree.roots():
         found.update(dict.fromkeys((queue.name for queue in root.queues()), hash(tuple(_shape_of(root)))))
@@ -469,7 +469,7 @@ def _shape_of(node: QuotaNode) -> Iterator[tuple[object, ...]]:
 
 
 def _alike(holding: Holding, workload: Workload) -> bool:
-    """Whether the workload holds what the holding says: it asks for the same, and gave nothing back since."""
+    """Whether the workload matches the holding: it requests the same and has released nothing since."""
     before = holding.workload
     return before.request is workload.request and before.status.reclaimable == workload.status.reclaimable
 

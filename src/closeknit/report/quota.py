@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..decide.activity import Inactive
-from ..decide.obstacles import Command, to_mend, typed
+from ..decide.obstacles import Command, remedy_for, typed
 from ..decide.scheduler import Scheduler
 from ..model.cluster_queue import LocalQueue
 from ..model.quantity import INT64_MAX
@@ -157,7 +157,7 @@ def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool)
     if node.is_queue:
         why = ledger.scheduler.world.inactive(node.name)
         if why is not None:
-            remedy = to_mend(node.name, why, ledger.command)
+            remedy = remedy_for(node.name, why, ledger.command)
             yield f"{bare}{why.reason}: {why.message.removesuffix('.')}. Would help: {remedy}", ""
     yield from _quotas(node, bare)
     if node.is_queue and wide:
@@ -247,7 +247,7 @@ def _data(ledger: Ledger, node: QuotaNode) -> dict[str, Any]:
 
 
 def _inactive(ledger: Ledger, name: str, why: Inactive) -> dict[str, Any]:
-    return {"reason": why.reason, "message": why.message, "remedy": to_mend(name, why, ledger.command)}
+    return {"reason": why.reason, "message": why.message, "remedy": remedy_for(name, why, ledger.command)}
 
 
 def _queue(ledger: Ledger, name: str) -> dict[str, Any]:

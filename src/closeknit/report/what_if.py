@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..decide.obstacles import Obstacle, Obstacles, to_mend
+from ..decide.obstacles import Obstacle, Obstacles, remedy_for
 from ..decide.victims import Cause
 from ..decide.what_if import Kind, Step, Story
 from ..decide.world import World
@@ -228,7 +228,7 @@ def inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
     for name in answer.world.cluster_queues:
         why = answer.world.inactive(name)
         if why is not None:
-            yield name, why.reason, why.message, to_mend(name, why, answer.obstacles.command)
+            yield name, why.reason, why.message, remedy_for(name, why, answer.obstacles.command)
 
 
 def _summary(answer: Answer) -> str:
