@@ -1,1 +1,1 @@
-"""What becomes of workloads and pods after a decision: functions from what is seen to what is to be done."""
+"""The lifecycle of workloads and pods between decisions: pure functions from what is observed to actions."""

@@ -1,18 +1,18 @@
-"""Actions: what a reconciler wants done, as values. Whoever ran it carries them out, and may fail to.
+"""Actions: what a reconciler wants to be done, as values. The caller writes them, and a write may fail.
 
-Ungate      a pod may be scheduled, on the nodes that its selector now names
-EndPod      a pod that can never start is over
-Change      a workload gets another status
-Deactivate  a workload is to stay out until somebody activates it again
-Remove      a workload is to be deleted
-Finalize    a workload may go: nobody needs it any more
-MakeWorkload, Rewrite   the workload of a job is made, or made to say what the job says
-Start, Stop             the job runs with what its workload was given, or as it was before
-Ask, Withdraw           machines are asked for, or not any more
-Later       look again at a time, unless something happens before
-GiveUp      there is nothing to be done until an object changes
+Ungate      remove a pod's topology gate and add the node selector of its place
+EndPod      fail a pod that can never start
+Change      change the status of a workload
+Deactivate  set spec.active of a workload to false
+Remove      delete a workload
+Finalize    remove our finalizer from a workload
+MakeWorkload, Rewrite   create the workload of a job, or update it to match the job
+Start, Stop             unsuspend a job with what its workload was assigned, or suspend and restore it
+Ask, Withdraw           create a ProvisioningRequest, or delete it
+Later       reconcile again at a given time
+GiveUp      nothing can be done until an object changes
 
-Events are told once the write that they belong to has worked.
+Events are recorded once the write that they belong to has succeeded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..model.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Ungate:
-    """Take away the topology gate; `selector` is added to the pod's own."""
+    """Remove the topology gate; `selector` is added to the pod's node selector."""
 
     pod: Pod
     selector: Mapping[str, str]
@@ -36,7 +36,7 @@ class Ungate:
 
 @dataclass(frozen=True, slots=True)
 class EndPod:
-    """Phase Failed, with a condition of this kind that holds."""
+    """Set phase Failed, with a condition of this type set to True."""
 
     pod: Pod
     kind: str
@@ -84,7 +84,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """`workload` knows what the pod templates were like before."""
+    """`workload` holds the original pod templates."""
 
     workload: Workload | None
     message: str
@@ -92,7 +92,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request of this name, for the pod sets of the workload that a check is about."""
+    """A request of this name for the pod sets of the workload that the check applies to."""
 
     workload: Workload
     check: str

@@ -1,15 +1,15 @@
-"""A job and its workload: made for it, started and stopped with it, finished when it is.
+"""A job and its workload: created for the job, started and stopped with it, finished when it ends.
 
-The reconciler sees a job of any kind as a few facts: whether it is suspended, whether pods of it run, how it ended.
-What starting or stopping means for a kind is somebody else's business; here it is decided when.
+The reconciler sees a job of any kind as a few facts: whether it is suspended, whether its pods run, how it ended. It
+decides when to start and stop a job; the dialect knows how for each kind.
 
-    job suspended, no workload      make one
-    workload admitted               start the job with what it was given
-    workload evicted                stop the job; when no pod runs any more, give back what it held
+    job suspended, no workload      create one
+    workload admitted               start the job with what it was assigned
+    workload evicted                stop the job; once no pod runs, release what the workload held
     job ended                       finish the workload
     job runs without admission      stop it
-    workload deleted by somebody    stop the job, let the workload go; another one is made then
-    job on hold                     its workload is in no line
+    workload deleted                stop the job, remove the finalizer; then create another workload
+    job on hold                     keep its workload out of the queue
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ DELETED = "Workload is deleted"
 OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
 ON_HOLD = "OnHold"
 MOMENT = 5.0
-"""Seconds after which a workload is told that its pods are not ready, if nothing else was written of it."""
+"""Seconds after which PodsReady=False is written alone, if no other write includes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """`workload` is the one that says what the job says, `others` those that do not (any more).
+    """`workload` is the one that matches the job, `others` those that do not or no longer do.
 
-    `stale`: the workload lacks only what may still be written over. `held`: the finalizer is still on it; `deleting`:
-    somebody wants it gone. `going`: the job itself is being deleted, which is all the stopping it needs. `prebuilt`:
-    the job names a workload that somebody else makes, and `differs` says that this one is about something else.
-    `on_hold`: why it shall not be admitted for now. `waits_for_pods`: whether readiness of pods is kept track of.
-    `ended`: success and message.
+    `stale`: the workload differs only in fields that may be updated. `held`: it still has our finalizer; `deleting`: it
+    has a deletion timestamp. `going`: the job itself is being deleted, so it need not be stopped. `prebuilt`: the job
+    names a workload created elsewhere, and `differs` means that this workload does not match the job. `on_hold`: why
+    the job must not be admitted for now. `waits_for_pods`: whether pod readiness is tracked. `ended`: success and
+    message.
     """
 
     gates: Gates
@@ -64,7 +64,7 @@ class JobView:
 
 
 def job_life(view: JobView, now: float) -> list[Action]:
-    """What to do about a job now."""
+    """Reconcile a job."""
     workload = view.workload
     if view.differs and view.ended is None and not view.suspended:
         return [Stop(workload, NO_MATCH)]
@@ -91,14 +91,14 @@ def job_life(view: JobView, now: float) -> list[Action]:
 
 
 def _let_go(view: JobView, workload: Workload) -> list[Action]:
-    """A workload that is deleted keeps what it holds until nothing of its job runs."""
+    """A deleted workload keeps what it holds until no pod of its job runs."""
     if not view.suspended and not view.going:
         return [Stop(workload, DELETED)]
     return [Finalize(workload)] if view.held and not view.active else []
 
 
 def _held_back(view: JobView, workload: Workload, now: float) -> list[Action]:
-    """A job that nobody can run gives back what it holds, and is in no line until that is mended."""
+    """A job on hold releases what its workload holds and stays out of the queue until the hold ends."""
     before = workload.status.conditions.get("QuotaReserved")
     is_held = before is not None and not before.holds and before.reason == ON_HOLD
     if view.on_hold and not view.suspended:
@@ -113,7 +113,7 @@ def _held_back(view: JobView, workload: Workload, now: float) -> list[Action]:
 
 
 def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
-    """The job does what its workload says; the workload hears how the job does."""
+    """Start or stop the job as its workload requires, and report the job's state on the workload."""
     if workload.evicted:
         if not view.suspended and not view.going:
             return [Stop(workload, workload.status.conditions["Evicted"].message)]
@@ -130,7 +130,7 @@ def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
 
 
 def _pending_checks(view: JobView, workload: Workload) -> tuple[Event, ...]:
-    """What the checks say that a job still waits for."""
+    """An event with the messages of the checks that the job still waits for."""
     if not view.suspended or not workload.reserved or workload.evicted:
         return ()
     said = [f"{one.name}: {one.message}" for one in workload.status.checks if one.state == "Pending" and one.message]
@@ -142,14 +142,14 @@ def _settled(view: JobView, workload: Workload, now: float) -> Workload:
 
 
 def is_new(workload: Workload, now: float) -> bool:
-    """Whether nothing was written of it yet, and soon will be: that its pods are not ready goes with that."""
+    """Whether its first status write is still to come and will include PodsReady=False."""
     return not workload.status.conditions and now < workload.created + MOMENT
 
 
 def settled(
     gates: Gates, workload: Workload, reclaimable: Mapping[str, int], ready: bool | None, now: float
 ) -> Workload:
-    """With what the job says of its pods: how many are done with, and whether all are ready, if anybody asks."""
+    """The workload with its job's pod counts: how many are reclaimable, and whether all are ready, if tracked."""
     status = workload.status
     if workload.reserved and "ReclaimablePods" in gates:
         done = {name: max(count, status.reclaimable.get(name, 0)) for name, count in reclaimable.items() if count}
@@ -171,7 +171,7 @@ def finished_job(workload: Workload, ended: tuple[bool, str], now: float) -> Cha
 
 
 def finished(workload: Workload, reason: str, message: str, now: float) -> Change:
-    """It is over, whatever the reason."""
+    """Mark a workload as finished, with any reason."""
     changes: Conditions = {"Finished": (True, reason, message)}
     status = workload.status.changed(changes, now, workload.generation)
     event = Event(workload.key, "Normal", "FinishedWorkload", f"Workload '{workload.key}' is declared finished")

@@ -1,9 +1,9 @@
-"""Node failure: which workloads have lost a node, so that their pods there need another.
+"""Node failure: which workloads have lost a node, so that their pods there need another one.
 
-One node is looked at, with every workload that has a place on it or pods that point to it. A node that is gone is lost
-at once. One that is not ready, or has a taint that pods do not tolerate, is lost when its pods have stopped: until
-then it may come back, and they would go on. Pods that wait for such a node can never start and are ended, so that
-their job makes new ones. What becomes of a lost node is the scheduler's business, in its second pass.
+One node is reconciled, with every workload that is assigned to it or has pods that select it. A deleted node is lost at
+once. A node that is not ready, or has a taint that the pods do not tolerate, is lost when its pods have stopped: until
+then it may recover and they would keep running. Pods that wait for such a node can never start; they are failed, so
+that their job creates new ones. The scheduler replaces lost nodes in its second pass.
 
     gates TASReplaceNode…      OnPodTermination on            OnPodTermination off
     not ready                  lost when pods have stopped    lost after a delay, 30 s
@@ -34,10 +34,10 @@ from ..model.workload import PodSetAssignment, Workload
 from .action import Action, Change, EndPod, Later
 
 BATCH = 0.1
-"""Seconds for which changes to the pods of one node are gathered."""
+"""Seconds for which changes to the pods of one node are batched."""
 
 MOST_UNHEALTHY = 8
-"""How many names `unhealthyNodes` holds."""
+"""The maximum length of `unhealthyNodes`."""
 
 MANY_FAILED = "Workload eviction triggered due to multiple TAS assigned node failures, including: "
 POD_ENDED = "Pod terminated by Kueue NodeController due to node taint"
@@ -52,9 +52,9 @@ class Affected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """`node` is None when it is gone; `known_as` is then the hostname that it had, if that was not its name.
+    """`node` is None if it was deleted; `known_as` is then its former hostname, if that was not its name.
 
-    `delay`: seconds for which a node may be unready, where pods have no say in it.
+    `delay`: seconds that a node may be unready, where pods' tolerations do not decide.
     """
 
     name: str
@@ -67,13 +67,13 @@ class NodeView:
 
     @property
     def host(self) -> str:
-        """What assignments and selectors call it."""
+        """The hostname that assignments and selectors use."""
         label = self.node.labels.get(HOSTNAME) if self.node is not None else None
         return label or self.known_as or self.name
 
 
 class Verdict(NamedTuple):
-    """`ends_waiting`: pods that wait for the node can never start there."""
+    """With `ends_waiting`, pods that wait for the node can never start there and are failed."""
 
     lost: bool
     ends_waiting: bool = False
@@ -83,7 +83,7 @@ FINE = Verdict(lost=False)
 
 
 def node_failure(view: NodeView, now: float) -> list[Action]:
-    """What a node's condition does to the workloads on it."""
+    """Reconcile a node: update the workloads that have a place on it."""
     if "TASFailedNodeReplacement" not in view.gates:
         return []
     node = view.node
@@ -106,7 +106,7 @@ def _alive(view: NodeView) -> Iterator[Affected]:
 
 
 def _pod_sets_on(workload: Workload, host: str) -> Iterator[PodSetAssignment]:
-    """Its pod sets that have a place on a host; those of whoever is not admitted are no places yet."""
+    """The pod sets that have a place on a host; none if the workload is not admitted."""
     admission = workload.status.admission if workload.admitted else None
     for given in () if admission is None else admission.pod_sets:
         topology = given.topology
@@ -114,7 +114,7 @@ def _pod_sets_on(workload: Workload, host: str) -> Iterator[PodSetAssignment]:
             yield given
 
 
-# Has it been lost?
+# Is the node lost?
 
 
 def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> Verdict:
@@ -134,7 +134,7 @@ def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> Verdict
 
 
 class Patience(IntEnum):
-    """How long pods bear the taints of a node."""
+    """How long pods tolerate the taints of a node."""
 
     NONE = 0
     FOR_A_TIME = 1
@@ -142,7 +142,7 @@ class Patience(IntEnum):
 
 
 def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable[PodSetAssignment]) -> Patience:
-    """The least of any pod set for any taint that keeps pods off."""
+    """The shortest toleration of any pod set for any hard taint."""
     hard = [taint for taint in node.taints if taint.effect in HARD_EFFECTS]
     if not hard or "TASReplaceNodeOnNodeTaints" not in view.gates:
         return Patience.ENDLESS
@@ -151,7 +151,7 @@ def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable
 
 
 def _tolerations(view: NodeView, workload: Workload, given: PodSetAssignment) -> Iterator[Toleration]:
-    """Those of the pod template, of its flavors, and what checks that are ready add."""
+    """Tolerations of the pod template, of its flavors, and those that ready checks add."""
     pod_set = workload.pod_set(given.name)
     if pod_set is not None:
         yield from pod_set.shape.tolerations
@@ -162,14 +162,14 @@ def _tolerations(view: NodeView, workload: Workload, given: PodSetAssignment) ->
 
 
 def _bears(tolerations: Iterable[Toleration], taint: Taint) -> Patience:
-    """Comparing operators are not heeded here, as Kueue does not."""
+    """How long a taint is tolerated; Gt and Lt are ignored, as in Kueue."""
     fitting = [one for one in tolerations if one.operator not in ("Gt", "Lt") and one.tolerates(taint)]
     if not fitting:
         return Patience.NONE
     return Patience.ENDLESS if any(one.seconds is None for one in fitting) else Patience.FOR_A_TIME
 
 
-# What follows
+# Actions
 
 
 def _carried_out(view: NodeView, one: Affected, verdict: Verdict, now: float) -> Iterator[Action]:
@@ -185,7 +185,7 @@ def _carried_out(view: NodeView, one: Affected, verdict: Verdict, now: float) ->
 
 
 def _lost(view: NodeView, workload: Workload, now: float) -> Change | None:
-    """Listed for the scheduler to replace; a workload that loses more than can be replaced at once has to go."""
+    """List the node for the scheduler to replace; evict a workload that lost more than can be replaced at once."""
     listed = workload.status.unhealthy
     names = listed if view.host in listed else (*listed, view.host)
     most = MOST_UNHEALTHY if "ReplaceSeveralNodes" in view.gates else 1
@@ -207,7 +207,7 @@ def _listing(workload: Workload, names: tuple[str, ...]) -> Change:
 
 
 def _waits_for(pod: Pod, host: str) -> bool:
-    """Let go to this host, and still on no node."""
+    """Whether the pod was ungated for this host and is not bound yet."""
     return pod.selector.get(HOSTNAME) == host and not pod.node and pod.phase == "Pending" and not pod.gated
 
 

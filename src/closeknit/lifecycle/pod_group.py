@@ -1,7 +1,7 @@
-"""A group of pods and its workload: they wait, start and end together, and those that failed are replaced.
+"""A pod group and its workload: the pods wait, start and end together, and failed pods are replaced.
 
-A group has no flag that stops it. Pods that wait are behind a gate, pods that run can only be deleted; whoever made
-them makes others, and until these are there the workload does not stand in line.
+A group cannot be suspended. Waiting pods have a scheduling gate, and running pods can only be deleted; their owner
+creates replacements, and until these exist the workload is not queued.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ ON_HOLD = "OnHold"
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """`waiting` and `running` count pods behind the gate and past it; `gaps` those that have to be replaced.
+    """`waiting` and `running` count gated and ungated pods; `gaps` counts pods that have to be replaced.
 
-    `deleting`: somebody deleted the workload. `in_sync`: it counts on the pods that are there, for what we can tell.
+    `deleting`: the workload has a deletion timestamp. `in_sync`: the workload matches the existing pods, as far as
+    known.
     """
 
     gates: Gates
@@ -74,14 +75,14 @@ def group_life(view: GroupView, now: float) -> list[Action]:
 
 
 def _let_go(view: GroupView) -> list[Action]:
-    """A workload that is deleted goes when none of its pods runs any more; the group then gets another one."""
+    """Finalize a deleted workload once none of its pods runs; the group then gets another one."""
     if view.running:
         return [Stop(view.workload, DELETED)]
     return [Finalize(view.workload)] if view.held and not view.active else []
 
 
 def on_hold(workload: Workload, why: str, gates: Gates, waits_for_pods: bool, now: float) -> Workload:
-    """As it is while its set has no pods: without quota, and in no line."""
+    """The workload of a set that is scaled to zero: without quota, and not queued."""
     changes: Conditions = {"QuotaReserved": (False, ON_HOLD, why), "Admitted": NO_RESERVATION}
     return settled(gates, without_quota(workload, changes, now), {}, False if waits_for_pods else None, now)
 
@@ -92,7 +93,7 @@ def is_on_hold(workload: Workload) -> bool:
 
 
 def _lacking(view: GroupView, workload: Workload, now: float) -> Workload:
-    """Whether pods have to be replaced before it may go on."""
+    """Set the condition that reports whether pods have to be replaced first."""
     status, before = workload.status, workload.status.conditions.get(LACKS)
     if view.gaps:
         evicted = status.conditions.get("Evicted")

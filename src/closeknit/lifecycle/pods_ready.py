@@ -1,13 +1,13 @@
-"""Waiting for pods: how long a workload that was admitted may take until all of them are ready.
+"""Waiting for pods: how long an admitted workload may take until all its pods are ready.
 
-A workload that takes too long gives its quota back and tries again later, each time after a longer wait; after so
-many tries it is deactivated, if there is a limit.
+A workload that takes too long is evicted and requeued with an increasing backoff; after the configured number of
+retries it is deactivated.
 
             admitted                  all ready                 one failed
     ∅ ────────────────▶ WaitForStart ───────────▶ Started ─────────────────▶ WaitForRecovery
                              │ timeout                        Recovered ◀──────────┤ all ready
                              ▼                                                     │ recovery timeout
-                         evicted, back in line after a while ◀─────────────────────┘
+                         evicted, requeued after a backoff ◀───────────────────────┘
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIMIT = "RequeuingLimitExceeded"
 
 
 def readiness(workload: Workload, ready: bool) -> tuple[bool, str, str]:
-    """The condition PodsReady, as it should be now: whether it holds, reason, message."""
+    """What the condition PodsReady should be: whether it holds, reason, message."""
     before = workload.status.conditions.get("PodsReady")
     if not workload.admitted:
         return False, START, NOT_READY
@@ -43,7 +43,7 @@ def readiness(workload: Workload, ready: bool) -> tuple[bool, str, str]:
 
 
 def pods_ready(workload: Workload, settings: PodsReady, now: float) -> list[Action]:
-    """What to do about pods that are not ready: look again at a time, or send the workload back."""
+    """Reconcile a workload whose pods are not ready: requeue until the timeout, or evict it."""
     if not workload.admitted or workload.evicted or workload.status.holds("DeactivationTarget"):
         return []
     cause, since, timeout = _waits(workload, settings)
@@ -55,7 +55,7 @@ def pods_ready(workload: Workload, settings: PodsReady, now: float) -> list[Acti
 
 
 def _waits(workload: Workload, settings: PodsReady) -> tuple[str | None, float, float]:
-    """What it waits for, since when, and for how long it may."""
+    """What it waits for, since when, and the timeout."""
     condition: Condition | None = workload.status.conditions.get("PodsReady")
     admitted = workload.status.conditions["Admitted"].since
     if condition is None:

@@ -1,11 +1,11 @@
-"""Asking for machines: a workload that has its quota waits for nodes that an autoscaler brings, or refuses.
+"""ProvisioningRequests: a workload with quota waits for nodes that an autoscaler provisions or refuses.
 
-For each check of this kind there is one request at a time, numbered by attempt. What its conditions say becomes the
-state of the check; what follows from a state is the workload's business.
+Each provisioning check has one request at a time, numbered by attempt. The conditions of the request become the state
+of the check; the workload reconciler acts on that state.
 
-    reserved ──▶ ask (attempt n) ──▶ Accepted ──▶ Provisioned: Ready, pods are told which request they consume
+    reserved ──▶ ask (attempt n) ──▶ Accepted ──▶ Provisioned: Ready, pods are annotated with their request
                                         │
-                   Failed, BookingExpired: Retry after a while (attempt n + 1), Rejected after so many
+                   Failed, BookingExpired: Retry after a backoff (attempt n + 1), Rejected after the last one
                    CapacityRevoked: Rejected
 """
 
@@ -33,7 +33,7 @@ HASH = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it stands; `details` is what the autoscaler says of the machines it brought."""
+    """An existing request; `details` is what the autoscaler reports about the nodes it provisioned."""
 
     name: str
     check: str
@@ -55,9 +55,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningView:
-    """`checks` has the configuration of each check of this kind that the workload lists; None if there is none.
+    """`checks` has the configuration of each provisioning check that the workload lists; None if it has none.
 
-    `parameters` are those that the job gives itself.
+    `parameters` are those set on the job.
     """
 
     workload: Workload
@@ -68,7 +68,7 @@ class ProvisioningView:
 
 
 class State(NamedTuple):
-    """What a check should say."""
+    """The state that a check should have."""
 
     state: CheckState
     message: str = ""
@@ -88,9 +88,9 @@ def provisioning(view: ProvisioningView, now: float) -> list[Action]:
 
 
 def _requests(view: ProvisioningView) -> Iterator[Action]:
-    """One request for every check that waits for machines, and none besides.
+    """Create one request for every check that needs nodes, and delete all others.
 
-    What a check was made Ready by stays as it is, whatever its configuration says since then.
+    The request of a Ready check stays as it is, even if the configuration has changed since.
     """
     listed = {check.name for check, _ in _listed(view)}
     yield from (Withdraw(view.workload, one.name) for one in view.asked if one.check not in listed)
@@ -122,7 +122,7 @@ def _is_as_wanted(one: Asked, config: ProvisioningConfig | None, given: Mapping[
 
 
 def needed(workload: Workload, config: ProvisioningConfig) -> list[Part]:
-    """The pod sets that machines are asked for: those with pods that mention a managed resource."""
+    """The pod sets to provision nodes for: those whose pods request a managed resource."""
     admission = workload.status.admission
     counts = {} if admission is None else {one.name: one.count for one in admission.pod_sets}
     asked = zip(workload.parts, workload.shapes, strict=True)
@@ -135,7 +135,7 @@ def _mentions(shape: Shape, managed: Sequence[str]) -> bool:
 
 
 def request_name(workload: str, check: str, attempt: int) -> str:
-    """`<workload>-<check>-<attempt>`, cut to size with a hash where it is too long."""
+    """`<workload>-<check>-<attempt>`, shortened with a hash if it is too long."""
     return shortened(f"{workload}-{check}-{attempt}")
 
 
@@ -147,7 +147,7 @@ def shortened(name: str) -> str:
 
 
 def _states(view: ProvisioningView, now: float) -> Iterator[Change]:
-    """The checks as the requests say; nothing if they say so already."""
+    """Update the checks from their requests, where they differ."""
     workload, events = view.workload, []
     checks = list(workload.status.checks)
     for at, check in enumerate(checks):
@@ -175,7 +175,7 @@ def _states(view: ProvisioningView, now: float) -> Iterator[Change]:
 
 
 def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | None) -> State | None:
-    """None: it stays as it is."""
+    """The new state of a check; None if it does not change."""
     ready = check.state == "Ready"
     if config is None:
         return None if ready and view.workload.admitted else State("Pending", NOT_ACTIVE)
@@ -206,7 +206,7 @@ def _failed(check: Check, config: ProvisioningConfig, one: Asked, what: str, kin
 
 
 def _updates(view: ProvisioningView, config: ProvisioningConfig, one: Asked) -> tuple[PodSetUpdate, ...]:
-    """What pods of the sets that were asked for get: which request they consume, and where its machines are."""
+    """What the pods of provisioned pod sets get: the request that they consume, and where its nodes are."""
     notes = {CONSUMES: one.name, CLASS_NAME: one.class_name}
     selector = {key: one.details[detail] for key, detail in config.selector.items() if detail in one.details}
     names = one.pod_sets or tuple(part.name for part in needed(view.workload, config))

@@ -1,4 +1,4 @@
-"""Giving back: a workload that was evicted has stopped, and returns to its line or stays out of it."""
+"""Releasing quota: an evicted workload has stopped, and is requeued or stays out of the queue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
 
 AT_ONCE = ("Preempted", "NodeFailures")
-"""Evictions after which a workload is back in line right away: it was not its fault."""
+"""Evictions that the workload did not cause, after which it is requeued at once."""
 
 TIME_IS_OVER = "DeactivatedDueToMaximumExecutionTimeExceeded"
 
@@ -16,7 +16,7 @@ NO_RESERVATION = (False, "NoReservation", "The workload has no reservation")
 
 
 def released(workload: Workload, gates: Gates, now: float) -> Workload:
-    """Its pods are gone: what it held is free, and whether it may try again depends on why it had to go."""
+    """The workload after its pods are gone: without quota; the eviction reason decides whether it is requeued."""
     evicted = workload.status.conditions["Evicted"]
     alone = workload.owned_by_pod and "SkipReassignmentForPodOwnedWorkloads" in gates
     again = evicted.reason in AT_ONCE and not alone
@@ -29,7 +29,7 @@ def released(workload: Workload, gates: Gates, now: float) -> Workload:
 
 
 def without_quota(workload: Workload, changes: Conditions, now: float) -> Workload:
-    """As it is once it holds nothing any more; how long it ran is added up, unless its time was over."""
+    """The workload without quota; its execution time is accumulated, unless it was evicted for exceeding it."""
     admitted = workload.status.conditions.get("Admitted")
     ran = int(now - admitted.since) if admitted is not None and admitted.holds and not _is_over(workload) else 0
     status = workload.status.changed(changes, now, workload.generation)
@@ -37,7 +37,7 @@ def without_quota(workload: Workload, changes: Conditions, now: float) -> Worklo
 
 
 def _is_over(workload: Workload) -> bool:
-    """Whether it had to go because it ran for all of its time; then it begins anew one day."""
+    """Whether it was evicted for exceeding its maximum execution time; a later run then starts from zero."""
     evicted = workload.status.conditions.get("Evicted")
     return evicted is not None and evicted.holds and evicted.reason == TIME_IS_OVER
 

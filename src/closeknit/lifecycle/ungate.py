@@ -1,17 +1,17 @@
-"""Ungating: pods that were held back at creation are let go, each to its place in the assignment of its pod set.
+"""Ungating: remove the topology gate of pods and send each one to its place in the assignment of its pod set.
 
-A pod that knows its rank gets the slot of that rank, so that neighbours in rank are neighbours in the tree. That needs
-every pod of the set to agree: ranks that are whole, in range and all different, and pods that went before sitting
-where their ranks say. Else the whole set is filled greedily: what is free in each domain goes to whoever waits.
+A pod with a rank gets the slot of that rank, so that neighbours in rank are neighbours in the tree. That requires all
+pods of the set to be consistent: ranks that are integers, in range and distinct, and earlier pods on the domains of
+their ranks. Otherwise the whole set is filled greedily: free slots of each domain go to the waiting pods in order.
 
     a×2 b×1                        ranks 0 1 2 → a a b
-    a×2 b×1, rank 1 sits on b      b is full, so 0 and 2 both go to a
+    a×2 b×1, rank 1 is on b        b is full, so 0 and 2 both go to a
 
-Ungatings that were asked for and not seen yet would be counted as free places, so nothing is done while there are any.
+Pods whose ungating is in flight would look like free places, so nothing is done until it is observed.
 
-A pod set that has lost a host gets other places from the scheduler's second pass. Filling it greedily before that would
-decide the same question twice: places of finished pods look free here, and the second pass may count on them or evict
-the workload. With the gate ReuseFinishedPlaces such a set waits for the second pass; Kueue's does not.
+A pod set that has lost a host gets other places in the scheduler's second pass. Filling it greedily before that could
+conflict: places of finished pods look free here, and the second pass may use them too, or evict the workload. With the
+gate ReuseFinishedPlaces such a pod set waits for the second pass; in Kueue it does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..model.workload import Admission, Workload
 from .action import Action, GiveUp, Later, Ungate
 
 BATCH = 1.0
-"""Seconds for which changes to the pods of one workload are gathered."""
+"""Seconds for which changes to the pods of one workload are batched."""
 
 PENDING = "pending ungate operations"
 BAD_OFFSET = "failed to parse offset annotation"
@@ -41,10 +41,10 @@ BAD_OFFSET = "failed to parse offset annotation"
 
 @dataclass(frozen=True, slots=True)
 class UngateView:
-    """`pods` in the order in which they are to be let go; those of others are passed over.
+    """`pods` in the order in which they are to be ungated; pods of other workloads are ignored.
 
-    `under_way` has the uids of pods whose ungating was asked for and has not been seen. `family` is the name that the
-    slices of an elastic workload share; "" for that of the workload itself. `gates` are those that are on.
+    `under_way` has the uids of pods whose ungating is in flight. `family` is the name that the slices of an elastic
+    workload share, or "" for the workload's own name. `gates` are the enabled feature gates.
     """
 
     workload: Workload
@@ -55,14 +55,14 @@ class UngateView:
 
 
 class Span(NamedTuple):
-    """The indexes that pods of a set carry: from `first` on, all below `bound`."""
+    """The range of pod indexes of a pod set: from `first` to below `bound`."""
 
     first: int
     bound: int
 
 
 def ungate(view: UngateView, now: float) -> list[Action]:
-    """Which pods may go, and where to."""
+    """Which pods to ungate, and for which domains."""
     admission = view.workload.status.admission
     if admission is None or not view.workload.admitted:
         return []
@@ -89,7 +89,7 @@ def ungate(view: UngateView, now: float) -> list[Action]:
 
 
 def _by_pod_set(view: UngateView) -> dict[str, list[Pod]]:
-    """Its pods that have not ended; those that are on their way out still hold their place."""
+    """The workload's pods that have not ended; terminating pods still occupy their place."""
     family = view.family or view.workload.name
     found: dict[str, list[Pod]] = {}
     for pod in view.pods:
@@ -104,7 +104,7 @@ def _awaits_second_pass(gates: Gates, topology: Assignment, unhealthy: set[str])
 
 
 def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: set[str]) -> Iterator[Ungate]:
-    """Whoever would go to a host that failed stays until that has been replaced."""
+    """Ungate pods, except those for a failed host: they wait until it is replaced."""
     selectors: dict[int, Mapping[str, str]] = {}
     for pod, domain in placed:
         path = topology.values[domain]
@@ -119,7 +119,7 @@ def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: 
 
 
 def _spans(workload: Workload, admission: Admission) -> dict[str, Span]:
-    """The pods of a group are numbered through, the smallest pod set first: a leader comes before its workers."""
+    """Pod indexes continue across the pod sets of a group, the smallest first: a leader comes before its workers."""
     spans = {given.name: Span(0, given.count) for given in admission.pod_sets}
     for members in workload.request.numbered:
         names, first = {one.name for one in members}, 0
@@ -130,13 +130,13 @@ def _spans(workload: Workload, admission: Admission) -> dict[str, Span]:
 
 
 def _shifted(span: Span, offset: str) -> Span | None:
-    """By what the first pod says of itself; None if that is no number."""
+    """Shift the span by the first pod's offset annotation; None if that is not a number."""
     more = whole_number(offset) if offset else 0
     return None if more is None else Span(span.first + more, span.bound + more)
 
 
 def _by_rank(pods: Sequence[Pod], ranks: Ranks, count: int, span: Span, topology: Assignment) -> list[int] | None:
-    """The domain of each pod by its rank, as an index; None if a single pod contradicts."""
+    """The domain index of each pod by its rank; None if any pod is inconsistent."""
     if not ranks.index_label:
         return None
     ends = list(accumulate(topology.counts))
@@ -155,7 +155,7 @@ def _by_rank(pods: Sequence[Pod], ranks: Ranks, count: int, span: Span, topology
 
 
 def _rank(pod: Pod, ranks: Ranks, count: int, span: Span) -> int | None:
-    """A job of jobs numbers its pods anew in each of them: with 2 of 3 pods each, pod 1 of job 1 has rank 4."""
+    """In a job made of jobs, pod indexes restart in each of them: with 2 jobs of 3 pods, pod 1 of job 1 has rank 4."""
     index = _below(pod, ranks.index_label, span.bound)
     if index is None or not ranks.group_label:
         return None if index is None else index - span.first
@@ -173,7 +173,7 @@ def _below(pod: Pod, label: str | None, bound: int) -> int | None:
 
 
 def _sits(pod: Pod, topology: Assignment) -> tuple[str, ...]:
-    """The domain that a pod was sent to."""
+    """The domain that a pod was ungated for."""
     return tuple(pod.selector.get(level, "") for level in topology.levels)
 
 
@@ -188,15 +188,15 @@ def _greedily(pods: Sequence[Pod], topology: Assignment) -> Iterator[tuple[Pod, 
             yield pod, domain
 
 
-# What was asked for and not seen yet
+# Ungating in flight
 
 
 @dataclass(slots=True)
 class Expectations:
-    """Ungatings under way, by workload.
+    """Ungating in flight, by workload.
 
         expect()              observe(): seen without its gate, or gone; or the write failed, or changed nothing
-    ∅ ───────────▶ under way ─────────────────────────────────────────────────────────────────────────────▶ ∅
+    ∅ ───────────▶ in flight ─────────────────────────────────────────────────────────────────────────────▶ ∅
     """
 
     _uids: dict[str, set[str]] = field(default_factory=dict)
@@ -209,7 +209,7 @@ class Expectations:
             self._workloads[uid] = workload
 
     def observe(self, uid: str) -> None:
-        """Pods that nobody waits for are none of its business."""
+        """Record that a pod was observed; pods that were not expected are ignored."""
         workload = self._workloads.pop(uid, None)
         if workload is not None:
             self._uids[workload].discard(uid)

@@ -1,7 +1,7 @@
-"""The life of a workload between its decisions: checks, queues that stop, time limits, deactivation, coming back.
+"""The lifecycle of a workload between decisions: checks, stopped queues, time limits, deactivation, requeueing.
 
-One workload is looked at with the queues that it goes through. Each rule below says what follows from what is seen; the
-first that changes something ends the round, since what it wrote is a reason to look again.
+One workload is reconciled together with its queues. The rules below are applied in order; the first that changes
+something ends the pass, because its write triggers another one.
 
     pending ──reserve──▶ reserved ──checks ready──▶ admitted ──job ends──▶ finished
        ▲                    │  stopped, missing         │ check retries, queue drained, deactivated,
@@ -31,16 +31,16 @@ from .release import NO_RESERVATION, pending_reason, without_quota
 BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 GRANULAR = "UnadmittedWorkloadsObservability"
 SAID_OF_QUEUES = ("Misconfigured", "Suspended", "Inadmissible")
-"""What nobody takes back from a workload that is in no line, once its queues are there and run again."""
+"""Reasons that are not cleared by themselves once the queues of a workload exist and are active again."""
 OWNERLESS = "The workload's owner no longer exists"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadView:
-    """`cluster_queue` is the one that it holds quota of, or waits for; `is_active` if that one admits anything.
+    """`cluster_queue` is the one that it holds quota of or is queued in; `is_active` tells whether that one is active.
 
-    `orphaned`: it was made for a job that is gone, and was left behind. `bypassed`: why one like it was refused, so
-    that it was not looked at itself.
+    `orphaned`: it was created for a job that no longer exists. `bypassed`: the shared reason of its parked class, if it
+    was not evaluated itself.
     """
 
     workload: Workload
@@ -62,7 +62,7 @@ class WorkloadView:
     def conditions(self, changes: Conditions, now: float, *events: Event) -> Change:
         return self.changed(self.status.changed(changes, now, self.workload.generation), *events)
 
-    def tell(self, kind: str, reason: str, message: str) -> Event:
+    def event(self, kind: str, reason: str, message: str) -> Event:
         return Event(self.workload.key, "Warning" if kind == "Warning" else "Normal", reason, message)
 
 
@@ -70,7 +70,7 @@ Rule = Callable[[WorkloadView, float], Iterable[Action]]
 
 
 def workload_life(view: WorkloadView, now: float) -> list[Action]:
-    """What to do about a workload now, and when to look at it again."""
+    """Reconcile a workload: what to do now, and when to reconcile again."""
     if view.workload.finished:
         return _kept(view, now)
     if view.orphaned:
@@ -85,7 +85,7 @@ def workload_life(view: WorkloadView, now: float) -> list[Action]:
 
 
 def _kept(view: WorkloadView, now: float) -> list[Action]:
-    """A workload that has finished is kept for a while, if a while is set."""
+    """Delete a finished workload after its retention time, if one is set."""
     keep = view.settings.keep_finished
     if keep is None:
         return []
@@ -97,7 +97,7 @@ def _kept(view: WorkloadView, now: float) -> list[Action]:
 
 
 def _deactivated(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Who is to be deactivated is; who is has to go."""
+    """Deactivate a workload that is marked for it, and evict one that is inactive."""
     workload, status = view.workload, view.status
     target = status.conditions.get("DeactivationTarget")
     if workload.active:
@@ -125,7 +125,7 @@ def _deactivated(view: WorkloadView, now: float) -> Iterable[Action]:
 
 
 def _gated(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Somebody else has to let it pass first."""
+    """Report an admission gate, or that it was removed."""
     workload, before = view.workload, view.status.conditions.get("QuotaReserved")
     if "AdmissionGatedBy" not in view.gates or workload.reserved:
         return
@@ -133,16 +133,16 @@ def _gated(view: WorkloadView, now: float) -> Iterable[Action]:
     if workload.gated_by:
         message = f"Admission is gated by: {workload.gated_by}"
         if before is None or (before.reason, before.message) != ("AdmissionGated", message):
-            event = view.tell("Normal", "AdmissionGated", message)
+            event = view.event("Normal", "AdmissionGated", message)
             yield view.conditions({"QuotaReserved": (False, "AdmissionGated", message)}, now, event)
     elif is_gated and "PreemptionGated" not in {one.reason for one in view.status.conditions.values()}:
-        event = view.tell("Normal", "AdmissionGateCleared", "Nothing gates its admission any more")
+        event = view.event("Normal", "AdmissionGateCleared", "The admission is no longer gated")
         reason = "PendingEvaluation" if GRANULAR in view.gates else "Pending"
         yield view.conditions({"QuotaReserved": (False, reason, event.message)}, now, event)
 
 
 def _back(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Back into line, once what kept it out is over."""
+    """Requeue a workload once what kept it out of the queue is over."""
     requeued, status = view.status.conditions.get("Requeued"), view.status
     if requeued is None or requeued.holds or not view.workload.active or view.workload.reserved:
         return
@@ -170,7 +170,7 @@ def _back(view: WorkloadView, now: float) -> Iterable[Action]:
 
 
 def _listed(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Every check that it has to pass stands in its status, and no other."""
+    """List exactly the required checks in the status."""
     queue, status = view.cluster_queue, view.status
     if queue is None or view.workload.evicted:
         return
@@ -186,14 +186,14 @@ def _listed(view: WorkloadView, now: float) -> Iterable[Action]:
 
 
 def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
-    """A check that rejects a workload ends it; one that wants it again later sends it back."""
+    """Deactivate a workload that a check rejected, and evict one that a check wants to retry."""
     workload, status = view.workload, view.status
     is_going = workload.evicted and workload.reserved
     if is_going or not workload.active or status.holds("DeactivationTarget"):
         return
     rejected, again = _in_state(status, "Rejected"), _in_state(status, "Retry")
     if rejected:
-        event = view.tell("Warning", "AdmissionCheckRejected", f"Deactivated due to {_shown(rejected, 'Rejected')}")
+        event = view.event("Warning", "AdmissionCheckRejected", f"Deactivated due to {_shown(rejected, 'Rejected')}")
         names = ", ".join(check.name for check in rejected)
         text = f"Admission check(s): {names}, were rejected"
         yield view.conditions({"DeactivationTarget": (True, "AdmissionCheck", text)}, now, event)
@@ -202,7 +202,7 @@ def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
 
 
 def _sent_back(view: WorkloadView, again: list[Check], now: float) -> Change:
-    """Evicted until the last of the times that its checks name. Who holds nothing is out of line at once."""
+    """Evict until the latest retry time of its checks; a workload without quota leaves the queue at once."""
     workload, message = view.workload, f"Evicted due to {_shown(again, 'Retry')}"
     after, events = evicted(workload, "AdmissionCheck", message, now)
     at = max(check.since + (check.requeue_after or 0) for check in again)
@@ -222,7 +222,7 @@ def _shown(checks: list[Check], state: str) -> str:
 
 
 def _admitted(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Admitted is what has quota, has passed its checks, and knows its places; and stays so if checks are added."""
+    """Admit a workload that has quota, passed checks and places; it stays admitted if checks are added later."""
     workload, queue, status = view.workload, view.cluster_queue, view.status
     if queue is None or not workload.reserved or workload.evicted or workload.admitted:
         return
@@ -235,11 +235,11 @@ def _admitted(view: WorkloadView, now: float) -> Iterable[Action]:
         yield view.conditions({"Admitted": wanted}, now)
 
 
-# Queues that stop, and time that is over
+# Stopped queues and time limits
 
 
 def _stopped(view: WorkloadView, now: float) -> Iterable[Action]:
-    """A queue that stops takes reservations back, and if it drains, sends away who runs."""
+    """Cancel reservations in a stopped queue; with HoldAndDrain, also evict admitted workloads."""
     workload, queue, local = view.workload, view.cluster_queue, view.local_queue
     if not workload.reserved or workload.evicted or view.status.admission is None:
         return
@@ -265,7 +265,7 @@ def _drained(view: WorkloadView, reason: str, message: str, now: float) -> Chang
 
 
 def _cancelled(view: WorkloadView, reason: str, message: str, now: float) -> Change:
-    """A mere reservation is given back without further ado: nothing runs yet."""
+    """Release a reservation at once: nothing runs yet."""
     granular = reason if GRANULAR in view.gates else "Inadmissible"
     changes: Conditions = {"QuotaReserved": (False, granular, message), "Admitted": NO_RESERVATION}
     return Change(view.workload, without_quota(view.workload, changes, now))
@@ -281,7 +281,7 @@ def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
         return
     text = "exceeding the maximum execution time"
     told = f"The maximum execution time ({workload.max_seconds}s) exceeded"
-    event = view.tell("Warning", "MaximumExecutionTimeExceeded", told)
+    event = view.event("Warning", "MaximumExecutionTimeExceeded", told)
     changes: Conditions = {"DeactivationTarget": (True, "MaximumExecutionTimeExceeded", text)}
     yield view.changed(replace(status.changed(changes, now, workload.generation), executed=0), event)
 
@@ -292,7 +292,7 @@ def _took_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
 
 
 def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
-    """Why a workload that is in no line waits."""
+    """Report why a workload without a usable queue is pending."""
     workload, local, queue = view.workload, view.local_queue, view.cluster_queue
     if workload.reserved or not workload.active or workload.gated_by:
         return
@@ -316,7 +316,7 @@ def _explained(view: WorkloadView, now: float) -> Iterable[Action]:
     is_lost = reason == "Misconfigured"
     reason = reason if GRANULAR in view.gates or reason == "Pending" else "Inadmissible"
     if before is None or (before.holds, before.reason, before.message) != (False, reason, text):
-        events = (view.tell("Warning", reason, text),) if is_lost else ()
+        events = (view.event("Warning", reason, text),) if is_lost else ()
         yield view.conditions({"QuotaReserved": (False, reason, text), "Admitted": NO_RESERVATION}, now, *events)
 
 

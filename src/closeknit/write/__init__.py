@@ -1,1 +1,1 @@
-"""Actions to writes: what was decided, in the form that a cluster takes."""
+"""Turns actions and decisions into writes to the cluster."""

@@ -1,5 +1,4 @@
-"""How often something may be written that is not needed for anything else to go on: so many a second, and some more
-after a quiet time."""
+"""A token bucket for writes that nothing else depends on: a rate per second, and a burst after a quiet time."""
 
 from __future__ import annotations
 
@@ -7,18 +6,18 @@ from math import inf
 from typing import NamedTuple
 
 ENOUGH = 0.999
-"""As good as one: at `next` itself, what has been refilled is less than one by a rounding error."""
+"""Counts as one token: at the time `next`, the bucket lacks a full token by a rounding error."""
 
 
 class Pace(NamedTuple):
-    """How many a second, and how many more after a quiet time."""
+    """Tokens per second, and the size of the bucket."""
 
     rate: float = inf
     burst: float = 500.0
 
 
 class Allowance:
-    """`taken` says whether one more may be written; `next` when there will be one again."""
+    """`taken` takes a token and tells whether there was one; `next` is when there will be one."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self.pace = pace or Pace()
@@ -36,7 +35,7 @@ class Allowance:
 
     @property
     def next(self) -> float:
-        """0.0: at once."""
+        """When the next token is available; 0.0 if there is one now."""
         if self._left >= ENOUGH or self.pace.rate == inf:
             return 0.0
         return self._filled + (1 - self._left) / self.pace.rate

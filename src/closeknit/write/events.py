@@ -1,11 +1,11 @@
-"""Events as objects: what users are told about their jobs, pods and workloads.
+"""The event recorder: Event objects on jobs, pods and workloads.
 
-    tell() ──▶ waits for the write that it tells of ──▶ in line ──▶ made, or counted up
-                    └── refused: it never happened
+    the write it reports succeeds ──▶ tell() ──▶ queued ──▶ created, or its count increased
+                  └── refused: no event
 
-There is one event for an object and a reason: it counts up, and has the last message. The same message is not written
-at every turn: a workload that waits in front of its queue is looked at many times a second. Events are for people: they
-come last, no faster than the server should have to take them, and what is too much is dropped, the oldest first.
+There is one event per object and reason, with a count and the last message. A repeated message is not written each
+time, because the head of a queue is evaluated many times per second. Events are for people: they are written last, rate
+limited, and if too many are queued the oldest are dropped.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ REMEMBERED = 4096
 QUIET = 60.0
 """Seconds in which a repeated event is only counted, not written."""
 LIFETIME = 1800.0
-"""Seconds after which an event may be gone, so that another one is made."""
+"""Seconds after which an event may have expired, so that a new one is created."""
 LONGEST = 1024
 SOURCE = "closeknit"
 
 
 MOST, AT_ONCE = 10_000, 20
-"""So many may stand in line, and so many may be on their way to the server."""
+"""How many events may be queued, and how many may be in flight."""
 
 
 class Tell(NamedTuple):
-    """`about` is the object that the event is shown with."""
+    """`about` is the involved object."""
 
     about: Raw
     event: Event
@@ -45,11 +45,11 @@ class Tell(NamedTuple):
 
 
 Subject = tuple[str, str, str]
-"""What one event is about: the uid of the object, the type and the reason."""
+"""The identity of an event: the uid of the object, the type and the reason."""
 
 
 @dataclass(slots=True)
-class _Told:
+class _Recorded:
     key: Key
     count: int
     written: float
@@ -58,71 +58,72 @@ class _Told:
 
 
 class Recorder:
-    """Makes the writes for events, and remembers what it told; a part of the control plane, the last in turn.
+    """Creates the writes for events and remembers which ones exist; the last component of the control plane.
 
-    `ending` are namespaces that are being deleted, where nobody is told anything any more.
+    `ending` are the namespaces that are being deleted; no events are recorded there.
     """
 
     def __init__(self, pace: Pace | None = None, ending: Container[str] = ()) -> None:
         self.allowance, self.ending = Allowance(pace), ending
-        self._line: deque[Tell] = deque(maxlen=MOST)
-        self._told: OrderedDict[Subject, _Told] = OrderedDict()
-        self._open = 0
-        """How many writes are in flight."""
+        self._queued: deque[Tell] = deque(maxlen=MOST)
+        self._recorded: OrderedDict[Subject, _Recorded] = OrderedDict()
+        self._in_flight = 0
         self._number = 0
 
-    def tell(self, tell: Tell) -> None:
-        """What it tells of has happened."""
-        if tell.about["metadata"].get("namespace") not in self.ending:
-            self._line.append(tell)
+    def tell(self, one: Tell) -> None:
+        """Queue an event; what it reports has happened."""
+        if one.about["metadata"].get("namespace") not in self.ending:
+            self._queued.append(one)
 
-    # As a part of the control plane
+    # As a component of the control plane
 
     def see(self, change: Change) -> None:
-        """Nothing follows from what others do."""
+        """Changes do not concern the recorder."""
 
     def due(self) -> float | None:
-        return self.allowance.next if self._line and self._open < AT_ONCE else None
+        return self.allowance.next if self._queued and self._in_flight < AT_ONCE else None
 
     def step(self, now: float) -> Sequence[Flight[Subject]]:
         made: list[Flight[Subject]] = []
-        while self._line and self._open < AT_ONCE and self.allowance.taken(now):
-            flight = self._written(self._line.popleft())
+        while self._queued and self._in_flight < AT_ONCE and self.allowance.taken(now):
+            flight = self._write_for(self._queued.popleft())
             if flight is not None:
                 made.append(flight)
-                self._open += 1
+                self._in_flight += 1
         return made
 
     def done(self, flight: Flight[Subject], result: Raw | Refused, now: float) -> None:
-        """What could not be written was not told; but nothing ever is where a namespace ends."""
-        self._open -= 1
+        """Forget an event whose write was refused, unless its namespace is being deleted."""
+        self._in_flight -= 1
         if isinstance(result, Refused) and not is_of_an_end(result):
-            self._told.pop(flight.key, None)
+            self._recorded.pop(flight.key, None)
 
-    def _written(self, tell: Tell) -> Flight[Subject] | None:
-        about, event, now = tell
+    def _write_for(self, one: Tell) -> Flight[Subject] | None:
+        about, event, now = one
         message = event.message[:LONGEST]
         same = (about["metadata"].get("uid", ""), event.type, event.reason)
-        told = self._told.get(same)
-        if told is not None and now - told.made > LIFETIME:
-            told = None
+        recorded = self._recorded.get(same)
+        if recorded is not None and now - recorded.made > LIFETIME:
+            recorded = None
         write: Write | None
-        if told is None:
+        if recorded is None:
             key, body = self._object(about, event, message, now)
-            self._told[same], write = _Told(key, 1, now, now, message), Create(EVENT, body)
-            if len(self._told) > REMEMBERED:
-                self._told.popitem(last=False)
+            self._recorded[same], write = _Recorded(key, 1, now, now, message), Create(EVENT, body)
+            if len(self._recorded) > REMEMBERED:
+                self._recorded.popitem(last=False)
         else:
-            write = self._counted(told, message, now)
+            write = self._counted_up(recorded, message, now)
         return None if write is None else Flight(write, same)
 
     @staticmethod
-    def _counted(told: _Told, message: str, now: float) -> Write | None:
-        told.count += 1
-        if message == told.message and now - told.written < QUIET:
+    def _counted_up(recorded: _Recorded, message: str, now: float) -> Write | None:
+        recorded.count += 1
+        if message == recorded.message and now - recorded.written < QUIET:
             return None
-        told.written, told.message = now, message
-        return Patch(told.key, {"count": told.count, "lastTimestamp": timestamps.stamp(now), "message": message})
+        recorded.written, recorded.message = now, message
+        return Patch(
+            recorded.key, {"count": recorded.count, "lastTimestamp": timestamps.stamp(now), "message": message}
+        )
 
     def _object(self, about: Raw, event: Event, message: str, now: float) -> tuple[Key, Raw]:
         meta = about["metadata"]

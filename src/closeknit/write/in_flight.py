@@ -1,11 +1,11 @@
-"""Writes in flight: sent to the cluster and not answered yet, each with what to do about its answer.
+"""Writes in flight: sent to the cluster and not answered yet, each with the component that handles its answer.
 
-    step() ──▶ Flight ──depart()──▶ in flight ──land()──▶ Flight, for done() of the part that sent it
+    step() ──▶ Flight ──depart()──▶ in flight ──land()──▶ Flight, for done() of the component that sent it
 
-A host carries out bare writes and reports how each ended. The one table here leads from a write back to the part of the
-control plane that made it and to what that part was looking at, and says to which objects something is on its way. A
-write is known by its identity, for two equal writes are two writes; the table holds the write, so no other one can get
-the same identity before the answer is there.
+A host sends bare writes and reports the result of each. This table maps a write back to the component of the control
+plane that made it and to the key that was reconciled, and tells which objects have a write in flight. Writes are
+identified by object identity, because two equal writes are two writes; the table holds a reference, so that the
+identity is not reused before the answer arrives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flight(Generic[K]):
-    """A write, the key that was looked at when it was made, and what users are told once it went well."""
+    """A write, the key whose reconciliation made it, and the events to record once it has succeeded."""
 
     write: Write
     key: K
@@ -34,7 +34,7 @@ class Flight(Generic[K]):
 
 
 def flights(key: K, steps: Iterable[Write | Tell], tell: Callable[[Tell], None]) -> list[Flight[K]]:
-    """The writes among these steps; what is to be told goes with the write before it, or is told at once."""
+    """The writes among these steps; an event goes with the write before it, or is recorded at once without one."""
     made: list[Flight[K]] = []
     for step in steps:
         if isinstance(step, Write):
@@ -52,7 +52,7 @@ class Landed(NamedTuple, Generic[P]):
 
 
 class InFlight(Generic[P]):
-    """`P` is what sends writes and wants to know how they ended."""
+    """`P` is the type of the components that send writes and handle their results."""
 
     def __init__(self) -> None:
         self._open: dict[int, Landed[P]] = {}
@@ -70,7 +70,7 @@ class InFlight(Generic[P]):
         self._targets[target_of(flight.write)] += 1
 
     def land(self, write: Write) -> Landed[P] | None:
-        """A write was answered; None for one that is not from here."""
+        """Take an answered write off the table; None if it was not sent from here."""
         landed = self._open.pop(id(write), None)
         if landed is None:
             return None

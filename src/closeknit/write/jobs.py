@@ -1,4 +1,4 @@
-"""Starting and stopping a job: its pod templates with what its workload was given, or as they were submitted."""
+"""Starting and stopping a job: its pod templates with what its workload was assigned, or as they were submitted."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def start(
 
 
 def held(kind: Kind, integration: Integration, raw: Raw) -> Write:
-    """Suspended, and otherwise as it is: what it runs is the business of the job above it."""
+    """Suspend a job and change nothing else: its pod templates belong to the job that owns it."""
     return Update(kind, integration.suspended(raw, True))
 
 
 def stop(kind: Kind, integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None) -> Write | None:
-    """The next write on the way to a job that stands still; None when it does."""
+    """The next write needed to stop a job; None if it is stopped."""
     step = stopping(integration, raw, workload, source)
     if step is None:
         return None

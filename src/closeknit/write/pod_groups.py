@@ -1,4 +1,4 @@
-"""Writes to the pods of a group: started, sent away, let go; and its Workload, owned by all of them."""
+"""Writes to the pods of a group: delete them, remove their finalizers, and make all of them owners of the Workload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..model.workload import Workload
 
 
 def sent_away(pods: Iterable[Raw], reason: str, message: str, now: float) -> Iterator[Write]:
-    """Pods past the gate are told why, and deleted; those behind it stay and wait."""
+    """Set a condition with the reason on ungated pods and delete them; gated pods stay and wait."""
     for pod in pods:
         if not is_gated(pod) and not is_terminated(pod) and not is_deleted(pod):
             marked = doomed(pod, reason, message, timestamps.stamp(now))
@@ -23,7 +23,7 @@ def sent_away(pods: Iterable[Raw], reason: str, message: str, now: float) -> Ite
 
 
 def freed(pods: Iterable[Raw]) -> Iterator[Write]:
-    """Without our finalizer, where they have it."""
+    """Remove our finalizer from the pods that have it."""
     for pod in pods:
         loose = let_go(pod)
         if loose["metadata"].get("finalizers") != pod["metadata"].get("finalizers"):
@@ -31,13 +31,13 @@ def freed(pods: Iterable[Raw]) -> Iterator[Write]:
 
 
 def freed_alone(pod: Raw, workload: Workload | None) -> Iterator[Write]:
-    """A pod by itself is let go when its workload has finished, or when it is deleted and does not run."""
+    """Remove our finalizer from a single pod once its workload has finished, or if it is deleted and does not run."""
     if (is_deleted(pod) and is_stopped(pod)) or (workload is not None and workload.finished):
         yield from freed([pod])
 
 
 def owned(workload: Raw, pods: Sequence[Raw]) -> Write | None:
-    """The Workload with every pod of its group as an owner; None if it has them."""
+    """Make every pod of the group an owner of the Workload; None if they all are."""
     owners = workload["metadata"].get("ownerReferences") or []
     there = {one["uid"] for one in owners}
     added = [owner_reference(pod, controller=False) for pod in pods if pod["metadata"]["uid"] not in there]

@@ -1,4 +1,4 @@
-"""Writes to pods: letting one go to its place, and ending one that can never start."""
+"""Writes to pods: ungate a pod for its place, and fail a pod that can never start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.pod import Pod
 
 
 def ungated(action: Ungate, raw: Raw) -> Write:
-    """Without the gate, with the selector of its place; refused if the pod has changed meanwhile."""
+    """Remove the gate and add the selector of the place; the write conflicts if the pod has changed meanwhile."""
     spec = raw["spec"]
     gates = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != TOPOLOGY_GATE]
     selector = {**(spec.get("nodeSelector") or {}), **action.selector}

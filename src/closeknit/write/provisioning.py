@@ -29,7 +29,7 @@ class _Set:
 
 
 def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mapping[str, str]) -> Iterator[Write]:
-    """The templates first, so that the request never refers to nothing; until it is there they are the Workload's."""
+    """Write the templates before the request that refers to them; the Workload owns them until the request exists."""
     namespace = workload["metadata"]["namespace"]
     owner = owner_reference(workload, controller=True)
     sets = _merged(list(_sets(action, workload, infos)), action.config.merge)
@@ -69,7 +69,7 @@ def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mappi
 
 
 def handed_over(template: Raw, request: Raw) -> Write | None:
-    """The template as its request's own, with which it goes; None if it is."""
+    """Make the request the owner of the template, so that they are deleted together; None if it is already."""
     meta, owner = template["metadata"], owner_reference(request, controller=True)
     if [one["uid"] for one in meta.get("ownerReferences") or ()] == [owner["uid"]]:
         return None
@@ -82,7 +82,7 @@ def _attempt(action: Ask) -> int:
 
 
 def _sets(action: Ask, workload: Raw, infos: Sequence[Info]) -> Iterator[_Set]:
-    """The pods of each set with what its flavors add, limits standing in for requests that are not there."""
+    """The pods of each set with what its flavors add; a missing request is filled from the limit."""
     templates = {one.get("name", "main"): one["template"] for one in workload["spec"]["podSets"]}
     by_name = {info.name: info for info in infos}
     shapes = {one.name: one.shape for one in action.workload.request.pod_sets}
@@ -110,7 +110,7 @@ def _filled(container: Raw) -> Raw:
 
 
 def _merged(sets: list[_Set], policy: str | None) -> list[_Set]:
-    """Sets that cannot be told apart count as one, under the name of the first."""
+    """Merge sets that are equivalent under the policy, with the name of the first."""
     kept: list[_Set] = []
     for one in sets:
         twin = next((other for other in kept if _alike(one, other, policy)), None)
@@ -128,7 +128,7 @@ def _alike(one: _Set, other: _Set, policy: str | None) -> bool:
 
 
 def _plain(template: Raw) -> Raw:
-    """Without the name of its own pod set, which tells every two apart."""
+    """The template without the name of its pod set, which differs between any two."""
     labels = {
         key: value for key, value in (template["metadata"].get("labels") or {}).items() if key != PREFIX + "podset"
     }

@@ -1,4 +1,4 @@
-"""The status of queues, flavors and checks as objects, and the finalizer that keeps what is in use."""
+"""Writes to queues, flavors and checks: their status, and the finalizer that protects objects in use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..observe.tally import Count
 
 
 def with_status(kind: Kind, raw: Raw, status: Mapping[str, object], active: Condition) -> Write | None:
-    """The object with these fields in its status; None if that is what it says."""
+    """Set these fields of the status; None if they are set already."""
     old = raw.get("status") or {}
     new = {**old, **status, "conditions": _conditions(old.get("conditions") or (), active, raw)}
     return None if new == old else Update(kind, {**raw, "status": new}, "status")
@@ -70,7 +70,7 @@ def local_queue_status(queue: ClusterQueue | None, count: Count) -> Raw:
 def _usage(
     queue: ClusterQueue, used: Mapping[FlavorResource, int], nominal: Mapping[FlavorResource, int], has_cohort: bool
 ) -> list[Raw]:
-    """Per flavor in the queue's order, per resource by name; what is beyond the nominal quota is borrowed."""
+    """Usage per flavor in the queue's order, per resource by name; usage beyond the nominal quota is borrowed."""
     found = []
     for group in queue.groups:
         for flavor in group.flavors:
@@ -101,7 +101,7 @@ def _totals(queue: ClusterQueue, used: Mapping[FlavorResource, int]) -> list[Raw
 
 
 def held(kind: Kind, raw: Raw, in_use: bool) -> Write | None:
-    """With the finalizer as it should be: on while the object stands, off when it is to go and nobody uses it."""
+    """Add the finalizer, or remove it from a deleted object that is no longer in use; None if nothing changes."""
     meta = raw["metadata"]
     finalizers = list(meta.get("finalizers") or ())
     going = "deletionTimestamp" in meta

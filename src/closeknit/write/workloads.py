@@ -1,5 +1,5 @@
-"""Writes to Workloads. Each carries the version of the object that was looked at: if that has changed since, the write
-is refused, and whoever decided looks again."""
+"""Writes to Workloads. Each carries the resourceVersion that the decision was based on, so that a write to an object
+that has changed since conflicts, and the key is reconciled again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model.workload import Workload
 
 
 def status_write(raw: Raw, before: Workload, after: Workload) -> Write | None:
-    """The new status over the object as it was read; None if nothing would change."""
+    """Replace the status in the object as it was read; None if nothing would change."""
     written = kueue.with_status(raw, after.status, before.status)
     return None if written["status"] == (raw.get("status") or {}) else Update(WORKLOAD, written, "status")
 
@@ -22,18 +22,18 @@ def deactivated(raw: Raw) -> Write:
 
 
 def rewritten(raw: Raw, wanted: Raw) -> Write:
-    """The Workload of a job that has changed before it got anywhere."""
+    """Update the Workload to match its job, which changed before it was admitted."""
     spec = {**wanted["spec"], "active": raw["spec"].get("active", True)}
     return Update(WORKLOAD, {**raw, "spec": spec})
 
 
 def reprioritized(raw: Raw, priority: Priority) -> Write:
-    """With another priority, and nothing else."""
+    """Change only the priority."""
     return Update(WORKLOAD, {**raw, "spec": {**raw["spec"], **ranked(priority)}})
 
 
 def adopted(raw: Raw, job: Raw) -> Write:
-    """A Workload that somebody has made for a job, as the job's own."""
+    """Make the job the owner of a prebuilt Workload."""
     meta, owner = raw["metadata"], owner_reference(job, controller=True)
     labels = {**(meta.get("labels") or {}), **job_labels(job["metadata"])}
     owners = [*(one for one in meta.get("ownerReferences") or () if one["uid"] != owner["uid"]), owner]
@@ -41,7 +41,7 @@ def adopted(raw: Raw, job: Raw) -> Write:
 
 
 def finalized(raw: Raw) -> Write | None:
-    """Without our hold on it; None if we have none."""
+    """Remove our finalizer; None if it has none."""
     meta = raw["metadata"]
     if IN_USE not in (meta.get("finalizers") or ()):
         return None
@@ -51,7 +51,7 @@ def finalized(raw: Raw) -> Write | None:
 
 
 def removed(raw: Raw) -> list[Write]:
-    """Let go and deleted."""
+    """Remove our finalizer and delete the Workload."""
     loose = finalized(raw)
     if loose is not None and "deletionTimestamp" in raw["metadata"]:
         return [loose]
