@@ -138,7 +138,7 @@ def test_slices_stay_on_one_host(run: Run) -> None:
 def test_explain_names_levels_and_remedies(run: Run) -> None:
     ran = run("explain", PRETRAIN, *NODES)
     assert ran.code == 0
-    assert f"{RACK}   0 of 16 hold 48; b01/b01-r03 holds most: 39" in ran.out
+    assert f"{RACK}   0 of 16 hold 48; b01/b01-r03 holds the most: 39" in ran.out
     assert f'* relax to required "{BLOCK}"' in ran.out
     assert "* ask for 39 pods instead of 48" in ran.out
 

@@ -120,8 +120,8 @@ def test_a_job_that_waits_is_explained_level_by_level_with_remedies(ck: Run) -> 
     assert lines[0] == (
         "Job default/large waits in LocalQueue default/main of ClusterQueue research: TopologyPlacementFailed"
     )
-    assert "  asked: 12 pods of main, required example.com/rack" in lines
-    assert "    example.com/rack        0 of 4 hold 12; b1/r2 holds most: 8" in lines
+    assert "  requested: 12 pods of main, required example.com/rack" in lines
+    assert "    example.com/rack        0 of 4 hold 12; b1/r2 holds the most: 8" in lines
     assert '    * relax to required "example.com/block"' in lines
     assert "    * ask for 8 pods instead of 12" in lines
 
@@ -133,12 +133,9 @@ def test_a_job_that_runs_is_explained_with_where_and_why_there(ck: Run) -> None:
         "6 pods of main on 2 hosts, all in b1/r1"
     )
     assert "    b1/r1       6 pods  ████████████░░░░  2 more fit" in lines
-    assert "  why there: without it, for 6 pods of main" in lines
-    assert "    example.com/rack        4 of 4 hold 6; b1/r1 holds most: 8" in lines
-    assert (
-        lines[-1]
-        == "  asked again now, it would get the same place: of the domains that hold it, the tightest is taken"
-    )
+    assert "  why there: what each level can hold without this job, for 6 pods of main" in lines
+    assert "    example.com/rack        4 of 4 hold 6; b1/r1 holds the most: 8" in lines
+    assert lines[-1] == "  placed again now, it would get the same place: it is in the tightest domain that holds it"
 
 
 def test_the_same_as_data(ck: Run) -> None:
@@ -238,7 +235,7 @@ def test_a_job_that_has_finished_is_told_when_how_and_where(live: Live, ck: Run)
     live.create(quick)
     live.until(finished("quick"))
     first, *rest = ck("explain", "job/quick").out.splitlines()
-    assert first.startswith("Job default/quick has finished, at 2")
+    assert first.startswith("Job default/quick finished at 2")
     assert first.endswith("Z: Succeeded")
     assert rest[-1].startswith("  it was admitted in ClusterQueue research for ")
     assert ": 2 pods of main on 1 host: b1/r1/n12" in rest[-1]
@@ -378,7 +375,7 @@ def test_a_cluster_in_files_is_explained_likewise(ck: Run) -> None:
     sample = str(Path(__file__).parents[2] / "src/closeknit/samples/cluster")
     out = ck("explain", "sweep-3", "-n", "team-b", "--cluster", sample).out
     assert out.startswith("Job team-b/sweep-3 is admitted in LocalQueue team-b/batch of ClusterQueue batch")
-    assert "1 of 4 holds 16; b02/b02-r02 holds most: 16" in out
+    assert "1 of 4 holds 16; b02/b02-r02 holds the most: 16" in out
 
 
 # what-if

@@ -13,7 +13,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
-BORNE = "once its pods have borne that for 300 s and are evicted, these pods get another host"
+BORNE = "once the pods' 300 s toleration expires and they are evicted, these pods get another host"
 
 
 def plain_queue() -> list[Raw]:
@@ -79,7 +79,7 @@ def test_tables_of_what_runs_there_have_a_note_below(ck: Run, lost: str, kind: s
     assert ran.code == 0
     (note,) = ran.err.splitlines()
     assert note.startswith("note: default/job-train-")
-    assert ": node n11 under 4 of its pods is NotReady since " in note
+    assert ": node n11 with 4 of its pods is NotReady since " in note
     assert BORNE in note
     assert ck("get", "nodes").err == ""
 
@@ -88,7 +88,7 @@ def test_its_description_says_so_in_one_line(ck: Run, lost: str) -> None:
     for words in (["job", "train"], ["workload", "train"]):
         lines = ck("describe", *words).out.splitlines()
         (line,) = [line for line in lines if "NotReady since" in line]
-        assert line.startswith("  node n11 under 4 of its pods is NotReady since ")
+        assert line.startswith("  node n11 with 4 of its pods is NotReady since ")
         assert " ago; next at " in line
 
 

@@ -81,9 +81,9 @@ def test_what_becomes_of_a_failed_node_follows_from_the_gates_of_the_host(live: 
     ck("node", "fail", "n11")
     live.until(is_unready("n11"))
     lines = ck("explain", "train").out.splitlines()
-    assert lines[1].startswith("  node n11 under 4 of its pods is NotReady since ")
+    assert lines[1].startswith("  node n11 with 4 of its pods is NotReady since ")
     assert lines[2].endswith(
-        "its pods are evicted, and new ones are made where the plan has them (TASFailedNodeReplacement is off)"
+        "its pods are evicted, and new ones are created with the same assignment (TASFailedNodeReplacement is off)"
     )
     assert " s): " in lines[2]
     ck("node", "recover", "n11")

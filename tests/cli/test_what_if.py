@@ -86,7 +86,7 @@ def test_exit_code_0_when_all_are_admitted_and_3_when_one_waits(ask: Run) -> Non
     assert ask(cluster, job("one", 4), job("two", 4)).code == 0
     ran = ask(cluster, job("one", 4), job("two", 5))
     assert ran.code == 3
-    assert "1 of 2 jobs that were asked about is admitted" in ran.out
+    assert "1 of 2 given jobs is admitted" in ran.out
 
 
 def test_earlier_files_come_first_in_line(ask: Run) -> None:
@@ -106,7 +106,7 @@ def test_without_a_job_the_cluster_is_played_as_it_is(ask: Run) -> None:
     ran = ask([*small_cluster(8), workload("first", 8)])
     assert ran.code == 0
     assert "Workload default/first is admitted" in ran.out
-    assert ran.out.splitlines()[-1] == "no job was asked about; others: 1 run, 0 wait"
+    assert ran.out.splitlines()[-1] == "no job was given; others: 1 run, 0 wait"
 
 
 def test_yaml_says_what_json_says(ask: Run) -> None:
@@ -134,7 +134,7 @@ def test_a_whole_file_of_several_jobs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "jobs.yaml").write_text(yaml.safe_dump_all([job("one"), job("two")]))
     cluster = folder(tmp_path / "cluster", *small_cluster())
     ran = run("--cluster", cluster, str(tmp_path / "jobs.yaml"))
-    assert "all 2 jobs that were asked about are admitted" in ran.out
+    assert "all 2 given jobs are admitted" in ran.out
 
 
 def test_a_cluster_may_be_several_files(run: Run, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_checks_are_ready_or_pending(ask: Run) -> None:
     assert ask(with_check(), job("train")).code == 0
     ran = ask(with_check(), job("train"), "--checks", "pending")
     assert ran.code == 3
-    assert "Job default/train gets its quota in cq, and waits for its checks: paperwork" in ran.out
+    assert "Job default/train gets quota in cq and waits for its checks: paperwork" in ran.out
     assert "UnsatisfiedAdmissionChecks" in ran.out
 
 

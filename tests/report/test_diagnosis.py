@@ -29,12 +29,12 @@ FOUND = Explanation(
 def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
     assert list(diagnosis("Job train", FOUND)) == [
         'Job train does not fit: topology "default" allows to fit only 6 out of 8 pod(s)',
-        "  asked: 8 pods of main, required example.com/rack",
-        "  level by level, on nodes as they are now:",
-        "    example.com/rack        0 of 2 hold 8; r1 holds most: 6 "
-        "(fragmented: its free room in one piece would hold 7)",
-        "    kubernetes.io/hostname  1 of 4 holds 8; r1/h1 holds most: 3",
-        "  what stands in the way (4 nodes are ready and not cordoned):",
+        "  requested: 8 pods of main, required example.com/rack",
+        "  what each level can hold now:",
+        "    example.com/rack        0 of 2 hold 8; r1 holds the most: 6 "
+        "(fragmented: if contiguous, its free room would hold 7)",
+        "    kubernetes.io/hostname  1 of 4 holds 8; r1/h1 holds the most: 3",
+        "  obstacles (4 nodes are ready and not cordoned):",
         "    cordoned        1 node, which would hold 1 pod",
         '    resource "gpu"  2 nodes: no node has it',
         "  any one of these would help (each was tried):",
@@ -47,10 +47,10 @@ def test_what_is_free_now_and_what_empty_nodes_would_hold_are_told_apart() -> No
     level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6)
     never = Explanation(MAIN, None, MAIN.constraint, NO_ROOM, 4, (level,), never=NO_ROOM)
     assert list(diagnosis("Job train", never))[3:] == [
-        "    example.com/rack  0 of 2 hold 8; r1 holds most: 3; the most on empty nodes: 6",
-        "  it can never fit as the cluster is: not if all usable nodes were empty, either: "
+        "    example.com/rack  0 of 2 hold 8; r1 holds the most: 3; on empty nodes at most 6",
+        "  it can never fit on this cluster, even if all usable nodes were empty: "
         'topology "default" allows to fit only 6 out of 8 pod(s)',
-        "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes",
+        "  no change helped (tried tolerations, selectors, levels, fewer pods, other nodes)",
     ]
 
 
@@ -59,22 +59,20 @@ def test_one_pod_is_one_pod() -> None:
         PodSet("main", 1, Shape.of({"cpu": 1000})), None, None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),)
     )
     assert list(diagnosis("Job train", alone))[1:4] == [
-        "  asked: 1 pod of main, anywhere",
-        "  what stands in the way (1 node is ready and not cordoned):",
+        "  requested: 1 pod of main, anywhere",
+        "  obstacles (1 node is ready and not cordoned):",
         "    cordoned  1 node, which would hold 1 pod",
     ]
 
 
 def test_when_nothing_helps_it_says_what_was_tried() -> None:
     lines = list(diagnosis("Job train", Explanation(MAIN, None, MAIN.constraint, NO_ROOM)))
-    assert lines[-1] == (
-        "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
-    )
+    assert lines[-1] == ("  no change helped (tried tolerations, selectors, levels, fewer pods, other nodes)")
 
 
 def test_a_wrong_request_is_not_said_to_be_beyond_help() -> None:
     wrong = Explanation(MAIN, None, MAIN.constraint, reason(Why.NO_LEVEL, level="x"))
-    assert list(diagnosis("Job train", wrong))[-1] == "  asked: 8 pods of main, required example.com/rack"
+    assert list(diagnosis("Job train", wrong))[-1] == "  requested: 8 pods of main, required example.com/rack"
 
 
 def test_data_has_what_the_text_says() -> None:

@@ -38,7 +38,7 @@ def test_the_head_says_where_it_is_and_how_to_get_there() -> None:
     lines = drawn(EMPTY)
     assert lines[0] == "closeknit 1.2.3  https://127.0.0.1:6443  0 hosts  0 pods"
     assert lines[1] == "export KUBECONFIG=/state/kubeconfig"
-    assert lines[2] == "Ctrl-C ends, all is kept   closeknit explain JOB   closeknit get jobs"
+    assert lines[2] == "Ctrl-C stops, state is kept   closeknit explain JOB   closeknit get jobs"
     assert "no hosts yet" in lines
 
 
@@ -163,7 +163,7 @@ def test_a_screen_that_has_room_for_all_says_nothing_of_more() -> None:
 
 def test_a_small_screen_says_that_a_larger_one_shows_more() -> None:
     lines = drawn(EMPTY._replace(blocks=hall(2, 3, 6)), 60, 15)
-    assert lines[0] == "36 hosts  0 pods  (20 lines show more)"
+    assert lines[0] == "36 hosts  0 pods  (20 lines or more show everything)"
 
 
 def test_a_sentence_that_is_too_long_for_a_small_screen_is_seen_to_go_on() -> None:

@@ -39,21 +39,21 @@ def test_pods_bear_an_unreachable_node_for_five_minutes_and_are_then_placed_agai
     found = only(train(), node("n1", False, UNREACHABLE), node("n2"))
     assert (found.node, found.state, found.pods, found.since, found.at) == ("n1", "NotReady", 3, LOST_AT, LOST_AT + 300)
     assert found.then == (
-        "once its pods have borne that for 300 s and are evicted, these pods get another host; "
-        "if none has room, the workload is evicted and queued again"
+        "once the pods' 300 s toleration expires and they are evicted, these pods get another host; "
+        "if none has room, the workload is evicted and requeued"
     )
     assert list(trouble_lines([found], LOST_AT + 40)) == [
-        f"node n1 under 3 of its pods is NotReady since {clock(LOST_AT)}, 40 s ago",
+        f"node n1 with 3 of its pods is NotReady since {clock(LOST_AT)}, 40 s ago",
         f"  next at {clock(LOST_AT + 300)} (in 4 min 20 s): {found.then}",
     ]
 
 
-def test_pods_that_say_for_how_long_they_bear_it_are_believed() -> None:
+def test_tolerations_of_the_pods_decide_how_long_they_stay() -> None:
     bears = Toleration(UNREACHABLE.key, "Exists", seconds=20)
     assert only(train(bears), node("n1", False, UNREACHABLE), node("n2")).at == LOST_AT + 20
     found = only(train(Toleration(UNREACHABLE.key, "Exists")), node("n1", False, UNREACHABLE), node("n2"))
     assert found.at is None
-    assert found.then.startswith("nothing, unless it comes back or its pods are deleted")
+    assert found.then.startswith("nothing, unless it recovers or its pods, which tolerate it for ever, are deleted")
 
 
 def test_by_a_fixed_time_the_node_is_replaced_after_thirty_seconds() -> None:
@@ -71,13 +71,13 @@ def test_a_node_that_is_gone_is_replaced_at_once() -> None:
 
 def test_without_failing_fast_a_replacement_is_tried_again() -> None:
     found = only(train(), node("n2"), TASFailedNodeReplacementFailFast=False)
-    assert found.then.endswith("if none has room, that is tried again, at most every 30 s")
+    assert found.then.endswith("if none has room, it is retried, at most every 30 s")
 
 
 def test_more_lost_nodes_than_are_replaced_at_once_cost_the_workload_its_admission() -> None:
     gates = Gates.profile("kueue")
     first, _ = troubles(train(), [node("n1", False), node("n2", False)], Rules(gates))
-    assert first.then.endswith("it has lost more nodes than are replaced at once")
+    assert first.then.endswith("it has lost more nodes than can be replaced at once")
 
 
 def test_without_replacement_pods_are_evicted_and_nothing_moves() -> None:
@@ -85,7 +85,7 @@ def test_without_replacement_pods_are_evicted_and_nothing_moves() -> None:
     assert found.at == LOST_AT + 300
     assert (
         found.then
-        == "its pods are evicted, and new ones are made where the plan has them (TASFailedNodeReplacement is off)"
+        == "its pods are evicted, and new ones are created with the same assignment (TASFailedNodeReplacement is off)"
     )
 
 
@@ -100,7 +100,7 @@ def test_pods_that_topology_did_not_place_go_elsewhere() -> None:
 
 def test_a_lone_pod_ends_with_its_workload() -> None:
     alone = replace(train(), owned_by_pod=True)
-    assert "its workload ends with its one pod" in only(alone, node("n1", False), node("n2")).then
+    assert "the workload ends with its only pod" in only(alone, node("n1", False), node("n2")).then
 
 
 def test_the_same_as_data() -> None:

@@ -63,7 +63,7 @@ def test_a_plan_as_data() -> None:
 def test_a_plan_as_a_picture_shows_only_what_the_job_touches() -> None:
     assert list(picture(made(hall(), IN_A_RACK))) == [
         "Job train · main: 3 pods on 2 domains, all in a/a1 (example.com/rack)",
-        "  asked: required example.com/rack",
+        "  requested: required example.com/rack",
         "  a/a1       3 pods  ████████████▒▒▒▒  full",
         "  ├─ n1       1 pod  ████████▒▒▒▒▒▒▒▒  full",
         "  └─ n2      2 pods  ████████████████  full",

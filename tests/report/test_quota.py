@@ -75,7 +75,7 @@ def test_unlimited_quota_is_called_that() -> None:
 
 def test_a_queue_that_admits_nothing_says_why_and_what_to_do() -> None:
     lines = drawn(scheduler([queue("a", 4, stop="Hold")]))
-    assert lines[0].endswith("0 admitted, 0 pending, admits nothing")
+    assert lines[0].endswith("0 admitted, 0 pending, inactive")
     assert lines[1] == (
         "   Stopped: Can't admit new workloads: is stopped. Would help: set spec.stopPolicy of ClusterQueue a to None: "
         "`closeknit queue resume a`"
@@ -102,7 +102,7 @@ def test_local_queues_are_for_the_wide_picture() -> None:
 
 def test_workloads_without_a_way_to_a_queue_are_counted_at_the_end() -> None:
     assert drawn(scheduler([queue("a", 4)]), workload("lost", "nowhere"))[-1] == (
-        "1 workload in no LocalQueue that exists"
+        "1 workload without an existing LocalQueue"
     )
 
 

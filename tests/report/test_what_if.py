@@ -45,7 +45,7 @@ def test_who_is_preempted_by_whom_and_why_in_order() -> None:
         "what happens:",
         "  1  Job default/low in a is preempted by Job default/high: prioritization in the ClusterQueue",
         "  2  Job default/high is admitted to a: 8 pods of default",
-        "who waits:",
+        "pending:",
         "  Job default/low in LocalQueue default/a: WaitingForQuota",
         "    would help: `closeknit explain low -n default` tries possible changes",
         "Job default/high is admitted; 1 workload is preempted; others: 0 run, 1 wait",
@@ -67,9 +67,9 @@ def test_a_job_that_runs_already_is_said_to() -> None:
 @pytest.mark.parametrize(
     ("sizes", "last"),
     [
-        ((1, 1), "all 2 jobs that were asked about are admitted"),
-        ((9, 9), "all 2 jobs that were asked about wait"),
-        ((1, 9), "1 of 2 jobs that were asked about is admitted"),
+        ((1, 1), "all 2 given jobs are admitted"),
+        ((9, 9), "all 2 given jobs wait"),
+        ((1, 9), "1 of 2 given jobs is admitted"),
     ],
 )
 def test_the_last_line_counts(sizes: tuple[int, int], last: str) -> None:
@@ -116,10 +116,10 @@ def test_wide_lists_hosts() -> None:
 
 def test_checks_evictions_and_cuts_have_sentences_of_their_own() -> None:
     held = lines(checked(), [workload("one")], checks_ready=False)
-    assert held[1] == "  1  Job default/one gets its quota in a, and waits for its checks: paperwork"
+    assert held[1] == "  1  Job default/one gets quota in a and waits for its checks: paperwork"
     stopped = lines(scheduler([queue("a", 4, stop="HoldAndDrain")]), [workload("new")], running("old", 2))
     assert stopped[1] == "  1  Job default/old in a is evicted: The ClusterQueue is stopped"
-    assert "ClusterQueues that admit nothing:" in stopped
+    assert "inactive ClusterQueues:" in stopped
     built, preemptor, victim = back_and_forth()
     cut = lines(built, [preemptor], victim)
     assert cut[4] == (

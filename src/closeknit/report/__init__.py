@@ -1,1 +1,1 @@
-"""Reports: answers as pictures, tables and files for other programs. They decide nothing."""
+"""Reports: results as text, tables, pictures and files for other programs. Nothing is decided here."""

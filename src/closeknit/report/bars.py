@@ -7,7 +7,7 @@ FREE, USED, OURS = "░", "▒", "█"
 
 
 def bar(parts: list[tuple[str, int]], width: int = WIDTH) -> str:
-    """A bar of `width` cells divided in proportion; a part that is not nothing gets at least one cell.
+    """A bar of `width` cells divided in proportion; a part above zero gets at least one cell.
 
     bar([("█", 1), ("░", 3)], width=4) == "█░░░"
     """

@@ -1,4 +1,4 @@
-"""What every domain has, uses and has free, summed up the tree: the numbers behind trees and pictures."""
+"""Capacity, usage and free resources of every domain, summed up the tree: the numbers behind trees and pictures."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "google.com/tpu",
 
 @dataclass(frozen=True)
 class Census:
-    """Columns per level and resource; nodes that are not usable count as nodes, but have nothing.
+    """Columns per level and resource; unusable nodes are counted as nodes, but have no capacity.
 
-    What is held on them is not taken off what others have free.
+    Usage on them does not reduce what other nodes have free.
     """
 
     tree: Tree
@@ -44,7 +44,7 @@ class Census:
         return cls(tree, snapshot.resources, [c[0] for c in columns[0]], [c[0] for c in columns[1]], *columns[2:])
 
     def main_resource(self) -> str:
-        """What people ask about first: accelerators if there are any, else cpu."""
+        """The resource to show first: accelerators if there are any, else cpu."""
         have = [name for name in self.resources if self.total(name) > 0]
         known = [name for name in GPUS if name in have]
         extended = [name for name in have if "/" in name]
@@ -62,7 +62,7 @@ def _sums(columns: IntArray, starts: IntArray) -> IntArray:
 
 
 def summed_up(tree: Tree, leaves: IntArray) -> list[IntArray]:
-    """A column of the leaves, summed for every level, top level first."""
+    """Sum a column of the leaves for every level, top level first."""
     levels = [leaves]
     for first in reversed(tree.first):
         levels.append(_sums(levels[-1], first[:-1]))

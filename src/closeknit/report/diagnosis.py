@@ -1,4 +1,4 @@
-"""An explanation for people: what was asked, what each level offers, what stands in the way, what would help."""
+"""An explanation as text: what was requested, what each level can hold, the obstacles, and what would help."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from .plan import wording
 
 
 def diagnosis(name: str, found: Explanation) -> Iterator[str]:
-    """Line by line."""
+    """The lines of an explanation."""
     yield f"{name} does not fit: {found.reason}"
     yield from details(found)
     if found.never is not None and found.levels:
-        yield f"  it can never fit as the cluster is: not if all usable nodes were empty, either: {found.never}"
+        yield f"  it can never fit on this cluster, even if all usable nodes were empty: {found.never}"
     yield from remedy_lines(found.remedies)
     if not found.remedies and found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
-        yield "  none of the changes that were tried helps: tolerations, selectors, levels, fewer pods, other nodes"
+        yield "  no change helped (tried tolerations, selectors, levels, fewer pods, other nodes)"
 
 
 def details(found: Explanation) -> Iterator[str]:
-    """Everything behind the reason."""
+    """The lines about the request, the levels and the obstacles."""
     asked = found.workers
     leader = "" if found.leader is None else f" and its leader {found.leader.name}"
-    yield f"  asked: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(found.constraint)}"
+    yield f"  requested: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(found.constraint)}"
     if found.levels:
-        yield "  level by level, on nodes as they are now:"
+        yield "  what each level can hold now:"
         yield from (f"    {line}" for line in level_lines(found.levels, asked.count))
     if found.causes:
         are = "is" if found.leaves == 1 else "are"
-        yield f"  what stands in the way ({number_of(found.leaves, 'node')} {are} ready and not cordoned):"
+        yield f"  obstacles ({number_of(found.leaves, 'node')} {are} ready and not cordoned):"
         width = max(len(cause.cause) for cause in found.causes)
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
 
@@ -46,7 +46,7 @@ def remedy_lines(remedies: Sequence[Remedy]) -> Iterator[str]:
 
 
 def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
-    """What each level offers to so many pods."""
+    """One line per level: how many of its domains hold `need` pods."""
     width = max((len(view.level) for view in views), default=0)
     return (_level(view, width, need) for view in views)
 
@@ -54,11 +54,11 @@ def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
 def _level(view: LevelView, width: int, need: int) -> str:
     best = "/".join(view.best)
     hold = "holds" if view.holding == 1 else "hold"
-    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {best} holds most: {view.pods}"
+    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {best} holds the most: {view.pods}"
     if view.in_one_piece > view.pods:
-        text += f" (fragmented: its free room in one piece would hold {view.in_one_piece})"
+        text += f" (fragmented: if contiguous, its free room would hold {view.in_one_piece})"
     if view.when_empty > view.pods:
-        text += f"; the most on empty nodes: {view.when_empty}"
+        text += f"; on empty nodes at most {view.when_empty}"
     return text
 
 

@@ -1,7 +1,7 @@
-"""Hosts in their racks as cells of a grid: as high as a host is full, coloured by the job that has most pods there.
+"""Hosts in their racks as cells of a grid: filled by the host's usage, coloured by the job with most pods there.
 
-Racks are rows of cells, in a box for every block. Where the screen is too small for every host a cell stands for a
-rack, and says so; where not even racks fit, a line counts them.
+Racks are rows of cells, in one box per block. If the screen is too small for every host, a cell stands for a rack, and
+the title says so; if not even racks fit, one line counts them.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ COLOURS = (
 )
 GREY, BAD, HELD = "grey50", "bold red", "yellow"
 ROOMY = 3
-"""Columns of a host where there is room: two of it, and a gap."""
+"""Columns per host if there is room: two for the host, and a gap."""
 LEGEND = 40
-"""Columns that the jobs take beside the hosts."""
+"""Columns of the job list beside the hosts."""
 FRAME = 2
-"""Lines of a box around its rows."""
-MERGED = "a cell is a rack"
+"""Lines that a box adds to its rows."""
+MERGED = "one cell per rack"
 LETTERS = "abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ"
-"""For jobs where there are no colours; without the x of a lost host."""
+"""Letters for jobs if there are no colours; x is reserved for lost hosts."""
 
 
 class Marks(NamedTuple):
-    """Characters for hosts, as the terminal has them; `letters` name jobs where colours cannot."""
+    """Characters for hosts that the terminal supports; `letters` stand for jobs if there are no colours."""
 
     heights: str = "▁▂▃▄▅▆▇"
     idle: str = "·"
@@ -64,7 +64,7 @@ class Marks(NamedTuple):
     letters: str = ""
 
     def of_job(self, number: int, share: float = 1.0) -> str:
-        """Two columns for a host with pods of that job: Marks(letters="ab").of_job(1) == "b▇"."""
+        """The two columns of a host with pods of that job: Marks(letters="ab").of_job(1) == "b▇"."""
         tall = len(self.heights)
         height = self.heights[max(0, min(tall, ceil(share * tall)) - 1)]
         if not self.letters:
@@ -76,7 +76,7 @@ UNICODE, PLAIN = Marks(), Marks("1234567", ".", "x", "-", "...")
 
 
 class Drawn(NamedTuple):
-    """`beside`: there is room for a legend on the right."""
+    """`beside` tells whether there is room for a legend on the right."""
 
     drawn: RenderableType
     height: int
@@ -84,7 +84,7 @@ class Drawn(NamedTuple):
 
 
 def grid(blocks: Sequence[Block], width: int, most: int, marks: Marks) -> Drawn:
-    """The hosts in their racks, in at most so many lines if that can be done."""
+    """Draw the hosts in their racks, in at most `most` lines if possible."""
     if not blocks:
         return Drawn(Text("no hosts yet", GREY), 1)
     whole = merged(blocks)
@@ -95,7 +95,7 @@ def grid(blocks: Sequence[Block], width: int, most: int, marks: Marks) -> Drawn:
                 if fitting is not None:
                     return Drawn(_boxes(shown, fitting, marks), fitting.height, beside)
     racks = sum(len(block.racks) for block in blocks)
-    return Drawn(Text(f"no room to draw {racks:,} racks in {len(blocks):,} blocks", GREY, no_wrap=True), 1, False)
+    return Drawn(Text(f"screen too small for {racks:,} racks in {len(blocks):,} blocks", GREY, no_wrap=True), 1, False)
 
 
 class Layout(NamedTuple):
@@ -111,7 +111,7 @@ class Layout(NamedTuple):
 
 
 def _fitting(blocks: Sequence[Block], width: int, most: int, cell: int, frame: int) -> Layout | None:
-    """How racks can lie so that all is seen: as few side by side as there is height for."""
+    """A layout that shows everything, with as few racks side by side as the height allows; None if none fits."""
     name = max(len(rack.name) for block in blocks for rack in block.racks)
     longest = max(len(rack.hosts) for block in blocks for rack in block.racks)
     long = min(longest, max(1, (width - 6 - name) // cell))
@@ -169,7 +169,7 @@ def colour(number: int) -> str:
 
 
 def merged(blocks: Sequence[Block]) -> list[Block]:
-    """Racks as cells of one row a block, and blocks as rows of one box: one level less."""
+    """One level less: racks become cells, blocks become rows of one box."""
     return [Block(MERGED, tuple(Rack(block.name, tuple(_as_host(rack) for rack in block.racks)) for block in blocks))]
 
 

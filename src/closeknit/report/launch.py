@@ -1,6 +1,6 @@
 """A plan as the files that launchers read: Open MPI host and rank files, torchrun's node list.
 
-Ranks run through the pod sets in order, a leader before its workers. They need to know hosts, so the topology
+Ranks continue across the pod sets in order, a leader before its workers. Launchers need host names, so the topology
 must end at the hostname.
 """
 
@@ -25,7 +25,7 @@ def hosts(assignments: Sequence[Assignment]) -> Iterator[str]:
 def hostfile(assignments: Sequence[Assignment]) -> Iterator[str]:
     """Open MPI: `<node> slots=<pods>`, in rank order.
 
-    Lines of one host are merged by Open MPI, so a host that comes again after another loses its place in the order.
+    Open MPI merges the lines of a host, so a host that appears again after another one loses its place in the order.
     """
     runs = [(host, sum(1 for _ in run)) for host, run in groupby(hosts(assignments))]
     if len({host for host, _ in runs}) < len(runs):
@@ -43,7 +43,7 @@ def rankfile(assignments: Sequence[Assignment]) -> Iterator[str]:
 
 
 def torchrun(assignments: Sequence[Assignment]) -> Iterator[str]:
-    """How many nodes, where rank 0 is, and each node's rank."""
+    """torchrun: the number of nodes, the host of rank 0, and each node's rank."""
     nodes = list(dict.fromkeys(hosts(assignments)))
     yield f"NNODES={len(nodes)}"
     if nodes:

@@ -1,4 +1,4 @@
-"""Decisions as lines of plain text, for those who have no terminal."""
+"""Decisions and times as plain text, for output that is not a terminal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .picture import Told
 
 
 def clock(at: float) -> str:
-    """The time of day here."""
+    """The local time of day."""
     return datetime.fromtimestamp(at).strftime("%H:%M:%S")
 
 
 def date(at: float) -> str:
-    """A moment as objects of the cluster write it, to be compared with them."""
+    """A time in the format of the cluster's objects."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,12 +1,12 @@
-"""The live view: a picture of a running cluster as something that `rich` can draw, for a screen of a given size.
+"""The live view: a picture of a running cluster as a `rich` renderable, for a screen of a given size.
 
-    head          where it is, how to get there, what the demo says
-    hosts │ jobs  beside each other, or one below the other
+    head          address, how to connect, the demo's commentary
+    hosts │ jobs  side by side, or one below the other
     queues
     decisions     the newest last
 
-A small screen shows less of each, and says how much is left out. Below so many lines how to get at the cluster and
-the lines between the parts go first.
+A small screen shows less of each part, and how much is left out. On a very small one the connection details and the
+blank lines between the parts are dropped first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .picture import Job, Picture, Queue, Told
 
 OUTCOMES = {"Admitted": "green", "Moved": "cyan", "Preempted": "red", "Evicted": "red", "Waits": GREY}
 SPACIOUS = 20
-"""Lines from which on nothing is squeezed."""
+"""The height in lines from which everything is shown."""
 OPENING = "couldn't assign flavors to pod set main: "
-"""How most reasons begin, and nobody needs to read again."""
+"""How most reasons begin; dropped to save space."""
 
 
 def view(picture: Picture, width: int, height: int, marks: Marks = UNICODE) -> RenderableType:
-    """Everything that fits into so many columns and lines."""
+    """Render what fits into the given columns and lines."""
     is_spacious = height >= SPACIOUS
     head = list(_head(picture, width, height, marks) if is_spacious else _small_head(picture, width, height, marks))
     queues = _cut(list(_queues(picture.queues, width)), max(1, height // 4), "queue", marks)
@@ -51,7 +51,7 @@ def view(picture: Picture, width: int, height: int, marks: Marks = UNICODE) -> R
 
 
 def _body(picture: Picture, hosts: Drawn, width: int, most: int, marks: Marks) -> tuple[RenderableType, int]:
-    """Hosts and jobs, and how many lines they take."""
+    """Hosts and jobs, and their height in lines."""
     jobs, more = [_job(job, marks) for job in picture.jobs], picture.more_jobs
     if hosts.beside:
         shown = _cut(jobs, max(hosts.height, min(len(jobs) + bool(more), most)), "job", marks, more)
@@ -65,7 +65,7 @@ def _body(picture: Picture, hosts: Drawn, width: int, most: int, marks: Marks) -
 
 
 def _cut(lines: list[Text], most: int, noun: str, marks: Marks, beyond: int = 0) -> list[Text]:
-    """So many lines, the last of which says how many are left out; `beyond` were left out before."""
+    """At most `most` lines; the last one counts what is left out, including `beyond` left out before."""
     more = beyond
     if len(lines) + bool(beyond) > most:
         more += len(lines) - most + 1
@@ -103,7 +103,7 @@ def _head(picture: Picture, width: int, height: int, marks: Marks) -> Iterator[T
     yield _one_line(top.append_text(_counts(picture)), width)
     more = f" {access.options}" if access.options else ""
     yield from _wrapped(Text(f"export KUBECONFIG={access.kubeconfig}", GREY), width)
-    help_ = f"Ctrl-C ends, all is kept   closeknit explain JOB{more}   closeknit get jobs{more}"
+    help_ = f"Ctrl-C stops, state is kept   closeknit explain JOB{more}   closeknit get jobs{more}"
     yield _one_line(Text(help_, GREY), width)
     for note in picture.notes:
         yield from _wrapped(Text(f"note: {note}", "yellow"), width)
@@ -115,7 +115,7 @@ def _head(picture: Picture, width: int, height: int, marks: Marks) -> Iterator[T
 
 
 def _small_head(picture: Picture, width: int, height: int, marks: Marks) -> Iterator[Text]:
-    yield _one_line(_counts(picture).append(f"  ({SPACIOUS} lines show more)", GREY), width)
+    yield _one_line(_counts(picture).append(f"  ({SPACIOUS} lines or more show everything)", GREY), width)
     if picture.says:
         yield from _cut_text(Text(picture.says, "bold yellow"), width, max(1, height // 3), marks)
 
@@ -190,7 +190,7 @@ def _bar(queue: Queue, width: int) -> Iterator[tuple[str, str]]:
 def _decisions(
     decisions: Sequence[Told], width: int, most: int, gap: bool, marks: Marks, options: str
 ) -> Iterator[Text]:
-    """Under a line that says how many came before; with `gap` also where none did."""
+    """The last decisions below a line that counts the earlier ones; with `gap`, below a blank line otherwise."""
     shown = len(decisions) if len(decisions) + gap <= most else max(0, most - 1)
     newest = decisions[len(decisions) - shown :]
     if shown < len(decisions):

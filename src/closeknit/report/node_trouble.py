@@ -1,8 +1,8 @@
-"""Nodes in trouble under a workload that runs: since when, how many of its pods sit there, and what happens next.
+"""Failed nodes of a running workload: since when, how many of its pods are there, and what happens next.
 
-What happens, and when, follows from the gates in force (`lifecycle/node_failure.py`): a node that is gone is replaced
-at once, one that is not ready when its pods have stopped, or after a delay, 30 s. Pods stop when they bear the taint
-no longer that such a node gets: after 300 s, unless they say otherwise.
+What happens and when depends on the gates (`lifecycle/node_failure.py`): a deleted node is replaced at once, a node
+that is not ready once its pods have stopped, or after a delay of 30 s. Pods stop when their toleration of the node's
+taint expires: after 300 s by default.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..model.workload import LONG_AGO, Workload
 from .lines import clock, span
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
-BORNE = 300
-"""Seconds for which Kubernetes lets pods bear these two, where they say nothing themselves."""
+DEFAULT_TOLERATION = 300
+"""The seconds for which Kubernetes makes pods tolerate these two taints by default."""
 SOON = "in a second or two"
 
 
 class Rules(NamedTuple):
-    """What decides over failed nodes; `flavors` add tolerations, `delay` is for how long one may be unready."""
+    """What decides about failed nodes; `flavors` add tolerations, `delay` is how long a node may be unready."""
 
     gates: Gates
     flavors: Mapping[str, Flavor] = {}
@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """`state` is NotReady, gone or lost; `at` is when `then` happens, None if nobody can say or it is at once."""
+    """`state` is NotReady, gone or lost; `at` is when `then` happens, None if that is unknown or at once."""
 
     node: str
     state: str
@@ -48,7 +48,7 @@ class Trouble(NamedTuple):
 def troubles(
     one: Workload, nodes: Iterable[Node], rules: Rules, pods_on: Mapping[str, int] | None = None
 ) -> list[Trouble]:
-    """Of a workload that is admitted; `pods_on` are bound pods by node, of one that was not placed by topology."""
+    """The failed nodes of an admitted workload; `pods_on` counts its pods by node if it has no topology assignment."""
     held = _held(one) or dict(pods_on or {})
     known = {node.labels.get(HOSTNAME, node.name) if _held(one) else node.name: node for node in nodes}
     failing = [host for host in held if host not in known or not known[host].ready or host in one.status.unhealthy]
@@ -57,7 +57,7 @@ def troubles(
 
 
 def _held(one: Workload) -> dict[str, int]:
-    """Pods by host, as far as they were placed by host."""
+    """Assigned pods by host; empty if the assignment is not by host."""
     held: dict[str, int] = {}
     for given in () if one.status.admission is None else one.status.admission.pod_sets:
         if given.topology is not None and given.topology.by_host:
@@ -74,50 +74,50 @@ def _trouble(one: Workload, host: str, node: Node | None, pods: int, rules: Rule
     follows = _follows(one, rules, too_many)
     if state != "NotReady" or node is None:
         return Trouble(host, state, pods, since, f"{SOON}, {follows}")
-    borne = _borne(one, node, rules)
+    tolerated = _tolerated_for(one, node, rules)
     waits = [rules.delay] if "TASReplaceNodeDueToNotReadyOverFixedTime" in rules.gates else []
     if "TASReplaceNodeOnPodTermination" not in rules.gates:
         waits, cause = [rules.delay], f"it has been unready for {rules.delay:g} s"
-    elif waits and (borne is None or borne > rules.delay):
+    elif waits and (tolerated is None or tolerated > rules.delay):
         cause = f"it has been unready for {rules.delay:g} s"
-    elif borne is None:
-        then = f"nothing, unless it comes back or its pods are deleted, which bear it for ever; then {follows}"
+    elif tolerated is None:
+        then = f"nothing, unless it recovers or its pods, which tolerate it for ever, are deleted; then {follows}"
         return Trouble(host, state, pods, since, then)
     else:
-        waits, cause = [float(borne)], f"its pods have borne that for {borne} s and are evicted"
+        waits, cause = [float(tolerated)], f"the pods' {tolerated} s toleration expires and they are evicted"
     at = None if since is None else since + min(waits)
     return Trouble(host, state, pods, since, f"once {cause}, {follows}", at)
 
 
 def _follows(one: Workload, rules: Rules, too_many: bool) -> str:
     if one.owned_by_pod:
-        return "its workload ends with its one pod; whoever made that has to make another"
+        return "the workload ends with its only pod; create the pod again"
     if too_many:
-        return "the workload is evicted and queued again: it has lost more nodes than are replaced at once"
-    failed = "the workload is evicted and queued again"
+        return "the workload is evicted and requeued: it has lost more nodes than can be replaced at once"
+    failed = "the workload is evicted and requeued"
     if "TASFailedNodeReplacementFailFast" not in rules.gates:
-        failed = "that is tried again, at most every 30 s"
+        failed = "it is retried, at most every 30 s"
     return f"these pods get another host; if none has room, {failed}"
 
 
 def _ended(one: Workload, node: Node | None, since: float | None, rules: Rules) -> tuple[str, float | None]:
-    """What becomes of pods whose node nobody replaces."""
+    """What happens to pods on a node that is not replaced."""
     why = "TASFailedNodeReplacement is off" if _held(one) else "it was not placed by topology"
-    borne = None if node is None else _borne(one, node, rules)
-    again = "new ones are made where the plan has them" if _held(one) else "new ones go to other nodes"
-    if node is not None and borne is None:
-        return f"nothing, unless it comes back or its pods are deleted ({why})", None
-    at = None if since is None or borne is None else since + borne
+    tolerated = None if node is None else _tolerated_for(one, node, rules)
+    again = "new ones are created with the same assignment" if _held(one) else "new ones go to other nodes"
+    if node is not None and tolerated is None:
+        return f"nothing, unless it recovers or its pods are deleted ({why})", None
+    at = None if since is None or tolerated is None else since + tolerated
     return f"its pods are evicted, and {again} ({why})", at
 
 
-def _borne(one: Workload, node: Node, rules: Rules) -> int | None:
-    """For how long pods bear that the node is not ready; None for ever."""
+def _tolerated_for(one: Workload, node: Node, rules: Rules) -> int | None:
+    """How many seconds the pods tolerate that the node is not ready; None for ever."""
     taint = next((each for each in node.taints if each.key == UNREACHABLE), Taint(NOT_READY, "", "NoExecute"))
     taint = taint._replace(effect="NoExecute")
     fitting = [each for each in _tolerations(one, rules) if each.tolerates(taint)]
     if not fitting:
-        return BORNE
+        return DEFAULT_TOLERATION
     seconds = [each.seconds for each in fitting if each.seconds is not None]
     return min(seconds) if seconds else None
 
@@ -130,14 +130,14 @@ def _tolerations(one: Workload, rules: Rules) -> Iterator[Toleration]:
             yield from rules.flavors[name].tolerations
 
 
-# For people
+# Text
 
 
 def trouble_lines(found: Iterable[Trouble], now: float) -> Iterator[str]:
     for one in found:
         since = "" if one.since is None else f" since {clock(one.since)}, {span(now - one.since)} ago"
         state = {"gone": "is gone", "lost": "counts as lost"}.get(one.state, "is NotReady")
-        yield f"node {one.node} under {one.pods} of its pods {state}{since}"
+        yield f"node {one.node} with {one.pods} of its pods {state}{since}"
         when = (
             "" if one.at is None else f" at {clock(one.at)}" + (f" (in {span(one.at - now)})" if one.at > now else "")
         )

@@ -1,4 +1,4 @@
-"""The data centre as an indented outline with bars, and the same as plain data."""
+"""The topology as an indented outline with bars, and the same as plain data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def default_level(census: Census) -> int:
 
 
 def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> Iterator[str]:
-    """One line a domain, down to a level: nodes, a bar of what is used, numbers."""
+    """One line per domain, down to a level: nodes, a bar of usage, numbers."""
     at = census.resources.index(resource)
     rows = list(_rows(census, 0, 0, len(census.nodes[0]), "", deepest, top=True))
     width = max((len(label) for label, _, _ in rows), default=0)
@@ -61,7 +61,7 @@ def _others(census: Census, level: int, domain: int, shown: str) -> str:
 
 
 def outline_json(census: Census, deepest: int) -> dict[str, Any]:
-    """The same as data, nested as the tree is."""
+    """The same as data, nested like the tree."""
     return {
         "topology": census.tree.topology.name,
         "levels": list(census.tree.topology.levels),

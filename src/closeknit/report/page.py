@@ -1,6 +1,6 @@
-"""The status page: a picture of a running cluster as one plain page that asks for itself again every few seconds.
+"""The status page: a picture of a running cluster as one plain HTML page that reloads every few seconds.
 
-It has no script and fetches nothing, so it shows in any browser that is given the token, and in none that is not.
+It has no script and loads nothing else, so any browser that presents the token can show it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _block(block: Block) -> Sequence[object]:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """With numbers to the right; a sentence if there are no rows."""
+    """An HTML table with right-aligned numbers; a sentence if there are no rows."""
     lines = ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
     if not lines:
         return "<p>none</p>"

@@ -1,7 +1,7 @@
-"""A running cluster at one moment, as values that can be drawn: hosts in their racks, jobs, queues, last decisions.
+"""A picture of a running cluster at one moment, as values: hosts in their racks, jobs, queues, last decisions.
 
-Whoever watches the cluster makes one; the live view and the status page are functions of it. It says nothing about how
-things came about, and holds no more than fits on a screen or two.
+The host builds it; the live view and the status page are functions of it. It has no history, and holds no more than
+fits on a screen or two.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 HostState = Literal["up", "silent", "lost", "held"]
-"""`silent`: the machine is down, and nobody has noticed; `held`: cordoned, or not there yet."""
+"""`silent`: the machine is down and this is not detected yet; `held`: cordoned, or not there yet."""
 
 IDLE, OTHER = -1, -2
-"""Colours of a host that has no pods, and of one whose pods belong to no queue; jobs have 0 and up."""
+"""Colours of a host without pods, and of one whose pods belong to no queue; jobs have 0 and up."""
 
 
 class Host(NamedTuple):
-    """`colour` is that of the job with most pods there; `share` is how much of its main resource is asked for."""
+    """`colour` is that of the job with most pods there; `share` is the requested fraction of its main resource."""
 
     name: str
     state: HostState = "up"
@@ -31,14 +31,14 @@ class Rack(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The domain above the racks; without a name if there is none."""
+    """The domain above the racks; the name is empty if there is no such level."""
 
     name: str
     racks: tuple[Rack, ...]
 
 
 class Job(NamedTuple):
-    """`where` names the smallest domain that holds all its pods; a job that waits says why in `waits`."""
+    """`where` is the smallest domain that contains all its pods; `waits` is why a pending job waits."""
 
     name: str
     queue: str
@@ -49,7 +49,7 @@ class Job(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Of one ClusterQueue: what it uses of its main resource, all flavors together."""
+    """One ClusterQueue: its usage of its main resource, all flavors together."""
 
     name: str
     resource: str
@@ -64,7 +64,7 @@ class Queue(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One decision: `job` is the job's name, `text` says where or why, `cost` is in microseconds."""
+    """One decision: `job` is the job's name, `text` where or why, `cost` is in microseconds."""
 
     at: float
     outcome: str
@@ -74,19 +74,19 @@ class Told(NamedTuple):
 
 
 class Access(NamedTuple):
-    """How to get at the cluster."""
+    """How to connect to the cluster."""
 
     address: str
     folder: str
     kubeconfig: str
     options: str = ""
-    """What `closeknit` commands need to find it; empty for the usual folder."""
+    """The options that `closeknit` commands need to find it; empty for the default folder."""
 
 
 class Picture(NamedTuple):
-    """`says` is what a demo says of its last step. `workloads` are counted by state.
+    """`says` is the demo's commentary on its last step. `workloads` are counted by state.
 
-    `more_jobs` are there beside `jobs`; `notes` are what whoever started it has to know.
+    `more_jobs` counts jobs that are not in `jobs`; `notes` are for the user who started the host.
     """
 
     version: str

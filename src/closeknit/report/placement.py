@@ -1,4 +1,4 @@
-"""Where the pods of something are, as a small tree: the domain that holds them all, and what is in it.
+"""Where the pods of a job are, as a small tree: the domain that contains them all, and the domains in it.
 
 b04/b04-r04       24 pods
 ├─ b04-r04-n03     5 pods
@@ -18,7 +18,7 @@ Pods = Mapping[Path, int]
 
 
 def common(paths: Iterator[Path] | list[Path]) -> Path:
-    """The path of the smallest domain that holds all of these: common([(a, b), (a, c)]) == (a,)."""
+    """The path of the smallest domain that contains all of these: common([(a, b), (a, c)]) == (a,)."""
     shared: Path | None = None
     for path in paths:
         if shared is None:
@@ -30,7 +30,7 @@ def common(paths: Iterator[Path] | list[Path]) -> Path:
 
 
 def branches(pods: Pods, indent: str = "", most: int = MOST_LINES) -> Iterator[str]:
-    """One line a domain."""
+    """One line per domain."""
     top = common(list(pods))
     rows = [("/".join(top) or "everything", sum(pods.values())), *_below(pods, top, "")]
     width = max(len(label) for label, _ in rows)

@@ -1,6 +1,6 @@
-"""A plan: where a job's pods go, in the forms that people and programs want.
+"""A plan: where a job's pods go, as text and as data.
 
-The picture shows only the part of the tree that the job touches. Room is counted in pods like the job's own:
+The text shows only the part of the tree that the job uses. Room is counted in pods like the job's own:
 
     b02                         32 pods
     └─ b02-r01                  32 pods  █████████▒▒▒░░░░   8 more fit
@@ -34,7 +34,7 @@ MOST_LINES = 60
 
 @dataclass(frozen=True)
 class Placed:
-    """One pod set of the plan, as columns over leaves: pods it got, room for more after, room if nothing ran."""
+    """One pod set of the plan, as columns over leaves: its pods, room left after it, room on empty nodes."""
 
     pod_set: PodSet
     assignment: Assignment
@@ -45,7 +45,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Plan:
-    """A job that fits. Build it before the job is committed."""
+    """The plan of a job that fits. Build it before the job's room is taken."""
 
     snapshot: Snapshot
     name: str
@@ -54,7 +54,7 @@ class Plan:
 
 
 def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> Plan:
-    """Numbers around a result: what is left once everything of it is taken."""
+    """The plan of a result, with the room that is left after it."""
     outcomes = [(o, o.assignment) for o in result.outcomes if o.assignment is not None]
     checkpoint = snapshot.checkpoint()
     for outcome, assignment in outcomes:
@@ -72,32 +72,32 @@ def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> Plan:
 
 
 def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
-    """Let a pod set hold what it was assigned."""
+    """Take the room that a pod set was assigned."""
     leaves = np.array([snapshot.tree.leaf_of[name] for name in assignment.values], dtype=np.int64)
     if len(leaves):
         snapshot.admit(leaves, np.array(assignment.counts), pod_set.shape.charge)
 
 
 def take_all(snapshot: Snapshot, result: Result) -> None:
-    """Let every pod set of a result hold what it was assigned."""
+    """Take the room of every pod set of a result."""
     for outcome in result.outcomes:
         if outcome.assignment is not None:
             take(snapshot, outcome.assignment, outcome.pod_set)
 
 
 def pods_on_leaves(snapshot: Snapshot) -> IntArray:
-    """Pods on each leaf that were placed here."""
+    """The number of pods placed on each leaf."""
     return np.array(snapshot.admitted[snapshot.index[PODS]])
 
 
 def _room(snapshot: Snapshot, outcome: Outcome, policy: Policy) -> tuple[IntArray, IntArray]:
-    """Pods like these that fit on each leaf: as things are, and if nothing at all ran."""
+    """How many pods like these fit on each leaf: now, and on empty nodes."""
     columns = fit_of(snapshot, outcome.pod_set.shape, None, policy)
     return columns.pods.copy(), columns.when_empty()
 
 
 def order_of(request: Request, result: Result) -> list[Outcome]:
-    """Outcomes in the order of ranks: as the pod sets were written, a leader before its workers."""
+    """Outcomes in rank order: pod sets as in the spec, a leader before its workers."""
     found = {id(outcome.pod_set): outcome for outcome in result.outcomes}
     ordered: list[Outcome] = []
     for group in request.groups:
@@ -161,17 +161,17 @@ def wording(constraint: Constraint | None) -> str:
 
 
 def picture(made: Plan, everything: bool = False) -> Iterator[str]:
-    """The plan for people, line by line; `everything` leaves nothing out."""
+    """The plan as lines of text; `everything` shows all domains."""
     for one in made.placed:
         leaves = np.flatnonzero(one.pods)
         if not len(leaves):
-            yield f"{made.name} · {one.pod_set.name}: no pods to place, of {one.pod_set.count} asked for"
+            yield f"{made.name} · {one.pod_set.name}: no pods to place, {one.pod_set.count} requested"
             continue
         level = made.snapshot.tree.common_level(leaves)
         where = _where(made.snapshot, leaves, level)
         hosts = number_of(len(leaves), "domain")
         yield f"{made.name} · {one.pod_set.name}: {number_of(int(one.pods.sum()), 'pod')} on {hosts}, {where}"
-        yield f"  asked: {wording(one.pod_set.constraint)}"
+        yield f"  requested: {wording(one.pod_set.constraint)}"
         yield from _rows(made.snapshot, one, max(0, level), everything)
         yield f"  left: {number_of(int(one.after.sum()), 'pod')} like these would still fit in the cluster"
 
@@ -185,7 +185,7 @@ def _where(snapshot: Snapshot, leaves: IntArray, level: int) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A domain of the picture: pods of ours, places that others hold, places left."""
+    """One domain: the job's pods, places that others use, places left."""
 
     label: str
     pods: int
@@ -195,7 +195,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Sums:
-    """Per level: pods of ours, places left, and places if nothing ran at all."""
+    """Per level: the job's pods, places left, and places on empty nodes."""
 
     pods: list[IntArray]
     left: list[IntArray]
@@ -219,7 +219,7 @@ def _rows(snapshot: Snapshot, one: Placed, start: int, everything: bool) -> Iter
 def _lines(
     snapshot: Snapshot, sums: Sums, level: int, indent: str, first: int, last: int, top: bool = False
 ) -> Iterator[Line]:
-    """Touched domains first .. last of a level, each followed by what it holds."""
+    """The domains first .. last of a level that the job uses, each followed by its children."""
     tree = snapshot.tree
     touched = (first + np.flatnonzero(sums.pods[level][first:last])).tolist()
     for domain in touched:

@@ -4,7 +4,7 @@ A bar shows what is used of a queue's own quota, what is borrowed beyond it, and
 
     ▒▒▒▒▒▒▒▒████████  16 of 8 used, 8 borrowed        ▒▒▒▒▒▒░░░░░░░░░░  3 of 8 used, 2 lent
 
-Lent is what a queue has not used itself and could not use now, because others of its tree do.
+Lent is quota that a queue does not use and could not use now, because others of its tree use it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_QUOTA = "no quota"
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Of one node, flavor and resource. `nominal` is its own quota, `whole` with what its members add."""
+    """The amounts of one node, flavor and resource. `nominal` is its own quota, `whole` includes its members'."""
 
     nominal: int
     whole: int
@@ -44,7 +44,7 @@ class Amounts:
 
 @dataclass(slots=True)
 class Headcount:
-    """Workloads by queue, and by LocalQueue."""
+    """Numbers of workloads by queue and by LocalQueue."""
 
     admitted: Counter[str] = field(default_factory=Counter)
     reserving: Counter[str] = field(default_factory=Counter)
@@ -84,7 +84,7 @@ class Headcount:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What there is to show."""
+    """The input of the report."""
 
     scheduler: Scheduler
     count: Headcount
@@ -99,13 +99,13 @@ class Ledger:
         return cls(scheduler, Headcount.of(scheduler, workloads), local_queues, command)
 
     def tops(self, name: str = "") -> list[QuotaNode]:
-        """What the tree begins with: its roots, or the one that is named. Cohorts first, each kind by name."""
+        """The top nodes to show: all roots, or the named node. Cohorts first, each kind by name."""
         roots = sorted(self.scheduler.world.tree.roots(), key=_order)
         return [one for root in roots for one in _within(root) if one.name == name] if name else roots
 
 
 def names(ledger: Ledger) -> list[str]:
-    """Of all cohorts and queues."""
+    """The names of all cohorts and queues."""
     return [one.name for root in ledger.tops() for one in _within(root)]
 
 
@@ -116,7 +116,7 @@ def _within(node: QuotaNode) -> Iterator[QuotaNode]:
 
 
 def amounts(node: QuotaNode) -> dict[FlavorResource, Amounts]:
-    """Every flavor and resource that a node has quota for, or uses."""
+    """The amounts of every flavor and resource that a node has quota for or uses."""
     found = {}
     for fr in dict.fromkeys((*node.quotas, *node.subtree, *node.usage)):
         own, whole, used = node.quotas.get(fr), node.subtree.get(fr, 0), node.usage.get(fr, 0)
@@ -131,22 +131,22 @@ def _order(node: QuotaNode) -> tuple[bool, str]:
     return node.is_queue, node.name
 
 
-# For people
+# Text
 
 
 def tree(ledger: Ledger, wide: bool = False, name: str = "") -> Iterator[str]:
-    """The whole tree, or what is below a name, line by line."""
+    """The lines of the whole tree, or of the subtree of a name."""
     rows = [row for top in ledger.tops(name) for row in _node(ledger, top, "", "", wide)]
     width = max((len(left) for left, right in rows if right), default=0)
     for left, right in rows:
         yield f"{left:<{width}}  {right}".rstrip() if right else left
     lost = ledger.count.pending[""]
     if lost and not name:
-        yield f"{lost} workload{'' if lost == 1 else 's'} in no LocalQueue that exists"
+        yield f"{lost} workload{'' if lost == 1 else 's'} without an existing LocalQueue"
 
 
 Row = tuple[str, str]
-"""What is aligned on the left, and the rest; a row without a rest may be as long as it likes."""
+"""The left column and the rest; a row without a rest does not affect the width of the column."""
 
 
 def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool) -> Iterator[Row]:
@@ -174,7 +174,7 @@ def _facts(ledger: Ledger, node: QuotaNode) -> str:
         parts.append(f"share {_share(node)}" + ("" if node.weight == 1 else f" (weight {node.weight:g})"))
     if node.is_queue:
         active = ledger.scheduler.world.is_active(node.name)
-        parts.append("active" if active else "admits nothing")
+        parts.append("active" if active else "inactive")
     return ", ".join(parts)
 
 
@@ -220,7 +220,7 @@ def _local_queues(ledger: Ledger, queue: str, indent: str) -> Iterator[Row]:
         yield f"{indent}LocalQueue {local.key}", ledger.count.text(f"{local.key} of {queue}") + stopped
 
 
-# For machines
+# Data
 
 
 def as_data(ledger: Ledger, name: str = "") -> dict[str, Any]:

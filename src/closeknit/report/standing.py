@@ -1,8 +1,7 @@
-"""How one workload stands: why it waits and what would help, or where it is and why there.
+"""The state of one workload: why it is pending and what would help, or where it is and why there.
 
-Why it is where it is is found out by asking again: its places are given back for a moment, every level is counted, and
-the same question is put to the engine once more. What was decided long ago may have another answer by now, and then
-this says so.
+To explain a placement it is computed again: the workload's places are freed temporarily, every level is counted, and
+the same request is placed once more. The result may differ from the original decision by now; the report says so.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ NO_PROSPECTS = Prospects()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pod sets of a workload in one flavor, as they are placed now; `stays`: asked again, they would be again."""
+    """The pod sets of a workload in one flavor; `stays` means that placing them again gives the same result."""
 
     flavor: str
     plan: Plan
@@ -44,9 +43,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Either `places` say where it is, or `obstacle` what keeps it; `now` is when it was looked at.
+    """Either `places` tell where it is, or `obstacle` why it is pending; `now` is the time of the report.
 
-    `past` says how it lost the place that it had before, if it waits again.
+    `past` tells how it lost its previous place, if it is pending again.
     """
 
     name: Name
@@ -70,14 +69,14 @@ class Standing:
 
 
 def finished(world: World, one: Workload, name: Name, now: float) -> Standing:
-    """Of a workload that has ended; its admission says where it was."""
+    """The state of a finished workload; its admission tells where it was."""
     admission = one.status.admission
     queue = "" if admission is None else admission.queue
     return Standing(name, one, queue, "" if admission is None else where(world, one), now=now)
 
 
 def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping[str, int] | None = None) -> Standing:
-    """Of a workload that is admitted; `pods_on` are its pods by node, if it was not placed by topology."""
+    """The state of an admitted workload; `pods_on` counts its pods by node if it has no topology assignment."""
     admission = one.status.admission
     assert admission is not None
     holding = world.ledger.get(one.key)
@@ -101,7 +100,7 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
 
 
 def _place(world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
-    """Nothing where a node is gone that it was placed on: then there is nothing to compare."""
+    """The placement in one flavor; None if one of its nodes no longer exists, so that it cannot be compared."""
     snapshot, policy = world.snapshot(flavor), world.policy
     assert snapshot is not None
     outcomes = [Outcome(asked, given.topology) for asked, given in sets]
@@ -121,7 +120,7 @@ def _place(world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSe
 
 
 def _elsewhere(again: Result) -> str:
-    """Where it would go now, in a few words."""
+    """Where it would go now, in short."""
     if not again.fits:
         return f"nowhere: {again.reason}"
     names = [
@@ -131,7 +130,7 @@ def _elsewhere(again: Result) -> str:
     return ", ".join(names[:3]) + (f" and {total - 3} more" if total > 3 else "")
 
 
-# For people
+# Text
 
 
 def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
@@ -159,10 +158,10 @@ def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
 
 
 def _finished_lines(standing: Standing) -> Iterator[str]:
-    """When and how it ended, where it had been, and for how long."""
+    """When and how it ended, where it ran, and for how long."""
     conditions = standing.workload.status.conditions
     ended, began = conditions["Finished"], conditions.get("Admitted")
-    yield f"{standing.name} has finished, at {date(ended.since)}: {ended.reason}"
+    yield f"{standing.name} finished at {date(ended.since)}: {ended.reason}"
     if ended.message:
         yield f"  {ended.message}"
     if standing.queue:
@@ -171,20 +170,20 @@ def _finished_lines(standing: Standing) -> Iterator[str]:
 
 
 def _prospect_lines(found: Prospects) -> Iterator[str]:
-    """On which grounds it was judged, what is short, what will stay so, and what would help."""
+    """How pods were counted, what is short, what waiting cannot change, and what would help."""
     if found.numbers:
         yield f"  ({found.numbers})"
     if found.least:
         yield f"  {found.least}"
     for gap in found.gaps:
-        yield f"  quota: {gap.amount(gap.need)} {gap.what} are asked for, {gap.amount(gap.left)} are free now"
+        yield f"  quota: {gap.amount(gap.need)} {gap.what} requested, {gap.amount(gap.left)} free now"
     for why in found.rooms:
         yield from details(why)
     if found.never:
-        yield "  it can never be admitted as things are:"
+        yield "  it can never be admitted unless something changes:"
         yield from (f"    - {fact}" for fact in found.never)
     if (found.gaps or found.rooms) and not found.never:
-        yield "  it gets in without any change once enough of the others have ended"
+        yield "  it starts once enough other jobs finish"
     if found.preemption:
         yield f"  preemption: {found.preemption}"
     yield from remedy_lines(found.remedies)
@@ -194,17 +193,18 @@ def _place_lines(found: Place, wide: bool) -> Iterator[str]:
     yield from (f"  {line.removeprefix(' · ')}" for line in picture(found.plan, everything=wide))
     for asked, views in found.levels:
         if views:
-            yield f"  why there: without it, for {number_of(asked.count, 'pod')} of {asked.name}"
+            pods = f"{number_of(asked.count, 'pod')} of {asked.name}"
+            yield f"  why there: what each level can hold without this job, for {pods}"
             yield from (f"    {line}" for line in level_lines(views, asked.count))
     if found.stays:
         tightest = all(asked.constraint is not None and asked.constraint.required for asked, _ in found.levels)
-        why = ": of the domains that hold it, the tightest is taken" if tightest else ""
-        yield f"  asked again now, it would get the same place{why}"
+        why = ": it is in the tightest domain that holds it" if tightest else ""
+        yield f"  placed again now, it would get the same place{why}"
     else:
-        yield f"  asked again now, it would go to {found.elsewhere}; the cluster has changed since"
+        yield f"  placed again now, it would go to {found.elsewhere}; the cluster has changed since"
 
 
-# For machines
+# Data
 
 
 def as_data(standing: Standing) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The data centre as a picture: boxes in boxes, a cell for every leaf, coloured by how full it is.
+"""The topology as a picture: nested boxes, one cell per leaf, coloured by usage.
 
-A placement can be drawn into it. Everything is plain SVG with its own colours, so that it can be put into a
-document; nothing is measured by the viewer, so sizes are computed here.
+Placed jobs can be drawn into it. It is plain SVG with fixed colours, so that it can be embedded in a document; viewers
+do no layout, so sizes are computed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUT = "#dee2e6"
 
 @dataclass(frozen=True)
 class Box:
-    """A domain drawn: its size, and what is inside it at which offset."""
+    """A drawn domain: its size, and its children with their offsets."""
 
     level: int
     domain: int
@@ -117,7 +117,7 @@ class Drawing:
 
 
 def _flow(boxes: list[Box], width: int) -> tuple[list[tuple[int, int, Box]], int]:
-    """Boxes left to right in rows, as words in a paragraph; and the height of it all."""
+    """Boxes left to right in rows, like words in a paragraph, and the total height."""
     placed: list[tuple[int, int, Box]] = []
     x = y = row = 0
     for box in boxes:
@@ -129,7 +129,7 @@ def _flow(boxes: list[Box], width: int) -> tuple[list[tuple[int, int, Box]], int
 
 
 def cell_level(census: Census) -> int:
-    """The lowest level with few enough domains to draw each."""
+    """The lowest level with few enough domains to draw each one."""
     sizes = [len(column) for column in census.nodes]
     return max((level for level, size in enumerate(sizes) if size <= MOST_CELLS), default=0)
 

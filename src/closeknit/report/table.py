@@ -9,7 +9,7 @@ NOTHING = "<none>"
 
 
 class Columns:
-    """Widths are those of the widest cell so far: rows that come later line up with those before them."""
+    """Columns as wide as the widest cell so far, so that later rows line up with earlier ones."""
 
     def __init__(self, headers: Sequence[str]) -> None:
         self.headers = [header.upper() for header in headers]
@@ -30,7 +30,7 @@ class Columns:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "") -> Iterator[str]:
-    """With a heading; nothing at all if there are no rows."""
+    """Rows with a heading; nothing if there are no rows."""
     columns = Columns(headers)
     lines = list(columns.lines(rows))
     if lines:

@@ -1,4 +1,4 @@
-"""A story for people: what happens in order, who preempts whom, who waits for what."""
+"""A what-if story as text: what happens in order, preemptions, and what pending workloads wait for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMED = 3
 
 @dataclass(slots=True)
 class Answer:
-    """`asked` are the keys of the workloads of given jobs, `files` where each of those jobs was written."""
+    """`asked` are the keys of the workloads of the given jobs, `files` the files of those jobs."""
 
     world: World
     story: Story
@@ -48,7 +48,7 @@ class Answer:
 
     @property
     def waiting(self) -> list[Workload]:
-        """Those asked about first, then the others as they were read."""
+        """Pending workloads: those of given jobs first, then the others in the order in which they were read."""
         waits = {key: one for key, one in self.story.workloads.items() if not one.admitted and not one.finished}
         first = [waits.pop(key) for key in self.keys if key in waits]
         return [*first, *waits.values()]
@@ -58,7 +58,7 @@ class Answer:
 
 
 def narrative(answer: Answer, wide: bool = False) -> Iterator[str]:
-    """Line by line: what happens in order, who waits, and what came of the jobs that were asked about."""
+    """The lines of a story: what happens in order, what is pending, and the result for the given jobs."""
     yield from _happenings(answer, wide)
     yield from _standing(answer)
     yield from _waiting(answer, wide)
@@ -93,7 +93,7 @@ def _sentence(answer: Answer, step: Step) -> str:
         case Kind.ADMITTED:
             return f"{name} is admitted to {step.queue}: {where(answer.world, step.workload)}"
         case Kind.RESERVED:
-            return f"{name} gets its quota in {step.queue}, and waits for {_missing(step.workload)}"
+            return f"{name} gets quota in {step.queue} and waits for {_missing(step.workload)}"
         case Kind.MOVED:
             return f"{name} moves off a failed node: {where(answer.world, step.workload)}"
         case Kind.PREEMPTED:
@@ -101,7 +101,7 @@ def _sentence(answer: Answer, step: Step) -> str:
         case Kind.EVICTED:
             return f"{name} in {step.queue} is evicted: {step.message}"
         case Kind.REPLACED:
-            return f"{name} gives way to {by}, the same job with other numbers of pods"
+            return f"{name} is replaced by {by}, the same job with other pod counts"
         case Kind.CUT:
             return f"{by} would preempt {name} again; {step.message}"
 
@@ -156,12 +156,12 @@ def _together(snapshot: Snapshot, given: Assignment) -> str:
 
 
 def snapshot_of(world: World, given: PodSetAssignment) -> Snapshot | None:
-    """Of the flavor that it was placed in."""
+    """The snapshot of the flavor that it was placed in."""
     return next((found for name in given.flavors.values() if (found := world.snapshot(name)) is not None), None)
 
 
 def leaves_of(snapshot: Snapshot, given: Assignment) -> IntArray:
-    """Leaves of an assignment that are in the tree: a node may have gone since."""
+    """The leaves of an assignment that are in the tree; a node may have been deleted since."""
     found = (snapshot.tree.leaf_of.get(path) for path in given.values)
     return np.array([leaf for leaf in found if leaf is not None], dtype=np.int64)
 
@@ -173,7 +173,7 @@ def _domains(one: Workload, indent: str) -> Iterator[str]:
 
 
 def _standing(answer: Answer) -> Iterator[str]:
-    """Jobs that were asked about and had been admitted before."""
+    """Given jobs that were admitted already."""
     moved = {step.workload.key for step in answer.story.steps}
     for key in answer.keys:
         one = answer.workload(key)
@@ -183,11 +183,11 @@ def _standing(answer: Answer) -> Iterator[str]:
 
 
 def _waiting(answer: Answer, wide: bool) -> Iterator[str]:
-    """Those asked about one by one; others together where the same is said of them."""
+    """Workloads of given jobs one by one; others grouped by obstacle."""
     waiting = answer.waiting
     if not waiting:
         return
-    yield "who waits:"
+    yield "pending:"
     groups: dict[tuple[str, str, str], list[tuple[Workload, Obstacle]]] = {}
     for one in waiting:
         said = answer.obstacle(one)
@@ -219,7 +219,7 @@ def _obstacle(answer: Answer, names: str, one: Workload, said: Obstacle) -> Iter
 def _inactive(answer: Answer) -> Iterator[str]:
     found = list(inactive_queues(answer))
     if found:
-        yield "ClusterQueues that admit nothing:"
+        yield "inactive ClusterQueues:"
     for name, reason, message, remedy in found:
         yield f"  {name}: {reason}: {message.removesuffix('.')}. Would help: {remedy}"
 
@@ -235,14 +235,14 @@ def _summary(answer: Answer) -> str:
     keys = list(answer.keys)
     admitted = sum(answer.workload(key).admitted for key in keys)
     if not keys:
-        text = "no job was asked about"
+        text = "no job was given"
     elif len(keys) == 1:
         said = "is admitted" if admitted else "waits"
         text = f"{answer.name_of(keys[0])} {said}"
     elif admitted in (0, len(keys)):
-        text = f"all {len(keys)} jobs that were asked about {'are admitted' if admitted else 'wait'}"
+        text = f"all {len(keys)} given jobs {'are admitted' if admitted else 'wait'}"
     else:
-        text = f"{admitted} of {len(keys)} jobs that were asked about {'is' if admitted == 1 else 'are'} admitted"
+        text = f"{admitted} of {len(keys)} given jobs {'is' if admitted == 1 else 'are'} admitted"
     preempted = len({step.workload.key for step in answer.story.steps if step.kind is Kind.PREEMPTED})
     others = [one for key, one in answer.story.workloads.items() if key not in answer.keys and not one.finished]
     running = sum(one.admitted for one in others)

@@ -1,4 +1,4 @@
-"""A story as plain data, for machines; the fields are those of `docs/reference/commands.md`."""
+"""A what-if story as plain data; the fields are documented in `docs/reference/commands.md`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
 
 
 def _line(answer: Answer, one: Workload) -> str | None:
-    """The ClusterQueue that its LocalQueue leads to, also while that is stopped."""
+    """The ClusterQueue of its LocalQueue, even while that is stopped."""
     local = answer.obstacles.lines.local_queues.get(one.local_queue)
     return None if local is None else local.cluster_queue
 
@@ -114,6 +114,6 @@ def _pod_set_data(world: World, given: PodSetAssignment) -> dict[str, Any]:
 
 
 def _path(snapshot: Snapshot | None, path: Path) -> list[str]:
-    """With all levels, where the node is still there to say so."""
+    """The path with all levels, if the node still exists."""
     leaf = None if snapshot is None else snapshot.tree.leaf_of.get(path)
     return list(path if snapshot is None or leaf is None else snapshot.tree.path(snapshot.topology.lowest, leaf))
