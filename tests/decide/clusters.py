@@ -117,7 +117,7 @@ PARTS = {
 
 @dataclass(frozen=True, repr=False)
 class Cluster:
-    """Objects, and workloads in waves: how many of those known finish first, and who arrives."""
+    """Objects, and workloads in waves: how many of the known ones finish first, and which ones arrive."""
 
     nodes: tuple[Node, ...]
     flavors: tuple[Flavor, ...]

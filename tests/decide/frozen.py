@@ -11,7 +11,7 @@ COLUMNS = ("allocatable", "other", "pinned", "draining", "admitted", "leaving", 
 
 
 def frozen(world: World) -> dict[str, Any]:
-    """Usage with its keys, every column of every snapshot, and who holds what."""
+    """Usage with its keys, every column of every snapshot, and all holdings."""
     nodes = [*world.tree.queues.values(), *world.tree.cohorts.values()]
     return {
         "usage": {repr(node): dict(node.usage) for node in nodes},

@@ -1,4 +1,4 @@
-"""Who may be preempted by whom, read off the specification: policies, borrowing, and the advantage of a subtree.
+"""Which workloads may preempt which, read off the specification: policies, borrowing, and the advantage of a subtree.
 
 It knows queues and cohorts as they were written, what every queue held when a cycle began, and what was decided.
 Nothing of the code that chooses victims is used.

@@ -1,6 +1,6 @@
 """A host for a scheduler: it writes what was decided and reports it back, as a cluster would show it.
 
-Jobs play along: whoever is ordered out stops at once, or never does, and keeps what it holds until it is finished.
+Jobs play along: a preempted one stops at once, or never does, and keeps what it holds until it is finished.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Play:
         return decisions
 
     def cycles(self, most: int, at: float = 0.0) -> list[Decision]:
-        """Until nobody is ready, or so many."""
+        """Until no workload is ready, or this many cycles have run."""
         found: list[Decision] = []
         while most and self.scheduler.is_ready:
             found += self.cycle(at)

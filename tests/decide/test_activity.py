@@ -1,4 +1,4 @@
-"""Queues that admit nothing: why, what to do about it, and that all others go on meanwhile."""
+"""Inactive queues: why, the remedy, and that all other queues keep working."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_queue_that_admits_nothing_says_why_and_what_to_do(reason: str, text: 
 
 
 @each_way
-def test_everybody_else_keeps_being_scheduled(reason: str, text: str, broken: ClusterQueue) -> None:
+def test_all_other_queues_keep_being_scheduled(reason: str, text: str, broken: ClusterQueue) -> None:
     play = Play(cluster(broken))
     play.put(workload("in-a", "a"), workload("in-b", "b"))
     play.cycles(5)
@@ -99,7 +99,7 @@ def test_everybody_else_keeps_being_scheduled(reason: str, text: str, broken: Cl
 
 
 @each_way
-def test_once_it_is_mended_its_workloads_are_admitted(reason: str, text: str, broken: ClusterQueue) -> None:
+def test_once_it_is_fixed_its_workloads_are_admitted(reason: str, text: str, broken: ClusterQueue) -> None:
     built = cluster(broken)
     play = Play(built)
     play.put(workload("in-a", "a"), workload("in-b", "b"))
@@ -140,7 +140,7 @@ def test_checks_that_are_there_and_not_inactive_are_no_obstacle(names: tuple[str
     assert cluster(checked(*names)).world.is_active("a")
 
 
-def test_the_first_reason_wins_and_all_are_told() -> None:
+def test_the_first_reason_wins_and_all_are_reported() -> None:
     found = cluster(queue("a", {"x": 1}, checks=(CheckRule("gone"),), stop="Hold")).world.inactive("a")
     assert found is not None
     assert found.reason == "Stopped"
@@ -191,7 +191,7 @@ def test_what_a_stopped_queue_holds_still_counts() -> None:
     assert play.admitted == {"old"}
 
 
-def test_a_workload_whose_head_was_taken_before_its_queue_stopped_is_told_so() -> None:
+def test_a_head_taken_before_its_queue_stopped_reports_that() -> None:
     built = scheduler([queue("a")])
     built.put(workload("w"), 0.0)
     built.put_cluster_queue(queue("a", stop="Hold"))

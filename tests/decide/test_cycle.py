@@ -52,7 +52,7 @@ def waits(decisions: list[Decision], name: str) -> Wait:
 
 
 class TestSharing:
-    def test_who_comes_too_late_is_told_so_and_tries_again_at_once(self) -> None:
+    def test_an_entry_that_no_longer_fits_reports_that_and_retries_at_once(self) -> None:
         built = scheduler([queue("a", 0, "r"), queue("b", 0, "r")], [cohort("r", "", 4)])
         built.put(workload("x", "a", 3, priority=1), 0.0)
         built.put(workload("y", "b", 3), 0.0)
@@ -70,7 +70,7 @@ class TestSharing:
         assert not built.is_ready
         assert built.world.node_of("a").usage == {ON_DEFAULT: 2}
 
-    def test_a_cycle_with_nobody_decides_nothing(self) -> None:
+    def test_a_cycle_without_heads_decides_nothing(self) -> None:
         assert decided([queue("a")]) == []
 
     def test_every_queue_brings_one_workload_a_cycle(self) -> None:
@@ -79,7 +79,7 @@ class TestSharing:
 
 
 class TestPreempting:
-    def test_the_preemptor_waits_and_the_victim_is_told_for_whom_it_goes(self) -> None:
+    def test_the_preemptor_waits_and_the_victim_names_its_preemptor(self) -> None:
         ones = [running(workload("old", count=4)), workload("new", count=4, priority=1, job_uid="j")]
         order, wait = decided([queue("a", 4, "r", preemption=LOWER)], *ones)
         assert isinstance(order, Preempt)
@@ -96,7 +96,7 @@ class TestPreempting:
         )
         assert [one.name for one in wait.victims] == ["old"]
 
-    def test_ids_that_nobody_gave_are_unknown(self) -> None:
+    def test_missing_ids_are_unknown(self) -> None:
         ones = [running(workload("old", count=4)), workload("new", count=4, priority=1, uid="")]
         order, _ = decided([queue("a", 4, preemption=LOWER)], *ones)
         assert isinstance(order, Preempt)
@@ -159,7 +159,7 @@ class TestReservation:
         assert waits(decisions, "x").why is Why.NO_CANDIDATES
         assert waits(decisions, "y").message == "Workload no longer fits after processing another workload"
 
-    def test_who_can_reclaim_it_later_keeps_nothing(self) -> None:
+    def test_a_queue_that_can_reclaim_later_reserves_nothing(self) -> None:
         assert admitted(self.decisions(ANY)) == ["y"]
 
     @pytest.mark.parametrize(("asked", "served"), [(3, ["y"]), (4, [])])
@@ -171,7 +171,9 @@ class TestReservation:
         assert admitted(decided(members, *ones, cohorts=[cohort("r", "", 4)])) == served
 
     @pytest.mark.parametrize(("asked", "served"), [(2, ["y"]), (3, [])])
-    def test_who_does_not_borrow_keeps_no_more_than_is_left_of_its_own(self, asked: int, served: list[str]) -> None:
+    def test_an_entry_that_does_not_borrow_reserves_only_what_is_left_of_nominal(
+        self, asked: int, served: list[str]
+    ) -> None:
         """6 of 8 gpus are free, but no cpu; `a` keeps its own 4 gpus for its head, so 2 are left."""
         both = {"default": {GPU: 4, "cpu": 1}}
         members = [queue("a", both, "r", preemption=LOWER), queue("b", 0, "r"), queue("c", both, "r")]
@@ -193,7 +195,7 @@ class TestOverlap:
         ones = [workload("x", "a", 2, priority=2), workload("y", "b", asked, priority=1)]
         return decided(members, victim, *ones, gates=gates)
 
-    def test_who_fits_once_the_others_victims_are_gone_waits_for_that(self) -> None:
+    def test_an_entry_that_fits_once_other_victims_are_gone_waits_for_that(self) -> None:
         decisions = self.setting()
         assert ordered_out(decisions) == [("x", "victim")]
         wait = waits(decisions, "y")
@@ -239,7 +241,7 @@ class TestVictimsStillThere:
         built.put(workload("z", "c", 1, priority=1), 0.0)
         return built
 
-    def test_nobody_is_admitted_on_quota_that_a_victim_still_holds(self) -> None:
+    def test_no_workload_is_admitted_on_quota_that_a_victim_still_holds(self) -> None:
         built = self.built(on=True)
         decisions = built.cycle(0.0)
         assert ordered_out(decisions) == [("x", "victim")]

@@ -142,14 +142,14 @@ class TestBoundPods:
         made.put_pod("ns/d-1", OtherPod("b", {"cpu": 4}, "d"))
         assert free(made) == {"a": (8, 8), "b": (6, 8)}
 
-    def test_pods_of_others_take_nobodys_place(self) -> None:
+    def test_pods_of_others_take_no_expected_place(self) -> None:
         made = world(node("a"))
         made.put_daemon_set("ns/d", daemon())
         made.put_pod("ns/x-1", OtherPod("a", {"cpu": 1}, "x"))
         made.put_pod("ns/bare", OtherPod("a", {"cpu": 1}))
         assert free(made) == {"a": (6, 6)}
 
-    def test_a_daemon_set_that_was_made_anew_expects_pods_of_its_own(self) -> None:
+    def test_a_recreated_daemon_set_expects_pods_of_its_own(self) -> None:
         made = world(node("a"))
         made.put_daemon_set("ns/d", daemon())
         made.put_pod("ns/d-1", OtherPod("a", {"cpu": 2}, "d"))
@@ -206,7 +206,7 @@ class TestChanges:
         made.put_node(node("a"))
         assert free(made) == {"a": (9, 8)}
 
-    def test_a_node_that_leaves_a_flavor_and_comes_back_with_other_labels_is_looked_at_anew(self) -> None:
+    def test_a_node_that_returns_to_a_flavor_with_other_labels_is_recomputed(self) -> None:
         made = world(node("a", pool="x", gpu="yes"))
         made.put_flavor(Flavor("x", {"pool": "x"}, topology="t"))
         free(made, "x")

@@ -188,7 +188,7 @@ kinds = pytest.mark.parametrize("kind", ["classical", "by domain", "fair"])
 
 
 class TestCycle:
-    """Whoever has driven somebody out waits until its pods are gone, and drives out nobody else meanwhile."""
+    """A preemptor waits until its victim's pods are gone, and preempts nothing else meanwhile."""
 
     def high(self, built: Scheduler) -> Workload:
         one = workload("high", "a", 4, priority=9, constraint=IN_RACK)
@@ -236,7 +236,7 @@ class TestCycle:
         assert waits(decisions) == {"high": Why.PENDING_PREEMPTION}
 
     @kinds
-    def test_they_are_waited_for_by_whoever_may_preempt_nobody(self, kind: str) -> None:
+    def test_they_are_waited_for_by_a_workload_that_may_not_preempt(self, kind: str) -> None:
         built = two_racks(kind)
         built.drop("default/old")
         built.put(workload("humble", "a", 4, priority=0, constraint=IN_RACK), 1.0)

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, the scheduler is what its objects make it, and nobody is lost.
+"""Whatever happens in whatever order, the scheduler is what its objects make it, and no workload is lost.
 
 Queues change, stop and start; nodes come and go; jobs arrive, finish, shrink and lose nodes; writes fail. After every
 step the running scheduler is compared with one that is built from the objects as they are.
@@ -47,7 +47,7 @@ jobs = st.tuples(names, queues, st.integers(1, 3), st.integers(0, 2))
 
 
 class Events(RuleBasedStateMachine):
-    """`later` is a queue whose nodes have to be provisioned first."""
+    """`later` is a queue with nodes that have to be provisioned first."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ def victims(
     rules: tuple[str, ...] = FAIR,
     gates: dict[str, bool] | None = None,
 ) -> dict[str, str]:
-    """By name of who has to go: the cause."""
+    """The cause by name of the victim."""
     built = scheduler(queues, cohorts, gates=Gates.profile("closeknit", gates or {}), settings=Settings(rules))
     for one in workloads:
         built.put(one, 0.0)
@@ -42,16 +42,16 @@ def three(**weights: float) -> list[ClusterQueue]:
 
 
 class TestFinalShare:
-    def test_who_has_most_gives_if_it_keeps_as_much_as_the_newcomer_gets(self) -> None:
+    def test_the_highest_share_gives_if_it_keeps_as_much_as_the_preemptor_gets(self) -> None:
         """8, 4 and nothing become 4, 4 and 4."""
         ones = [old("b1", "b", 4, at=1.0), old("b2", "b", 4, at=2.0), old("c1", "c", 4)]
         assert victims(three(), *ones, workload("w", "a", 4)) == {"b2": "InCohortFairSharing"}
 
-    def test_priority_plays_no_part_between_queues_that_may_reclaim_from_anybody(self) -> None:
+    def test_priority_is_ignored_between_queues_that_may_reclaim_any(self) -> None:
         ones = [old("b1", "b", 4, at=1.0, priority=9), old("b2", "b", 4, priority=8), old("c1", "c", 4)]
         assert victims(three(), *ones, workload("w", "a", 4)) == {"b2": "InCohortFairSharing"}
 
-    def test_whoever_would_leave_its_queue_with_less_than_the_newcomer_gets_is_passed_over(self) -> None:
+    def test_a_victim_that_would_leave_its_queue_with_less_than_the_preemptor_gets_is_skipped(self) -> None:
         """6 and 6: without a workload of 4 a queue would keep 2, without one of 2 it keeps the 4 that go to `w`."""
         ones = [old("b1", "b", 2), old("b2", "b", 4, at=2.0), old("c1", "c", 2), old("c2", "c", 4, at=2.0)]
         assert victims(three(), *ones, workload("w", "a", 4), rules=(FINAL_SHARE,)) == {
@@ -105,7 +105,7 @@ class TestNominal:
             "c1": "InCohortFairSharing",
         }
 
-    def test_who_stays_within_its_own_is_safe(self) -> None:
+    def test_a_queue_within_its_nominal_quota_is_safe(self) -> None:
         members = [queue("a", 0, "r", preemption=ANY), queue("b", 8, "r"), queue("c", 0, "r")]
         ones = [old("b1", "b", 8), old("c1", "c", 4), workload("w", "a", 4)]
         assert victims(members, *ones, cohorts=[cohort("r", "", 4)]) == {}
@@ -124,7 +124,7 @@ class TestOwnQueue:
 
 
 class TestWeightNothing:
-    def test_whoever_borrows_with_weight_nothing_gives_first(self) -> None:
+    def test_a_borrower_with_weight_zero_gives_first(self) -> None:
         ones = [old("b1", "b", 8), old("c1", "c", 4), workload("w", "a", 4)]
         assert victims(three(c=0.0), *ones) == {"c1": "InCohortFairSharing"}
 

@@ -54,7 +54,7 @@ class TestOrder:
         built = scheduler([queue("a", {"one": 4, "two": 4})], flavors=(ONE, TWO))
         assert flavors(decide(built, workload("w", count=4))) == {GPU: "one"}
 
-    def test_one_that_is_in_use_is_passed_over(self) -> None:
+    def test_one_that_is_in_use_is_skipped(self) -> None:
         built = scheduler([queue("a", {"one": 4, "two": 4})], flavors=(ONE, TWO))
         built.put(running(workload("old"), "one"), 0.0)
         assert flavors(decide(built, workload("w", count=4))) == {GPU: "two"}
@@ -111,7 +111,7 @@ class TestFungibility:
         assert flavors(decide(scheduler(members, flavors=(ONE, TWO)), workload("w", count=4))) == {GPU: "one"}
 
     def preempting(self, rule: Fungibility) -> tuple[list[str], set[str]]:
-        """Who has to go, and who holds quota, when the first flavor is taken by somebody less important."""
+        """The victims and the holders of quota when a workload of lower priority uses the first flavor."""
         policy = Preemption("LowerPriority")
         built = scheduler([queue("a", {"one": 4, "two": 4}, fungibility=rule, preemption=policy)], flavors=(ONE, TWO))
         play = Play(built, victims_stop=False)
@@ -119,14 +119,14 @@ class TestFungibility:
         decisions = play.cycle()
         return [one.victim.name for one in decisions if isinstance(one, Preempt)], play.admitted
 
-    def test_before_somebody_has_to_go_the_next_is_tried(self) -> None:
+    def test_the_next_flavor_is_tried_before_preemption(self) -> None:
         assert self.preempting(Fungibility()) == ([], {"old", "w"})
 
     def test_unless_preempting_is_good_enough(self) -> None:
         assert self.preempting(Fungibility(when_can_preempt="MayStopSearch")) == (["old"], {"old"})
 
     def either(self, preference: Any) -> tuple[list[str], set[str]]:
-        """In the first flavor somebody has to go, in the second it has to borrow."""
+        """In the first flavor it has to preempt, in the second it has to borrow."""
         rule = Fungibility("TryNextFlavor", "TryNextFlavor", preference)
         quotas = {"one": 4, "two": 0}
         members = [
@@ -169,7 +169,7 @@ class TestSuits:
         return flavors(decide(built, only(*parts)))
 
     @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
-    def test_a_taint_that_nobody_tolerates_rules_a_flavor_out(self, effect: str) -> None:
+    def test_an_untolerated_taint_rules_a_flavor_out(self, effect: str) -> None:
         assert self.offered(Flavor("one", taints=(Taint("gpu", "yes", effect),)), part()) == {GPU: "two"}
 
     def test_a_soft_taint_does_not(self) -> None:
@@ -268,7 +268,7 @@ class TestTexts:
             "couldn't assign flavors to pod set main: flavor default doesn't match node affinity",
         )
 
-    def test_every_flavor_that_was_tried_is_told_in_the_order_of_letters_and_the_mildest_reason_counts(self) -> None:
+    def test_every_tried_flavor_is_reported_in_alphabetical_order_and_the_mildest_reason_counts(self) -> None:
         built = scheduler([queue("a", {"one": 1, "two": 9})], flavors=(ONE, Flavor("two", {"type": "spot"})))
         reason, message = refused(decide(built, only(part("main", 3, selector={"type": "x"}))))
         assert reason == "ExceedsMaxQuota"
@@ -302,7 +302,7 @@ class TestProgress:
         (given,) = play.known["default/w"].status.admission.pod_sets  # type: ignore[union-attr]
         assert given.flavors == {GPU: "two"}
 
-    def test_after_the_last_flavor_it_is_set_aside(self) -> None:
+    def test_after_the_last_flavor_it_is_parked(self) -> None:
         play = Play(placed(1, 2, quotas={"one": 4, "two": 4}))
         play.put(workload("w", count=3, constraint=self.HERE))
         assert len(play.cycles(9)) == 2
@@ -321,7 +321,7 @@ class TestProgress:
         assert given.flavors == {GPU: "one"}
 
     @pytest.mark.xfail(strict=True, reason="by Kueue's rules two pod sets that are out of step go round in circles")
-    def test_nobody_goes_round_in_circles_in_front_of_others(self) -> None:
+    def test_a_search_in_circles_does_not_block_other_workloads(self) -> None:
         """Quota lets one of two pod sets into the first flavor, where there is no room; both fit the second."""
         play = Play(placed(1, 4, quotas={"one": 2, "two": 9}))
         play.put(running(workload("old"), "one", hosts={"h-one": 1}))
@@ -331,8 +331,8 @@ class TestProgress:
         assert play.admitted == {"old", "pair", "behind"}
 
     @pytest.mark.xfail(strict=True, reason="by Kueue's rules no other flavor is tried once the walk has seen the last")
-    def test_where_all_flavors_were_looked_at_the_others_are_tried_for_places_too(self) -> None:
-        """Both would be borrowed, so both are looked at, and the first is taken; but only the second has room."""
+    def test_where_all_flavors_were_considered_the_others_are_tried_for_places_too(self) -> None:
+        """Both would be borrowed, so both are considered, and the first is taken; but only the second has room."""
         play = Play(placed(1, 4, quotas={"one": 0, "two": 0}))
         rule = Fungibility(when_can_borrow="TryNextFlavor")
         play.scheduler.put_cluster_queue(queue("a", {"one": 0, "two": 0}, "r", fungibility=rule))
@@ -341,7 +341,7 @@ class TestProgress:
         play.cycles(20)
         assert play.admitted == {"w"}
 
-    def test_a_flavor_without_topology_does_not_suit_who_asks_for_one(self) -> None:
+    def test_a_flavor_without_topology_does_not_fit_a_topology_request(self) -> None:
         built = scheduler([queue("a")])
         assert refused(decide(built, workload("w", constraint=self.HERE))) == (
             "NoMatchingFlavor",
@@ -372,7 +372,7 @@ class TestProgress:
         assert decision.admission.pod_sets[0].topology is None
 
 
-def test_what_was_passed_over_is_told_when_it_is_admitted() -> None:
+def test_skipped_flavors_are_reported_on_admission() -> None:
     members: list[ClusterQueue] = [
         queue("a", {"one": 0, "two": 1}, "r"),
         queue("b", {"one": Quota(0), "two": Quota(4)}, "r"),

@@ -88,7 +88,7 @@ class TestTrials:
         assert everywhere(made) == ([1], [4], [4, 4], [8])
         made.rollback(mark)
 
-    def test_whoever_is_taken_away_is_gone_from_all_of_them_and_back_in_all(self) -> None:
+    def test_a_workload_taken_away_is_gone_from_all_of_them_and_back_in_all(self) -> None:
         made = world()
         made.confirm(running(workload("w", count=3), "all", hosts={"h1": 2, "h2": 1}))
         holding = made.ledger.get("default/w")
@@ -170,7 +170,7 @@ class TestCycle:
         built.put(workload("two", "b", 1, constraint=HERE, created=1.0), 0.0)
         assert admitted(built.cycle(2.0)) == ["one", "two"]
 
-    def test_made_anew_in_the_cycle_a_plan_goes_elsewhere(self) -> None:
+    def test_a_replan_in_the_cycle_goes_elsewhere(self) -> None:
         built = two_queues(on=True)
         built.world.put_node(NODES[1])
         built.put(workload("one", "a", 3, constraint=HERE), 0.0)

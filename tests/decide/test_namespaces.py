@@ -1,4 +1,4 @@
-"""What is checked before a workload is looked at."""
+"""What is checked before a workload is nominated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_checks_that_failed(state: str) -> None:
     assert (found.why, found.reason, found.message) == expected
 
 
-def test_a_namespace_that_nobody_knows() -> None:
+def test_an_unknown_namespace() -> None:
     built = scheduler([queue("a")])
     built.put_local_queue(LocalQueue("elsewhere", "a", "a"))
     found = waits(built, replace(workload("w"), namespace="elsewhere"))

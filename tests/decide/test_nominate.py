@@ -30,7 +30,7 @@ def counts(built: Scheduler, one: Workload) -> dict[str, int] | None:
 
 
 class TestPartialAdmission:
-    def test_who_fits_gets_all(self) -> None:
+    def test_a_workload_that_fits_gets_all_its_pods(self) -> None:
         assert counts(scheduler([queue("a", 10)]), workload("w", count=8, min_count=2)) == {"main": 8}
 
     @pytest.mark.parametrize("free", [2, 3, 5, 7])

@@ -1,4 +1,4 @@
-"""Why somebody waits: every obstacle on the way to a queue and in it, with what would help."""
+"""Why a workload is pending: every obstacle on the way to a queue and in it, with its remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOW = 1000.0
 
 
 def stands(built: Scheduler, one: Workload, *others: Workload, left_out: tuple[str, ...] = (), **how: Any) -> Obstacle:
-    """What is said of the first when all is over."""
+    """The obstacle of the first workload at the end."""
     tries = how.pop("tries", False)
     story = play(built, [one, *others], NOW, Options(**how))
     found = story.workloads[one.key]
@@ -96,7 +96,7 @@ def test_there_is_no_local_queue_at_all() -> None:
     assert found.remedy == "create it: namespace default has no LocalQueue"
 
 
-def test_a_queue_that_was_left_out_is_to_be_mended() -> None:
+def test_a_queue_that_was_ignored_is_to_be_fixed() -> None:
     found = stands(scheduler([]), workload("one", "a"), left_out=("LocalQueue default/a",))
     assert found.remedy == "fix LocalQueue default/a: it was ignored because of its errors"
     built = scheduler([])
@@ -182,7 +182,7 @@ def test_others_hold_what_it_needs() -> None:
     )
 
 
-def test_a_higher_priority_is_offered_only_where_it_would_preempt_somebody() -> None:
+def test_a_higher_priority_is_offered_only_where_it_would_preempt() -> None:
     built = scheduler([queue("a", 4, preemption=Preemption("LowerPriority"))])
     found = stands(built, workload("one", count=4, requests=1), running("other", 4), tries=True)
     assert found.remedy.endswith("or give it a higher priority: it may then preempt default/other")
@@ -190,7 +190,7 @@ def test_a_higher_priority_is_offered_only_where_it_would_preempt_somebody() -> 
     assert "priority" not in never.remedy
 
 
-def test_changes_that_nobody_has_tried_are_not_offered() -> None:
+def test_untried_changes_are_not_offered() -> None:
     found = stands(scheduler([queue("a", 4)]), workload("one", count=5))
     assert found.remedy == "`closeknit explain one -n default` tries possible changes"
 
@@ -240,7 +240,7 @@ def test_its_pods_find_no_place_and_the_engine_tries_what_would_help() -> None:
     )
 
 
-def test_whoever_is_before_it_in_a_line_that_is_not_strict_is_to_be_seen_to() -> None:
+def test_a_workload_ahead_of_it_in_a_best_effort_queue_is_named() -> None:
     built = scheduler([queue("a", 4)])
     first, second = workload("first", created=1.0), workload("second", count=2, created=2.0)
     for one in (first, second):
@@ -253,10 +253,10 @@ def test_whoever_is_before_it_in_a_line_that_is_not_strict_is_to_be_seen_to() ->
     assert found.remedy == "check default/first"
 
 
-# Its place in line
+# Its position in the queue
 
 
-def test_it_stands_behind_somebody() -> None:
+def test_it_is_behind_another_workload() -> None:
     built = scheduler([queue("a", 4, strategy="StrictFIFO")])
     found = stands(built, workload("small", created=2.0), workload("big", count=9, created=1.0))
     assert found[:2] == ("PendingEvaluation", "ClusterQueue a is StrictFIFO, and default/big is ahead of it")

@@ -1,4 +1,4 @@
-"""Whose turn it is within a cycle: seen by who gets the last gpus of a cohort."""
+"""The order of turns within a cycle: seen by which workload gets the last gpus of a cohort."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def first(
     fair: bool = False,
     gates: dict[str, bool] | None = None,
 ) -> list[str]:
-    """The names of those who are admitted in one cycle, in the order of their turns."""
+    """The names of the workloads admitted in one cycle, in the order of their turns."""
     settings = Settings(FAIR if fair else ())
     built = scheduler(queues, cohorts, gates=Gates.profile("closeknit", gates or {}), settings=settings)
     for one in workloads:
@@ -48,7 +48,7 @@ class TestClassical:
         ones = [workload("new", "a", 4, created=2.0), workload("old", "b", 4, created=1.0)]
         assert first(TWO, *ones, cohorts=[FOUR]) == ["old"]
 
-    def test_who_borrows_less_goes_before_who_is_more_important(self) -> None:
+    def test_less_borrowing_goes_before_higher_priority(self) -> None:
         members = [queue("a", 0, "r"), queue("b", 4, "r")]
         ones = [workload("borrows", "a", 4, priority=9), workload("owns", "b", 4)]
         assert first(members, *ones) == ["owns"]
@@ -72,7 +72,7 @@ class TestClassical:
         assert one == other
 
     @pytest.mark.parametrize("fair", [False, True], ids=["classical", "fair"])
-    def test_whoever_does_not_get_in_each_others_way_is_all_admitted(self, fair: bool) -> None:
+    def test_workloads_that_do_not_compete_are_all_admitted(self, fair: bool) -> None:
         ones = [workload("x", "a", 2), workload("y", "b", 2)]
         assert sorted(first(TWO, *ones, cohorts=[FOUR], fair=fair)) == ["x", "y"]
 
@@ -105,7 +105,7 @@ class TestFair:
         ones = [workload("new", "a", 4, created=2.0), workload("old", "b", 4, created=1.0)]
         assert first(TWO, *ones, cohorts=[FOUR], fair=True) == ["old"]
 
-    def test_who_does_not_borrow_goes_before_who_does_even_with_weight_nothing(self) -> None:
+    def test_an_entry_that_does_not_borrow_goes_before_one_that_does_even_with_weight_zero(self) -> None:
         members = [queue("a", 0, "r"), queue("b", 4, "r", weight=0.0)]
         ones = [workload("borrows", "a", 4, priority=9), workload("owns", "b", 4)]
         assert first(members, *ones, fair=True) == ["owns"]
@@ -122,7 +122,7 @@ class TestFair:
         ones = [workload("x", "a", 4), workload("y", "b", 4), workload("z", "c", 4)]
         assert sorted(first(members, *ones, cohorts=[FOUR], fair=True)) == ["x", "y", "z"]
 
-    def test_who_gets_the_last_place_does_not_depend_on_which_queue_came_first(self) -> None:
+    def test_which_entry_gets_the_last_place_does_not_depend_on_the_order_of_queues(self) -> None:
         """Two queues without a cohort over one host with room for one."""
         served = []
         for order in ("ab", "ba"):

@@ -79,7 +79,7 @@ class TestVictimsByDomain:
     def test_off_victims_go_in_list_order(self) -> None:
         assert victims(self.fill(on=False)) == ["big", "low-a"]
 
-    def test_nobody_goes_whom_the_policy_protects(self) -> None:
+    def test_no_workload_that_the_policy_protects_is_preempted(self) -> None:
         built = self.fill(on=True)
         built.put(running(job("small", 1, priority=99), r1h1=1), 0.0)
         assert victims(built) == ["big", "low-a"]
@@ -226,7 +226,7 @@ class TestVerifyBeforeAdmit:
 
     @pytest.mark.parametrize("on", [True, False])
     def test_pods_that_request_nothing_need_a_place_and_nothing_else(self, on: bool) -> None:
-        """Without the gate they are put back at the head of their line, and whoever is behind them waits for ever."""
+        """Without the gate they return to the head of their queue, and the workloads behind them wait for ever."""
         built = cluster(racks=1, hosts=1, gates={"VerifyBeforeAdmit": on})
         group = ResourceGroup(("gpu", "pods"), (FlavorQuotas("gpu", {"gpu": Quota(1000), "pods": Quota(1000)}),))
         built.put_cluster_queue(ClusterQueue("other", (group,), selector=Selector()))
@@ -262,7 +262,7 @@ class TestAssumptions:
         assert "ns/train" in built.world.ledger
         assert not built.world.ledger.is_assumed("ns/train")
 
-    def test_when_the_write_fails_it_is_in_line_again(self) -> None:
+    def test_when_the_write_fails_it_is_queued_again(self) -> None:
         built, pending, _ = self.decided()
         built.failed(pending, 2.0)
         assert "ns/train" not in built.world.ledger
@@ -331,13 +331,13 @@ class TestEndFlavorWalks:
         built.put(replace(job("behind", 1), created=2.0), 0.0)
         return built
 
-    def test_who_has_tried_all_there_is_lets_others_pass(self) -> None:
+    def test_a_workload_that_tried_every_flavor_does_not_block_others(self) -> None:
         built = self.out_of_step()
         admitted = [one.workload.name for _ in range(6) for one in built.cycle(1.0) if isinstance(one, Admit)]
         assert admitted == ["behind"]
         assert not built.is_ready
 
-    def test_without_the_gate_nobody_behind_it_gets_a_turn(self) -> None:
+    def test_without_the_gate_no_workload_behind_it_gets_a_turn(self) -> None:
         built = self.out_of_step(EndFlavorWalks=False)
         decisions = [one for _ in range(50) for one in built.cycle(1.0)]
         assert {one.workload.name for one in decisions if isinstance(one, Wait)} == {"first"}

@@ -14,13 +14,13 @@ def pod_set(mode: Mode, severity: Severity) -> PodSetPlan:
     return PodSetPlan(demand, {"cpu": Choice("f", mode)}, ["a reason"], severity)
 
 
-def test_the_worst_of_several_reasons_is_told() -> None:
+def test_the_worst_of_several_reasons_is_reported() -> None:
     plan = Plan([pod_set(Mode.NO_FIT, Severity.TOPOLOGY), pod_set(Mode.NO_FIT, Severity.MAXIMUM)])
     assert plan.severity is Severity.MAXIMUM
 
 
 def test_where_a_pod_set_has_no_place_at_all_it_does_not_count_that_another_waits_for_quota() -> None:
-    """A leader whose workers would need victims, and that fits nowhere even without them."""
+    """A leader that fits nowhere, with workers that would need victims."""
     plan = Plan([pod_set(Mode.NO_FIT, Severity.TOPOLOGY), pod_set(Mode.PREEMPT, Severity.QUOTA)])
     assert plan.severity is Severity.TOPOLOGY
 

@@ -40,7 +40,7 @@ def planned() -> Iterator[list[str]]:
 
 
 def built() -> Scheduler:
-    """Two queues by themselves, each full, on nodes of their own; a workload waits before each."""
+    """Two separate queues, each full, on nodes of their own; one workload is pending in each."""
     made = Scheduler(Gates.profile())
     made.world.namespaces[DEFAULT] = {}
     made.world.put_topology(Topology("t", (HOSTNAME,)))
@@ -66,7 +66,7 @@ def again(made: Scheduler, planned: list[str]) -> list[str]:
     return planned
 
 
-def test_no_head_is_planned_again_where_nothing_has_changed(planned: list[str]) -> None:
+def test_nothing_is_planned_again_where_nothing_has_changed(planned: list[str]) -> None:
     made = built()
     assert planned == ["waits-a", "waits-b"]
     assert again(made, planned) == []
@@ -84,7 +84,7 @@ CHANGES: dict[str, Callable[[Scheduler], object]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_only_the_head_concerned_is_planned_again(planned: list[str], name: str) -> None:
+def test_only_the_workload_concerned_is_planned_again(planned: list[str], name: str) -> None:
     made = built()
     CHANGES[name](made)
     assert again(made, planned) == ["waits-a"]
@@ -102,19 +102,19 @@ RULES: dict[str, Callable[[Scheduler], object]] = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rules_concern_every_head(planned: list[str], name: str) -> None:
+def test_rules_concern_every_workload(planned: list[str], name: str) -> None:
     made = built()
     RULES[name](made)
     assert again(made, planned) == ["waits-a", "waits-b"]
 
 
-def test_a_node_that_only_sends_a_heartbeat_concerns_no_head(planned: list[str]) -> None:
+def test_a_node_heartbeat_concerns_no_workload(planned: list[str]) -> None:
     made = built()
     made.world.put_node(node("a"))
     assert again(made, planned) == []
 
 
-def test_an_admission_that_is_seen_as_it_was_decided_concerns_no_head(planned: list[str]) -> None:
+def test_an_admission_observed_as_decided_concerns_no_workload(planned: list[str]) -> None:
     made = built()
     made.put(made.world.ledger.holdings[f"{DEFAULT}/runs-a"].workload, 2.0)
     assert again(made, planned) == []

@@ -24,7 +24,7 @@ victims_may_stay = pytest.mark.parametrize("victims_stop", [True, False], ids=["
 
 
 class Again(Story):
-    """Waiting workloads are told nothing, and all of them are woken before every cycle."""
+    """Conditions of pending workloads are not written, and all of them are woken before every cycle."""
 
     def cycle(self, at: float = 0.0) -> list[Decision]:
         decisions = self.scheduler.cycle(at)

@@ -62,7 +62,7 @@ class Slow(Story):
         self.made = 0
 
     def look(self) -> None:
-        """What happens between two cycles: pods start, are told to go, or are gone."""
+        """What happens between two cycles: pods start, terminate, or are gone."""
         self.going = [(left - 1, key) for left, key in self.going]
         for _, key in [one for one in self.going if one[0] <= 0]:
             self.scheduler.world.drop_placed_pod(key)
@@ -77,7 +77,7 @@ class Slow(Story):
                 self._start_pods(one)
 
     def _lost(self) -> list[str]:
-        """Workloads whose pods run on places that they hold no more."""
+        """Workloads with pods on places that they no longer hold."""
         holding = {one.key: repr(one.status.admission) for one in self.holding}
         return [key for key, (admission, _) in self.running.items() if holding.get(key) != admission]
 
@@ -108,7 +108,7 @@ class Slow(Story):
 
 @EXAMPLES
 @given(cluster=clusters(overlap=True), cycles_to_go=st.integers(1, 3))
-def test_nobody_is_promised_room_that_pods_have_yet_to_leave(cluster: Cluster, cycles_to_go: int) -> None:
+def test_no_workload_is_promised_room_that_draining_pods_hold(cluster: Cluster, cycles_to_go: int) -> None:
     story = Slow(cluster, cycles_to_go)
     while story.step() is not None:
         taken: dict[str, Counter[str]] = {}

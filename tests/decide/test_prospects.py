@@ -1,4 +1,4 @@
-"""What it would take to get a workload in: quota and room are tried together, and what cannot be is told."""
+"""What it would take to admit a workload: quota and room are tried together, and what is impossible is reported."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_quota_that_others_hold_comes_back_and_is_waited_for() -> None:
     assert [(gap.need, gap.left, gap.most) for gap in said.gaps] == [(12, 10, 16)]
 
 
-def test_more_than_a_queue_can_ever_have_is_told_as_such() -> None:
+def test_more_than_a_queue_can_ever_have_is_reported_as_such() -> None:
     limited: Quotas = {DEFAULT: Quota(4, borrowing=2)}
     built = racks(limited, 4, "r", queue("b", 20, "r"))
     said = found(built, workload("big", count=8, constraint=IN_A_RACK))
@@ -95,7 +95,7 @@ def test_more_than_a_queue_can_ever_have_is_told_as_such() -> None:
     ]
 
 
-def test_more_than_the_largest_domain_holds_is_told_with_the_ground_that_it_stands_on() -> None:
+def test_more_than_the_largest_domain_holds_is_reported_with_how_it_was_counted() -> None:
     said = found(racks(40), workload("big", count=9, constraint=IN_A_RACK))
     (never,) = said.never
     assert never.startswith("its pods would not fit even if all usable nodes were empty")
@@ -110,7 +110,7 @@ def test_a_pod_larger_than_any_node_is_beyond_help() -> None:
     assert said.remedies == ()
 
 
-def test_a_flavor_without_nodes_is_told_and_nothing_is_offered() -> None:
+def test_a_flavor_without_nodes_is_reported_and_nothing_is_offered() -> None:
     said = found(racks(40, 0), workload("one", count=1, constraint=IN_A_RACK))
     assert said.never == (
         "flavor default has no nodes: no node has the labels pool=gpu and the levels of its Topology: "
@@ -141,7 +141,7 @@ def test_a_workload_that_takes_fewer_pods_is_judged_by_the_least() -> None:
     ]
 
 
-def test_what_is_never_admitted_even_with_the_least_pods_is_told_as_such() -> None:
+def test_a_minimum_of_pods_that_is_never_admitted_is_reported_as_such() -> None:
     said = found(racks(4), workload("part", count=20, min_count=5))
     assert said.never == ("it requests 5 gpu in flavor default, but ClusterQueue a never has more than 4",)
 
@@ -166,7 +166,7 @@ def test_nodes_to_be_labelled_come_before_all_changes() -> None:
     ],
     ids=["forbidden", "nobody", "too-little"],
 )
-def test_why_nobody_is_preempted_is_told(rule: Preemption, priority: int, told: str) -> None:
+def test_why_nothing_is_preempted_is_reported(rule: Preemption, priority: int, told: str) -> None:
     built = racks(9)
     built.put_cluster_queue(queue("a", 9, preemption=rule))
     low, high = running("other", 2), running("more", 4)
@@ -175,7 +175,7 @@ def test_why_nobody_is_preempted_is_told(rule: Preemption, priority: int, told: 
     assert said.preemption == told
 
 
-def test_cores_are_told_in_one_unit() -> None:
+def test_cores_are_shown_in_one_unit() -> None:
     gap = Gap(FlavorResource("f", "cpu"), 28_800, 0, 9_000, 9_000)
     assert (gap.amount(gap.nominal), gap.amount(gap.need)) == ("9", "28.8")
 

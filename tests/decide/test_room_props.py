@@ -1,6 +1,6 @@
 """Whatever comes and goes, what is left of every node is what its objects leave of it.
 
-The expected numbers are worked out anew after every step, node by node and pod by pod, from the objects alone.
+The expected numbers are recomputed after every step, node by node and pod by pod, from the objects alone.
 """
 
 from __future__ import annotations

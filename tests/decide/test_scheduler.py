@@ -50,7 +50,7 @@ class TestWhereAWorkloadStands:
         ],
         ids=["inactive", "gated", "finished", "on hold", "lacks pods"],
     )
-    def test_who_may_not_be_admitted_does_not_stand_in_line(self, one: Workload) -> None:
+    def test_an_inadmissible_workload_is_not_queued(self, one: Workload) -> None:
         built = scheduler([queue("a")])
         built.put(workload("w"), 0.0)
         built.put(one, 0.0)
@@ -66,7 +66,7 @@ class TestWhereAWorkloadStands:
         ],
         ids=["new", "looked at", "has its pods", "evicted"],
     )
-    def test_everybody_else_does(self, one: Workload) -> None:
+    def test_any_other_workload_is(self, one: Workload) -> None:
         built = scheduler([queue("a")])
         built.put(one, 0.0)
         assert in_line(built) == {"w"}
@@ -76,7 +76,7 @@ class TestWhereAWorkloadStands:
         built.put(workload("w", gated_by="example.com/gate"), 0.0)
         assert in_line(built) == {"w"}
 
-    def test_who_holds_quota_counts_and_is_not_in_line(self) -> None:
+    def test_a_workload_with_quota_counts_and_is_not_queued(self) -> None:
         built = scheduler([queue("a")])
         built.put(workload("w", count=3), 0.0)
         built.put(running(workload("w", count=3)), 0.0)
@@ -88,19 +88,19 @@ class TestWhereAWorkloadStands:
             built.put(running(workload("w", count=3)), 0.0)
         assert held(built) == 3
 
-    def test_an_eviction_under_way_frees_nothing(self) -> None:
+    def test_an_eviction_in_progress_frees_nothing(self) -> None:
         built = scheduler([queue("a")])
         built.put(told(running(workload("w", count=3)), "Evicted", True), 0.0)
         assert held(built) == 3
 
-    def test_who_gave_its_quota_back_is_in_line_again(self) -> None:
+    def test_a_workload_that_released_its_quota_is_queued_again(self) -> None:
         built = scheduler([queue("a")])
         built.put(running(workload("w", count=3)), 0.0)
         built.put(workload("w", count=3), 0.0)
         assert (in_line(built), held(built)) == ({"w"}, 0)
 
     @pytest.mark.parametrize("ends", ["finish", "drop"])
-    def test_who_has_ended_holds_nothing_and_waits_for_nothing(self, ends: str) -> None:
+    def test_an_ended_workload_holds_nothing_and_waits_for_nothing(self, ends: str) -> None:
         built = scheduler([queue("a")])
         built.put(running(workload("w", count=3)), 0.0)
         built.put(workload("v"), 0.0)
@@ -131,7 +131,7 @@ class TestWaking:
         play.cycles(5)
         assert play.admitted == {"other", "wb"}
 
-    def test_room_that_comes_free_wakes_whoever_waits_for_it_in_another_tree(self) -> None:
+    def test_freed_room_wakes_workloads_that_wait_for_it_in_another_tree(self) -> None:
         built = scheduler(
             [queue("a", {"placed": 9}), queue("b", {"placed": 9})],
             flavors=[Flavor("placed", topology="t")],
@@ -145,7 +145,7 @@ class TestWaking:
         play.cycles(5)
         assert play.admitted == {"w"}
 
-    def test_who_has_enough_quota_now_is_woken_before_the_others(self) -> None:
+    def test_a_workload_with_enough_quota_now_is_woken_before_the_others(self) -> None:
         play = Play(scheduler([queue("a", 4, "c"), queue("b", 4, "c")]))
         play.put(running(workload("old", "a", 6)), running(workload("last", "b", 2)))
         play.put(workload("small", "b", 5), workload("large", "b", 7), workload("fewer", "a", 8, min_count=3))
@@ -157,7 +157,7 @@ class TestWaking:
         assert in_line(play.scheduler) == {"small", "fewer"}
         assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 1
 
-    def test_who_was_woken_for_quota_that_another_took_is_aside_again_without_a_look(self) -> None:
+    def test_a_workload_woken_for_quota_that_another_took_is_parked_again_without_evaluation(self) -> None:
         queues = [queue(name, 2, "c") for name in ("a", "b", "c")]
         play = Play(scheduler(queues))
         play.put(running(workload("old", "a", 6)))
@@ -173,7 +173,7 @@ class TestWaking:
         assert not play.scheduler.is_ready
         assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 5
 
-    def test_a_namespace_that_matches_now_wakes_who_waited_for_that(self) -> None:
+    def test_a_namespace_that_matches_now_wakes_workloads_that_waited_for_that(self) -> None:
         built = scheduler([queue("a", selector=None)])
         built.put(workload("w"), 0.0)
         built.cycle(0.0)
@@ -189,9 +189,9 @@ class TestWaking:
 
 
 class TestRoomThatIsKept:
-    """On h1, with 4 gpus, `old` has 2. `wide` needs all 4 and may preempt nobody: it keeps them until the cycle ends.
+    """On h1, with 4 gpus, `old` has 2. `wide` needs all 4 and may not preempt: it reserves them until the cycle ends.
 
-    `pair` would have the 2 that are left; behind it in line stands `tiny`, for which there is h2 as well.
+    `pair` would have the 2 that are left; behind it in the queue is `tiny`, for which there is h2 as well.
     """
 
     def cycled(self, strategy: Strategy = "BestEffortFIFO", profile: str = "closeknit", **gates: bool) -> Play:
@@ -211,27 +211,29 @@ class TestRoomThatIsKept:
         return play
 
     @pytest.mark.parametrize("by_reason", [True, False], ids=["by-reason", "everybody"])
-    def test_who_found_it_kept_is_next_again_once_its_keeper_was_set_aside(self, by_reason: bool) -> None:
+    def test_a_workload_that_found_room_reserved_is_next_once_the_reserving_one_is_parked(
+        self, by_reason: bool
+    ) -> None:
         play = self.cycled(WakeByReason=by_reason)
         assert play.admitted == {"old"}
         assert in_line(play.scheduler) == {"pair", "tiny"}
         play.cycle()
         assert play.admitted == {"old", "pair"}
 
-    def test_in_kueue_it_is_set_aside_too(self) -> None:
+    def test_in_kueue_it_is_parked_too(self) -> None:
         play = self.cycled(profile="kueue")
         play.cycles(9)
         assert play.admitted == {"old", "tiny"}
         assert not play.scheduler.is_ready
 
-    def test_a_queue_that_lets_nobody_pass_goes_on_keeping_it_but_does_not_stop_the_line_of_others(self) -> None:
+    def test_a_strict_queue_keeps_its_reservation_but_does_not_block_other_queues(self) -> None:
         play = self.cycled("StrictFIFO")
         assert in_line(play.scheduler) == {"wide", "tiny"}
         play.cycles(3)
         assert play.admitted == {"old", "tiny"}
         assert in_line(play.scheduler) == {"wide"}
 
-    def test_when_it_keeps_it_no_more_who_was_set_aside_for_it_is_back(self) -> None:
+    def test_when_the_reservation_ends_workloads_parked_for_it_are_ready(self) -> None:
         play = self.cycled("StrictFIFO")
         play.cycles(3)
         play.scheduler.drop("default/wide")
@@ -246,7 +248,7 @@ class TestRoomThatIsKept:
         play.cycles(3)
         assert play.admitted == {"old", "tiny", "pair"}
 
-    def test_who_lost_to_one_that_was_admitted_is_set_aside(self) -> None:
+    def test_a_workload_that_lost_to_an_admitted_one_is_parked(self) -> None:
         play = self.cycled()
         play.put(workload("other", "b", 2, constraint=HERE, priority=2))
         play.cycle()
@@ -266,7 +268,7 @@ class TestWrites:
         (again,) = built.cycle(1.0)
         assert isinstance(again, Admit)
 
-    def test_who_has_become_inadmissible_since_does_not_come_back(self) -> None:
+    def test_a_workload_that_became_inadmissible_is_not_requeued(self) -> None:
         built = scheduler([queue("a", 4)])
         built.put(workload("w", count=4), 0.0)
         built.cycle(0.0)
@@ -296,7 +298,7 @@ class TestWrites:
 
 
 def provisioned(*hosts: str, pods: int = 9, queues: str = "a", **options: Any) -> Scheduler:
-    """Queues whose nodes are still to be provisioned: quota first, places when the check is ready."""
+    """Queues with nodes that are yet to be provisioned: quota first, places when the check is ready."""
     built = scheduler(
         [queue(name, {"placed": 9}, checks=(CheckRule("nodes"),)) for name in queues],
         flavors=[Flavor("placed", topology="t")],
@@ -374,14 +376,14 @@ class TestSecondPass:
         served = [one.workload.name for one in play.cycle(9.0) if isinstance(one, Admit)]
         assert served == ["w"]
 
-    def test_who_ends_meanwhile_is_not_looked_at(self) -> None:
+    def test_a_workload_that_ends_meanwhile_is_not_evaluated(self) -> None:
         built = provisioned("h1")
         play = reserved(built, workload("w", constraint=HERE))
         play.finish("default/w")
         assert built.cycle(9.0) == []
         assert built.next_timer is None
 
-    def test_who_needs_one(self) -> None:
+    def test_workloads_that_need_one(self) -> None:
         built = provisioned("h1")
         play = Play(built)
         play.put(workload("w", constraint=HERE))
@@ -393,7 +395,7 @@ class TestSecondPass:
         assert not needs_second_pass(told(ready(waiting), "Finished", True))
         assert not needs_second_pass(workload("w"))
 
-    def test_who_has_lost_its_last_check_is_placed_too_unless_the_profile_is_kueues(self) -> None:
+    def test_a_workload_without_checks_is_placed_too_except_in_the_kueue_profile(self) -> None:
         for profile, hosts in (("closeknit", {("h1",): 1}), ("kueue", {})):
             built = provisioned("h1", gates=Gates.profile(profile))
             play = Play(built)

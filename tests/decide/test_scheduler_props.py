@@ -100,7 +100,7 @@ def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:
 @victims_may_stay
 @EXAMPLES
 @given(cluster=clusters(), cycles=st.integers(1, 12), seed=st.integers(0, 999))
-def test_a_scheduler_that_is_built_anew_from_the_objects_in_any_order_is_the_running_one(
+def test_a_scheduler_rebuilt_from_the_objects_in_any_order_is_the_running_one(
     victims_stop: bool, cluster: Cluster, cycles: int, seed: int
 ) -> None:
     story = Story(cluster, victims_stop)
@@ -119,8 +119,8 @@ def test_a_scheduler_that_is_built_anew_from_the_objects_in_any_order_is_the_run
 @pytest.mark.parametrize("by_reason", [True, False], ids=["by-reason", "everybody"])
 @EXAMPLES
 @given(data=st.data())
-def test_when_all_is_quiet_nobody_who_was_set_aside_would_fit(by_reason: bool, data: st.DataObject) -> None:
-    """Nothing polls, so whoever could be admitted has to be woken by what made it possible.
+def test_when_all_is_quiet_no_parked_workload_would_fit(by_reason: bool, data: st.DataObject) -> None:
+    """Nothing polls, so a workload that could be admitted has to be woken by what made it possible.
 
     By Kueue's rules there are two exceptions. With several flavors, when the walk has seen all of them and took the
     best by quota, and pods have no place in that one, the others are not tried. And without our gate a workload that
@@ -157,7 +157,7 @@ def test_where_quota_cannot_be_had_no_victims_would_have_been_found(cluster: Clu
 
 @EXAMPLES
 @given(cluster=clusters())
-def test_waking_everybody_leaves_nobody_aside_and_loses_nobody(cluster: Cluster) -> None:
+def test_waking_all_leaves_none_parked_and_loses_none(cluster: Cluster) -> None:
     story = Story(cluster, victims_stop=True)
     while story.step() is not None:
         pass

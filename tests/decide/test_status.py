@@ -1,4 +1,4 @@
-"""What a decision does to the status of workloads, and what users are told, to the letter."""
+"""What a decision does to the status of workloads, and which events it records, to the letter."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestAdmission:
         _, events = admitted(again)
         assert events[0].message.endswith("wait time since queued was 20s")
 
-    def test_who_does_not_say_when_it_was_made_has_waited_for_ever(self) -> None:
+    def test_a_workload_without_a_creation_time_has_waited_for_ever(self) -> None:
         _, events = admitted(workload("w", created=LONG_AGO))
         assert events[0].message.endswith("wait time since queued was 9223372037s")
 
@@ -234,7 +234,7 @@ class TestWaiting:
         assert after.status.conditions["QuotaReserved"].reason == "Pending"
         assert events[0].reason == "Pending"
 
-    def test_a_closed_gate_is_told(self) -> None:
+    def test_a_closed_gate_is_reported(self) -> None:
         after, _ = self.waits(gated=True)
         found = after.status.conditions["BlockedOnPreemptionGates"]
         assert found == Condition(True, "PreemptionGated", "too little", 9.0, 4)
@@ -255,7 +255,7 @@ def test_an_eviction_for_a_failed_node() -> None:
     assert events == [Event("default/w", "Normal", "EvictedDueToNodeFailures", "no node")]
 
 
-def test_a_second_pass_that_failed_changes_nothing_but_is_told() -> None:
+def test_a_failed_second_pass_changes_nothing_but_is_reported() -> None:
     one = running(workload("w"))
     ((after, events),) = carried_out(scheduler([queue("a")]).world, Retry(one, "no room"), 9.0)
     assert after is one

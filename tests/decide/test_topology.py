@@ -128,7 +128,7 @@ class TestDelay:
 
     @pytest.mark.parametrize(("host", "found"), [("h1", False), ("h2", True)])
     def test_what_a_ready_check_adds_to_the_pods_counts_for_their_place(self, host: str, found: bool) -> None:
-        """The nodes that were provisioned are told by a label; only h2 has it."""
+        """Provisioned nodes have a label; only h2 has it."""
         made = built(queue("a", {"placed": 99}, checks=(CheckRule("c"),)))
         made.world.put_check(AdmissionCheck("c", PROVISIONING, True))
         labels = {HOSTNAME: host} | ({"batch": "7"} if host == "h2" else {})

@@ -1,4 +1,4 @@
-"""Classical preemption by examples: who may be taken, who is taken first, and who is spared."""
+"""Classical preemption by examples: which workloads may be preempted, in which order, and which are spared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECLAIM_LOWER = Preemption("Never", "LowerPriority")
 
 
 def victims(queues: Iterable[ClusterQueue], *workloads: Workload, cohorts: Iterable[Cohort] = ()) -> dict[str, str]:
-    """By name of who has to go: the cause."""
+    """The cause by name of the victim."""
     built = scheduler(queues, cohorts)
     for one in workloads:
         built.put(one, 0.0)
@@ -48,7 +48,7 @@ class TestOwnQueue:
         ones = [old("x", priority=2, created=50.0), workload("w", count=4, priority=1)]
         assert victims([queue("a", 4, preemption=policy)], *ones) == {}
 
-    def test_nobody_goes_where_the_policy_is_never(self) -> None:
+    def test_nothing_is_preempted_where_the_policy_is_never(self) -> None:
         assert victims([queue("a", 4)], old("x"), workload("w", count=4, priority=1)) == {}
 
     @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ class TestOwnQueue:
         ones = [old("x", count=2, uid="2"), old("y", count=2, uid="1"), workload("w", count=2, priority=9)]
         assert set(victims(members, *ones)) == {"y"}
 
-    def test_who_is_on_its_way_out_goes_before_all_others(self) -> None:
+    def test_a_workload_being_evicted_goes_before_all_others(self) -> None:
         leaving = evicted(old("leaving", count=2, priority=5))
         built = scheduler([queue("a", 4, preemption=LOWER)])
         for one in (leaving, old("x", count=2), workload("w", count=2, priority=9)):
@@ -82,16 +82,16 @@ class TestOwnQueue:
         assert isinstance(wait, Wait)
         assert [one.name for one in wait.victims] == ["leaving"]
 
-    def test_who_turns_out_not_to_be_needed_is_spared(self) -> None:
+    def test_a_victim_that_is_not_needed_is_spared(self) -> None:
         """`x` is taken first but gives too little; with `y` gone, `x` can stay."""
         ones = [old("x", count=1, priority=0), old("y", count=3, priority=1), workload("w", count=3, priority=9)]
         assert set(victims([queue("a", 4, preemption=LOWER)], *ones)) == {"y"}
 
-    def test_if_all_who_may_go_are_not_enough_nobody_goes(self) -> None:
+    def test_if_all_candidates_are_not_enough_nothing_is_preempted(self) -> None:
         ones = [old("x", count=2), old("y", count=2, priority=9), workload("w", count=4, priority=5)]
         assert victims([queue("a", 4, preemption=LOWER)], *ones) == {}
 
-    def test_who_uses_none_of_what_is_needed_stays(self) -> None:
+    def test_a_workload_that_uses_nothing_needed_stays(self) -> None:
         both = {"default": {"gpu": 4, "cpu": 4}}
         ones = [
             old("cpus", count=4, requests={"cpu": 1}),
@@ -120,7 +120,7 @@ class TestReclaim:
     def test_without_a_policy_nothing_is_taken_back(self, policy: Preemption) -> None:
         assert victims(self.members(policy), old("x", "b"), workload("w", count=4)) == {}
 
-    def test_who_stays_within_its_own_is_safe(self) -> None:
+    def test_a_queue_within_its_nominal_quota_is_safe(self) -> None:
         members = [queue("a", 4, "r", preemption=ANY), queue("b", 4, "r"), queue("c", 0, "r")]
         ones = [old("own", "b", 4), old("borrowed", "c", 4), workload("w", count=4)]
         assert set(victims(members, *ones)) == {"borrowed"}
@@ -143,7 +143,7 @@ class TestReclaim:
         ones = [old("own", "a", 4, priority=9), old("x", "b", 4), workload("w", count=4, priority=5)]
         assert victims(members, *ones) == {}
 
-    def test_who_is_in_a_stopped_queue_is_not_taken(self) -> None:
+    def test_a_workload_in_a_stopped_queue_is_not_taken(self) -> None:
         members = [queue("a", 4, "r", preemption=ANY), queue("b", 0, "r", stop="Hold")]
         assert victims(members, old("x", "b"), workload("w", count=4)) == {}
 
@@ -167,10 +167,10 @@ class TestWhileBorrowing:
         assert self.run(BorrowWithinCohort("LowerPriority"), theirs=1) == {}
 
     @pytest.mark.parametrize(("bound", "goes"), [(0, False), (1, True)])
-    def test_nor_who_is_above_the_threshold(self, bound: int, goes: bool) -> None:
+    def test_nor_one_above_the_threshold(self, bound: int, goes: bool) -> None:
         assert bool(self.run(BorrowWithinCohort("LowerPriority", bound), theirs=1, mine=5)) is goes
 
-    def test_who_fits_into_its_own_takes_back_even_the_important(self) -> None:
+    def test_a_request_within_nominal_quota_reclaims_even_from_higher_priority(self) -> None:
         policy = Preemption("Never", "Any", BorrowWithinCohort("LowerPriority", 0))
         members = [queue("a", 4, "r", preemption=policy), queue("b", 0, "r")]
         ones = [old("x", "b", 4, priority=9), workload("w", count=4)]

@@ -50,9 +50,9 @@ def summed(pairs: Iterable[tuple[str, Asked]], start: Held | None = None, sign: 
 def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Iterator[str]:
     """What speaks against the preemptions of one cycle.
 
-    A plan that is made anew within the cycle sees what those before it were promised, or their victims gone, or both,
-    so a victim may be taken if it might be on what queues held at first or on any of that. But whoever loses one has
-    to borrow by what it holds, and not only by what was promised to it.
+    A replan within the cycle sees what earlier entries were promised, or their victims gone, or both, so a victim may
+    be taken if that is allowed by what queues held at first or by any of these views. But the victim's queue has to
+    borrow by what it holds, and not only by what was promised to it.
     """
     asked = plans(decisions)
     admitted = [asked[one.workload.key] for one in decisions if isinstance(one, Admit)]
@@ -70,7 +70,7 @@ def objections(cluster: Cluster, held: Held, decisions: list[Decision]) -> Itera
             yield f"{one.by.key} takes {one.victim.key}: {found[0]}"
         really = [Court(cluster, view, wants).borrows(f"q:{one.queue}") for view in (held, summed(admitted, held))]
         if one.queue != one.by_queue and not any(really):
-            yield f"{one.by.key} takes {one.victim.key}, whose queue holds only what is its own"
+            yield f"{one.by.key} takes {one.victim.key}, but its queue holds only its own quota"
 
 
 def held_by(one: Workload) -> tuple[str, Asked]:
@@ -87,7 +87,7 @@ def held_by(one: Workload) -> tuple[str, Asked]:
 @pytest.mark.parametrize("victims_stop", [True, False], ids=["victims-stop", "victims-stay"])
 @EXAMPLES
 @given(data=st.data())
-def test_nobody_is_preempted_who_may_not_be(fair: bool, victims_stop: bool, data: st.DataObject) -> None:
+def test_no_protected_workload_is_preempted(fair: bool, victims_stop: bool, data: st.DataObject) -> None:
     cluster = data.draw(clusters(fair=fair, one_tree=True))
     story = Story(cluster, victims_stop)
     while (decisions := story.step()) is not None:
@@ -98,7 +98,7 @@ def test_nobody_is_preempted_who_may_not_be(fair: bool, victims_stop: bool, data
 
 
 def nominations(story: Story) -> Iterator[tuple[Waiting, Nomination]]:
-    """For everybody who waits: what it would get, and who would have to go."""
+    """For every pending workload: what it would get, and its victims."""
     world = story.scheduler.world
     for one in story.known.values():
         if not one.reserved:
@@ -156,7 +156,7 @@ class Trial:
 def test_with_its_victims_gone_a_preemptor_fits_and_with_any_one_of_them_back_it_does_not(
     fair: bool, data: st.DataObject, cycles: int
 ) -> None:
-    """Where reclaiming rules out borrowing, somebody of the own queue may have to go just for that."""
+    """Where reclaiming rules out borrowing, a workload of the own queue may be preempted just for that."""
     cluster = data.draw(clusters(fair=fair, single=True, one_tree=True))
     story = Story(cluster, victims_stop=False)
     for _ in range(cycles):

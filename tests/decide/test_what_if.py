@@ -1,4 +1,4 @@
-"""Stories told to the end: small clusters whose outcome can be worked out by hand."""
+"""Stories played to the end: small clusters with an outcome that can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def admitted(since: float = 0.0) -> dict[str, Condition]:
     return {kind: Condition(True, kind, "", since) for kind in ("QuotaReserved", "Admitted")}
 
 
-def test_who_fits_is_admitted_and_the_rest_waits_with_the_words_of_the_scheduler() -> None:
+def test_a_workload_that_fits_is_admitted_and_the_others_report_the_schedulers_message() -> None:
     first, second = workload("first", count=6, created=1.0), workload("second", count=6, created=2.0)
     story = told(scheduler([queue("a", 10)]), second, first)
     assert happened(story) == ["first admitted"]
@@ -118,7 +118,7 @@ def test_checks_that_stay_pending_hold_a_workload_up_while_it_holds_its_quota() 
     assert "default/one" in story.waits
 
 
-def test_whoever_waited_for_its_checks_before_is_admitted_now() -> None:
+def test_a_workload_that_waited_for_its_checks_is_admitted_now() -> None:
     one = running("one", 6)
     conditions = {"QuotaReserved": one.status.conditions["QuotaReserved"]}
     status = replace(one.status, conditions=conditions, checks=(Check("paperwork", "Pending"),))
@@ -137,7 +137,7 @@ def test_a_check_that_was_refused_does_not_turn_ready_and_its_workload_gives_bac
     assert not story.workloads[one.key].reserved
 
 
-def test_whoever_backs_off_is_in_line_again_once_its_time_has_come() -> None:
+def test_a_workload_is_queued_again_after_its_backoff() -> None:
     one = workload("one", count=6)
     status = one.status.condition("Requeued", False, "PodsReadyTimeout", "too slow", 0.0)
     waits = replace(one, status=replace(status, requeue_at=NOW + 1))
@@ -184,7 +184,7 @@ def test_places_that_wait_for_a_check_are_found_once_it_is_ready() -> None:
     assert placed(story.workloads["default/one"]) == {"n1": 3}
 
 
-def test_without_room_it_keeps_its_quota_and_is_looked_at_once() -> None:
+def test_without_room_it_keeps_its_quota_and_is_evaluated_once() -> None:
     built = racks((CheckRule("nodes"),))
     built.world.put_check(AdmissionCheck("nodes", PROVISIONING, True))
     story = told(built, workload("one", count=5, constraint=Constraint(required=RACK)))
@@ -234,7 +234,7 @@ def test_without_another_node_they_are_evicted() -> None:
 # Who has to give back what it holds
 
 
-def test_an_eviction_that_was_under_way_comes_to_its_end() -> None:
+def test_an_eviction_in_progress_is_completed() -> None:
     one = running("one", 6, priority=0)
     leaving = replace(one, status=one.status.condition("Evicted", True, "Preempted", "make room", 10.0))
     other = workload("other", count=8, priority=1)
@@ -288,7 +288,7 @@ def test_a_larger_slice_of_an_elastic_job_takes_over_from_the_smaller() -> None:
 
 
 def back_and_forth() -> tuple[Scheduler, Workload, Workload]:
-    """One whose first flavor is in vain, so that its victim is back before it tries the second."""
+    """A workload that fails in its first flavor, so that its victim is back before it tries the second."""
     dc = Topology("dc", (RACK, HOSTNAME))
     flavors = [Flavor("hosts", {"pool": "hosts"}, topology="dc"), Flavor("small", {"pool": "small"}, topology="dc")]
     both = Preemption("LowerPriority", "Any")

@@ -27,7 +27,7 @@ def told(cluster: Cluster) -> Story:
 
 @EXAMPLES
 @given(cluster=clusters())
-def test_nobody_is_preempted_twice_by_the_same_workload_nor_many_times_at_all(cluster: Cluster) -> None:
+def test_no_workload_is_preempted_twice_by_the_same_one_nor_many_times_at_all(cluster: Cluster) -> None:
     preempted = [step for step in told(cluster).steps if step.kind is Kind.PREEMPTED and step.by is not None]
     pairs = Counter((step.workload.key, step.by.key) for step in preempted if step.by is not None)
     assert max(pairs.values(), default=0) <= 1
@@ -36,7 +36,7 @@ def test_nobody_is_preempted_twice_by_the_same_workload_nor_many_times_at_all(cl
 
 @EXAMPLES
 @given(cluster=clusters())
-def test_everybody_is_admitted_or_told_why_not(cluster: Cluster) -> None:
+def test_every_workload_is_admitted_or_has_an_obstacle(cluster: Cluster) -> None:
     scheduler = cluster.scheduler()
     story = play(scheduler, everybody(cluster), NOW)
     obstacles = Obstacles(scheduler, story, NOW)
@@ -48,7 +48,7 @@ def test_everybody_is_admitted_or_told_why_not(cluster: Cluster) -> None:
 
 @EXAMPLES
 @given(cluster=clusters())
-def test_steps_add_up_to_how_everybody_stands_at_the_end(cluster: Cluster) -> None:
+def test_steps_add_up_to_the_final_state(cluster: Cluster) -> None:
     story = told(cluster)
     running: dict[str, Workload] = {}
     for step in story.steps:
@@ -80,14 +80,14 @@ def test_what_is_held_at_the_end_is_within_quota(cluster: Cluster) -> None:
 
 
 def preemptions(story: Story) -> set[tuple[str, str]]:
-    """Who was preempted by whom."""
+    """Pairs of victim and preemptor."""
     return {(step.workload.key, step.by.key) for step in story.steps if step.kind is Kind.PREEMPTED and step.by}
 
 
 @EXAMPLES
 @given(cluster=clusters())
-def test_told_again_from_its_end_nothing_new_happens(cluster: Cluster) -> None:
-    """Only a preemption that would go on for ever, depending on who is looked at together, may come again."""
+def test_played_again_from_its_end_nothing_new_happens(cluster: Cluster) -> None:
+    """Only a preemption that would go on for ever, depending on which heads share a cycle, may come again."""
     story = told(cluster)
     if story.cut:
         return

@@ -203,7 +203,7 @@ class TestTrials:
         made.rollback(mark)
         assert frozen(made) == before
 
-    def test_a_place_that_is_not_in_the_tree_is_passed_over(self) -> None:
+    def test_a_place_that_is_not_in_the_tree_is_skipped(self) -> None:
         made = world()
         mark = made.checkpoint()
         made.add("b", {}, [Usage(Assignment.of((HOSTNAME,), [(("gone",), 2)]), shape(3), "placed")])

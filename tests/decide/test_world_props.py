@@ -23,7 +23,7 @@ EXAMPLES = settings(max_examples=40)
 
 
 def pending(story: Story) -> Iterator[Waiting]:
-    """Everybody who waits, as if it were first in its line."""
+    """Every pending workload, as if it were the head of its queue."""
     world = story.scheduler.world
     for one in story.known.values():
         if not one.reserved:
@@ -78,7 +78,7 @@ def test_whatever_is_taken_away_and_put_back_is_undone(cluster: Cluster, cycles:
 
 @EXAMPLES
 @given(cluster=clusters(), cycles=st.integers(1, 8))
-def test_taking_everybody_away_empties_queues_and_nodes_and_putting_back_fills_them(
+def test_taking_all_workloads_away_empties_queues_and_nodes_and_putting_back_fills_them(
     cluster: Cluster, cycles: int
 ) -> None:
     _, scheduler = played(cluster, cycles)

@@ -56,7 +56,7 @@ def numbers(least: int, most: int) -> st.SearchStrategy[int]:
 def pick(draw: st.DrawFn, values: Sequence[T]) -> T:
     """One of them, the first in the simplest case.
 
-    `st.sampled_from` in the body of a strategy is a new strategy for every draw, and hypothesis looks at each anew.
+    `st.sampled_from` in the body of a strategy is a new strategy for every draw, and hypothesis validates each again.
     """
     return values[draw(numbers(0, len(values) - 1))]
 

@@ -1,7 +1,7 @@
 """The placement rules read once more, literally and slowly, to check the engine against.
 
 Every rule is written the way its description has it: one object a domain, plain lists and dicts, everything
-counted anew for every pod set. It shares only the wire formats with the engine, none of its code, so that a rule
+recounted for every pod set. It shares only the wire formats with the engine, none of its code, so that a rule
 misread by one of them shows as a difference. Where the rules have no single answer it raises `Undefined`. Numbers
 have no bounds here, so amounts near the ends of int64 are out of its reach.
 

@@ -66,7 +66,7 @@ def test_causes_come_with_numbers() -> None:
     }
 
 
-def test_fragmentation_is_told_by_what_the_free_room_would_hold_in_one_piece() -> None:
+def test_fragmentation_is_reported_with_what_contiguous_room_would_hold() -> None:
     found = explained(6, Constraint(required=RACK), cpu=3000)
     rack = found.levels[1]
     assert (rack.pods, rack.in_one_piece) == (2, 4)

@@ -40,7 +40,7 @@ def test_both_ways_of_filling_agree(small: int, rows: list[tuple[int, int]], nee
 
 
 @given(rows=pairs, need=st.integers(1, 120), ascending=st.booleans())
-def test_what_is_filled_adds_up_and_nobody_gets_more_than_they_hold(
+def test_what_is_filled_adds_up_and_no_domain_gets_more_than_it_holds(
     rows: list[tuple[int, int]], need: int, ascending: bool
 ) -> None:
     count = np.array([c for c, _ in rows])

@@ -90,7 +90,7 @@ class TestDepth:
         assert result.reason is not None
         assert result.reason.why is Why.DEEP_GROUP
 
-    def test_groups_of_nothing_but_such_pod_sets_are_passed_over(self) -> None:
+    def test_groups_of_only_such_pod_sets_are_skipped(self) -> None:
         tree = Request((Group((Group((pods("none", 0),)), pods("a", 1, IN_A_RACK)), "g"),))
         assert place(snapshot(), tree, ON).fits
 

@@ -218,7 +218,7 @@ class TestWhereKueuePanics:
         assert reason(result) == "group g is not one pod set, nor a leader with its workers"
 
 
-def test_a_pod_set_without_pods_gets_an_empty_assignment_and_leads_nobody() -> None:
+def test_a_pod_set_without_pods_gets_an_empty_assignment_and_is_no_leader() -> None:
     wanted, shape = Constraint(required=RACK), Shape.of({"cpu": 1000})
     request = together(PodSet("none", 0, shape, wanted), PodSet("one", 1, shape, wanted))
     result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), request, ON)
@@ -268,7 +268,7 @@ class TestReplacementUnderAuto:
 
 
 def test_an_unknown_operator_matches_nothing() -> None:
-    """Read from an object that nobody validated, it must not open nodes that were meant to be closed."""
+    """Read from an object that was not validated, it must not open nodes that were meant to be closed."""
     nodes = (host("a", "x", "1", 9),)
     odd = (Term((Requirement(RACK, "NotIN", ("x-1",)),)),)
     assert not ask(nodes, 1, Constraint(required=RACK), ON, required=odd).fits
@@ -293,7 +293,7 @@ def test_balancing_a_huge_group_gives_up_its_search_and_still_places_it() -> Non
     assert sum(o.assignment.pods for o in result.outcomes if o.assignment) == 150_001
 
 
-def test_a_rack_whose_free_room_is_scattered_says_so() -> None:
+def test_fragmented_room_in_a_rack_is_reported() -> None:
     nodes = (host("a", "x", "1", 3), host("b", "x", "1", 3))
     result = ask(nodes, 1, Constraint(required=RACK), ON, BY_RACK, cpu=4000)
     assert reason(result).endswith("Total nodes: 1; excluded: fragmentation: 1")

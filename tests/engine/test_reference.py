@@ -1,4 +1,4 @@
-"""The engine and the slow reference give the same answers, to problems drawn at random and to some told apart.
+"""The engine and the slow reference give the same answers, to problems drawn at random and to some chosen by hand.
 
 A difference is a mistake in one of the two; the rules in words decide in which. Problems without a single answer
 are left out, and there must be few of them. The examples at the end are differences that were found this way,

@@ -92,7 +92,7 @@ def test_a_survivor_that_is_gone_is_named() -> None:
     assert "stale domain r9-9" in found
 
 
-def test_with_nobody_left_the_whole_set_is_placed_anew() -> None:
+def test_without_survivors_the_whole_set_is_placed_again() -> None:
     found = repaired(hall(), held(r1_1=4, r1_2=4), ["r1-1", "r1-2"], Constraint(required="rack"))
     assert found in ({"r1-3": 4, "r1-4": 4}, {"r2-1": 4, "r2-2": 4})
 

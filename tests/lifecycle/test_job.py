@@ -39,7 +39,7 @@ def test_a_job_that_runs_without_a_workload_is_stopped() -> None:
     assert life(suspended=False) == [Stop(None, "Missing Workload; unable to restore pod templates")]
 
 
-def test_a_job_whose_workload_is_admitted_starts() -> None:
+def test_a_job_starts_when_its_workload_is_admitted() -> None:
     assert life(admitted()) == [Start(admitted())]
 
 
@@ -48,7 +48,7 @@ def test_a_job_waits_while_its_workload_does(workload: Workload) -> None:
     assert life(workload) == []
 
 
-def test_what_pending_checks_say_is_told_of_a_job_that_waits_for_them() -> None:
+def test_messages_of_pending_checks_are_recorded_on_the_waiting_job() -> None:
     checks = (Check("a", message="in 5 min"), Check("b", "Ready", "done"), Check("c"), Check("d", message="in 9 min"))
     waits = with_status(reserved(), checks=checks)
     assert events(life(waits)) == [("UpdatedAdmissionCheck", "a: in 5 min; d: in 9 min")]
@@ -88,7 +88,7 @@ def test_an_evicted_job_is_stopped_keeps_its_quota_while_pods_run_and_then_gives
         ("Deactivated", False),
     ],
 )
-def test_only_who_is_not_to_blame_is_back_in_line_at_once(reason: str, again: bool) -> None:
+def test_only_evictions_that_the_workload_did_not_cause_requeue_it_at_once(reason: str, again: bool) -> None:
     assert said(changed(life(evicted(reason))), "Requeued")[:2] == (again, reason)
 
 
@@ -118,7 +118,7 @@ def test_a_job_that_ended_keeps_no_workload_that_says_something_else() -> None:
     assert actions[1:] == [Remove(other)]
 
 
-def test_a_finished_workload_is_let_go_once() -> None:
+def test_a_finished_workload_is_finalized_once() -> None:
     done = with_conditions(admitted(), Finished=(True, "Succeeded", 900.0))
     assert life(done, suspended=False) == [Finalize(done)]
     assert life(done, suspended=False, held=False) == []
@@ -138,7 +138,7 @@ def test_workloads_that_say_something_else_are_removed_but_a_running_job_is_stop
 
 
 @pytest.mark.parametrize("workload", [admitted(), evicted("Preempted")])
-def test_a_job_whose_workload_is_deleted_stops_before_that_is_let_go(workload: Workload) -> None:
+def test_a_job_stops_before_its_deleted_workload_is_finalized(workload: Workload) -> None:
     assert life(workload, suspended=False, active=True, deleting=True) == [Stop(workload, "Workload is deleted")]
     assert life(workload, active=True, deleting=True) == []
     assert life(workload, deleting=True) == [Finalize(workload)]
@@ -173,7 +173,7 @@ def test_a_prebuilt_workload_about_something_else_ends_once_the_job_stands_still
     assert life(after, prebuilt=True, differs=True, held=False) == []
 
 
-def test_a_job_on_hold_gives_back_what_it_has_and_is_in_line_again_afterwards() -> None:
+def test_a_job_on_hold_releases_its_quota_and_is_requeued_afterwards() -> None:
     assert life(admitted(), suspended=False, on_hold="not valid") == [Stop(admitted(), "not valid")]
     held = changed(life(admitted(), on_hold="not valid"))
     assert said(held, "QuotaReserved") == (False, "OnHold", "not valid")
@@ -189,7 +189,7 @@ def test_the_time_that_a_workload_ran_is_added_up(reason: str) -> None:
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_a_workload_whose_time_was_over_begins_anew_one_day(active: bool) -> None:
+def test_a_workload_that_exceeded_its_time_starts_from_zero_later(active: bool) -> None:
     gone = evicted("DeactivatedDueToMaximumExecutionTimeExceeded", active=active)
     assert changed(life(gone)).status.executed == 0
 
@@ -206,7 +206,7 @@ def test_what_was_given_back_is_forgotten_with_the_reservation() -> None:
     assert changed(life(gone)).status.reclaimable == {}
 
 
-def test_readiness_is_kept_only_where_somebody_waits_for_it() -> None:
+def test_readiness_is_tracked_only_where_it_is_used() -> None:
     assert life(admitted(), suspended=False, ready=True) == []
     after = changed(life(admitted(), suspended=False, ready=True, waits_for_pods=True))
     assert said(after, "PodsReady")[:2] == (True, "Started")

@@ -1,4 +1,4 @@
-"""When a node counts as lost, to whom, and what follows: the whole matrix of gates, and every rule by itself."""
+"""When a node counts as lost, for which workloads, and what follows: the whole matrix of gates, and each rule alone."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ MATRIX: list[tuple[str, Node | None, Workload, Pod | None, str]] = [
     ("tolerated, pod stops", ready(NO_EXECUTE), TOLERATING["for ever"], STOPS, ". . . .  . . . ."),
     ("tolerated, but unready 10 s, pod stops", unready(10), TOLERATING["for ever"], STOPS, "W W W W  L L L L"),
 ]
-"""L: lost, W: looked at again when it has been unready for 30 s, a dot: nothing."""
+"""L: lost, W: reconciled again when it has been unready for 30 s, a dot: nothing."""
 
 
 def gates_of(replaces: bool, fail_fast: bool, column: tuple[bool, bool, bool]) -> Gates:
@@ -187,7 +187,7 @@ class TestSeveral:
         assert status.admission == one.status.admission
         assert change.events == (Event("ns/w", "Normal", "EvictedDueToNodeFailures", self.MESSAGE),)
 
-    def test_nothing_else_is_done_to_who_is_evicted(self) -> None:
+    def test_nothing_else_is_done_to_an_evicted_workload(self) -> None:
         actions = look(unready(40), workload("m", "n", unhealthy=("m",)), WAITS)
         assert [type(one) for one in actions] == [Change]
 
@@ -237,10 +237,10 @@ class TestRecovery:
     def test_others_stay_on_it(self) -> None:
         assert listed(ready(), workload("l", "m", "n", unhealthy=("m", "n", "l")), gates=OURS) == ("m", "l")
 
-    def test_whoever_moved_away_need_not_wait_for_it(self) -> None:
+    def test_a_workload_that_moved_away_does_not_wait_for_it(self) -> None:
         assert listed(unready(40), workload("m", unhealthy=("n",))) == ()
 
-    def test_who_never_missed_it_is_not_written(self) -> None:
+    def test_a_workload_that_did_not_list_it_is_not_written(self) -> None:
         assert listed(ready(), workload("m", "n", unhealthy=("m",))) is None
 
     def test_after_30_seconds_it_stays_listed_though_pods_seem_to_run(self) -> None:
@@ -253,7 +253,7 @@ class TestRecovery:
 
 class TestAffected:
     @pytest.mark.parametrize("kind", ["Evicted", "Finished"])
-    def test_who_is_on_the_way_out_is_left_alone(self, kind: str) -> None:
+    def test_a_workload_that_is_ending_is_left_alone(self, kind: str) -> None:
         one = workload("n", holds=("QuotaReserved", "Admitted", kind))
         assert look(None, one, WAITS) == []
         assert look(unready(40), one, WAITS) == []
@@ -378,7 +378,7 @@ class TestStrays:
         assert listed(unready(10), workload("n"), running, WAITS) is None
 
     @pytest.mark.parametrize("node", [ready(), ready(NO_SCHEDULE), unready(40)])
-    def test_pods_whose_workload_moved_away_are_ended_whatever_the_node_is_like(self, node: Node) -> None:
+    def test_pods_of_a_workload_that_moved_away_are_failed_whatever_the_node_is_like(self, node: Node) -> None:
         assert ended(look(node, workload("m"), WAITS)) == ["p"]
 
     def test_pods_of_a_workload_without_admission_too(self) -> None:
@@ -401,7 +401,7 @@ class TestStrays:
     def test_others_are_left_alone(self, other: Pod) -> None:
         assert ended(look(unready(40), workload("m"), other)) == []
 
-    def test_nobody_is_ended_on_a_node_that_works_or_is_gone(self) -> None:
+    def test_no_pod_is_failed_on_a_node_that_works_or_is_gone(self) -> None:
         assert look(ready(), workload("n"), WAITS) == []
         assert ended(look(None, workload("n"), WAITS)) == []
         assert ended(look(None, workload("m"), WAITS)) == []

@@ -41,7 +41,7 @@ def test_an_evicted_group_is_sent_away_and_gives_back_when_none_runs() -> None:
     assert after.status.admission is None
 
 
-def test_failed_pods_have_to_be_replaced_and_it_is_told_when_they_are() -> None:
+def test_failed_pods_have_to_be_replaced_and_that_is_reported_when_they_are() -> None:
     lacking = changed(life(admitted(), running=2, gaps=1))
     assert said(lacking, "WaitingForReplacementPods") == (True, "PodsFailed", "Some Failed pods need replacement")
     assert life(lacking, running=2, gaps=1) == []
@@ -89,6 +89,6 @@ def test_a_workload_on_hold_holds_nothing_and_has_no_pods_that_are_ready() -> No
     assert not is_on_hold(ready)
 
 
-def test_a_gap_is_told_once_however_many_pods_are_lost() -> None:
+def test_a_gap_is_reported_once_however_many_pods_are_lost() -> None:
     lacking = changed(life(admitted(), running=2, gaps=1))
     assert life(lacking, running=1, gaps=2) == []

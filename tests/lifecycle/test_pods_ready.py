@@ -50,7 +50,7 @@ def test_the_time_for_a_recovery_counts_from_the_failure() -> None:
 
 
 @pytest.mark.parametrize("workload", [pending(), READY, evicted("Preempted")])
-def test_nobody_else_is_waited_for(workload: Workload) -> None:
+def test_no_other_workload_is_waited_for(workload: Workload) -> None:
     assert pods_ready(workload, TWO_MINUTES, 9999.0) == []
 
 
@@ -65,7 +65,7 @@ def test_a_workload_that_took_too_long_goes_and_comes_back_after_a_wait_that_dou
     assert waits == [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 3600.0, 3600.0]
 
 
-def test_who_goes_is_told_what_was_waited_for() -> None:
+def test_an_evicted_workload_reports_what_it_waited_for() -> None:
     actions = pods_ready(waiting("WaitForRecovery", 900.0), TWO_MINUTES, 1020.0)
     after = changed(actions)
     assert said(after, "Evicted") == (True, "PodsReadyTimeout", "Exceeded the PodsReady timeout ns/wl")

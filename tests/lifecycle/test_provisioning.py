@@ -89,13 +89,13 @@ def test_the_first_condition_that_counts_decides(kinds: tuple[str, ...], expecte
     assert (state(actions) if actions else None) == expected
 
 
-def test_when_machines_are_expected_is_told_while_waiting() -> None:
+def test_the_expected_time_of_nodes_is_reported_while_waiting() -> None:
     soon = Condition(False, "ETA", "in 5 minutes")
     asked = replace(request(1, "Accepted"), conditions={**request(1, "Accepted").conditions, "Provisioned": soon})
     assert state(life(waiting(), asked)) == ("Pending", "in 5 minutes")
 
 
-def test_pods_are_told_which_request_they_consume_and_where_its_machines_are() -> None:
+def test_pods_get_the_request_they_consume_and_where_its_nodes_are() -> None:
     config = replace(CONFIG, selector={"pool": "PoolName"})
     actions = life(waiting(), request(1, "Provisioned", details={"PoolName": "p7"}), config=config)
     notes = {
@@ -118,17 +118,17 @@ def test_after_the_last_attempt_the_workload_is_rejected() -> None:
     assert state(life(waiting(retries=2), request(3, "Failed"))) == ("Rejected", "it is Failed")
 
 
-def test_a_booking_that_expires_means_nothing_to_who_runs() -> None:
+def test_an_expired_booking_does_not_affect_a_running_workload() -> None:
     running = waiting("Ready", of=admitted())
     kept = life(running, request(1, "BookingExpired", "Provisioned"))
     assert state(kept) == ("Ready", "it is Provisioned")
 
 
-def test_capacity_that_is_taken_away_ends_even_who_runs() -> None:
+def test_revoked_capacity_ends_even_a_running_workload() -> None:
     assert state(life(waiting("Ready", of=admitted()), request(1, "CapacityRevoked")))[0] == "Rejected"
 
 
-def test_a_request_that_is_not_as_wanted_is_made_anew() -> None:
+def test_a_request_that_does_not_match_is_created_again() -> None:
     assert life(waiting(), replace(request(), class_name="old")) == [Withdraw(waiting(), "wl-check-1")]
     assert life(waiting(), request(), parameters={"b": "2"}) == [Withdraw(waiting(), "wl-check-1")]
 
@@ -145,7 +145,7 @@ def test_requests_go_with_the_workload() -> None:
 @pytest.mark.parametrize(
     "config", [CONFIG, replace(CONFIG, class_name="new"), replace(CONFIG, parameters={"a": "2"}), None]
 )
-def test_the_request_of_who_runs_stays_whatever_becomes_of_the_configuration(config: ProvisioningConfig | None) -> None:
+def test_the_request_of_a_running_workload_stays_whatever_the_configuration(config: ProvisioningConfig | None) -> None:
     runs = with_status(waiting("Ready", of=admitted()), checks=(Check("check", "Ready", "it is Provisioned", 900.0),))
     assert life(runs, request(1, "Provisioned"), config=config) == []
 

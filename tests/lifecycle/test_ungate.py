@@ -1,4 +1,4 @@
-"""Gated pods are let go to the places of their ranks; where ranks do not hold, to any place that is free."""
+"""Pods are ungated for the places of their ranks; where ranks are inconsistent, for any free place."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def look(one: Workload, listed: list[Pod], **more: Any) -> list[Action]:
 
 
 def went(actions: list[Action]) -> dict[str, str]:
-    """The host of each pod that was let go."""
+    """The host of each pod that was ungated."""
     return {one.pod.name: one.selector[HOSTNAME] for one in actions if isinstance(one, Ungate)}
 
 
@@ -213,12 +213,12 @@ class TestJobsOfJobs:
     def test_a_pod_beyond_the_size_of_a_job(self) -> None:
         assert self.run(p01=(2, 0)) == self.GREEDY
 
-    def test_a_pod_beyond_the_size_of_a_job_whose_place_nobody_else_has(self) -> None:
+    def test_a_pod_beyond_the_size_of_a_job_with_an_unused_place(self) -> None:
         one = workload(Set(self.HOSTS, ranks=BY_JOB))
         assert went(look(one, [pod("02", 2, job=0), pod("11", 1, job=1)])) == {"02": "a", "11": "b"}
 
     @pytest.mark.parametrize("number", [None, 0, -1])
-    def test_nobody_knows_how_many_jobs_there_are(self, number: int | None) -> None:
+    def test_the_number_of_jobs_is_unknown(self, number: int | None) -> None:
         assert self.run(Ranks(INDEX, JOB, number)) == self.GREEDY
 
     def test_pods_that_do_not_divide_into_jobs_leave_the_last_places_empty(self) -> None:
@@ -243,7 +243,7 @@ class TestGroups:
         return [leader, *(pod(f"w{index}", index, pod_set="workers", **more) for index in indexes)]
 
     @pytest.mark.parametrize("sets", [(LEADER, WORKERS), (WORKERS, LEADER)])
-    def test_workers_count_on_from_the_leader_whoever_is_listed_first(self, sets: tuple[Set, ...]) -> None:
+    def test_workers_count_on_from_the_leader_in_either_order(self, sets: tuple[Set, ...]) -> None:
         assert went(look(workload(*sets), self.listed(3, 2, 1))) == {"leader": "z", "w3": "c", "w2": "b", "w1": "a"}
 
     def test_workers_that_count_from_zero_have_no_ranks(self) -> None:
@@ -361,7 +361,7 @@ class TestReplacements:
 
 class TestHostsThatFailed:
     @pytest.mark.parametrize("ranks", [BY_INDEX, Ranks()])
-    def test_nobody_is_sent_there_and_nobody_gets_the_place_of_another(self, ranks: Ranks) -> None:
+    def test_no_pod_is_sent_there_and_no_pod_gets_the_place_of_another(self, ranks: Ranks) -> None:
         one = workload(Set(ONE_EACH, ranks=ranks), unhealthy=("b",))
         assert went(look(one, pods(0, 1, 2))) == {"p0": "a", "p2": "c"}
 
@@ -412,7 +412,7 @@ class TestWhoseTurnItIs:
 
 
 class TestExpectations:
-    def test_nothing_is_let_go_while_others_are_on_their_way(self) -> None:
+    def test_nothing_is_ungated_while_others_are_in_flight(self) -> None:
         actions = look(workload(Set(ONE_EACH)), pods(0), under_way={"x"})
         assert actions == [Later(100.0 + BATCH, "pending ungate operations")]
 
@@ -426,7 +426,7 @@ class TestExpectations:
         assert expected.under_way("ns/w") == frozenset()
         assert expected.under_way("ns/v") == {"z"}
 
-    def test_pods_that_nobody_waits_for_are_nothing_new(self) -> None:
+    def test_unexpected_pods_change_nothing(self) -> None:
         expected = Expectations()
         expected.observe("x")
         expected.expect("ns/w", [])

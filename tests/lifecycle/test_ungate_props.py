@@ -1,4 +1,4 @@
-"""Whatever pods say of themselves: nobody gets a place that is taken, and a second look finds nothing more to do."""
+"""Whatever labels pods carry: no pod gets a taken place, and a second pass has nothing more to do."""
 
 from __future__ import annotations
 

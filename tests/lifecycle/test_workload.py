@@ -39,7 +39,7 @@ def life(workload: Workload, gates: Gates = KUEUE, now: float = NOW, **around: A
     return workload_life(WorkloadView(workload, gates, settings, **around), now)
 
 
-def test_a_workload_that_waits_in_line_is_left_alone() -> None:
+def test_a_queued_workload_is_left_alone() -> None:
     assert life(pending()) == []
 
 
@@ -86,7 +86,7 @@ def test_a_workload_that_is_not_active_is_evicted_and_keeps_its_quota() -> None:
     assert after.status.evictions == {("Deactivated", ""): 1}
 
 
-def test_the_cause_of_a_deactivation_is_told_and_then_forgotten() -> None:
+def test_the_cause_of_a_deactivation_is_reported_and_then_cleared() -> None:
     doomed = with_conditions(admitted(active=False), DeactivationTarget=(True, "RequeuingLimitExceeded", 900.0))
     actions = life(doomed)
     after = changed(actions)
@@ -111,7 +111,7 @@ def test_a_deactivation_after_an_eviction_forgets_why_and_when_it_was_to_come_ba
     assert life(after) == []
 
 
-def test_a_workload_that_is_active_again_is_back_in_line() -> None:
+def test_a_reactivated_workload_is_requeued() -> None:
     idle = with_conditions(pending(), Evicted=(True, "Deactivated", 900.0), Requeued=(False, "Deactivated", 900.0))
     assert said(changed(life(idle)), "Requeued")[:2] == (True, "Reactivated")
 
@@ -201,7 +201,7 @@ def test_checks_that_want_it_later_send_it_back_until_the_last_of_their_times() 
 
 
 def test_a_check_may_want_it_later_while_it_holds_nothing() -> None:
-    """It is out of line at once, and its checks start over: nobody else would ever bring it back."""
+    """It leaves the queue at once, and its checks start over: nothing else would ever requeue it."""
     asked = with_status(pending(), checks=(Check("a", "Retry", "busy", 990.0, requeue_after=30),))
     around: dict[str, Any] = {"cluster_queue": queue(CheckRule("a"))}
     after = changed(life(asked, **around))
@@ -232,7 +232,7 @@ def test_a_workload_is_admitted_when_its_last_check_is_ready() -> None:
     assert events(actions) == [("Admitted", "Admitted by ClusterQueue cq, wait time since reservation was 100s")]
 
 
-def test_a_workload_whose_checks_are_not_ready_is_not_admitted() -> None:
+def test_a_workload_with_unready_checks_is_not_admitted() -> None:
     waiting = with_status(reserved(), checks=(Check("a"),))
     after = changed(life(waiting, cluster_queue=queue(CheckRule("a"))))
     assert said(after, "Admitted")[:2] == (False, "UnsatisfiedAdmissionChecks")
@@ -326,14 +326,14 @@ def test_pods_that_are_not_ready_in_time_send_a_workload_back() -> None:
         ({"is_active": False}, "Suspended", "ClusterQueue cq is inactive"),
     ],
 )
-def test_a_workload_in_no_line_is_told_why(around: dict[str, Any], reason: str, message: str) -> None:
+def test_a_workload_without_a_queue_reports_why(around: dict[str, Any], reason: str, message: str) -> None:
     after = changed(life(pending(), **around))
     assert said(after, "QuotaReserved") == (False, reason, message)
     assert life(after, **around) == []
     assert said(changed(life(pending(), COARSE, **around)), "QuotaReserved")[1] == "Inadmissible"
 
 
-def test_one_whose_queue_was_made_late_and_that_waits_with_its_like_is_told_so() -> None:
+def test_a_workload_of_a_late_queue_reports_the_reason_of_its_parked_class() -> None:
     lost = changed(life(pending(), local_queue=None, cluster_queue=None))
     after = changed(life(lost, bypassed="WaitingForQuota"))
     assert said(after, "QuotaReserved") == (
@@ -359,7 +359,7 @@ def test_a_queue_that_is_not_there_is_an_event_and_one_that_is_stopped_is_not() 
     ("gates", "said_before", "reason"),
     [(Gates.profile(), "Suspended", "PendingEvaluation"), (COARSE, "Inadmissible", "Pending")],
 )
-def test_a_group_that_lacks_pods_is_not_told_of_a_stopped_queue_any_longer_than_it_is_stopped(
+def test_a_group_that_lacks_pods_reports_a_stopped_queue_only_while_it_is_stopped(
     gates: Gates, said_before: str, reason: str
 ) -> None:
     lacking = with_conditions(
@@ -372,7 +372,7 @@ def test_a_group_that_lacks_pods_is_not_told_of_a_stopped_queue_any_longer_than_
     assert life(after, gates) == []
 
 
-def test_a_workload_that_was_passed_over_with_its_like_is_told_so_until_it_is_looked_at() -> None:
+def test_a_workload_of_a_parked_class_reports_the_shared_reason_until_it_is_evaluated() -> None:
     after = changed(life(pending(), Gates.profile(), bypassed="WaitingForQuota"))
     text = "Bypassed scheduling evaluation because an equivalent workload recently failed"
     assert said(after, "QuotaReserved") == (False, "WaitingForQuota", text)
@@ -382,7 +382,7 @@ def test_a_workload_that_was_passed_over_with_its_like_is_told_so_until_it_is_lo
 
 
 @pytest.mark.parametrize("before", ["PendingEvaluation", "Suspended", "Deactivated"])
-def test_in_the_profile_of_kueue_only_who_comes_back_is_told_that_it_was_passed_over(before: str) -> None:
+def test_in_the_kueue_profile_only_a_requeued_workload_reports_that_it_was_bypassed(before: str) -> None:
     gates = Gates.profile("kueue")
     assert life(pending(), gates, bypassed="WaitingForQuota") == []
     back = with_conditions(pending(), QuotaReserved=(False, before, 900.0))
@@ -402,7 +402,7 @@ def test_a_gate_on_admission_is_shown_and_its_opening_too() -> None:
     assert [reason for reason, _ in events(opened)] == ["AdmissionGateCleared"]
 
 
-def test_whoever_is_evicted_is_left_to_its_job() -> None:
+def test_an_evicted_workload_is_left_to_its_job() -> None:
     for reason in ("Preempted", "NodeFailures", "ClusterQueueStopped"):
         gone = with_status(evicted(reason, max_seconds=1), checks=(Check("a", "Rejected"),))
         assert life(gone, cluster_queue=queue(stop="HoldAndDrain"), is_active=False) == []

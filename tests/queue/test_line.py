@@ -1,4 +1,4 @@
-"""One line: who is next, and who was set aside."""
+"""One pending queue: its head, and its parked workloads."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ class TestOrder:
         made = line(entry("b", 2, created=2.0), entry("a", 1, created=1.0), entry("c", 1, created=3.0))
         assert taken(made) == ["a", "b", "c"]
 
-    def test_an_empty_line_has_nobody(self) -> None:
+    def test_an_empty_queue_has_no_head(self) -> None:
         assert line().pop() is None
         assert not line().is_ready
 
-    def test_who_is_pushed_again_stands_once_at_its_new_place(self) -> None:
+    def test_a_workload_pushed_again_is_queued_once_at_its_new_place(self) -> None:
         made = line(entry("a", created=1.0), entry("b", created=2.0))
         made.push(entry("a", created=3.0))
         assert len(made) == 2
         assert taken(made) == ["b", "a"]
 
-    def test_who_was_dropped_is_gone(self) -> None:
+    def test_a_dropped_workload_is_gone(self) -> None:
         made = line(entry("a", created=1.0), entry("b", created=2.0))
         dropped = made.drop("default/a")
         assert dropped is not None
@@ -71,7 +71,7 @@ class TestOrder:
         assert made.drop("default/a") is None
         assert taken(made) == ["b"]
 
-    def test_who_is_taken_is_in_hand_and_no_longer_in_line(self) -> None:
+    def test_a_popped_workload_is_in_the_cycle_and_no_longer_queued(self) -> None:
         made = line(entry("a"))
         one = made.pop()
         assert made.in_hand is one
@@ -88,7 +88,7 @@ class TestOrder:
 
 
 class TestPreemptor:
-    def test_who_waits_for_its_victims_stays_first(self) -> None:
+    def test_a_preemptor_waiting_for_its_victims_stays_first(self) -> None:
         made = line(entry("a", priority=9), entry("b"))
         made.preemptor = "default/b"
         assert taken(made) == ["b", "a"]
@@ -98,7 +98,7 @@ class TestPreemptor:
         made.preemptor = "default/b"
         assert taken(made) == ["a", "b"]
 
-    def test_nor_while_it_is_set_aside(self) -> None:
+    def test_nor_while_it_is_parked(self) -> None:
         made = line(entry("a", priority=9))
         made.park(entry("b"), "")
         made.preemptor = "default/b"
@@ -117,7 +117,7 @@ class TestPreemptor:
 
 
 class TestAside:
-    def test_one_that_is_parked_alone_leaves_its_likes_in_line(self) -> None:
+    def test_a_workload_parked_alone_leaves_its_class_ready(self) -> None:
         made = line(entry("a"), entry("b"))
         made.park(entry("a"), "")
         assert names(made.set_aside()) == {"a"}
@@ -146,7 +146,7 @@ class TestAside:
         assert wake(made) == 1
         assert taken(made) == ["b"]
 
-    def test_waking_brings_everybody_back_in_order(self) -> None:
+    def test_waking_makes_all_ready_in_order(self) -> None:
         made = line(entry("d", 2, created=4.0))
         made.park(entry("c", 3, created=3.0), "")
         made.park_class(entry("b", created=2.0), "")
@@ -155,7 +155,7 @@ class TestAside:
         assert not names(made.set_aside())
         assert taken(made) == ["a", "b", "c", "d"]
 
-    def test_only_those_are_woken_whose_reason_is_meant(self) -> None:
+    def test_only_workloads_with_a_matching_reason_are_woken(self) -> None:
         made = line()
         made.park(entry("a", 1), "quota")
         made.park(entry("b", 2), "place")
@@ -165,13 +165,13 @@ class TestAside:
         assert names(made.ready()) == {"a", "c"}
         assert names(made.set_aside()) == {"b", "d"}
 
-    def test_who_was_parked_alone_and_may_not_come_back_stays(self) -> None:
+    def test_a_workload_parked_alone_that_may_not_wake_stays_parked(self) -> None:
         made = line()
         made.park(entry("a"), "")
         assert made.wake(lambda _: False, lambda _: True) == 0
         assert names(made.set_aside()) == {"a"}
 
-    def test_after_waking_a_new_like_is_in_line(self) -> None:
+    def test_after_waking_a_new_member_of_the_class_is_ready(self) -> None:
         made = line()
         made.park_class(entry("a", created=1.0), "")
         wake(made)
@@ -187,7 +187,7 @@ class TestAside:
         made.pop()
         assert not made.woken
 
-    def test_everybody_is_found_wherever_they_stand(self) -> None:
+    def test_every_workload_is_found_wherever_it_is(self) -> None:
         made = line(entry("a"))
         made.park(entry("b"), "")
         made.park_class(entry("c", 2), "")

@@ -25,7 +25,7 @@ def entry(name: str, size: int, time: int) -> Waiting:
 
 
 class Lists(RuleBasedStateMachine):
-    """The model: who is ready, who is parked alone and why, which classes are parked and why."""
+    """The model: ready workloads, workloads parked alone and why, classes parked and why."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""All lines together: who finds which line, who goes back into it or aside, and who comes back when."""
+"""The pending queues: routing by LocalQueue, requeueing and parking, and what wakes parked workloads."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ TABLE = [
 
 
 class TestRequeue:
-    """Where a workload goes that was looked at and not admitted."""
+    """Where a workload goes that was evaluated and not admitted."""
 
     def test_the_table_names_every_reason(self) -> None:
         assert {why for why, _, _ in TABLE} == set(Why)
 
     @pytest.mark.parametrize(("why", "best_effort", "strict"), TABLE, ids=[row[0].name for row in TABLE])
-    def test_back_into_line_or_aside_by_reason_and_strategy(self, why: Why, best_effort: bool, strict: bool) -> None:
+    def test_requeued_or_parked_by_reason_and_strategy(self, why: Why, best_effort: bool, strict: bool) -> None:
         strategies: tuple[tuple[Strategy, bool], ...] = (("BestEffortFIFO", best_effort), ("StrictFIFO", strict))
         for strategy, returns in strategies:
             made = lines(strategy)
@@ -96,7 +96,7 @@ class TestRequeue:
 
     @pytest.mark.parametrize("why", list(Why))
     @pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
-    def test_nobody_goes_back_into_line_while_backing_off(self, strategy: Strategy, why: Why) -> None:
+    def test_a_workload_that_backs_off_is_not_requeued(self, strategy: Strategy, why: Why) -> None:
         made = lines(strategy)
         made.put(workload("w"), NOW)
         one = head(made)
@@ -105,7 +105,7 @@ class TestRequeue:
         assert (ready(made), aside(made)) == (set(), {"w"})
 
     @pytest.mark.parametrize("why", [Why.NO_FIT, Why.NO_CANDIDATES])
-    def test_what_holds_for_one_holds_for_all_that_are_like_it(self, why: Why) -> None:
+    def test_what_holds_for_one_holds_for_its_whole_class(self, why: Why) -> None:
         made = lines()
         made.put(workload("a", created=1.0), NOW)
         made.put(workload("b", created=2.0), NOW)
@@ -115,7 +115,7 @@ class TestRequeue:
         made.put(workload("d"), NOW)
         assert aside(made) == {"a", "b", "d"}
 
-    def test_those_aside_with_another_are_named_once_to_be_told_the_last_first(self) -> None:
+    def test_members_of_a_parked_class_are_named_once_for_reporting_the_last_first(self) -> None:
         made = lines()
         for name, created in (("a", 1.0), ("b", 2.0), ("c", 3.0), ("d", 4.0)):
             made.put(workload(name, created=created), NOW)
@@ -126,7 +126,7 @@ class TestRequeue:
         assert made.untold(2) == ["default/b"]
         assert not made.bypassed
 
-    def test_who_is_back_in_line_need_not_be_told(self) -> None:
+    def test_a_requeued_workload_needs_no_report(self) -> None:
         made = lines()
         made.put(workload("a", created=1.0), NOW)
         made.put(workload("b", created=2.0), NOW)
@@ -156,7 +156,7 @@ class TestRequeue:
         made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
         assert (ready(made), aside(made)) == ({"b"}, {"a"})
 
-    def test_who_waits_for_its_victims_is_first_until_another_does(self) -> None:
+    def test_a_preemptor_is_first_until_there_is_another(self) -> None:
         made = lines()
         for name, created in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
             made.put(workload(name, requests=int(created), created=created), NOW)
@@ -170,7 +170,7 @@ class TestRequeue:
         made.requeue(first, Why.NO_FIT, Stage.QUOTA, NOW)
         assert head(made).workload.name == "a"
 
-    def test_who_left_while_it_was_looked_at_does_not_come_back(self) -> None:
+    def test_a_workload_dropped_during_its_cycle_is_not_requeued(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         one = head(made)
@@ -178,7 +178,7 @@ class TestRequeue:
         made.requeue(one, Why.LOST_ITS_PLACE, Stage.UNKNOWN, NOW)
         assert len(made.lines["a"]) == 0
 
-    def test_nor_does_one_whose_queue_is_gone(self) -> None:
+    def test_nor_is_one_of_a_deleted_queue(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         one = head(made)
@@ -202,12 +202,12 @@ class TestBackoff:
     def test_backing_off_is_a_time_to_come_or_a_word_to_wait_for(self, given: Status, waits: bool) -> None:
         assert backing_off(given, NOW) is waits
 
-    def test_a_newcomer_that_backs_off_is_set_aside(self) -> None:
+    def test_a_new_workload_that_backs_off_is_parked(self) -> None:
         made = lines()
         made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
         assert aside(made) == {"w"}
 
-    def test_one_in_line_that_begins_to_back_off_is_set_aside(self) -> None:
+    def test_a_queued_workload_that_begins_to_back_off_is_parked(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
@@ -229,7 +229,7 @@ class TestBackoff:
         assert ready(made) == {"w"}
         assert made.next_timer is None
 
-    def test_its_time_does_not_wake_who_has_to_wait_for_a_word(self) -> None:
+    def test_a_timer_does_not_wake_a_workload_with_requeued_false(self) -> None:
         made = lines()
         given = status(requeue_at=NOW + 5).condition("Requeued", False, "PodsReadyTimeout", "", 0.0)
         made.put(replace(workload("w"), status=given), NOW)
@@ -246,7 +246,7 @@ class TestBackoff:
 
 
 class TestUpdates:
-    """What becomes of a workload that is set aside, alone, when its object changes."""
+    """What happens to a workload that is parked alone when its object changes."""
 
     def parked(self) -> Lines:
         made = lines()
@@ -283,7 +283,7 @@ class TestUpdates:
         ],
         ids=["nothing", "what we say about it", "its requests"],
     )
-    def test_any_other_change_leaves_it_aside_as_it_is_now(self, change: Workload) -> None:
+    def test_any_other_change_leaves_it_parked(self, change: Workload) -> None:
         made = self.parked()
         made.put(change, NOW)
         assert (ready(made), aside(made)) == (set(), {"w"})
@@ -302,7 +302,7 @@ class TestUpdates:
         assert found is not None
         assert found.progress is one.progress
 
-    def test_who_is_being_looked_at_is_left_alone(self) -> None:
+    def test_a_workload_in_the_current_cycle_is_left_alone(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         one = head(made)
@@ -310,7 +310,7 @@ class TestUpdates:
         assert made.get("default/w") is one
         assert len(made.lines["a"]) == 0
 
-    def test_a_changed_member_of_a_class_that_is_aside_stays_so_unless_it_is_unlike_now(self) -> None:
+    def test_a_changed_member_of_a_parked_class_stays_parked_unless_it_changes_class(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         made.requeue(head(made), Why.NO_FIT, Stage.QUOTA, NOW)
@@ -342,7 +342,7 @@ class TestHomes:
         assert not made.homeless
 
     @pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])
-    def test_a_local_queue_that_is_stopped_sends_everybody_out_and_takes_them_back(self, policy: Any) -> None:
+    def test_a_stopped_local_queue_removes_its_workloads_and_takes_them_back(self, policy: Any) -> None:
         made = lines()
         made.put(workload("v"), NOW)
         made.requeue(head(made), Why.OTHER, Stage.UNKNOWN, NOW)
@@ -359,7 +359,7 @@ class TestHomes:
         made.put_local_queue(LocalQueue(DEFAULT, "a", "b"))
         assert (ready(made, "a"), ready(made, "b")) == (set(), {"w"})
 
-    def test_a_queue_that_is_dropped_sends_everybody_out(self) -> None:
+    def test_a_dropped_queue_removes_its_workloads(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         made.drop_queue("a")
@@ -380,7 +380,7 @@ class TestHomes:
         made.put(workload("w", "b"), NOW)
         assert (ready(made, "a"), ready(made, "b")) == (set(), {"w"})
 
-    def test_who_leaves_gives_up_its_place_as_preemptor(self) -> None:
+    def test_a_dropped_workload_is_no_longer_the_preemptor(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         made.requeue(head(made), Why.PENDING_PREEMPTION, Stage.UNKNOWN, NOW)

@@ -1,4 +1,4 @@
-"""A workload in line: its priority, since when it stands there, and which others are like it."""
+"""A pending workload: its priority, its queue time, and its equivalence class."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TestTime:
     def test_an_eviction_that_is_over_does_not_count(self) -> None:
         assert queue_time(told("Evicted", "AdmissionCheck", 50.0, holds=False), Settings(), GATES) == 5.0
 
-    def test_who_was_reclaimed_while_borrowing_waits_behind_the_other_only_if_time_alone_orders(self) -> None:
+    def test_a_victim_reclaimed_while_borrowing_is_behind_its_preemptor_only_if_time_alone_orders(self) -> None:
         one = told("Preempted", "InCohortReclaimWhileBorrowing", 50.0)
         assert queue_time(one, Settings(), BY_TIME) == pytest.approx(50.001)
         assert queue_time(one, Settings(), GATES) == 5.0
@@ -150,7 +150,7 @@ class TestProgress:
         over = Progress([{"gpu": -1}], 2, 0, "x", frozenset({before.place}))
         assert Progress([{"gpu": 0}], 3, 0, "x").after(over) is not None
 
-    def test_a_plan_that_is_made_anew_in_its_cycle_is_no_step(self) -> None:
+    def test_a_replan_in_the_same_cycle_is_not_a_step(self) -> None:
         before = Progress([{"gpu": 0}], 2, 0, "x")
         assert Progress([{"gpu": 0}], 2, 0, "x").after(before) is not None
 
@@ -158,12 +158,12 @@ class TestProgress:
 class TestUnexplained:
     """Whose status has yet to say why it waits."""
 
-    def test_who_is_new(self) -> None:
+    def test_a_new_workload(self) -> None:
         assert entry(workload("w")).unexplained
         assert not waiting(workload("w"), "a", Settings(), Gates.profile("kueue")).unexplained
 
     @pytest.mark.parametrize(
         ("reason", "yes"), [("PendingEvaluation", True), ("Suspended", True), ("WaitingForQuota", False)]
     )
-    def test_who_has_come_back_but_not_who_was_looked_at(self, reason: str, yes: bool) -> None:
+    def test_a_requeued_workload_but_not_an_evaluated_one(self, reason: str, yes: bool) -> None:
         assert entry(told("QuotaReserved", reason, 1.0, holds=False)).unexplained is yes

@@ -1,4 +1,4 @@
-"""What wakes whom: every event has a rule, and with our gate only those wake whom it can help."""
+"""The wake table: every event has a rule, and with our gate it wakes only the workloads that it can help."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ HELPED_BY = {
     Stage.NAMESPACE: CHANGED | {Event.NAMESPACE_CHANGED},
     Stage.UNKNOWN: set(Event),
 }
-"""Quota that comes free helps who waits for quota or room; room on nodes helps who found none; quota itself, flavors
-and topologies may help anybody; whoever waits for what nobody knows is woken by everything."""
+"""Freed quota helps workloads that wait for quota or room; room on nodes helps those that found none; changes of quota,
+flavors and topologies may help any workload; one that waits for an unknown cause is woken by everything."""
 
 REACH = {
     **dict.fromkeys(FREED | ELSEWHERE | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
@@ -55,7 +55,7 @@ REACH = {
 
 
 def parked(stage: Stage, by_reason: bool = True) -> Lines:
-    """Two lines with one workload each, set aside at this stage; one of them alone, one with its class."""
+    """Two queues with one workload each, parked at this stage; one of them alone, one with its class."""
     made = Lines(Settings(), Gates.profile("closeknit", {"WakeByReason": by_reason}))
     for name, why in (("a", Why.OTHER), ("b", Why.NO_FIT)):
         made.put_queue(queue(name))
@@ -74,7 +74,7 @@ def test_every_event_has_a_rule_and_every_stage_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("stage", list(Stage))
 @pytest.mark.parametrize("event", list(Event))
-def test_an_event_wakes_those_whom_it_can_help(event: Event, stage: Stage) -> None:
+def test_an_event_wakes_the_workloads_that_it_can_help(event: Event, stage: Stage) -> None:
     made = parked(stage)
     woken = made.wake(event, ["a", "b"], lambda _: True, 0.0)
     assert woken == (2 if event in HELPED_BY[stage] else 0)
@@ -82,7 +82,7 @@ def test_an_event_wakes_those_whom_it_can_help(event: Event, stage: Stage) -> No
 
 @pytest.mark.parametrize("stage", list(Stage))
 @pytest.mark.parametrize("event", list(Event))
-def test_without_our_gate_it_wakes_everybody_whom_it_reaches(event: Event, stage: Stage) -> None:
+def test_without_our_gate_it_wakes_every_workload_that_it_reaches(event: Event, stage: Stage) -> None:
     assert parked(stage, by_reason=False).wake(event, ["a", "b"], lambda _: True, 0.0) == 2
 
 
@@ -94,5 +94,5 @@ def test_an_event_goes_as_far_as_it_reaches(event: Event) -> None:
     assert woken == ({"a", "b"} if REACH[event] is Reach.EVERYWHERE else {"a"})
 
 
-def test_a_queue_that_does_not_exist_is_passed_over() -> None:
+def test_a_queue_that_does_not_exist_is_ignored() -> None:
     assert parked(Stage.UNKNOWN).wake(Event.WORKLOAD_FINISHED, ["gone"], lambda _: True, 0.0) == 0

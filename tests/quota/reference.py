@@ -1,4 +1,4 @@
-"""Quota as the specification states it: every number worked out anew from what administrators wrote.
+"""Quota as the specification states it: every number recomputed from what administrators wrote.
 
 Nothing is kept and nothing is clever. Usage is given for ClusterQueues only; what spills over to their cohorts
 follows from it. Amounts are bounded here: unlimited quota has examples of its own.
@@ -16,7 +16,7 @@ Used = Mapping[str, Mapping[FlavorResource, int]]
 
 
 class Reference:
-    """Queues and cohorts by name, told apart by a sign: `q:a` and `c:a` may both exist."""
+    """Queues and cohorts by name, distinguished by a prefix: `q:a` and `c:a` may both exist."""
 
     def __init__(self, queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort]) -> None:
         self.quotas: dict[str, dict[FlavorResource, Quota]] = {}

@@ -123,7 +123,7 @@ class TestHeld:
     def test_a_part_that_does_not_divide_is_divided_as_whole_numbers_first(self) -> None:
         assert self.holds(count=3, usage=10, spec=3, finished=1) == 6
 
-    def test_who_was_admitted_with_fewer_pods_gives_back_only_what_goes_below_that(self) -> None:
+    def test_a_partial_admission_releases_only_what_goes_below_its_count(self) -> None:
         assert self.holds(count=2, usage=4, spec=5) == 4
         assert self.holds(count=2, usage=4, spec=5, finished=3) == 4
         assert self.holds(count=2, usage=4, spec=5, finished=4) == 2

@@ -40,7 +40,7 @@ def test_of_equal_parts_the_first_name_dominates() -> None:
     assert (share.ratio, share.resource) == (200.0, "cpu")
 
 
-def test_who_uses_no_more_than_its_own_has_no_share() -> None:
+def test_a_queue_within_its_nominal_quota_has_no_share() -> None:
     tree = QuotaTree([queue("a", 5, "r"), queue("b", 5, "r")])
     tree.add("a", {FR: 5})
     share = share_of(tree.queues["a"])

@@ -69,7 +69,7 @@ class TestBorrowing:
     def test_a_borrowing_limit_of_nothing_leaves_nominal_quota(self) -> None:
         assert left(two((5,), (2, 0)), "b") == 2
 
-    def test_who_uses_more_than_nominal_borrows(self) -> None:
+    def test_usage_beyond_nominal_quota_is_borrowed(self) -> None:
         tree = used(two((5,), (2,)), b=3)
         assert tree.queues["b"].is_borrowing(FR)
         assert not tree.queues["b"].within_nominal([FR])
@@ -127,7 +127,7 @@ class TestDebt:
         used(tree, a=4)
         assert left(tree, "b") == -3
 
-    def test_who_keeps_its_own_is_reached_by_debt_all_the_same(self) -> None:
+    def test_debt_also_reaches_a_queue_that_lends_nothing(self) -> None:
         tree = used(two((2,), (3, 0, 0)), a=4)
         assert left(tree, "b") == 1
 
@@ -199,7 +199,7 @@ class TestNames:
     def test_a_cohort_that_is_its_own_parent_is_a_cycle(self) -> None:
         assert QuotaTree([queue("a", 5, "m")], [cohort("m", "m")]).cyclic == {"a"}
 
-    def test_usage_of_a_queue_that_is_gone_is_passed_over(self) -> None:
+    def test_usage_of_a_deleted_queue_is_ignored(self) -> None:
         tree = used(QuotaTree([queue("a", 5)]), gone=3)
         tree.remove("gone", {FR: 3})
         assert left(tree, "a") == 5
@@ -225,7 +225,7 @@ class TestUnlimited:
     def test_a_borrowing_limit_bounds_what_is_borrowed_of_it(self) -> None:
         assert left(two((UNLIMITED,), (1, 3)), "b") == 4
 
-    def test_who_asks_for_what_is_unlimited_does_not_borrow(self) -> None:
+    def test_a_request_for_unlimited_quota_does_not_borrow(self) -> None:
         assert not two((UNLIMITED,), (1,)).queues["a"].borrows_with(FR, 10**18)
 
     def test_what_an_unlimited_queue_keeps_for_itself_stays_unlimited_in_use(self) -> None:

@@ -81,7 +81,7 @@ def test_a_rollback_undoes_any_steps(
 
 @EXAMPLES
 @given(objects=trees(), steps=changes, name=st.sampled_from(QUEUES), data=st.data())
-def test_whoever_takes_no_more_than_is_available_breaks_no_limit(
+def test_taking_no_more_than_is_available_breaks_no_limit(
     objects: tuple[list[ClusterQueue], list[Cohort]], steps: list[tuple[str, int]], name: str, data: st.DataObject
 ) -> None:
     tree, reference = QuotaTree(*objects), Reference(*objects)

@@ -43,7 +43,7 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
     ]
 
 
-def test_what_is_free_now_and_what_empty_nodes_would_hold_are_told_apart() -> None:
+def test_what_is_free_now_and_what_empty_nodes_would_hold_are_distinguished() -> None:
     level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6)
     never = Explanation(MAIN, None, MAIN.constraint, NO_ROOM, 4, (level,), never=NO_ROOM)
     assert list(diagnosis("Job train", never))[3:] == [

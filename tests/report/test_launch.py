@@ -42,7 +42,7 @@ def test_a_rankfile_has_a_line_a_rank_and_counts_slots_per_host() -> None:
     ]
 
 
-def test_torchrun_is_told_how_many_nodes_there_are_and_where_rank_0_is() -> None:
+def test_torchrun_gets_the_number_of_nodes_and_the_host_of_rank_0() -> None:
     assert list(torchrun([LEADER, WORKERS])) == ["NNODES=3", "MASTER_ADDR=n2", "0 n2", "1 n1", "2 n3"]
 
 

@@ -1,4 +1,4 @@
-"""The status page: plain HTML, with nothing in it that somebody could have smuggled in."""
+"""The status page: plain HTML, with all input escaped."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def lines(*args: Any, wide: bool = False, **options: Any) -> list[str]:
     return list(narrative(answer(*args, **options), wide))
 
 
-def test_who_is_preempted_by_whom_and_why_in_order() -> None:
+def test_preemptions_are_listed_in_order_with_preemptor_and_cause() -> None:
     built = scheduler([queue("a", 10, preemption=BY_PRIORITY)])
     shown = lines(built, [workload("high", count=8, priority=5)], running("low", 6))
     assert shown.pop(5).strip().endswith("insufficient unused quota for gpu in flavor default, 4 more needed")
@@ -90,7 +90,7 @@ def test_places_in_short() -> None:
     ]
 
 
-def test_several_pod_sets_and_flavors_are_told_apart() -> None:
+def test_several_pod_sets_and_flavors_are_distinguished() -> None:
     groups = (
         ResourceGroup(("cpu",), (FlavorQuotas("small", {"cpu": Quota(9)}),)),
         ResourceGroup((GPU,), (FlavorQuotas("big", {GPU: Quota(9)}),)),
@@ -135,7 +135,7 @@ def test_pods_of_a_failed_node_move() -> None:
     assert shown[1] == "  1  Job default/one moves off a failed node: 3 pods of default on 1 host: r-n2/n2"
 
 
-def test_others_who_wait_for_the_same_are_said_together() -> None:
+def test_other_workloads_with_the_same_obstacle_are_grouped() -> None:
     built = scheduler([queue("a", 4)])
     alike = [workload(f"like-{number}", count=3, created=float(number)) for number in range(5)]
     shown = lines(built, [workload("mine", count=9, created=9.0)], running("old", 2), *alike)
@@ -151,7 +151,7 @@ def test_others_who_wait_for_the_same_are_said_together() -> None:
     assert sum(line.startswith("    Bypassed") and "Job default/like-0: " in line for line in wide) == 4
 
 
-def test_many_steps_and_many_who_wait_are_cut_short_but_not_those_asked_about() -> None:
+def test_many_steps_and_pending_workloads_are_cut_short_but_not_the_given_jobs() -> None:
     built = scheduler([queue("a", MOST_STEPS + 5)] + [queue(f"q{number}", 1) for number in range(MOST_WAITING + 3)])
     fits = [workload(f"fits-{number:02}", created=float(number)) for number in range(MOST_STEPS + 4)]
     waits = [workload(f"waits-{number}", f"q{number}", count=number + 2) for number in range(MOST_WAITING + 3)]
@@ -161,7 +161,7 @@ def test_many_steps_and_many_who_wait_are_cut_short_but_not_those_asked_about() 
     assert "  … and 3 more; -o wide shows them all" in shown
 
 
-def test_a_queue_that_goes_is_told_in_whole_sentences() -> None:
+def test_a_terminating_queue_is_reported_in_whole_sentences() -> None:
     shown = lines(scheduler([queue("a", 4, terminating=True)]), [workload("one")])
     said = "  a: Terminating: Can't admit new workloads; clusterQueue is terminating. Would help: create it again"
     assert said in shown

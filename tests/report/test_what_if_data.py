@@ -40,7 +40,7 @@ def test_data_of_a_preemption_has_the_exact_words() -> None:
     assert waits["remedy"]
 
 
-def test_data_of_one_who_holds_quota_and_waits() -> None:
+def test_data_of_a_workload_with_quota_that_waits() -> None:
     found = as_data(answer(checked(), [workload("one")], checks_ready=False))
     (job,) = found["jobs"]
     assert (job["state"], job["reason"], found["admitted"]) == ("QuotaReserved", "UnsatisfiedAdmissionChecks", False)
@@ -59,6 +59,6 @@ def test_data_names_queues_that_admit_nothing() -> None:
     assert [(one["clusterQueue"], one["reason"]) for one in found["inactive"]] == [("a", "Stopped")]
 
 
-def test_data_of_one_who_waits_names_the_queue_that_it_waits_for() -> None:
+def test_data_of_a_pending_workload_names_its_queue() -> None:
     found = as_data(answer(scheduler([queue("a", 4)]), [workload("big", count=9)]))
     assert (found["jobs"][0]["clusterQueue"], found["waiting"][0]["clusterQueue"]) == ("a", "a")

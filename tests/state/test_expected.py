@@ -16,7 +16,7 @@ LARGE = DaemonSet("u", Shape.of({"cpu": 2000}))
 
 
 class Filter:
-    """Admits hosts whose names are not in `closed`; notes which rows it was asked about."""
+    """Admits hosts that are not named in `closed`; records which rows it was called for."""
 
     def __init__(self, *closed: str) -> None:
         self.closed = set(closed)
@@ -68,14 +68,14 @@ def test_a_pod_or_a_node_is_a_matter_of_one_row(mirror: Mirror, admits: Filter) 
     assert cpu(mirror) == [7000, 6000, 8500]
 
 
-def test_a_pod_on_a_node_that_is_not_there_or_of_nobody_known_asks_nothing(mirror: Mirror, admits: Filter) -> None:
+def test_a_pod_on_an_unknown_node_or_of_an_unknown_owner_is_ignored(mirror: Mirror, admits: Filter) -> None:
     mirror.put_daemon_set("d", LARGE)
     mirror.put_pod("p", OtherPod("elsewhere", {}, "u"))
     mirror.put_pod("q", OtherPod("a", {}, "somebody"))
     assert admits.asked == [[0, 1, 2]]
 
 
-def test_built_anew_it_is_the_same(mirror: Mirror) -> None:
+def test_a_rebuild_gives_the_same(mirror: Mirror) -> None:
     mirror.put_daemon_set("d", LARGE)
     mirror.put_pod("p", OtherPod("c", {"cpu": 500}, "u"))
     before = cpu(mirror)

@@ -52,7 +52,7 @@ def test_what_is_confirmed_does_not_expire() -> None:
     assert "ns/w" in ledger
 
 
-def test_nobody_is_admitted_twice() -> None:
+def test_no_workload_is_admitted_twice() -> None:
     ledger = Ledger()
     ledger.assume(holding("w"))
     with pytest.raises(AssertionError, match="ns/w is admitted twice"):

@@ -1,4 +1,4 @@
-"""A mirror that was changed step by step is the mirror that is built anew from what it holds."""
+"""A mirror that was changed step by step equals one rebuilt from its objects."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_after_a_replacement_pods_on_the_old_host_drain() -> None:
     assert made.draining.keys() == {"p1"}
 
 
-def test_once_the_workload_holds_nothing_all_of_its_pods_drain_and_nobody_elses() -> None:
+def test_once_the_workload_holds_nothing_all_of_its_pods_drain_and_no_others() -> None:
     made = placed()
     for key, workload in (("p1", "w"), ("p2", "w"), ("q", "v")):
         made.put(key, pod(workload=workload))
@@ -91,7 +91,7 @@ def test_once_the_workload_holds_nothing_all_of_its_pods_drain_and_nobody_elses(
     assert made.draining.keys() == {"p1", "p2"}
 
 
-def test_a_pod_that_was_told_to_go_is_covered_only_while_its_workload_goes_too() -> None:
+def test_a_terminating_pod_is_covered_only_while_its_workload_is_evicted() -> None:
     made = placed()
     made.put("p", pod(terminating=True))
     made.cover("w", (at({"h1": 1}),), evicted=False)
@@ -100,7 +100,7 @@ def test_a_pod_that_was_told_to_go_is_covered_only_while_its_workload_goes_too()
     assert made.draining == {}
 
 
-def test_a_pod_that_was_told_to_go_leaves_its_place_to_another() -> None:
+def test_a_terminating_pod_leaves_its_place_to_another() -> None:
     made = placed()
     made.put("p1", pod())
     made.cover("w", (at({"h1": 1}),), evicted=False)
@@ -126,7 +126,7 @@ def test_on_a_node_that_is_not_known_or_lacks_a_level_nothing_is_covered() -> No
     assert made.draining.keys() == {"p1", "p2"}
 
 
-def test_a_node_that_comes_goes_or_moves_is_looked_at_again() -> None:
+def test_a_node_that_is_added_removed_or_moved_is_recomputed() -> None:
     nodes: dict[str, Node] = {}
     made = placed(nodes)
     made.put("p1", pod("n1"))

@@ -19,7 +19,7 @@ def tell(reason: str) -> Tell:
     return Tell({}, Event("n", "Normal", reason, "it happened"), 0.0)
 
 
-def test_equal_writes_are_told_apart() -> None:
+def test_equal_writes_are_distinguished() -> None:
     table: InFlight[str] = InFlight()
     first, second = Flight(a_write(), "first"), Flight(a_write(), "second")
     assert first.write == second.write
@@ -52,7 +52,7 @@ def test_a_write_is_answered_once() -> None:
     assert table.land(flight.write) is None
 
 
-def test_what_is_told_goes_with_the_write_before_it() -> None:
+def test_an_event_goes_with_the_write_before_it() -> None:
     told: list[Tell] = []
     before, after, last = tell("Before"), tell("After"), tell("Last")
     first, second = flights("k", [before, a_write(), after, last, a_write()], told.append)

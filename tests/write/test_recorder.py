@@ -1,4 +1,4 @@
-"""Events: one for each thing that is said of an object, no more often and no faster than needed."""
+"""Events: one per object and reason, no more often and no faster than needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_same_again_is_only_counted_and_written_after_a_while() -> None:
     assert write.body["count"] == 3
 
 
-def test_another_message_is_told_at_once_in_the_same_event() -> None:
+def test_another_message_updates_the_same_event_at_once() -> None:
     recorder = Recorder()
     (first,) = said(recorder, 0.0)
     (write,) = said(recorder, 1.0, message="no quota")
@@ -63,14 +63,14 @@ def test_another_reason_is_an_event_of_its_own() -> None:
     assert isinstance(flight.write, Create)
 
 
-def test_what_may_have_expired_is_made_anew() -> None:
+def test_an_event_that_may_have_expired_is_created_again() -> None:
     recorder = Recorder()
     said(recorder, 0.0)
     (write,) = said(recorder, LIFETIME + 1)
     assert isinstance(write, Create)
 
 
-def test_an_event_that_was_refused_may_be_told_again() -> None:
+def test_a_refused_event_may_be_recorded_again() -> None:
     recorder = Recorder()
     (flight,) = sent(recorder, 0.0)
     recorder.done(flight, Forbidden("the namespace is being deleted"), 0.0)
@@ -118,7 +118,7 @@ def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
     assert written == 1000
 
 
-def test_while_the_server_takes_its_time_the_others_wait_in_line() -> None:
+def test_while_the_server_is_slow_other_events_stay_queued() -> None:
     recorder = Recorder()
     for number in range(2 * AT_ONCE):
         recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
@@ -129,7 +129,7 @@ def test_while_the_server_takes_its_time_the_others_wait_in_line() -> None:
     assert len(recorder.step(8.0)) == 1
 
 
-def test_where_a_namespace_ends_nobody_is_told_anything() -> None:
+def test_no_events_are_recorded_in_a_terminating_namespace() -> None:
     ending: set[str] = set()
     recorder = Recorder(ending=ending)
     ending.add("default")
