@@ -3,8 +3,8 @@
     run.py PATH... [--suite NAME] [--time] [--json]
 
 A path is a file (json, ndjson, ndjson.gz) or a folder of them; a file's suite is the name of its folder. What cannot
-be read is a failed case named after its file and line; cases of a suite that nobody knows are not run. Exit 0: all
-that ran passed; 1: something failed; 2: nothing ran.
+be read is a failed case named after its file and line; cases of an unknown suite are not run. Exit 0: all cases that
+ran passed; 1: a case failed; 2: nothing ran.
 
 With --time, us_warm and us_cold are the mean microseconds per decision over the suite's cases: cold is the first
 decision on a case, warm the best of five that follow it. Without --time they are null.
@@ -37,7 +37,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 class Found(NamedTuple):
-    """What stands at a line of a file: any JSON value, or why there is none."""
+    """The content of a line of a file: any JSON value, or why there is none."""
 
     line: int
     value: Any = None
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 @dataclass
 class Score:
-    """How a suite fared: failures in order, as names with reasons; times of each decision in microseconds."""
+    """The results of a suite: failures in order, as names with reasons; times of each decision in microseconds."""
 
     passed: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -88,7 +88,7 @@ def cases(path: Path) -> Iterator[Found]:
 
 
 def lines(data: bytes) -> Iterator[Found]:
-    """One value a line; a line that holds none does not hide the others."""
+    """One value per line; an invalid line does not hide the others."""
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             try:
@@ -98,7 +98,7 @@ def lines(data: bytes) -> Iterator[Found]:
 
 
 def elements(data: bytes) -> Iterator[Found]:
-    """The elements of a list, each with the line where it begins; or the one value that is no list."""
+    """The elements of a list, each with the line where it begins; or the single value that is not a list."""
     text = data.decode("utf-8-sig")
     whole = json.loads(text)
     at, line = skip(text, 0), 1 + text.count("\n", 0, skip(text, 0))

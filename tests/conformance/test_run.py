@@ -34,7 +34,7 @@ def built(name: str, required: str = "block") -> dict[str, Any]:
 
 
 def write(folder: Path, suite: str, name: str, content: Any) -> Path:
-    """A list becomes one case a line where the ending says so; text is written as it is."""
+    """Write a list as one case per line if the suffix says so; text is written as it is."""
     path = folder / suite / name
     path.parent.mkdir(exist_ok=True)
     text = content if isinstance(content, str) else json.dumps(content)
@@ -45,7 +45,7 @@ def write(folder: Path, suite: str, name: str, content: Any) -> Path:
 
 
 def run(*args: str | Path) -> tuple[int, list[str], str]:
-    """Code, lines and errors. It is called in this process, on streams like those that a program has."""
+    """Exit code, lines and errors of a run in this process, with streams like those of a program."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -119,7 +119,7 @@ def test_a_failure_is_named_below_its_suite_and_the_code_is_1(tmp_path: Path) ->
     )
 
 
-def test_a_suite_that_nobody_knows_is_not_run_and_alone_it_gives_2(tmp_path: Path) -> None:
+def test_an_unknown_suite_is_not_run_and_alone_it_exits_with_2(tmp_path: Path) -> None:
     unknown = write(tmp_path, "riddles", "a.ndjson", '{"name": "one"}\nnot JSON\n[]\n')
     assert run(unknown)[:2] == (2, ["riddles: 0 passed, 0 failed, 3 not run", "0 passed, 0 failed"])
     known = write(tmp_path, BUILDER, "a.json", built("one"))
@@ -143,7 +143,7 @@ def test_a_path_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
     assert "no such file or folder" in errors
 
 
-def test_the_suite_of_every_file_can_be_told(tmp_path: Path) -> None:
+def test_the_suite_of_every_file_can_be_given(tmp_path: Path) -> None:
     paths = [write(tmp_path, "mine", "a.json", built("one")), write(tmp_path, PREFIX, "b.json", built("two"))]
     assert run(*paths, "--suite", BUILDER)[:2] == (
         0,

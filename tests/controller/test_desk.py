@@ -1,4 +1,4 @@
-"""A desk leaves a key alone while a write for it is in flight; users are told of a write only once it went well."""
+"""A key is not reconciled while its writes are in flight, and a write's event is recorded only once it succeeds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tell(reason: str) -> Tell:
 
 
 class Scripted(Desk[str]):
-    """Does what it is given, look by look."""
+    """Returns the scripted steps, one list per reconcile."""
 
     def __init__(self, *looks: list[Step], plane: ControlPlane | None = None) -> None:
         self.looks = list(looks)
@@ -48,7 +48,7 @@ def a_plane() -> ControlPlane:
 
 
 def alone(*looks: list[Step]) -> tuple[ControlPlane, Scripted]:
-    """A control plane that has this one desk, with one key to look at."""
+    """A control plane with only this reconciler and one key in its queue."""
     plane = a_plane()
     desk = Scripted(*looks, plane=plane)
     plane.parts = (desk,)
@@ -56,7 +56,7 @@ def alone(*looks: list[Step]) -> tuple[ControlPlane, Scripted]:
     return plane, desk
 
 
-def test_a_key_is_not_looked_at_again_before_its_writes_are_answered() -> None:
+def test_a_key_is_not_reconciled_while_its_writes_are_in_flight() -> None:
     first, second = a_write("a"), a_write("b")
     desk = Scripted([first, second], [])
     desk.todo.mark("k")
@@ -73,7 +73,7 @@ def test_a_key_is_not_looked_at_again_before_its_writes_are_answered() -> None:
     assert desk.looks == []
 
 
-def test_a_key_for_which_nothing_came_meanwhile_is_not_looked_at_again() -> None:
+def test_a_key_without_changes_meanwhile_is_not_requeued() -> None:
     desk = Scripted([a_write()])
     desk.todo.mark("k")
     (flight,) = desk.step(0.0)
@@ -81,7 +81,7 @@ def test_a_key_for_which_nothing_came_meanwhile_is_not_looked_at_again() -> None
     assert desk.due() is None
 
 
-def test_a_key_that_was_refused_is_looked_at_again_after_a_while() -> None:
+def test_a_key_with_a_refused_write_is_requeued_with_backoff() -> None:
     desk = Scripted([a_write()], [])
     desk.todo.mark("k")
     (flight,) = desk.step(0.0)
@@ -89,7 +89,7 @@ def test_a_key_that_was_refused_is_looked_at_again_after_a_while() -> None:
     assert 0.0 < (desk.due() or 0.0) < 1.0
 
 
-def test_what_follows_a_write_is_told_once_that_went_well() -> None:
+def test_the_event_of_a_write_is_recorded_once_the_write_succeeds() -> None:
     plane, desk = alone([a_write(), tell("Started")])
     (write,) = plane.step(0.0)
     assert desk.told() == []
@@ -97,7 +97,7 @@ def test_what_follows_a_write_is_told_once_that_went_well() -> None:
     assert desk.told() == ["Started"]
 
 
-def test_what_follows_a_write_that_was_refused_is_never_told() -> None:
+def test_the_event_of_a_refused_write_is_never_recorded() -> None:
     plane, desk = alone([a_write("good"), tell("Good"), a_write("bad"), tell("Bad")])
     good, bad = plane.step(0.0)
     plane.done(bad, Conflict("the object has changed"), 0.0)
@@ -105,7 +105,7 @@ def test_what_follows_a_write_that_was_refused_is_never_told() -> None:
     assert desk.told() == ["Good"]
 
 
-def test_what_needs_no_write_is_told_at_once() -> None:
+def test_an_event_without_a_write_is_recorded_at_once() -> None:
     desk = Scripted([tell("Refused"), Again(5.0)])
     desk.todo.mark("k")
     assert desk.step(0.0) == []
@@ -123,7 +123,7 @@ def test_an_answer_to_a_write_from_elsewhere_is_ignored() -> None:
     assert desk.due() == 0.0
 
 
-def test_a_write_to_an_object_that_has_one_in_flight_is_not_sent_and_decided_again() -> None:
+def test_a_write_to_an_object_with_one_in_flight_is_not_sent_and_is_decided_again() -> None:
     plane, first = alone([a_write("a")])
     second = Scripted([a_write("a"), a_write("b")], [], plane=plane)
     plane.parts = (first, second)

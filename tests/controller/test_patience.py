@@ -1,4 +1,4 @@
-"""Cycles that come to nothing are repeated for a while, and then no more."""
+"""Cycles without effect are repeated a few times, and then stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_same_answer_a_few_times_in_a_row_is_enough() -> None:
     assert patience.is_over
 
 
-def test_answers_that_take_turns_are_enough_at_last_and_that_is_told_once() -> None:
+def test_alternating_outcomes_end_cycles_and_that_is_reported_once() -> None:
     patience = Patience()
     told = [patience.fruitless(one) for one in islice(cycle("ab"), MOST + 2)]
     assert patience.is_over
@@ -24,7 +24,7 @@ def test_answers_that_take_turns_are_enough_at_last_and_that_is_told_once() -> N
     assert not patience.fruitless("a")
 
 
-def test_as_long_as_there_is_somebody_new_to_look_at_there_is_no_end() -> None:
+def test_cycles_go_on_while_new_workloads_are_tried() -> None:
     patience = Patience()
     for number in islice(count(), 10 * MOST):
         patience.fruitless(f"{number} waits")

@@ -1,6 +1,6 @@
-"""How often the status of a queue is written: once a second, and less often where the server is slow to answer.
+"""How often the status of a queue is written: once per second, and less often when the server is slow.
 
-That a queue is not empty any more does not wait so long, and not for decisions either.
+That a queue has become empty or non-empty is written sooner, and before further decisions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUEUE: dict[str, Any] = {
 
 
 class Desk:
-    """The desk of one queue whose counts change all the time."""
+    """The reconciler of one queue whose counts change all the time."""
 
     def __init__(self) -> None:
         self.time = 100.0
@@ -72,7 +72,7 @@ def test_the_next_status_waits_as_the_last_one_took(took: float, pause: float) -
     assert due == pytest.approx(max(one.time, begin + pause))
 
 
-def test_what_came_while_a_status_was_under_way_waits_as_well() -> None:
+def test_a_change_during_a_status_write_in_flight_waits_as_well() -> None:
     one = Desk()
     begin, write = one.time, one.write()
     one.time += BATCH
@@ -92,7 +92,7 @@ LOCAL: dict[str, Any] = {
 
 
 class Line(Desk):
-    """The same with workloads that come and go."""
+    """The same with workloads that are added and removed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Line(Desk):
         self.tell(Change(3, type_, kinds.WORKLOAD, {"metadata": meta, "spec": {"queueName": "lq", "podSets": []}}))
 
     def answer(self) -> None:
-        """Everything that is due now is written and seen."""
+        """Write everything that is due now, and show it."""
         for part in (self.flips, self.desk):
             while (at := part.due()) is not None and at <= self.time:
                 for flight in part.step(self.time):
@@ -123,7 +123,7 @@ class Line(Desk):
                         self.said = write.body["status"]["pendingWorkloads"]
 
 
-def test_a_queue_that_has_something_waiting_says_so_promptly() -> None:
+def test_a_queue_that_becomes_non_empty_reports_it_promptly() -> None:
     line = Line()
     line.time += 10
     line.arrive("first")
@@ -134,7 +134,7 @@ def test_a_queue_that_has_something_waiting_says_so_promptly() -> None:
     assert line.said == 1
 
 
-def test_a_slow_server_does_not_put_that_off() -> None:
+def test_a_slow_server_does_not_delay_that_report() -> None:
     line = Line()
     line.desk.batches.seconds = LONGEST_BATCH
     line.arrive("first")
@@ -144,7 +144,7 @@ def test_a_slow_server_does_not_put_that_off() -> None:
     assert line.said == 1
 
 
-def test_how_many_more_they_are_is_not_said_before_its_time() -> None:
+def test_further_pending_workloads_wait_for_the_next_status() -> None:
     line = Line()
     line.time += 10
     line.arrive("first")
@@ -154,7 +154,7 @@ def test_how_many_more_they_are_is_not_said_before_its_time() -> None:
     assert line.desk.due() == pytest.approx(line.time + BATCH)
 
 
-def test_a_queue_that_is_empty_again_says_so_before_decisions_are_made() -> None:
+def test_a_queue_that_becomes_empty_reports_it_before_decisions_are_made() -> None:
     line = Line()
     line.arrive("first")
     line.time += BATCH
@@ -167,7 +167,7 @@ def test_a_queue_that_is_empty_again_says_so_before_decisions_are_made() -> None
 
 
 def test_what_passes_by_is_not_worth_a_status() -> None:
-    """A workload that came and went before it was counted."""
+    """A workload that is added and removed again before the status is due."""
     line = Line()
     line.arrive("first")
     line.arrive("first", "DELETED")

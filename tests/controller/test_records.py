@@ -1,4 +1,4 @@
-"""The diary of decisions: evictions of every cause are in it, and nobody is said to wait for the same reason twice."""
+"""The decision log has evictions of every cause, and does not repeat that a workload waits for the same reason."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_level_of_an_admission_is_the_lowest_that_holds_all_its_pods() -> No
     assert together(world, ("gone",), HOSTNAME) == HOSTNAME
 
 
-def test_who_waits_is_kept_with_its_job_and_the_queue_it_waits_for() -> None:
+def test_a_pending_workload_is_recorded_with_its_job_and_its_queue() -> None:
     kept: list[Record] = []
     lab = Lab()
     lab.decisions.listeners.append(kept.append)
@@ -78,7 +78,7 @@ def test_who_waits_is_kept_with_its_job_and_the_queue_it_waits_for() -> None:
     assert [(one.outcome, one.queue, one.job) for one in kept][:1] == [("Waits", "cq", "Job/one")]
 
 
-def test_an_eviction_by_a_queue_that_drains_is_in_the_diary() -> None:
+def test_an_eviction_by_a_draining_queue_is_in_the_decision_log() -> None:
     kept: list[Record] = []
     lab = Lab()
     lab.decisions.listeners.append(kept.append)
@@ -94,7 +94,7 @@ def test_an_eviction_by_a_queue_that_drains_is_in_the_diary() -> None:
 
 
 def filling(name: str, pods: int, more: str = "") -> str:
-    """A Job whose pods take a host each."""
+    """A Job each of whose pods fills a host."""
     return f"""
 apiVersion: batch/v1
 kind: Job
@@ -112,7 +112,7 @@ spec:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shown", [0.0, 1.0])
-def test_a_preemption_is_in_the_diary_once_however_long_its_write_takes(seed: int, shown: float) -> None:
+def test_a_preemption_is_in_the_decision_log_once_however_long_its_write_takes(seed: int, shown: float) -> None:
     kept: list[Record] = []
     lab = Lab()
     lab.decisions.listeners.append(kept.append)

@@ -1,4 +1,4 @@
-"""What is decided on news that is late, and when."""
+"""Scheduling on a stale cache: refused writes, and when cycles run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ spec:
 """
 
 
-def test_a_victim_that_somebody_else_changed_is_left_alone_until_that_is_seen() -> None:
+def test_a_victim_changed_by_another_client_is_left_alone_until_the_change_is_seen() -> None:
     lab = centre()
     lab.apply(JOB.format(name="low", more="", pods=12))
     lab.advance(5)

@@ -1,4 +1,4 @@
-"""How soon a workload that waits is told why."""
+"""How soon the pending reporter writes why a workload is pending."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUOTA = "WaitingForQuota"
 
 
 def told_once() -> Waits:
-    """Somebody has been told that it waits for quota, at 1."""
+    """A reporter that has reported a workload as waiting for quota at second 1."""
     known = Known(Gates.profile(), Settings(), lambda: 0.0)
     known.workloads["ns/wl"] = pending()
     waits = Waits(known, Recorder(), Words(1.0, 30.0, Pace(20, 100)))
@@ -31,13 +31,13 @@ def wait(workload: Workload) -> Wait:
     return Wait(workload, Why.NO_FIT, QUOTA, "a text")
 
 
-def test_the_same_reason_is_told_again_after_a_while() -> None:
+def test_the_same_reason_is_reported_again_after_a_while() -> None:
     waits = told_once()
     waits.say(wait(with_conditions(pending(), QuotaReserved=(False, QUOTA, 1.0))), 5.0)
     assert waits.due() == 31.0
 
 
-def test_it_is_told_soon_if_its_condition_says_something_else_meanwhile() -> None:
+def test_a_reason_is_reported_soon_if_the_condition_has_another_one_meanwhile() -> None:
     waits = told_once()
     waits.say(wait(with_conditions(pending(), QuotaReserved=(False, "PendingEvaluation", 4.0))), 5.0)
     assert waits.due() == 6.0

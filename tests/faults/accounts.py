@@ -37,7 +37,7 @@ class Accounts:
         self._note(key, None)
 
     def doubtful(self, key: Key) -> str | None:
-        """Nothing is known of it any more; returns its uid, if it was there."""
+        """Forget an object whose state is unknown; returns its uid, if it existed."""
         with self._lock:
             return self._uids.pop(key, None)
 
@@ -47,7 +47,7 @@ class Accounts:
 
     @property
     def jobs(self) -> list[str]:
-        """Those that are there as far as users know."""
+        """The jobs that exist as far as users know."""
         with self._lock:
             return [key.name for key, uid in self._uids.items() if uid and key.kind is kinds.JOB]
 
@@ -79,7 +79,7 @@ def nothing_is_lost(told: Told, store: Store) -> None:
 
 
 def nothing_is_doubled(store: Store) -> None:
-    """Of no job are there two workloads, or more pods than it wants at a time."""
+    """No job has two workloads, or more pods at a time than it asks for."""
     workloads, pods = Counter[str](), Counter[str]()
     for workload in store.all(kinds.WORKLOAD):
         if "deletionTimestamp" not in workload["metadata"] and not condition(workload, "Finished"):
@@ -100,7 +100,7 @@ def _owners(raw: Raw) -> list[str]:
 
 
 def every_job_has_a_workload(store: Store) -> None:
-    """At rest: every job of a queue has one, a job that ended has one that finished and holds nothing."""
+    """At rest every job of a queue has a workload, and that of an ended job is finished and holds nothing."""
     by_owner: dict[str, list[Raw]] = {}
     for workload in store.all(kinds.WORKLOAD):
         for uid in _owners(workload):

@@ -28,7 +28,7 @@ UNSURE, PATIENCE = (429, 500, 503), 90.0
 WAIT = 1.0
 """Seconds without a change after which a watch is started again."""
 RESTLESS = (kinds.WORKLOAD, kinds.JOB, kinds.POD, kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
-"""What changes as long as anything goes on. Nodes do at rest, too."""
+"""Kinds that change only while something happens; nodes change at rest, too."""
 
 
 def listed(api: Api) -> Store:
@@ -55,7 +55,7 @@ def _all(api: Api, kind: Kind, version: str) -> Iterator[Raw]:
 
 
 def _asked(api: Api, kind: Kind, **query: Any) -> Answer:
-    """A server that has just begun is not sure of everything yet, and says so."""
+    """List a kind; a server that has just started may refuse for a moment."""
     end = monotonic() + PATIENCE
     while (answer := api.get(kind.path(), **query)).status in UNSURE and monotonic() < end:
         sleep(0.1)
@@ -80,7 +80,7 @@ class Seen(NamedTuple):
 
 
 class History:
-    """Every change of some kinds since `store`, in the order of the server. A watch that ends is gone on with."""
+    """Every change of some kinds since `store`, in the server's order. A watch that ends is resumed."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
@@ -97,7 +97,7 @@ class History:
             thread.join()
 
     def take(self) -> list[Seen]:
-        """What was seen since the last time, oldest first. A moment is given to what is still on its way."""
+        """The changes since the last call, oldest first, after a moment for those still in flight."""
         sleep(0.2)
         assert not self._lost, self._lost
         with self._lock:

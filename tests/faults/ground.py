@@ -52,7 +52,7 @@ class Ground:
         return leader(self.api)
 
     def start(self, name: str) -> None:
-        """A server, again. One that has just begun knows no permissions yet: what it refuses then is excused."""
+        """Start a server again. At first it knows no permissions yet, so what it refuses then is excused."""
         self.cluster.start(name)
         controller = Api.from_kubeconfig(self.account)
         eventually(lambda: controller.get(kinds.WORKLOAD.path(), limit=1).status == 200)

@@ -1,4 +1,4 @@
-"""The invariants, held against the API's objects alone, and the state that they make against the one that runs."""
+"""Checks the invariants on the API's objects alone, and the running state against the one rebuilt from the objects."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .users import NODES, machine
 
 Raw = dict[str, Any]
 STILL = 1.0
-"""Seconds without a change that are rest."""
+"""Seconds without a change after which the cluster is at rest."""
 PATIENCE = 240.0
 LAG = 5.0
-"""Seconds by which a decision may go by a quota that has been lowered since."""
+"""Seconds for which a decision may still use a quota that has been lowered."""
 
 
 class Witness(Invariants):
-    """Judges decisions one after the other, as they were written, by what had been promised until then.
+    """Judges decisions one after another, as they were written, by what was promised before each.
 
     A node that is gone still counts as it was: neither racks nor sizes ever change here.
     """
@@ -58,7 +58,7 @@ class Witness(Invariants):
                 self.see(Change(one.version, "MODIFIED", one.kind, one.object, old))
 
     def stands(self) -> None:
-        """Whatever is promised now could be: it is whole, together, and on no machine is more than it holds."""
+        """Check everything promised now: complete, together as asked, and no machine over its capacity."""
         for workload in self.store.all(kinds.WORKLOAD):
             if holds(workload):
                 name = workload["metadata"]["name"]
@@ -102,7 +102,7 @@ class Judge:
         self.witness = Witness(self.history.store)
 
     def look_away(self) -> None:
-        """History is about to be lost. From now on only what is there counts, not how it came about."""
+        """Stop judging history, which is about to be lost; from now on only the present state counts."""
         if self.history is not None:
             self.witness.replay(self.history.take())
             self.history.close()
@@ -114,7 +114,7 @@ class Judge:
         self.api.close()
 
     def now(self) -> None:
-        """Whatever is going on."""
+        """Judge at any moment, whatever is in progress."""
         told, store = self.accounts.copy(), listed(self.api)
         nothing_is_lost(agreed(told, self.accounts.copy()), store)
         nothing_is_doubled(store)
@@ -150,7 +150,7 @@ class Judge:
         raise last
 
     def _still(self, end: float) -> Store:
-        """What there is once nothing has changed for a moment."""
+        """The objects once nothing has changed for a moment."""
         store, since = listed(self.api), monotonic()
         while monotonic() - since < STILL:
             sleep(0.2)
@@ -164,7 +164,7 @@ class Judge:
 
 
 def rebuilt(store: Store, configured: Configured) -> Any:
-    """What a control plane knows that is shown these objects and nothing else."""
+    """The dump of a control plane that is shown these objects and nothing else."""
     options = Options(configured.gates(), configured.settings, configured.managed("", NAMESPACE))
     cluster = EmbeddedCluster(time, options)
     for kind in kinds.KINDS:

@@ -20,11 +20,11 @@ from servers.process import STOP_PATIENCE, die_with
 
 SOON = 10.0
 READY = b" on https://"
-"""Of the first line that it says: from then on it listens to signals."""
+"""Part of the first line of its log, after which it handles signals."""
 
 
 class Replica:
-    """`name` is what its pod would be called. Its folder has NAME.log and NAME.dumps."""
+    """`name` is the name that its pod would have. Its folder has NAME.log and NAME.dumps."""
 
     def __init__(self, name: str, kubeconfig: Path, config: Path, folder: Path, options: Sequence[str] = ()) -> None:
         self.name, self.log, self.dumps = name, folder / f"{name}.log", folder / f"{name}.dumps"
@@ -38,7 +38,7 @@ class Replica:
         self._up.wait()
 
     def _keep(self) -> None:
-        """By a thread that stays: the kernel ends a process with the thread that began it."""
+        """Restart the process, from a thread that stays: the kernel ends a process with the thread that started it."""
         while not self._over.is_set():
             self._begin = self.log.stat().st_size if self.log.exists() else 0
             with self.log.open("ab") as said, self.dumps.open("ab") as dumped:
@@ -60,7 +60,7 @@ class Replica:
         return self._process.pid
 
     def kill(self) -> None:
-        """As a machine that loses its head would; another is begun at once."""
+        """Kill it with SIGKILL; another is started at once."""
         os.kill(self.pid, signal.SIGKILL)
 
     def freeze(self) -> None:
@@ -78,7 +78,7 @@ class Replica:
             self._keeper.join()
 
     def dump(self) -> dict[str, Any] | None:
-        """What it believes now; None if it does not say so soon, because it has just begun, or ends."""
+        """Its cached state now; None if it does not answer soon, because it is starting or ending."""
         if READY not in self.log.read_bytes()[self._begin :]:
             return None
         before, end = self.dumps.stat().st_size, monotonic() + SOON

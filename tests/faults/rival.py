@@ -1,6 +1,6 @@
 """A rival writer that constantly writes to workloads, jobs and pods: annotations, and a condition of its own.
 
-What was acknowledged has to be there at the end: a status write must preserve what others put into it.
+What was acknowledged has to exist at the end: a status write must preserve what other clients wrote.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Rival:
             self.judged.add(answer.body["metadata"]["uid"])
 
     def check(self) -> None:
-        """What it wrote last is still there."""
+        """Check that what it wrote last still exists."""
         for kind in KINDS:
             for raw in self.api.get(kind.path("default")).body["items"]:
                 meta = raw["metadata"]

@@ -28,7 +28,7 @@ ALONE = "--no-leader-election"
 
 
 class Scene:
-    """`election` is what the controllers' configuration says of it."""
+    """`election` is the leader election part of the controllers' configuration."""
 
     def __init__(self, ground: Ground, seed: int, election: str = QUICK) -> None:
         self.ground, self.seed = ground, seed
@@ -55,20 +55,20 @@ class Scene:
         self.judge.close()
 
     def begin(self, replicas: int = 2, kubeconfig: Path | None = None, options: Sequence[str] = ()) -> None:
-        """Controllers, of which one leads, and users."""
+        """Start controllers, of which one leads, and users."""
         given = kubeconfig or self.ground.account, self.config, self.ground.logs
         self.replicas += [Replica(f"controller-{number}", *given, options) for number in range(1, replicas + 1)]
         self.act()
 
     def begin_alone(self, kubeconfig: Path | None = None, *options: str) -> Replica:
-        """One that decides for as long as it lives, and users."""
+        """Start one controller without leader election, and users."""
         self.begin(1, kubeconfig, [ALONE, *options])
         return self.replicas[0]
 
     # Users
 
     def act(self) -> None:
-        """From now on users do things."""
+        """Start the users."""
         self.seed += 1
         self._users = Users(self.ground.cluster.kubeconfig, self.seed, self.accounts)
         self._users.start()

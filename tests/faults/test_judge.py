@@ -42,7 +42,7 @@ def workload(lab: Lab, name: str) -> Raw:
 
 
 def put(lab: Lab, kind: Kind, raw: Raw, **metadata: Any) -> Raw:
-    """An object as it must not be, past everything that would refuse it."""
+    """Store an invalid object, past everything that would refuse it."""
     raw = {**deepcopy(raw), "metadata": {**raw["metadata"], **metadata}}
     lab.store.restore(kind, raw)
     return raw
@@ -152,7 +152,7 @@ def test_a_decision_beyond_quota_is_found(lab: Lab) -> None:
         Witness(lab.store).replay([Seen(1, "MODIFIED", kinds.WORKLOAD, right, monotonic())])
 
 
-def test_a_belief_that_is_not_what_the_objects_say_is_found() -> None:
+def test_a_cache_that_disagrees_with_the_objects_is_found() -> None:
     same({"leads": True, "holdings": {"a": 1}}, {"holdings": {"a": 1}})
     with pytest.raises(Broken, match="holdings is not what the objects say: b: 2, anew None"):
         same({"leads": True, "holdings": {"a": 1, "b": 2}}, {"holdings": {"a": 1}})

@@ -1,7 +1,7 @@
 """A stream of user actions on a cluster, over the network, as fast as it allows.
 
-Steps are drawn as those of stories are. What was answered goes into the accounts; where no answer came, that is noted,
-too. Machines break, are tainted, go and come back; at the end they are repaired.
+Steps are drawn like those of stories. Responses go into the accounts, and so do requests without a response. Machines
+break, are tainted, removed and added again; at the end they are repaired.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ BLOCKS = {f"r{rack}": f"b{rack // 2}" for rack in range(RACKS)}
 MOST_JOBS = 40
 RUN_TIMES = (0, 0, 1, 3, 300)
 EXPECTED = (403, 404, 409, 429)
-"""Others were faster, or it is not allowed now."""
+"""Refusals that are expected: a conflict, or not allowed now."""
 
 
 class Stream(Drawer):
-    """What is drawn for users of a real cluster: fewer kinds, shorter times, and blocks of racks."""
+    """Steps for users of a real cluster: fewer kinds, shorter times, and blocks of racks."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -85,7 +85,7 @@ class Stream(Drawer):
 
 
 class OneTry(Api):
-    """What got no answer is not sent again: a second answer would be about the first request."""
+    """A client that does not retry a request without a response: a second response would be about the first request."""
 
     def _exchange(
         self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
@@ -129,7 +129,7 @@ class Users:
         action(**step.facts)
 
     def repair(self) -> None:
-        """Everything is as it was at the beginning, but for the jobs."""
+        """Restore everything but the jobs to its initial state."""
         for node in NODES:
             self._add_node(node)
             self._recover(node)
@@ -144,7 +144,7 @@ class Users:
     # One request
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer | None:
-        """The answer, if there was one."""
+        """The response, if there was one."""
         try:
             answer = ask()
         except (OSError, HTTPException):
@@ -166,7 +166,7 @@ class Users:
         self._asked(lambda: self.api.merge(kind.path(namespace, name), body))
 
     def _remove(self, kind: Kind, namespace: str, name: str) -> None:
-        """Until there is an answer, nothing is known of it."""
+        """Delete an object; its state is unknown until there is a response."""
         key, where = Key(kind, namespace, name), kind.path(namespace, name)
         uid = self.accounts.doubtful(key)
         answer = self._asked(lambda: self.api.delete(where, {"propagationPolicy": "Background"}))
@@ -185,7 +185,7 @@ class Users:
             self._create(raw)
 
     def _delete(self, name: str) -> None:
-        """Whatever goes by this name: a job, a pod, or the pods of a group."""
+        """Delete whatever has this name: a job, a pod, or the pods of a group."""
         if not name:
             return
         self._remove(kinds.JOB, "default", name)
@@ -269,7 +269,7 @@ class Users:
 
 
 def machine(name: str) -> Raw:
-    """A simulated one, in its rack and its block; it says by itself whether it is ready."""
+    """A simulated machine in its rack and block; it reports its own readiness."""
     rack = NODES[name]
     raw = objects.node(name, rack)
     raw["metadata"]["labels"] |= {"block": BLOCKS[rack], MANAGED[0]: MANAGED[1]}

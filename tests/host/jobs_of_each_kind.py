@@ -1,4 +1,4 @@
-"""One manifest of every kind of job that the control plane runs, with what becomes of it."""
+"""One manifest of every kind of job that the control plane runs, with the expected result."""
 
 from __future__ import annotations
 

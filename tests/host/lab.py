@@ -1,4 +1,4 @@
-"""What tests add to the embedded cluster in virtual time: writing as a user would, and reading in few words."""
+"""Helpers for tests of the embedded cluster in virtual time: write as a user would, and read concisely."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLIENT = WriteOptions(trusted=False)
 
 
 class Lab(VirtualHost):
-    """Objects go in as a user would send them."""
+    """An embedded cluster to which objects are sent as a user would send them."""
 
     def __init__(
         self,

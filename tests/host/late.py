@@ -1,7 +1,7 @@
-"""The control plane as it runs on a real API server: changes are shown late, and writes take their time.
+"""The control plane as it runs on a real API server: changes arrive late, and writes take time.
 
-What a host promises is kept: changes of one kind come in order, an answer is shown before it is reported, and what is
-older than what was shown already is passed over.
+It keeps a host's promises: changes of one kind come in order, the result of a write is shown before it is reported, and
+changes older than what was already shown are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Raw = dict[str, Any]
 
 
 class Late:
-    """Takes the place of the control plane in a cluster that has begun.
+    """Replaces the control plane in a cluster that has started.
 
     Delays are in seconds: of changes, by kind or by chance, and of writes, on their way there and back.
     """
@@ -36,7 +36,7 @@ class Late:
         self._events: list[tuple[float, int, Change | tuple[Write, Raw | Refused] | Write]] = []
         self._count = 0
         self._stream: dict[Kind, tuple[float, int]] = {}
-        """When the last change of a kind will be shown, and the version of the last that was."""
+        """When the last change of each kind will be shown, and the version of the last one shown."""
         self._known: dict[Key, Raw] = {
             key_of(kind, raw): raw for kind, all_ in self.inner.known.raw.items() for raw in all_.values()
         }
@@ -45,7 +45,7 @@ class Late:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether everything was shown, and every write answered."""
+        """Whether every change is shown and every write has its result."""
         return not self._events
 
     def _at(self, at: float, what: Change | tuple[Write, Raw | Refused] | Write) -> None:

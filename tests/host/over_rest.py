@@ -1,4 +1,4 @@
-"""The control plane over the network, on a cluster in this process that has none: what a real one sees, without Go."""
+"""The control plane over HTTP, on an in-process cluster without one of its own: as on a real server, without Go."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CLIENT = Writing(trusted=False)
 
 
 class Nobody:
-    """Where the control plane of the cluster would be."""
+    """Stands in for the cluster's own control plane and does nothing."""
 
     watches: tuple[Kind, ...] = ()
 
     def see(self, change: Change) -> None:
-        """It does not look."""
+        """Ignores changes."""
 
     def due(self) -> float | None:
         return None
@@ -91,7 +91,7 @@ async def cluster(folder: Path) -> AsyncIterator[Cluster]:
 
 @asynccontextmanager
 async def controller(of: Cluster, options: Options | None = None) -> AsyncIterator[KubernetesHost]:
-    """A control plane that knows everything that is there."""
+    """A control plane whose informers have synced."""
     async with Client(read_config([of.kubeconfig]), retries=PATIENCE) as client:
         host = KubernetesHost(client, options)
         living = asyncio.create_task(host.run())

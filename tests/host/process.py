@@ -1,4 +1,4 @@
-"""The embedded host as a process of its own, to be talked to and to be killed."""
+"""The embedded host as a separate process that tests can talk to and kill."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THIS = (sys.executable, "-m", "closeknit")
 
 
 class HostProcess:
-    """`closeknit up` on a folder; gone when the test is, however that ends."""
+    """`closeknit up` on a folder; it ends with the test, however that ends."""
 
     def __init__(self, folder: Path, *options: str, program: Sequence[str] = THIS) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class HostProcess:
         self.api = self._reached()
 
     def _reached(self) -> Api:
-        """As soon as it answers under the address that it has written down."""
+        """Wait until the host answers under the address in its kubeconfig."""
         end, path = monotonic() + PATIENCE, self.folder / "kubeconfig"
         while monotonic() < end and self.process.poll() is None:
             with suppress(OSError, ValueError, KeyError, TypeError):
@@ -40,13 +40,13 @@ class HostProcess:
         raise AssertionError(f"the host does not answer:\n{Path(self.output.name).read_text()[-2000:]}")
 
     def kill(self) -> None:
-        """As a machine that loses its head would."""
+        """Kill the process with SIGKILL, as a crash would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.output.close()
 
     def stop(self) -> int:
-        """Politely; says with which code it went."""
+        """Stop the process and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:

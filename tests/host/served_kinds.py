@@ -1,4 +1,4 @@
-"""A server that has the kinds it is told to have, for what comes, goes and fails while somebody follows them."""
+"""A server with a configurable set of kinds, for tests of kinds that are added, removed or fail while watched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cluster.kube.scripted import listed, status
 
 
 class Kinds:
-    """`refuses` is what a list or a watch of a kind is answered with instead; `asked` counts them."""
+    """`refuses` has the errors that a list or a watch of a kind gets; `asked` counts the requests."""
 
     def __init__(self, *served: Kind) -> None:
         self.served = set(served)
@@ -33,21 +33,21 @@ class Kinds:
         self.refuses["list", kind] = status(code, reason, "conversion webhook failed")
 
     async def show(self, kind: Kind, name: str) -> None:
-        """An object that is new, to everybody who watches."""
+        """Send a new object to all watches."""
         self.version += 1
         meta = {"name": name, "uid": name, "resourceVersion": str(self.version)}
         await self._send(kind, {"type": "ADDED", "object": {"metadata": meta, "spec": {}}})
 
     async def forget(self, kind: Kind) -> None:
-        """What was before: whoever watches has to list."""
+        """Drop the history, so that every watch has to list again."""
         await self._send(kind, {"type": "ERROR", "object": status(410, "Expired")})
 
     async def define(self, name: str = "some") -> None:
-        """Say that a definition changed."""
+        """Announce a changed CustomResourceDefinition."""
         await self.show(CRD, name)
 
     async def _send(self, kind: Kind, line: Raw) -> None:
-        """To all who watch, as soon as somebody does."""
+        """Send to all watches, as soon as there is one."""
         while not (streams := [one for of, request, one in self._streams if of is kind and _is_open(request)]):
             await asyncio.sleep(0.005)
         for one in streams:

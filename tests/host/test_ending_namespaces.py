@@ -1,4 +1,4 @@
-"""In a namespace that is being deleted nothing can be made: it is not tried, and not again where it was refused."""
+"""Nothing is created in a terminating namespace, and a refused creation there is not retried."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ spec: {clusterQueue: cq}
 
 
 def ending(case: Case, noticed: float = 0.0) -> tuple[Lab, Late]:
-    """A namespace that ends with a job in it that somebody holds, so that it is never gone."""
+    """A namespace that stays terminating, because a job in it has a finalizer."""
     lab = centre()
     lab.apply(QUEUE)
     for raw in lab.apply(case.manifest.replace("namespace: default", "namespace: team").replace("20s", "600s")):
@@ -49,7 +49,7 @@ def ending(case: Case, noticed: float = 0.0) -> tuple[Lab, Late]:
 
 
 def made(late: Late) -> list[Kind]:
-    """Of which kinds something was to be made."""
+    """The kinds of the objects that the control plane tried to create."""
     return [one.kind for one in late.writes if isinstance(one, Create)]
 
 
@@ -60,7 +60,7 @@ def test_nothing_is_made_where_a_namespace_ends(case: Case) -> None:
 
 
 def test_what_was_refused_since_a_namespace_ends_is_not_tried_again() -> None:
-    """Until the job changes: nobody knows yet that the namespace ends."""
+    """Until the job changes: the control plane does not know yet that the namespace is terminating."""
     lab, late = ending(JOB, noticed=3600.0)
     assert lab.all(kinds.WORKLOAD, "team") == []
     tried = made(late).count(kinds.WORKLOAD)

@@ -1,4 +1,4 @@
-"""That pods are not ready is said of every workload that waits, and costs no write where something else is written."""
+"""Every pending workload gets PodsReady=False, in the same write as its first other status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ spec:
 
 
 def begun(manifest: str, profile: str = "closeknit") -> tuple[Lab, list[Raw]]:
-    """What is written to the status of its Workload in the first moment."""
+    """The first writes to the status of its Workload."""
     lab = centre(Lab(Options(seed=1, gates=Gates.profile(profile))))
     late = Late(lab.cluster)
     lab.apply(manifest)
@@ -45,21 +45,21 @@ def said(status: Raw) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.parametrize("profile", ["closeknit", "kueue"])
 @pytest.mark.parametrize("case", [JOB, GROUP], ids=lambda case: case.name)
-def test_it_is_said_with_the_admission(case: Case, profile: str) -> None:
+def test_the_condition_is_written_with_the_admission(case: Case, profile: str) -> None:
     _, written = begun(case.manifest, profile)
     assert said(written[0])["Admitted"][0] == "True"
     assert said(written[0])["PodsReady"] == ("False", "WaitForStart")
     assert len({str(said(one)) for one in written}) == len(written)
 
 
-def test_it_is_said_with_the_reason_to_wait() -> None:
+def test_the_condition_is_written_with_the_pending_reason() -> None:
     _, written = begun(JOB.manifest.replace(": 5\n", ": 5000\n"))
     assert said(written[0])["QuotaReserved"][0] == "False"
     assert said(written[0])["PodsReady"] == ("False", "WaitForStart")
 
 
 @pytest.mark.parametrize("case", [JOB, GROUP], ids=lambda case: case.name)
-def test_it_is_said_by_itself_where_nobody_decides(case: Case) -> None:
+def test_the_condition_is_written_alone_without_a_decision(case: Case) -> None:
     lab = centre()
     lab.cluster.control_plane.known.scheduler.cycle = lambda now: []  # type: ignore[method-assign]
     lab.apply(case.manifest)
@@ -71,7 +71,7 @@ def test_it_is_said_by_itself_where_nobody_decides(case: Case) -> None:
     assert said(workload["status"]) == {"PodsReady": ("False", "WaitForStart")}
 
 
-def test_of_a_workload_without_a_job_nothing_is_said_of_pods() -> None:
+def test_a_workload_without_a_job_has_no_such_condition() -> None:
     lab, _ = begun(BARE)
     [workload] = lab.workloads()
     assert said(workload["status"])["Admitted"][0] == "True"

@@ -1,4 +1,4 @@
-"""Kinds that come and go, that are forbidden, and that a server fails to list: each is named, and the rest goes on."""
+"""Kinds that are added or removed, forbidden, or fail to list: each is reported, and the others continue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_WATCH = "watch is forbidden: grant it in the ClusterRole"
 
 
 class Follows:
-    """What is followed of a server, and what was told of it so far."""
+    """The informers of a server, and the changes that they have delivered so far."""
 
     def __init__(self, server: Kinds, following: Following, told: list[Change]) -> None:
         self.server, self.following, self._told = server, following, told
@@ -62,11 +62,11 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 async def _nothing(_: Follows) -> None:
-    """Beside it."""
+    """Do nothing meanwhile."""
 
 
 def play(server: Kinds, story: Story, *, meanwhile: Story = _nothing) -> None:
-    """`story` once everything is listed, `meanwhile` beside that. The client never gives up by itself."""
+    """Run `story` once everything is listed, and `meanwhile` concurrently. The client never gives up by itself."""
 
     async def run() -> None:
         async with scripted(server.answer) as client:
@@ -89,7 +89,9 @@ def everything() -> Kinds:
     return Kinds(JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD)
 
 
-def test_a_kind_that_comes_is_followed_and_one_that_goes_is_let_go(said: Callable[[], list[str]]) -> None:
+def test_a_kind_that_becomes_served_is_watched_and_one_that_disappears_is_dropped(
+    said: Callable[[], list[str]],
+) -> None:
     server = everything()
     server.served.discard(JOB_SET)
 
@@ -127,7 +129,7 @@ def test_discovery_that_learns_of_a_definition_late_is_read_again() -> None:
 
 
 @pytest.mark.parametrize(("code", "reason"), [(500, "InternalError"), (429, "TooManyRequests")])
-def test_a_kind_that_the_server_fails_to_list_is_named_the_others_go_on_and_it_is_tried_again(
+def test_a_kind_that_fails_to_list_is_reported_and_retried_while_others_continue(
     code: int, reason: str, said: Callable[[], list[str]]
 ) -> None:
     server = everything()
@@ -146,7 +148,7 @@ def test_a_kind_that_the_server_fails_to_list_is_named_the_others_go_on_and_it_i
     assert said()[0] == f"jobsets.jobset.x-k8s.io: {FAILED}; features that need it are disabled"
 
 
-def test_what_nothing_can_be_decided_without_is_waited_for_but_said() -> None:
+def test_startup_waits_for_the_needed_kinds_and_reports_which() -> None:
     server = everything()
     server.fail(WORKLOAD)
 

@@ -1,4 +1,4 @@
-"""A disk that is full: nothing is promised that cannot be kept, and the host says so and ends."""
+"""On a full disk the host acknowledges nothing that it cannot store, reports it and exits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contract.objects import config_map, config_maps
 from host.process import PATIENCE, HostProcess
 
 ROOM = 200_000
-"""Bytes that the files may still grow by."""
+"""Bytes by which the files may still grow."""
 NOT_HAD = 4
 
 
@@ -32,7 +32,7 @@ def test_a_host_whose_disk_is_full_ends_with_a_sentence_and_keeps_what_it_acknow
 
 
 def _fill(host: HostProcess) -> list[str]:
-    """Write until it is refused; the names of what was not."""
+    """Write until a write is refused; returns the names of the objects written."""
     kept: list[str] = []
     for number in range(1000):
         name = f"ballast-{number}"

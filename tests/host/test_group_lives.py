@@ -1,4 +1,4 @@
-"""What becomes of groups of pods, and of the sets that make such pods, on the embedded host."""
+"""The life of pod groups, and of the sets that create such pods, on the embedded host."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def told(lab: Lab, name: str) -> list[str]:
 # Pods that fail, are too many, or have ended
 
 
-def test_a_group_whose_failed_pod_was_replaced_runs_on_for_good() -> None:
+def test_a_group_whose_failed_pod_was_replaced_keeps_running() -> None:
     lab = running()
     fail(lab, "p0")
     lab.advance(5)
@@ -133,7 +133,7 @@ def test_a_group_that_has_finished_gets_no_other_workload() -> None:
     assert lab.workloads() == []
 
 
-def test_a_name_that_another_workload_has_is_told() -> None:
+def test_a_group_named_like_another_workload_gets_an_event() -> None:
     lab = centre()
     lab.apply("""
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -290,7 +290,7 @@ def test_a_stateful_set_is_on_hold_until_its_workload_counts_on_as_many_pods_as_
     assert list(phases(lab).values()) == ["Running"] * 5
 
 
-def test_a_stateful_set_that_comes_back_larger_before_its_pods_are_gone_is_admitted_anew() -> None:
+def test_a_stateful_set_scaled_up_before_its_old_pods_are_gone_is_admitted_again() -> None:
     lab = running(STATEFUL_SET.manifest)
     scale(lab, kinds.STATEFUL_SET, 0)
     lab.advance(1)
@@ -364,7 +364,7 @@ def test_no_pod_of_a_large_group_is_written_twice_though_changes_are_shown_late(
     assert set(written.values()) == {2}, "started, and let go"
 
 
-def test_the_workload_of_a_group_is_told_of_with_its_first_pod() -> None:
+def test_the_creation_of_a_groups_workload_is_an_event_of_its_first_pod() -> None:
     lab = running()
     made = [one for one in lab.all(kinds.EVENT) if one["reason"] == "CreatedWorkload"]
     assert [one["message"] for one in made] == ["Created Workload: default/one"]
@@ -408,7 +408,7 @@ def test_a_set_or_group_of_another_class_has_workloads_of_that_class(
     assert {condition(one, "Admitted") for one in lab.workloads()} == {not waits}
 
 
-def test_a_group_that_lacks_pods_is_told_when_its_queue_runs_again() -> None:
+def test_a_group_that_lacks_pods_is_requeued_when_its_queue_runs_again() -> None:
     lab = running()
     drain(lab)
     lab.advance(60)

@@ -1,4 +1,4 @@
-"""What a controller says of itself: probes, metrics, decisions."""
+"""The controller's endpoints: probes, metrics, decisions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def health() -> Health:
 
 
 def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
-    """As much of one as is looked at."""
+    """A host with only the attributes that the endpoints read."""
     lab = lab or Lab()
     usual = {
         "is_synced": True,
@@ -61,7 +61,7 @@ def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
 
 
 def asked(of: Health, work: Callable[[Ask], Coroutine[Any, Any, None]]) -> None:
-    """Serve it, and ask."""
+    """Serve the endpoints and send requests."""
 
     async def run() -> None:
         (port,) = await of.start(LOOPBACK)
@@ -89,7 +89,7 @@ def one(of: Health, path: str) -> Answer:
     return found[0]
 
 
-def test_nothing_listens_unless_it_is_told_to() -> None:
+def test_nothing_listens_without_an_address() -> None:
     async def run() -> list[int]:
         of = health()
         try:
@@ -113,7 +113,7 @@ def test_metrics_may_have_an_address_of_their_own_and_are_all_that_is_there() ->
     assert asyncio.run(run()) == [200, 404, 404]
 
 
-def test_it_is_well_while_the_loop_turns() -> None:
+def test_it_is_healthy_while_the_event_loop_is_not_blocked() -> None:
     assert one(health(), "/healthz") == (200, "ok\n")
 
 
@@ -161,7 +161,7 @@ def test_it_is_ready_when_it_leads_or_stands_by_whatever_kinds_of_jobs_there_are
     assert one(of, "/readyz") == (200, "ok\n")
 
 
-def test_what_is_counted_is_told_as_prometheus_reads_it() -> None:
+def test_metrics_are_served_in_the_prometheus_text_format() -> None:
     lab = centre()
     for name, cpu in (("runs", "2"), ("waits", "200")):
         lab.apply(JOB.manifest.replace("name: one", f"name: {name}").replace('cpu: "2"', f'cpu: "{cpu}"'))
@@ -192,7 +192,7 @@ def test_what_is_counted_is_told_as_prometheus_reads_it() -> None:
     ("given", "role"),
     [({"elector": None}, "standalone"), ({"is_working": False}, "follower"), ({}, "leader")],
 )
-def test_the_role_of_a_replica_is_told(given: dict[str, Any], role: str) -> None:
+def test_metrics_show_the_role_of_a_replica(given: dict[str, Any], role: str) -> None:
     of = health()
     of.host = host(centre(), **given)
     assert (
@@ -200,7 +200,7 @@ def test_the_role_of_a_replica_is_told(given: dict[str, Any], role: str) -> None
     )
 
 
-def test_decisions_are_had_for_one_workload_or_for_its_job() -> None:
+def test_decisions_can_be_filtered_by_workload_or_by_its_job() -> None:
     of = health()
     of.decisions.keep(told())
     of.decisions.keep(told(workload="ns/job-b-1")._replace(job="Job/b"))
@@ -222,7 +222,7 @@ def test_only_the_latest_are_remembered() -> None:
     assert (len(kept), kept[0].body) == (KEPT, b"2")
 
 
-def test_whoever_follows_decisions_does_not_keep_it_from_ending() -> None:
+def test_a_watch_on_decisions_does_not_block_a_stop() -> None:
     of = health()
 
     async def run() -> None:
@@ -240,7 +240,7 @@ def test_whoever_follows_decisions_does_not_keep_it_from_ending() -> None:
     asyncio.run(run())
 
 
-def test_its_rules_are_told_once_they_are_known() -> None:
+def test_the_configuration_is_served_once_it_is_known() -> None:
     of = health()
     assert one(of, "/closeknit/config").status == 503
     options = Options()

@@ -35,7 +35,7 @@ def planned(workload: Raw, pod_set: str) -> list[str]:
 
 
 def crews(lab: Lab) -> Iterator[tuple[Raw, str, list[Raw]]]:
-    """Each workload with each of its pod sets, and the pods of that."""
+    """Each workload with each of its pod sets and that pod set's pods."""
     for workload in lab.workloads():
         for one in workload["spec"]["podSets"]:
             name = workload["metadata"]["name"]

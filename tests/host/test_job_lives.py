@@ -1,4 +1,4 @@
-"""What becomes of a job when somebody deletes, edits or orphans what belongs to it."""
+"""What happens to a job when a user deletes, edits or orphans its objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def running(manifest: str = LONG, options: Options | None = None) -> Lab:
 
 
 def waiting(manifest: str = LONG, options: Options | None = None) -> Lab:
-    """With a queue that admits nobody for now."""
+    """A job in a queue that admits nothing for now."""
     lab = centre(Lab(options))
     stop(lab, "Hold")
     lab.apply(manifest)
@@ -85,7 +85,7 @@ def test_a_job_whose_workload_is_deleted_stops_and_starts_again_with_another() -
     assert len(lab.pods()) == 5
 
 
-def test_a_workload_that_waits_is_made_anew_when_it_is_deleted() -> None:
+def test_a_pending_workload_that_is_deleted_is_created_again() -> None:
     lab = waiting()
     first = only(lab)["metadata"]
     lab.delete(kinds.WORKLOAD, "default", first["name"])
@@ -134,7 +134,7 @@ def test_a_job_that_ends_as_it_is_edited_leaves_no_quota_held() -> None:
     assert [one for one in lab.workloads() if not condition(one, "Finished")] == []
 
 
-def test_a_train_job_ends_well_without_its_runtime() -> None:
+def test_a_train_job_finishes_without_its_runtime() -> None:
     lab = running(TRAIN_JOB.manifest)
     lab.delete(kinds.CLUSTER_TRAINING_RUNTIME, "", "torch")
     lab.advance(5)
@@ -155,7 +155,7 @@ def test_a_train_job_without_its_runtime_is_stopped_all_the_same() -> None:
     assert holdings(lab) == []
 
 
-def test_a_pod_by_itself_gives_its_quota_back_as_soon_as_it_is_sent_away() -> None:
+def test_a_single_pod_releases_its_quota_as_soon_as_it_is_evicted() -> None:
     lab = running(POD.manifest.replace("20s", "1h"))
     [pod] = lab.pods()
     lab.patch(kinds.NODE, "", pod["spec"]["nodeName"], {"metadata": {"annotations": {"closeknit.dev/cut-off": "true"}}})
@@ -171,7 +171,7 @@ def test_a_pod_by_itself_gives_its_quota_back_as_soon_as_it_is_sent_away() -> No
 # Checks, limits and classes that change
 
 
-def test_a_check_that_is_added_to_a_queue_stops_nobody_who_runs() -> None:
+def test_a_check_added_to_a_queue_stops_no_running_job() -> None:
     lab = running()
     lab.apply("""
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -224,7 +224,7 @@ def usage(lab: Lab) -> Raw:
     return found
 
 
-def test_limits_that_appear_count_for_whoever_waits() -> None:
+def test_new_limits_apply_to_pending_jobs() -> None:
     lab = waiting()
     lab.apply(LIMITS)
     lab.advance(1)
@@ -245,7 +245,7 @@ def test_limits_that_appear_while_a_job_runs_count_when_it_comes_back() -> None:
     assert usage(lab) == {"cpu": "10", "memory": "5Gi"}
 
 
-def test_overhead_that_appears_counts_for_whoever_waits() -> None:
+def test_new_overhead_applies_to_pending_jobs() -> None:
     lab = waiting(LONG.replace("restartPolicy: Never", "restartPolicy: Never\n      runtimeClassName: boxed"))
     lab.apply("""
 apiVersion: node.k8s.io/v1
@@ -343,7 +343,7 @@ def test_a_job_that_leaves_its_queue_loses_its_workload_and_gets_one_when_it_ret
 
 
 def prebuilt(count: int = 5) -> Raw:
-    """A Workload for the job, whose template it has as the cluster has filled it in."""
+    """A Workload for the job, with the job's template as the cluster has defaulted it."""
     template = waiting().get(kinds.JOB, "one")["spec"]["template"]
     pod_set = {"name": "main", "count": count, "template": json.loads(json.dumps(template))}
     return {
@@ -415,7 +415,7 @@ def test_a_train_job_that_waits_is_rebuilt_when_its_runtime_is_edited() -> None:
     assert container["resources"]["requests"] == {"cpu": "1"}
 
 
-def test_the_edit_of_a_runtime_does_not_stop_who_runs_with_it() -> None:
+def test_editing_a_runtime_does_not_stop_its_running_jobs() -> None:
     lab = running(TRAIN_JOB.manifest.replace("20s", "1h"))
     runtime = lab.get(kinds.CLUSTER_TRAINING_RUNTIME, "torch")
     edited = json.loads(json.dumps(runtime).replace('"cpu": "2"', '"cpu": "1"'))
@@ -429,7 +429,7 @@ def test_the_edit_of_a_runtime_does_not_stop_who_runs_with_it() -> None:
 
 
 def child(lab: Lab, owner: Raw) -> None:
-    """A Job that somebody makes for another one, and that is to run at once."""
+    """A Job owned by another one, and not suspended."""
     [raw] = [one for one in yaml.safe_load_all(LONG.replace("name: one", "name: child")) if one]
     reference = {key: owner[key] for key in ("apiVersion", "kind")} | {
         "name": owner["metadata"]["name"],
@@ -457,7 +457,7 @@ def test_the_child_of_a_job_that_was_admitted_runs() -> None:
     assert told(lab, "Suspended") == []
 
 
-def test_the_child_of_a_job_that_nobody_manages_runs() -> None:
+def test_the_child_of_an_unmanaged_job_runs() -> None:
     lab = centre()
     lab.apply(JOB_SET.manifest.replace(", labels: {kueue.x-k8s.io/queue-name: lq}", ""))
     lab.advance(3)

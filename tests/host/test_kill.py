@@ -1,6 +1,6 @@
-"""Killed at random points, the host loses nothing that it acknowledged, and what it knows holds together.
+"""Killed at random points, the host loses nothing that it acknowledged, and its state is consistent.
 
-How many kills: CLOSEKNIT_KILLS, five unless it is set. The seed is printed when something is lost.
+CLOSEKNIT_KILLS sets the number of kills, five by default. The seed is printed when something is lost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Raw = dict[str, Any]
 
 
 class Client(Thread):
-    """Writes as fast as it can and remembers every answer."""
+    """Writes as fast as it can and remembers every response."""
 
     def __init__(self, host: HostProcess, seed: int, kept: dict[str, str | None]) -> None:
         super().__init__(daemon=True)
@@ -71,7 +71,7 @@ class Client(Thread):
                     self._remove(self.random.choice(known))
 
     def _remove(self, path: str) -> None:
-        """A deletion whose answer is lost may have been carried out or not: nothing is known of its object then."""
+        """Delete an object; if the response is lost, its outcome is unknown and the object is forgotten."""
         version = self.kept.pop(path)
         self.kept[path] = None if self.host.api.delete(path).status == 200 else version
 
@@ -111,7 +111,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_invariants_hold(tmp_path: Pat
 
 
 def acknowledged(kept: dict[str, str | None]) -> int:
-    """How many objects a client was told of that it did not delete; it may be at work meanwhile."""
+    """The number of acknowledged objects that the client has not deleted; it may be writing meanwhile."""
     return sum(version is not None for version in list(kept.values()))
 
 
@@ -138,7 +138,7 @@ def check_kept(host: HostProcess, kept: dict[str, str | None]) -> None:
 
 
 def check_file(folder: Path) -> None:
-    """The file by itself: what it holds is a whole, as if all had stopped at one moment, and what began there ends."""
+    """The file alone is a consistent snapshot of one moment, and everything started in it finishes."""
     log = SqliteLog(folder / "state.db")
     life = Lab(Options(seed=1), time(), lambda cluster: log.load(cluster.store))
     log.close()

@@ -98,8 +98,8 @@ def test_a_job_is_admitted_started_in_rank_order_and_finished(tmp_path: Path) ->
     story(told, tmp_path)
 
 
-def test_it_says_what_it_believes_and_that_is_what_the_objects_say(tmp_path: Path) -> None:
-    """Two racks hold two jobs; the third waits, as anybody who is shown the same objects finds."""
+def test_the_dump_agrees_with_the_objects(tmp_path: Path) -> None:
+    """Two racks hold two jobs and the third is pending, as a fresh cache of the same objects finds."""
 
     async def told(one: Cluster) -> None:
         async with controller(one) as host:
@@ -120,7 +120,7 @@ def test_it_says_what_it_believes_and_that_is_what_the_objects_say(tmp_path: Pat
     story(told, tmp_path)
 
 
-def test_who_has_no_room_waits_is_told_why_and_starts_when_there_is_some(tmp_path: Path) -> None:
+def test_a_job_without_room_is_pending_with_a_reason_and_starts_when_there_is_room(tmp_path: Path) -> None:
     async def told(one: Cluster) -> None:
         async with controller(one):
             for name in ("a", "b", "c"):
@@ -139,7 +139,7 @@ def test_who_has_no_room_waits_is_told_why_and_starts_when_there_is_some(tmp_pat
     story(told, tmp_path)
 
 
-def test_a_control_plane_that_comes_later_goes_on_where_the_one_before_was_killed(tmp_path: Path) -> None:
+def test_a_new_control_plane_continues_where_a_killed_one_stopped(tmp_path: Path) -> None:
     async def told(one: Cluster) -> None:
         async with controller(one):
             one.apply(job("train", "2s"))
@@ -158,7 +158,7 @@ def test_a_control_plane_that_comes_later_goes_on_where_the_one_before_was_kille
     story(told, tmp_path)
 
 
-def test_everything_that_is_deleted_while_nobody_looks_is_found_to_be_gone(tmp_path: Path) -> None:
+def test_objects_deleted_while_no_watch_is_open_are_removed_from_the_cache(tmp_path: Path) -> None:
     async def told(one: Cluster) -> None:
         async with controller(one) as host:
             one.apply(job("train", "forever"))

@@ -1,4 +1,4 @@
-"""News gives a busy server time, and a quick one none."""
+"""Events are throttled for a busy server, and not for a fast one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from closeknit.host.lanes import LATE, LONGEST_REST, REST, Unhurried
 
 
 class Clock:
-    """Moves by what a write takes, and by what is slept."""
+    """A clock that advances by the duration of writes and sleeps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.time, self.slept = 0.0, list[float]()
@@ -25,7 +25,7 @@ class Clock:
 
 
 def rests(clock: Clock, *took: float) -> list[float]:
-    """How long it rested before each of several writes that took so long, and before one more."""
+    """The rests before each of several writes with the given durations, and before one more."""
 
     async def run() -> None:
         lane = Unhurried(lambda: True, clock)
@@ -37,7 +37,7 @@ def rests(clock: Clock, *took: float) -> list[float]:
     return clock.slept
 
 
-def test_a_quick_server_is_told_everything_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fast_server_gets_all_events_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rests(Clock(monkeypatch), 0.002, 0.002 * LATE, 0.002) == pytest.approx([0, 0, 0, 0])
 
 
@@ -51,7 +51,7 @@ def test_no_rest_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> 
     assert rests(Clock(monkeypatch), 0.002, 60.0) == pytest.approx([0, 0, LONGEST_REST])
 
 
-def test_who_gives_up_while_it_rests_keeps_nobody_waiting() -> None:
+def test_a_cancelled_rest_does_not_block_the_lane() -> None:
     time = 0.0
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""What becomes of jobs on the embedded host when queues stop, time is over, pods are late, or checks have a say."""
+"""Jobs on the embedded host when queues stop, time limits expire, pods are late, or admission checks decide."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_queue_that_drains_stops_its_jobs_and_one_that_runs_again_starts_them(
     assert condition(lab.workloads()[0], "PodsReady")
 
 
-def test_a_queue_that_holds_lets_jobs_run_and_admits_no_others() -> None:
+def test_a_queue_on_hold_keeps_running_jobs_and_admits_no_others() -> None:
     lab = running()
     lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"stopPolicy": "Hold"}})
     lab.apply(LONG.replace("name: one", "name: two"))
@@ -78,7 +78,7 @@ def test_pods_that_are_not_ready_in_time_send_a_job_back_for_longer_each_time() 
     assert said(workload, "Evicted") == ("True", "DeactivatedDueToRequeuingLimitExceeded")
 
 
-def test_a_check_of_somebody_else_holds_a_job_until_it_says_so() -> None:
+def test_a_check_of_another_controller_holds_a_job_until_it_is_ready() -> None:
     lab = centre()
     lab.apply("""
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -116,7 +116,7 @@ spec: {controllerName: example.com/budget}
 
 
 def answer(lab: Lab, state: str, **other: object) -> None:
-    """As the controller of the check would write it."""
+    """Set the state of a check, as its controller would."""
     [workload] = lab.workloads()
     [check] = workload["status"]["admissionChecks"]
     stamp = {"lastTransitionTime": "2027-01-15T08:00:20Z"}
@@ -198,8 +198,8 @@ def test_a_queue_and_its_flavor_cannot_go_while_they_are_in_use() -> None:
     assert lab.all(kinds.RESOURCE_FLAVOR) == []
 
 
-def test_what_a_workload_says_is_kept_by_a_rewrite_of_its_status() -> None:
-    """A field of the status that nobody here knows comes back unchanged."""
+def test_unknown_status_fields_survive_a_status_write() -> None:
+    """A status field that Closeknit does not know is preserved."""
     lab = centre()
     lab.apply(LONG)
     lab.settle()

@@ -1,4 +1,4 @@
-"""Which jobs are managed: by the labels of their namespaces, and by the kinds that are switched on."""
+"""Which jobs are managed: by the labels of their namespaces, and by the enabled kinds."""
 
 from __future__ import annotations
 

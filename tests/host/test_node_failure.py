@@ -1,4 +1,4 @@
-"""Nodes that fail under running jobs, seen on the whole embedded host: kubelets fall silent, pods go, others come."""
+"""Nodes that fail under running jobs, on the whole embedded host: kubelets stop reporting, pods are replaced."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def planned(lab: Lab) -> set[str]:
 
 
 PAUSE = 330
-"""Seconds until the pods of a lost node have been told to go: ten for the node, three hundred that they tolerate."""
+"""Seconds until the pods of a lost node are evicted: 10 for the node, 300 of toleration."""
 
 
 def test_the_pods_of_a_lost_node_move_and_the_others_stay() -> None:
@@ -88,7 +88,7 @@ def test_several_nodes_at_once_are_replaced_by_us_and_end_in_an_eviction_in_kueu
     assert not {"h00", "h01"} & set(hosts(kueue).values())
 
 
-def test_a_job_that_finds_no_other_node_in_its_rack_is_sent_to_another_rack() -> None:
+def test_a_job_without_a_spare_node_in_its_rack_moves_to_another_rack() -> None:
     lab = running(FIVE.replace("parallelism: 5", "parallelism: 6").replace("completions: 5", "completions: 6"))
     assert set(hosts(lab).values()) == {"h00", "h01", "h02"}
     fail(lab, "h01")
@@ -137,7 +137,7 @@ def test_without_hot_swap_a_job_on_a_lost_node_waits() -> None:
     assert evictions(lab.workloads()[0]) == {}
 
 
-def test_after_thirty_seconds_a_node_counts_as_lost_where_pods_have_no_say() -> None:
+def test_after_thirty_seconds_a_node_counts_as_lost_where_pod_termination_does_not_count() -> None:
     gates = Gates.profile(changes={"TASReplaceNodeOnPodTermination": False})
     lab = running(options=Options(gates=gates, seed=1), cpu=6)
     fail(lab, "h01")
@@ -148,7 +148,7 @@ def test_after_thirty_seconds_a_node_counts_as_lost_where_pods_have_no_say() -> 
 
 
 def test_a_rack_that_fails_is_left_by_its_job_which_ends_elsewhere() -> None:
-    """Pods on dead nodes are never seen to stop; only when the nodes are back is the job known to be over."""
+    """Pods on dead nodes never report that they stopped; the job is known to be over only when the nodes are back."""
     lab = running(JOB.manifest.replace("20s", "10m"))
     fail(lab, "h00", "h01", "h02")
     lab.advance(PAUSE)
@@ -185,7 +185,7 @@ def hosts_of_running(lab: Lab) -> list[str]:
 
 
 @pytest.mark.parametrize("manifest", [EIGHT, EIGHT.replace("  completionMode: Indexed\n", "")])
-def test_pods_of_a_lost_node_take_the_places_of_finished_pods_and_the_job_goes_on(manifest: str) -> None:
+def test_pods_of_a_lost_node_take_the_places_of_finished_pods_and_the_job_continues(manifest: str) -> None:
     lab = six_of_eight_finished(manifest, Gates.profile())
     lab.advance(PAUSE)
     assert hosts_of_running(lab) == ["h00", "h00"]

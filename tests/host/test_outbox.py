@@ -1,4 +1,4 @@
-"""Writes to one object go in order, to others at the same time, and answers are shown before they are reported."""
+"""Writes to one object are sent in order, others concurrently, and results are shown before they are reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def patch(name: str, number: int = 0) -> Patch:
 
 
 class Server:
-    """Answers when it is told to."""
+    """Responds when the test says so."""
 
     def __init__(self) -> None:
         self.asked: list[Write] = []
@@ -72,7 +72,7 @@ class Server:
 
 
 @on_a_loop
-async def test_writes_to_one_object_wait_for_each_other_and_others_do_not() -> None:
+async def test_writes_to_one_object_are_sent_in_order_and_others_concurrently() -> None:
     server = Server()
     first, second, other = patch("a", 1), patch("a", 2), patch("b")
     server.outbox.send([first, second, other])
@@ -101,7 +101,7 @@ async def test_events_go_out_one_at_a_time_and_nothing_waits_for_news() -> None:
 
 
 @on_a_loop
-async def test_what_has_to_be_tried_again_keeps_nobody_waiting_until_then() -> None:
+async def test_a_write_that_waits_for_its_retry_does_not_delay_others() -> None:
     server, stuck = Server(), [patch(f"webhook-{number}") for number in range(AT_ONCE)]
     server.outbox.send(stuck)
     await asyncio.sleep(0.001)
@@ -115,7 +115,7 @@ async def test_what_has_to_be_tried_again_keeps_nobody_waiting_until_then() -> N
 
 
 @on_a_loop
-async def test_it_is_full_with_as_many_behind_as_are_on_their_way() -> None:
+async def test_a_lane_is_full_with_as_many_queued_as_in_flight() -> None:
     server, writes = Server(), [patch(f"n-{number}") for number in range(2 * AT_ONCE)]
     server.outbox.send(writes[:-1])
     assert server.outbox.is_full, "none of them is on its way yet"
@@ -142,7 +142,7 @@ async def test_what_is_tried_again_and_again_fills_nothing() -> None:
 
 
 @on_a_loop
-async def test_nothing_is_sent_by_who_may_lead_no_more() -> None:
+async def test_nothing_is_sent_after_leadership_is_lost() -> None:
     server, write = Server(), patch("a")
     server.may = False
     server.outbox.send([write])
@@ -179,8 +179,8 @@ def update(name: str) -> Update:
 
 
 @on_a_loop
-async def test_who_came_too_late_sees_who_was_faster_before_it_looks_again() -> None:
-    """The stream may hang: whoever waited for it would write the same again, and be refused again."""
+async def test_after_a_conflict_the_current_object_is_shown_before_the_conflict_is_reported() -> None:
+    """The watch may hang, and without the current object the same write would be refused again."""
     server, write = Server(), update("a")
     server.outbox.send([write])
     await asyncio.sleep(0.001)
@@ -190,7 +190,7 @@ async def test_who_came_too_late_sees_who_was_faster_before_it_looks_again() -> 
 
 
 @on_a_loop
-async def test_where_who_was_faster_cannot_be_read_the_refusal_is_reported_all_the_same() -> None:
+async def test_a_conflict_is_reported_even_if_the_current_object_cannot_be_read() -> None:
     server, write = Server(), update("forbidden")
     server.outbox.send([write])
     await asyncio.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Machines that have to be brought first: what belongs to whom, and what users are told."""
+"""ProvisioningRequests: their owners, and the events that users see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHECKS = {"admissionChecks": [{"name": "machines"}]}
 
 
 def asked() -> Lab:
-    """A job whose machines were asked for, and are not there yet."""
+    """A job whose machines were requested and have not joined yet."""
     lab = centre()
     lab.apply(SETUP)
     lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": CHECKS}})
@@ -55,14 +55,14 @@ def test_the_templates_go_with_their_request() -> None:
     assert lab.all(kinds.POD_TEMPLATE) == []
 
 
-def test_what_a_check_says_while_it_is_pending_is_told_of_the_job() -> None:
+def test_the_message_of_a_pending_check_is_an_event_of_the_job() -> None:
     lab = asked()
     assert told(lab, "UpdatedAdmissionCheck") == ["machines: Capacity is expected at 2027-01-15T08:00:05Z"]
     [event] = [one for one in lab.all(kinds.EVENT) if one["reason"] == "UpdatedAdmissionCheck"]
     assert (event["involvedObject"]["kind"], event["type"]) == ("Job", "Normal")
 
 
-def test_a_request_that_is_refused_is_told_of() -> None:
+def test_a_refused_request_gets_an_event() -> None:
     lab = asked()
     desk = lab.cluster.control_plane.parts[3]
     [request] = lab.all(kinds.PROVISIONING_REQUEST)
@@ -78,7 +78,7 @@ def test_a_request_that_is_refused_is_told_of() -> None:
     assert told(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']
 
 
-def test_who_has_lost_its_last_check_is_placed_and_runs() -> None:
+def test_a_workload_that_loses_its_last_check_is_placed_and_runs() -> None:
     lab = asked()
     assert not condition(only(lab), "Admitted")
     lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"admissionChecksStrategy": None}})
@@ -90,7 +90,7 @@ def test_who_has_lost_its_last_check_is_placed_and_runs() -> None:
 CONFIG = SETUP.split("---")[1]
 
 
-def test_who_waits_for_machines_gets_them_when_the_configuration_is_back() -> None:
+def test_a_workload_that_waits_for_machines_gets_them_when_the_configuration_is_back() -> None:
     lab = asked()
     lab.delete(kinds.PROVISIONING_CONFIG, "", "config")
     lab.advance(2)
@@ -100,7 +100,7 @@ def test_who_waits_for_machines_gets_them_when_the_configuration_is_back() -> No
     assert condition(only(lab), "Admitted")
 
 
-def test_a_check_that_is_given_another_configuration_asks_anew() -> None:
+def test_a_check_with_another_configuration_asks_again() -> None:
     lab = asked()
     other = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
     lab.apply(CONFIG.replace("name: config", "name: other").replace(CLASS, other))

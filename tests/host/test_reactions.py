@@ -1,4 +1,4 @@
-"""Things that happen late or in an odd order, and are noticed all the same."""
+"""Changes that arrive late or in an unusual order still take effect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_local_queue_is_active_once_the_flavor_of_its_cluster_queue_is_there()
     assert condition(lab.get(kinds.LOCAL_QUEUE, "lq"), "Active")
 
 
-def test_a_workload_that_looks_for_another_queue_is_found_by_that_one() -> None:
+def test_a_workload_moved_to_another_queue_is_queued_there() -> None:
     lines = Lines(Settings(), Gates.profile())
     lines.put_queue(ClusterQueue("cq"))
     first = pending()
@@ -102,7 +102,7 @@ spec: {clusterQueue: cq}
     assert lab.cluster.control_plane.known.scheduler.number < 100
 
 
-def test_a_job_like_one_that_was_refused_is_told_why_nobody_looks_at_it() -> None:
+def test_a_job_of_a_parked_class_gets_the_shared_reason() -> None:
     lab = centre()
     whole = LONG.replace("parallelism: 5", "parallelism: 24").replace("completions: 5", "completions: 24")
     for name in ("one", "two", "three"):
@@ -120,14 +120,14 @@ def test_a_job_like_one_that_was_refused_is_told_why_nobody_looks_at_it() -> Non
 
 
 def crowd(lab: Lab, count: int) -> None:
-    """Jobs that are alike, all there before the first of them is looked at; there is room for one."""
+    """Jobs of one equivalence class, all submitted before the first is tried; there is room for one."""
     whole = LONG.replace("parallelism: 5", "parallelism: 24").replace("completions: 5", "completions: 24")
     for number in range(count):
         lab.apply(whole.replace("-required-", "-preferred-").replace("name: one", f"name: j{number:03d}"))
 
 
 def reasons(lab: Lab) -> Counter[tuple[str, str]]:
-    """How many workloads are told what: the reason, and how the text begins."""
+    """The number of workloads by reason and beginning of the message."""
     found = [
         {one["type"]: one for one in raw.get("status", {}).get("conditions", ())}.get("QuotaReserved", {})
         for raw in lab.workloads()
@@ -135,7 +135,7 @@ def reasons(lab: Lab) -> Counter[tuple[str, str]]:
     return Counter((one.get("reason", ""), one.get("message", "").split(" ")[0]) for one in found)
 
 
-def test_those_in_line_when_one_like_them_is_refused_are_told_a_few_at_a_time() -> None:
+def test_workloads_of_a_parked_class_get_the_shared_reason_a_few_at_a_time() -> None:
     lab = centre()
     crowd(lab, 50)
     lab.settle()
@@ -149,7 +149,7 @@ def test_those_in_line_when_one_like_them_is_refused_are_told_a_few_at_a_time() 
     }
 
 
-def test_who_was_told_that_it_was_passed_over_is_not_told_again() -> None:
+def test_the_shared_reason_is_reported_once_per_workload() -> None:
     lab = centre()
     crowd(lab, 4)
     lab.advance(3)
@@ -160,7 +160,7 @@ def test_who_was_told_that_it_was_passed_over_is_not_told_again() -> None:
     assert {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in lab.workloads()} == versions
 
 
-def test_in_the_profile_of_kueue_a_new_workload_that_was_passed_over_has_no_condition_yet() -> None:
+def test_in_kueues_profile_a_new_workload_of_a_parked_class_has_no_condition_yet() -> None:
     lab = centre(Lab(Options(gates=Gates.profile("kueue"), seed=1)))
     crowd(lab, 4)
     lab.advance(3)
@@ -184,7 +184,7 @@ SMALL = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"
 
 
 @pytest.mark.parametrize("change", [SMALL, {"nodeSelector": {"pool": "other"}}], ids=["smaller", "elsewhere"])
-def test_a_daemon_set_that_makes_room_wakes_who_waits_for_it(change: dict[str, object]) -> None:
+def test_a_daemon_set_that_makes_room_wakes_pending_workloads(change: dict[str, object]) -> None:
     lab = centre()
     lab.apply(DAEMON)
     lab.advance(5)
@@ -215,7 +215,7 @@ def word(lab: Lab) -> tuple[str, str]:
     return found["reason"], found["message"]
 
 
-def test_who_waits_is_told_when_a_check_makes_its_queue_inactive_and_active_again() -> None:
+def test_pending_workloads_report_when_a_check_makes_their_queue_inactive_and_active_again() -> None:
     lab = centre()
     lab.apply(CHECK)
     checks = {"admissionChecks": [{"name": "a"}]}

@@ -1,4 +1,4 @@
-"""When the control plane rests, and what it says of it."""
+"""When the control plane stops running cycles, and how it reports that."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def large(number: int) -> dict[str, Any]:
     return job(f"large-{number:03d}", "training", 4 + number, required=RACK)
 
 
-def test_after_a_restart_everybody_in_line_is_looked_at() -> None:
+def test_after_a_restart_every_pending_workload_is_tried() -> None:
     stage = Stage("rank-drift")
     for number in range(WAITING):
         stage.create(large(number))
@@ -36,7 +36,7 @@ def test_after_a_restart_everybody_in_line_is_looked_at() -> None:
     assert len(looked_at) == WAITING
 
 
-def test_cycles_that_turn_in_a_circle_end_and_that_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cycles_that_repeat_themselves_end_and_that_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage("rank-drift")
     stage.create(large(0))
     stage.advance(0.5)
@@ -57,7 +57,7 @@ def test_cycles_that_turn_in_a_circle_end_and_that_is_told_once(monkeypatch: pyt
     assert [(one.workload, "until something changes" in one.reason) for one in rests] == [(known.key, True)]
 
 
-def test_what_pods_and_jobs_go_through_is_no_reason_to_look_again_at_the_first_of_a_strict_queue() -> None:
+def test_changes_of_pods_and_jobs_do_not_retry_the_head_of_a_strict_queue() -> None:
     lab, queue = centre(), {"spec": {"queueingStrategy": "StrictFIFO"}}
     lab.patch(CLUSTER_QUEUE, "", "cq", queue)
     lab.apply(JOB.manifest.replace("20s", "1h"))

@@ -1,4 +1,4 @@
-"""Killed while something is under way, the host brings it to its end after the next start."""
+"""A host killed in the middle of something completes it after the next start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def delete(lab: Lab, case: Case) -> None:
 
 
 def killed(lab: Lab, changes: int) -> None:
-    """After so many changes from now, or when a minute has passed without them."""
+    """Kill the host after that many more changes, or after a minute."""
     end, seen = lab.clock.time + 60, lab.store.version
     while lab.clock.time < end and not lab.run_until(seen + changes - lab.store.version):
         due = lab.cluster.run(1)

@@ -1,4 +1,4 @@
-"""Whether Kueue decides already: by whether its Lease is renewed while we look, not by what it says of the time."""
+"""Kueue is detected by whether its Lease is renewed while we watch it, not by the Lease's timestamps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lease(holder: str, renewed: int, namespace: str = "kueue-system", lasts: int
 
 
 class Server:
-    """Shows the Lease as it is at each moment. The clock goes on when somebody sleeps."""
+    """Returns the Lease as of each moment. The clock advances with every sleep."""
 
     def __init__(self, shown: Callable[[float], Raw | None], may_list: bool = True) -> None:
         self.shown, self.may_list, self.clock = shown, may_list, 0.0
@@ -66,7 +66,7 @@ def test_one_that_is_renewed_is_held_wherever_it_is(namespace: str) -> None:
     assert server.clock == 3.0
 
 
-def test_one_that_nobody_renews_is_passed_over_when_it_would_have_ended() -> None:
+def test_a_lease_that_is_not_renewed_is_ignored_once_it_expires() -> None:
     server = Server(lambda _: lease("kueue-1", 59, lasts=20))
     assert (server.rival(), server.clock) == (None, 20.0)
 
@@ -80,7 +80,7 @@ def test_one_that_goes_away_meanwhile_is_nobodys() -> None:
     assert Server(lambda now: lease("kueue-1", 1) if now < 3 else None).rival() is None
 
 
-def test_who_may_not_list_looks_where_kueue_usually_is() -> None:
+def test_without_permission_to_list_kueues_usual_namespace_is_checked() -> None:
     server = Server(lambda now: lease("kueue-1", int(now)), may_list=False)
     assert server.rival() == Rival("kueue-system", "kueue-1")
     assert Server(lambda now: lease("kueue-1", int(now), "elsewhere"), may_list=False).rival() is None

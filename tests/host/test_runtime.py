@@ -1,4 +1,4 @@
-"""Both hosts offer what pictures, metrics and decisions need: one interface, the same answers."""
+"""Both hosts implement the interface of the live view, metrics and decisions, with the same results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RECORD = Record(1.0, "ns/job-a-1", "Admitted", "cq", "rack", ("r1",), "", 5, "Jo
 
 
 def families(text: str) -> dict[str, str]:
-    """Name and type of each, as Prometheus reads them."""
+    """The name and type of each metric family."""
     return {one.name: one.type for one in text_string_to_metric_families(text)}
 
 
@@ -42,7 +42,7 @@ def of_runtime(runtime: Runtime) -> dict[str, str]:
 
 
 def on_both(tmp_path: Path, look: Callable[[Runtime], object]) -> tuple[object, object]:
-    """What is seen on the embedded cluster and on a controller, each with the same job running."""
+    """The value on the embedded cluster and on a controller, each with the same job running."""
     lab = centre()
     lab.apply(JOB.manifest)
     lab.advance(5)
@@ -73,7 +73,7 @@ def is_running(one: Cluster) -> bool:
     return phases == ["Running"] * JOB.pods
 
 
-def test_both_hosts_decide_and_say_in_which_role(tmp_path: Path) -> None:
+def test_both_hosts_decide_and_report_their_role(tmp_path: Path) -> None:
     embedded, kubernetes = on_both(tmp_path, lambda runtime: runtime.vitals())
     assert embedded == Vitals("standalone", decides=True, watch_restarts={})
     assert kubernetes == embedded
@@ -174,7 +174,7 @@ async def get(url: str, token: str = "") -> Answer:
 
 
 def embedded(tmp_path: Path, ask: Callable[[str, str], Coroutine[Any, Any, Answer]]) -> Answer:
-    """An answer of the embedded host, asked with its address and its token."""
+    """A response of the embedded host, requested with its address and token."""
 
     async def asked() -> Answer:
         async with cluster(tmp_path) as one:

@@ -1,4 +1,4 @@
-"""What there is to see of a cluster, as it changes."""
+"""The state behind the live view, as the cluster changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from host.stage import ACCESS
 
 
 class Watched(Lab):
-    """A cluster that somebody looks at: a block of two racks with two hosts of 8 GPUs."""
+    """A cluster with a live view: a block of two racks with two hosts of 8 GPUs."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -125,7 +125,7 @@ def test_where_a_job_is_names_the_smallest_domain_that_holds_it() -> None:
     assert {one.name: one.where for one in lab.look().jobs} == {"wide": "b1", "narrow": "b1-r2"}
 
 
-def test_a_job_that_waits_says_why() -> None:
+def test_a_pending_job_shows_why() -> None:
     lab = Watched()
     lab.fill()
     lab.create(job("large", "team", 3, required=RACK))
@@ -188,7 +188,7 @@ def test_decisions_name_the_job_and_where_it_went() -> None:
     assert (told.outcome, told.job, told.text) == ("Admitted", "pair", "2 hosts in b1-r1")
 
 
-def test_going_on_waiting_is_told_once_and_kept_as_the_newest() -> None:
+def test_repeated_waiting_is_shown_once_as_the_newest_decision() -> None:
     scene = Watched().scene
     assert scene.tell(record("default/a", "Waits", reason="no room: 1")) is not None
     assert scene.tell(record("default/b", "Admitted")) is not None
@@ -206,7 +206,7 @@ def test_no_more_decisions_are_kept_than_can_be_shown() -> None:
     assert (len(decisions), decisions[-1].job) == (50, "999")
 
 
-def test_a_change_that_nobody_can_see_is_no_reason_to_draw() -> None:
+def test_a_change_of_an_unwatched_kind_does_not_redraw() -> None:
     lab = Watched()
     lab.fill()
     before = lab.changes

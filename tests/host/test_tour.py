@@ -1,4 +1,4 @@
-"""The part of the README's tour that is on a running cluster, as printed, with the stock kubectl."""
+"""The part of the README's tour on a running cluster, as printed, with the stock kubectl."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def printed() -> list[tuple[str, list[str]]]:
-    """Commands of the tour's step with kubectl, each with what it is said to answer."""
+    """The kubectl commands of the tour's step, each with its printed output."""
     text = (ROOT / "README.md").read_text()
     [block] = re.findall(r"\*\*8\. A cluster on your laptop.*?```console\n(.*?)```", text, re.DOTALL)
     found: list[tuple[str, list[str]]] = []

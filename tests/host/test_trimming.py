@@ -1,4 +1,4 @@
-"""What of an object is kept in memory on a large cluster."""
+"""The projections of objects that informers store."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def kept(raw: dict[str, Any], all_pods: bool = False) -> dict[str, Any]:
     return Trimmer(all_pods)(kinds.POD, json.dumps(raw).encode())
 
 
-def test_of_somebody_elses_pod_only_what_it_takes_and_where_is_kept() -> None:
+def test_of_an_unmanaged_pod_only_requests_and_node_are_stored() -> None:
     row = kept(pod())
     assert row == {
         "metadata": {
@@ -59,7 +59,7 @@ def test_of_somebody_elses_pod_only_what_it_takes_and_where_is_kept() -> None:
     assert core.requests(msgspec.convert(row["spec"], core.PodSpec)) == {"cpu": 2600}
 
 
-def test_of_ours_everything_is_kept_but_who_wrote_it() -> None:
+def test_a_managed_pod_is_stored_whole_without_managed_fields() -> None:
     for mark in ({"kueue.x-k8s.io/queue-name": "q"}, {"kueue.x-k8s.io/managed": "true"}):
         ours = pod(**mark)
         whole = json.loads(json.dumps(ours))
@@ -67,7 +67,7 @@ def test_of_ours_everything_is_kept_but_who_wrote_it() -> None:
         assert kept(ours) == whole
 
 
-def test_where_every_pod_may_be_ours_all_are_kept() -> None:
+def test_where_every_pod_may_be_managed_all_are_stored_whole() -> None:
     assert kept(pod(), all_pods=True)["metadata"]["labels"] == {"app": "web"}
 
 

@@ -1,4 +1,4 @@
-"""The embedded cluster in virtual time: hours pass at once, and the same seed gives the same life."""
+"""The embedded cluster in virtual time: hours pass at once, and the same seed gives the same run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def objects(lab: Lab) -> list[dict[str, object]]:
     return [raw for kind in lab.store.objects for raw in lab.store.all(kind)]
 
 
-def test_time_passes_only_when_it_is_told_to() -> None:
+def test_time_passes_only_when_the_clock_is_advanced() -> None:
     host = VirtualHost(VirtualClock(START))
     host.settle()
     assert host.clock.now() == START
@@ -88,7 +88,7 @@ def test_a_loop_that_never_rests_is_found_out() -> None:
         watches = ()
 
         def see(self, change: Change) -> None:
-            """Nothing follows."""
+            """Ignores changes."""
 
         def due(self) -> float | None:
             return 0.0

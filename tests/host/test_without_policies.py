@@ -1,4 +1,4 @@
-"""On a server that holds nothing when it is made: what can be suspended is, as soon as it is seen; the rest is told."""
+"""Without admission policies: jobs are suspended as soon as they are seen; what cannot be held gets an event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bare(managed: Managed | None = None) -> Lab:
 
 
 def hosts(lab: Lab) -> set[str]:
-    """Those that its workloads were given."""
+    """The hosts assigned to its workloads."""
     sets = [one for workload in lab.workloads() for one in workload["status"]["admission"]["podSetAssignments"]]
     values: set[str] = set()
     for one in sets:
@@ -81,7 +81,7 @@ def test_nothing_of_a_job_runs_that_has_no_quota() -> None:
 
 
 @pytest.mark.parametrize("case", UNGATEABLE, ids=lambda case: case.name)
-def test_what_cannot_be_gated_is_left_alone_and_whoever_made_it_is_told(case: Case) -> None:
+def test_what_cannot_be_gated_is_left_alone_and_gets_an_event(case: Case) -> None:
     lab = bare()
     made = lab.apply(case.manifest)[-1]
     lab.advance(10)
@@ -92,7 +92,7 @@ def test_what_cannot_be_gated_is_left_alone_and_whoever_made_it_is_told(case: Ca
     assert told[0]["message"].startswith("It does not wait in queue lq: this server cannot gate pods")
 
 
-def test_what_names_no_queue_is_told_nothing() -> None:
+def test_what_names_no_queue_gets_no_event() -> None:
     lab = bare()
     lab.apply(POD.manifest.replace("labels: {kueue.x-k8s.io/queue-name: lq}", "labels: {app: x}"))
     lab.advance(10)
@@ -100,7 +100,7 @@ def test_what_names_no_queue_is_told_nothing() -> None:
 
 
 @pytest.mark.parametrize("case", [POD, DEPLOYMENT], ids=lambda case: case.name)
-def test_with_policies_nobody_is_told_so(case: Case) -> None:
+def test_with_policies_there_is_no_such_event(case: Case) -> None:
     lab = centre(Lab(Options(seed=1)))
     lab.apply(case.manifest)
     lab.advance(10)
@@ -108,8 +108,8 @@ def test_with_policies_nobody_is_told_so(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [POD, GROUP, DEPLOYMENT], ids=lambda case: case.name)
-def test_a_pod_that_nobody_gated_is_left_alone_though_its_kind_is_on(case: Case) -> None:
-    """It was made before the policies came, or where nobody can tell whether they are there."""
+def test_an_ungated_pod_is_left_alone_though_its_kind_is_enabled(case: Case) -> None:
+    """It was created before the policies, or where it is unknown whether they are in force."""
     lab = bare(Managed())
     lab.apply(case.manifest)
     lab.advance(10)

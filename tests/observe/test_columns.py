@@ -1,4 +1,4 @@
-"""Tables put end to end, columns put into another order."""
+"""Concatenating tables and reordering columns."""
 
 from __future__ import annotations
 

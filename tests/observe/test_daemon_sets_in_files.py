@@ -1,4 +1,4 @@
-"""DaemonSets among the manifests of a cluster take their room before their pods are there."""
+"""DaemonSets in the manifests of a cluster use capacity before their pods exist."""
 
 from __future__ import annotations
 

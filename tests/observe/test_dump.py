@@ -1,4 +1,4 @@
-"""What a control plane believes, as one document."""
+"""The cache of a control plane as one document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIFE = {"priority": "", "seconds": 300, "fails": False}
 
 
 def believed(*names: str, queue: str = "red") -> dict[str, Any]:
-    """After pods that want six of eight cores have come to a data centre with one machine."""
+    """The dump after pods that request six of eight cores were added to a cluster with one node."""
     lab = Lab()
     for raw in objects.data_centre():
         if raw["kind"] != "Node":
@@ -33,7 +33,7 @@ def believed(*names: str, queue: str = "red") -> dict[str, Any]:
     return found
 
 
-def test_it_says_who_holds_what_who_waits_what_is_in_use_and_what_is_free() -> None:
+def test_it_shows_holdings_pending_workloads_usage_and_free_capacity() -> None:
     used = {"gpu": {"cpu": 6000}}
     assert believed("first", "second") == {
         "holdings": {"first": {"queue": "red", "usage": used}},
@@ -43,7 +43,7 @@ def test_it_says_who_holds_what_who_waits_what_is_in_use_and_what_is_free() -> N
     }
 
 
-def test_who_finds_no_way_to_a_queue_waits_under_an_empty_name() -> None:
+def test_a_workload_without_a_queue_is_pending_under_an_empty_name() -> None:
     assert believed("lost", queue="nowhere")["waiting"] == {"": ["lost"]}
 
 

@@ -1,4 +1,4 @@
-"""Jobs that are asked about: behind all others, and never counted twice."""
+"""Given jobs are queued behind all others, and never counted twice."""
 
 from __future__ import annotations
 

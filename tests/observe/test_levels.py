@@ -1,4 +1,4 @@
-"""Topologies: read as the API server would take them, and matched against nodes."""
+"""Topologies are read as the API server would accept them, and matched against nodes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_nodes_that_lack_different_levels_get_a_line_each_and_three_at_most() ->
     ]
 
 
-def test_nobody_is_told_to_write_the_labels_of_a_cloud() -> None:
+def test_no_warning_asks_to_set_the_labels_of_a_cloud() -> None:
     keys = ("topology.k8s.aws/network-node-layer-1", "example.com/rack")
     nodes = [Node("cpu", {}, {}), Node("gpu", dict.fromkeys(keys, "x"), {})]
     (warning,) = missing_levels(NodeTable.of(nodes), Topology("t", keys))

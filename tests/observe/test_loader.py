@@ -1,4 +1,4 @@
-"""Where a cluster stood: who holds what, who is in line, what was left out and why."""
+"""A loaded cluster: holdings, pending workloads, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -140,13 +140,13 @@ def test_namespaces_that_are_there_have_their_labels_and_their_name(tmp_path: Pa
 # Workloads
 
 
-def test_workloads_are_known_by_their_owners(tmp_path: Path) -> None:
+def test_workloads_are_found_by_their_owners(tmp_path: Path) -> None:
     state = state_of(tmp_path, *small_cluster(), workload("job-train-abcde", owner="train"), workload("plain"))
     assert [str(name) for name in state.names.values()] == ["Job default/train", "Workload default/plain"]
     assert state.by_uid == {"uid-of-train": "default/job-train-abcde"}
 
 
-def test_finished_workloads_are_passed_over(tmp_path: Path) -> None:
+def test_finished_workloads_are_ignored(tmp_path: Path) -> None:
     done = workload("done")
     done["status"] = {"conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}]}
     assert state_of(tmp_path, *small_cluster(), done).workloads == {}
@@ -208,14 +208,14 @@ def test_a_job_without_a_workload_gets_one_and_a_job_with_one_counts_once(tmp_pa
     ],
     ids=["without-queue", "over", "owned", "prebuilt"],
 )
-def test_jobs_that_kueue_makes_no_workload_for_are_passed_over(tmp_path: Path, passed_over: dict[str, Any]) -> None:
+def test_jobs_that_kueue_creates_no_workload_for_are_ignored(tmp_path: Path, passed_over: dict[str, Any]) -> None:
     parent = job("over", uid="o", status={"conditions": [{"type": "Complete", "status": "True"}]})
     state = state_of(tmp_path, *small_cluster(), workload("ready-made"), parent, passed_over)
     assert list(state.workloads) == ["default/ready-made"]
     assert said(state) == []
 
 
-def test_a_job_of_an_owner_that_is_not_in_line_waits_by_itself(tmp_path: Path) -> None:
+def test_a_job_whose_owner_is_not_queued_waits_by_itself(tmp_path: Path) -> None:
     of_cron_job = job("nightly-1", uid="n", ownerReferences=[{"kind": "CronJob", "uid": "c", "controller": True}])
     (made,) = state_of(tmp_path, *small_cluster(), of_cron_job).workloads.values()
     assert made.name.startswith("job-nightly-1-")

@@ -1,4 +1,4 @@
-"""A folder read once: what is kept of it, and what is said of the rest."""
+"""A folder of manifests: what is kept, and the warnings about the rest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_objects_are_sorted_by_kind(tmp_path: Path) -> None:
     assert said(found) == []
 
 
-def test_json_and_yaml_lists_and_documents_all_say_the_same(tmp_path: Path) -> None:
+def test_json_yaml_lists_and_documents_read_the_same(tmp_path: Path) -> None:
     objects = [node("n1"), flavor(), cluster_queue("cq"), pod("p", "n1")]
     one = {"apiVersion": "v1", "kind": "List", "items": objects}
     texts = {
@@ -60,7 +60,7 @@ def test_items_that_leave_their_kind_to_the_list_are_read_too(tmp_path: Path) ->
     assert [one.raw["metadata"]["name"] for one in found.of("ClusterQueue")] == ["cq"]
 
 
-def test_other_kinds_are_passed_over(tmp_path: Path) -> None:
+def test_other_kinds_are_ignored(tmp_path: Path) -> None:
     found = read(tmp_path, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}, node("n1"))
     assert found.objects == {}
     assert said(found) == []
@@ -97,7 +97,7 @@ def test_the_first_of_two_objects_of_one_name_counts(tmp_path: Path) -> None:
     assert said(found) == [expected]
 
 
-def test_v1beta1_is_read_in_the_words_of_v1beta2_and_counted(tmp_path: Path) -> None:
+def test_v1beta1_is_converted_to_v1beta2_and_counted(tmp_path: Path) -> None:
     old = cluster_queue("cq")
     old["apiVersion"] = "kueue.x-k8s.io/v1beta1"
     old["spec"]["cohort"] = "lab"
@@ -151,12 +151,12 @@ def test_a_pod_says_which_workload_it_belongs_to(tmp_path: Path) -> None:
     assert [(one.workload, one.owners) for one in found.pods] == [("w", ()), ("g", ()), ("", ("u", "own"))]
 
 
-def test_a_pod_that_was_placed_by_topology_is_told_from_others(tmp_path: Path) -> None:
+def test_a_pod_placed_by_topology_is_distinguished_from_others(tmp_path: Path) -> None:
     placed = pod("a", "n1", annotations={"kueue.x-k8s.io/podset-unconstrained-topology": "true"})
     assert [one.by_topology for one in read(tmp_path, placed, pod("b", "n1")).pods] == [True, False]
 
 
-def test_pods_that_name_anything_of_ours_are_kept_whole(tmp_path: Path) -> None:
+def test_managed_pods_are_kept_whole(tmp_path: Path) -> None:
     queued = {"kueue.x-k8s.io/queue-name": "main"}
     owner = [{"kind": "Job", "name": "j", "uid": "u"}]
     found = read(

@@ -1,4 +1,4 @@
-"""Nodes from files: what kubectl prints and the compact form, alone and together."""
+"""Nodes from files: kubectl's output and the compact form, alone and together."""
 
 from __future__ import annotations
 
@@ -231,12 +231,12 @@ def test_more_than_a_million_nodes_are_refused(tmp_path: Path) -> None:
     assert refusal(path) == f"{path}: pools: 20,000,000 nodes are too many; make at most 1,000,000 nodes in all"
 
 
-def test_a_misspelled_pool_is_still_known_for_a_pool(tmp_path: Path) -> None:
+def test_a_misspelled_pool_is_still_recognised_as_a_pool(tmp_path: Path) -> None:
     path = write(tmp_path, POOLS.replace("nodesPerRack", "nodesPerRak"), "pools.yaml")
     assert f"{path}: pool: nodesPerRak: is not a key of a pool; did you mean nodesPerRack?" in refusal(path)
 
 
-def test_some_names_stand_for_many() -> None:
+def test_a_few_names_are_shown_for_many() -> None:
     assert name_some(["a", "b"]) == "a, b"
     assert name_some(["a", "b", "c", "d"]) == "a, b, c and 1 more"
     assert name_some(["a", "b", "c"], 10) == "a, b, c and 7 more"

@@ -1,4 +1,4 @@
-"""Whose pods run where, and how they count."""
+"""Which workload each running pod belongs to, and how it counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
 
 
 def free(state: LoadedCluster, host: str) -> int:
-    """Gpus that are left on a node once everybody holds what it holds."""
+    """The free GPUs of a node."""
     snapshot = state.scheduler.world.snapshot("gpu")
     assert snapshot is not None
     return int(snapshot.remaining[snapshot.index[GPU], snapshot.tree.leaf_of[(host,)]])
@@ -42,7 +42,7 @@ def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path:
     assert said(state) == []
 
 
-def test_one_whose_workload_is_not_there_counts_by_itself_and_is_warned_of(tmp_path: Path) -> None:
+def test_a_pod_without_its_workload_counts_by_itself_with_a_warning(tmp_path: Path) -> None:
     state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
     assert free(state, "n1") == 8 - 4
     assert said(state) == [
@@ -58,7 +58,7 @@ def test_by_the_rules_of_kueue_it_is_not_counted(tmp_path: Path) -> None:
     assert "they are not counted on their nodes, as in Kueue" in said(state)[0]
 
 
-def test_pods_without_a_topology_count_on_their_node_and_are_known_by_their_workload(tmp_path: Path) -> None:
+def test_pods_without_a_topology_count_on_their_node_and_are_traced_to_their_workload(tmp_path: Path) -> None:
     """Through an annotation, through the uid of a job, and through the JobSet that owns the job."""
     job_owner = [{"kind": "Job", "name": "train", "uid": "uid-of-train"}]
     child = job("child", uid="c", queue=None, ownerReferences=[{"kind": "JobSet", "name": "s", "uid": "uid-of-set"}])
@@ -88,7 +88,7 @@ def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None
 
 
 def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
-    """Pods that are left over there are ending, or lie on a node that was taken away."""
+    """Leftover pods are terminating, or are bound to a node that was removed."""
     lists: dict[tuple[str, str], list[bytes]] = {}
     for raw in (*placing_cluster(), placed_pod("stray", "n1"), pod("lost", "n9")):
         lists.setdefault((raw["apiVersion"], raw["kind"]), []).append(msgspec.json.encode(raw))

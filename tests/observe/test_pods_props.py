@@ -1,4 +1,4 @@
-"""Pods at random: what is read of them does not depend on whether kubectl printed them as JSON or as YAML."""
+"""Random pods read the same from JSON and from YAML."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ pods = maps(metadata=metadata | st.none(), spec=spec, status=status | some({}, N
 
 
 def outcome(path: Path) -> Any:
-    """All that is read, or all that is said."""
+    """The result, or the mistakes."""
     try:
         read = read_pods([str(path)], TABLE)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Pools one by one: the same nodes and the same use as in columns."""
+"""Pools as individual nodes and pods: the same nodes and usage as in columns."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_numbers_are_wide_enough_for_names_to_sort_as_counted() -> None:
     assert names == sorted(names)
 
 
-def test_nodes_hold_what_is_written_and_110_pods_unless_told_otherwise() -> None:
+def test_nodes_hold_what_is_written_and_110_pods_by_default() -> None:
     assert pool().allocatable == {"cpu": 8000, "memory": 2**36, "nvidia.com/gpu": 4, "pods": 110}
     assert pool(**node(pods=30)).allocatable["pods"] == 30
     table = pool_table(pool())
@@ -119,7 +119,7 @@ def test_usage_differs_between_nodes_and_repeats_with_the_seed() -> None:
     assert (first["pods"] != other["pods"]).any()
 
 
-def test_nothing_is_in_use_unless_said() -> None:
+def test_nothing_is_in_use_by_default() -> None:
     assert pool_usage(pool()) == {}
     assert pool_usage(pool(used="0%")) == {}
 
@@ -177,5 +177,5 @@ def test_a_bad_pool_is_refused_with_field_and_remedy(changes: dict[str, Any], sa
     assert refusal(**changes).startswith(f"pools.yaml: {said}")
 
 
-def test_all_mistakes_of_a_pool_are_told_together() -> None:
+def test_all_mistakes_of_a_pool_are_reported_together() -> None:
     assert len(refusal(blocks=0, used=1, **node(cpu="x")).splitlines()) == 3

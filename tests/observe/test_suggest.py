@@ -1,4 +1,4 @@
-"""What is proposed from which labels, and what is refused."""
+"""Which levels are proposed from which labels, and what is refused."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_contradiction_names_at_most_three_nodes() -> None:
     assert suggest(table(labels)).problems[0].count("(node ") == 3
 
 
-def test_each_two_families_that_cross_are_told_once() -> None:
+def test_each_two_families_that_cross_are_reported_once() -> None:
     labels = [
         {BLOCK: f"b{row // 8}", RACK: f"r{row // 4}", CLIQUE: f"c{row % 4}", ZONE: f"z{row % 2}"} for row in range(16)
     ]
@@ -193,7 +193,7 @@ def test_an_empty_value_counts_as_missing() -> None:
     assert f"{CLIQUE} is missing on 2 of 8 nodes" in suggestion.problems[0]
 
 
-def test_a_label_that_half_the_nodes_lack_is_left_out_and_said() -> None:
+def test_a_label_that_half_the_nodes_lack_is_left_out_with_a_remark() -> None:
     labels = tree([BLOCK, CLIQUE], 8)
     for row in range(4):
         del labels[row][CLIQUE]
@@ -324,7 +324,7 @@ def test_one_node_has_its_hostname() -> None:
     assert suggest(table([{ZONE: "z", RACK: "r"}])).levels == (HOSTNAME,)
 
 
-def test_with_hostnames_alone_that_is_said() -> None:
+def test_hostnames_alone_are_reported() -> None:
     suggestion = suggest(table([{"team": "a"}, {"team": "b"}]))
     assert suggestion.levels == (HOSTNAME,)
     assert f"only {HOSTNAME} was recognised" in suggestion.text

@@ -1,4 +1,4 @@
-"""What holds of a suggestion whatever the nodes are labelled with."""
+"""Properties of a suggestion for arbitrary node labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When those who wait are told that something has happened."""
+"""When parked workloads are woken by events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from closeknit.observe.known import Known
 
 
 class Watch:
-    """A control plane that sees nodes come, on a clock of ours."""
+    """A control plane that sees nodes being added, on a clock of the test."""
 
     def __init__(self, profile: str) -> None:
         self.now = 10.0
@@ -22,7 +22,7 @@ class Watch:
         self.known.see(Change(0, "ADDED", NODE, body))
 
 
-def test_whoever_waits_is_told_at_once() -> None:
+def test_pending_workloads_are_woken_at_once() -> None:
     watch = Watch("closeknit")
     assert watch.known.wakes.next is None
     watch.see_node("a", 10.0)
@@ -31,7 +31,7 @@ def test_whoever_waits_is_told_at_once() -> None:
     assert watch.known.wakes.next is None
 
 
-def test_many_events_in_a_moment_cost_one_look_more() -> None:
+def test_many_events_in_a_moment_cost_one_more_wake() -> None:
     watch = Watch("closeknit")
     for number in range(20):
         watch.see_node(f"n{number}", 10.0 + number / 100)
@@ -42,7 +42,7 @@ def test_many_events_in_a_moment_cost_one_look_more() -> None:
     assert watch.known.wakes.next == 12.5
 
 
-def test_in_the_profile_of_kueue_what_happens_within_a_second_is_told_at_its_end() -> None:
+def test_in_kueues_profile_the_events_of_a_second_are_delivered_at_its_end() -> None:
     watch = Watch("kueue")
     watch.see_node("a", 10.0)
     watch.see_node("b", 10.7)

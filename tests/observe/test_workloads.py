@@ -1,4 +1,4 @@
-"""Jobs as Workloads: queue, priority, least number of pods, what quota counts."""
+"""Jobs as Workloads: queue, priority, minimum number of pods, quota usage."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def test_a_job_may_start_with_fewer_pods_if_the_gate_allows_it() -> None:
     assert made(raw, gates=without).parts[0].min_count is None
 
 
-def test_how_long_it_may_run_and_who_holds_it_back_come_along() -> None:
+def test_run_time_limit_and_gates_are_read_too() -> None:
     labels = {"kueue.x-k8s.io/max-exec-time-seconds": "60"}
     one = made(job("train", labels=labels, annotations={"kueue.x-k8s.io/admission-gated-by": "clerk"}))
     assert (one.max_seconds, one.gated_by) == (60, "clerk")
 
 
-def test_a_lone_pod_is_known_to_be_one() -> None:
+def test_a_lone_pod_is_recognised() -> None:
     assert made(pod("alone", labels={QUEUE: "main"})).owned_by_pod
     assert not made(job("train")).owned_by_pod
 
@@ -145,7 +145,7 @@ def test_without_any_queue_the_remedy_names_those_of_the_namespace() -> None:
     ],
     ids=["label", "default-class", "pods", "built-in", "global-default", "nothing"],
 )
-def test_priority_is_looked_for_in_order(raw: dict[str, Any], around: dict[str, Any], priority: int) -> None:
+def test_priority_is_looked_up_in_order(raw: dict[str, Any], around: dict[str, Any], priority: int) -> None:
     known = Surroundings(workload_classes={"high": 10}, default_priority=5)
     known.pod_classes["pods"] = 20
     for key, value in around.items():

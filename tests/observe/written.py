@@ -1,4 +1,4 @@
-"""Objects of a cluster as somebody would write them, in a line each, and folders of them."""
+"""Objects of a cluster as users write them, one line each, and folders of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our definitions beside those of Kueue: what differs, as tables that a page of documentation can hold.
+"""Compares our CRDs with Kueue's, and prints the differences as tables for the documentation.
 
     PYTHONPATH=tests python -m peers.crds [--module sigs.k8s.io/kueue@v0.19.2]
 
@@ -36,16 +36,16 @@ SAMPLES = (
     *("example.com/rack", "example.com/" + "r" * 64, "a/b/c", "/a", "Example.com/rack"),
     *("0", "1.5Gi", "+3k", "-0", "-1", "-0.5", "1e3", "1E+3", ".5", "5.", "1n", "much", "1 Gi", "Gi"),
 )
-"""Texts by which patterns are told apart, however they are written."""
+"""Sample texts by which patterns are compared, however they are written."""
 
 INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
-"""Bounds that the format says too."""
+"""Bounds that the format implies."""
 
 Raw = dict[str, Any]
 
 
 class Difference(NamedTuple):
-    """Of one fact at one place; None: it is not there."""
+    """A difference of one fact at one path; None: it is absent."""
 
     kind: str
     path: str
@@ -79,7 +79,7 @@ def places(part: Raw, path: str = "") -> Iterator[tuple[str, Raw]]:
 
 
 def fact(part: Raw, name: str) -> Any:
-    """Without what makes no difference: the order of words, and bounds that the format has."""
+    """The fact without irrelevant differences: the order of words, and bounds that the format implies."""
     value = part.get(name)
     if name in INT32 and part.get("format") == "int32" and value == INT32[name]:
         return None
@@ -105,7 +105,7 @@ def differences(kind: str, our: Raw, their: Raw) -> Iterator[Difference]:
 
 
 def refused_by(part: Raw) -> set[str]:
-    """Of the samples, those that the pattern does not let pass."""
+    """The samples that the pattern refuses."""
     form = re.compile(part.get("pattern", "").replace("^(?i)", "(?i)^"))
     return {one for one in SAMPLES if not form.search(one)}
 
@@ -116,7 +116,7 @@ def some(texts: set[str]) -> list[str] | None:
 
 
 def around(kind: str, our: Raw, their: Raw) -> Iterator[Difference]:
-    """What a definition says besides its schema."""
+    """The parts of a CRD outside of its schema."""
     pairs = [
         ("short names", *(one["spec"]["names"].get("shortNames") for one in (our, their))),
         ("categories", *(one["spec"]["names"].get("categories") for one in (our, their))),

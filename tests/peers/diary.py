@@ -1,7 +1,7 @@
-"""What becomes of the workloads of a namespace, change by change, as a watch tells it.
+"""The changes of the workloads of a namespace, as a watch shows them.
 
-Workloads are known by the name of their job, since their own ends in a part of its UID; UIDs in texts are replaced by
-names too. So what two clusters say can be compared.
+Workloads are identified by the name of their job, since their own name ends in a part of its UID; UIDs in texts are
+replaced by names too. So the results of two clusters can be compared.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ WORKLOADS = f"{VERSION}/workloads"
 
 
 class Diary:
-    """`held` is what there is by job, `marks` what happened, `changed` when something last did.
+    """`held` has the workloads by job, `marks` what happened, `changed` the time of the last change.
 
-    That one waits for something else is no change: the head of a strict queue is told something else all the time.
+    A new reason of a pending workload is no change: the head of a strict queue gets another one all the time.
     """
 
     def __init__(self, kubeconfig: Path, space: str) -> None:
@@ -56,11 +56,11 @@ class Diary:
         return self._thread.is_alive()
 
     def known(self, uid: str, name: str) -> None:
-        """An object that texts may speak of."""
+        """Note an object that texts may mention."""
         self._names[uid] = name
 
     def name_of(self, workload: str) -> str:
-        """Of its job."""
+        """The name of a workload's job."""
         return self._names.get(workload, workload)
 
     def with_names(self, body: Object) -> Object:
@@ -75,7 +75,7 @@ class Diary:
         return {job: self.with_names(body) for job, body in list(self.held.items())}
 
     def _follow(self) -> None:
-        """A watch that is quiet for long is ended; another goes on where it was."""
+        """Watch the workloads; a watch that is quiet for long is ended, and another continues where it was."""
         since = self._api.get(self._where).body["metadata"]["resourceVersion"]
         while not self._stopping:
             self._watch = self._api.watch(self._where, resourceVersion=since, timeoutSeconds=20)

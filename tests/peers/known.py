@@ -12,29 +12,29 @@ from .worlds import Object
 Order = dict[str, list[str]]
 
 LEFT_BEHIND = "a condition that stays behind"
-"""Kueue decides again before it has seen its own write, and the second is refused: the event tells what it meant."""
+"""Kueue decides again before it has seen its own write, and the second write is refused: the event shows its reason."""
 
 
 WALK = "another turn of the same walk"
-"""Every look at a workload goes on with the next flavor, and Kueue has looked at it more often or less."""
+"""Every attempt at a workload continues with the next flavor, and Kueue has tried it more or less often."""
 
 
 SEVERAL = "several evictions at once"
-"""Whose pods are gone first is chance, and so is who is back in line in time for the next cycle. A preemptor that is
-looked at while one victim is gone and another is not may drive out one more, who comes back to its place; and a victim
-that is back before another is may be driven out once more, by that one or by the preemptor, which spares another."""
+"""Which victim's pods end first is chance, and so is which workload is requeued in time for the next cycle. A preemptor
+that is tried while one victim is gone and another is not may evict one more, which returns to its place; and a victim
+that is requeued early may be evicted again, by another victim or by the preemptor, which then spares another."""
 
 
 TIE = "admitted in the same second"
-"""Of workloads of one priority the last one admitted goes first, by seconds; within one, random UIDs decide."""
+"""Of workloads of one priority the last admitted is evicted first, by seconds; within a second random UIDs decide."""
 
 
 AT_ONCE = "written at the same time"
-"""Two admissions of one queue that follow each other are on their way at the same time: which is first is chance."""
+"""Two consecutive admissions of one queue are in flight at the same time: which is first is chance."""
 
 
 def is_tie(sides: Sequence[tuple[Sequence[Mark], int]]) -> bool:
-    """Whether each side has driven out somebody else, of two that were admitted in the same second on one of them.
+    """Whether each side evicted another of two workloads that were admitted in the same second on one side.
 
     A side is all its marks, and where those of this step begin.
     """
@@ -51,7 +51,7 @@ def _together(one: Mark | None, other: Mark | None) -> bool:
 
 
 def is_at_once(sides: Sequence[Sequence[Mark]]) -> bool:
-    """Whether the same happened, and who was earlier on one side and later on the other was so within one second."""
+    """Whether the same happened on both sides, in an order that differs only within one second."""
     if len({tuple(sorted((one.queue, one.job, one.what) for one in side)) for side in sides}) > 1:
         return False
     first, second = ([one for one in side if one.what == RESERVES] for side in sides)
@@ -66,10 +66,10 @@ def _is_turned(earlier: Mark, later: Mark, there: Mapping[str, int]) -> bool:
 
 
 def explanation(theirs: Object | None, ours: Object | None, told: Collection[str], walks: bool = False) -> str | None:
-    """Why a workload is not alike.
+    """Why a workload differs between the sides.
 
-    `told` are the reasons in the last warnings that Kueue gave about it; `walks`: what it is told by us, word for word,
-    it was told by Kueue too at some time, and something else at others.
+    `told` are the reasons in Kueue's last warnings about it; `walks`: Kueue wrote our message too, word for word, at
+    some time, and other messages at other times.
     """
     if theirs is None or ours is None or reason(theirs) is None or reason(ours) is None:
         return None
@@ -79,13 +79,13 @@ def explanation(theirs: Object | None, ours: Object | None, told: Collection[str
 
 
 def explanation_of_order(theirs: Order, ours: Order, back: Collection[str] = ()) -> str | None:
-    """Why the same happened in another order, but for those who are `back` in their place on both sides."""
+    """Why the order differs, ignoring workloads that are `back` in their place on both sides."""
     is_same = _without(theirs, back) == _without(ours, back)
     return SEVERAL if is_same and min(evicted(theirs), evicted(ours)) > 1 else None
 
 
 def driven_out_again(theirs: Order, ours: Order) -> set[str]:
-    """Who was driven out on both sides, and on one of them more often."""
+    """The workloads evicted on both sides, and more often on one."""
     first, second = (
         Counter(job for key, jobs in one.items() if key.endswith(EVICTED) for job in jobs) for one in (theirs, ours)
     )
@@ -102,7 +102,7 @@ def evicted(order: Order) -> int:
 
 
 def is_back(theirs: Object | None, ours: Object | None) -> bool:
-    """Whether it holds the same on both sides, or nothing, and was driven out by others, or for a while, on one."""
+    """Whether it holds the same on both sides, or nothing, after an eviction on one side."""
     if theirs is None or ours is None or bool(theirs.get("admission")) != bool(ours.get("admission")):
         return False
     return theirs != ours and without_eviction(theirs) == without_eviction(ours)
@@ -112,5 +112,5 @@ Pair = tuple[Object | None, Object | None]
 
 
 def is_old(accepted: Pair | None, pair: Pair) -> bool:
-    """Whether this was explained before: nothing has changed since, or an eviction of then is what still shows."""
+    """Whether this was explained before: nothing has changed since, or only an eviction explained then still shows."""
     return accepted == pair or (accepted is not None and is_back(*accepted) and is_back(*pair))

@@ -1,4 +1,4 @@
-"""What happens to workloads, as marks in a diary: who got its quota, and who lost it."""
+"""Marks in a diary: which workload got quota, and which lost it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVENTS = {"QuotaReserved": RESERVES, "Evicted": EVICTED}
 
 
 class Mark(NamedTuple):
-    """Something that happened to a workload; `queue` is that which it had, or has. `at` is the second, as it has it."""
+    """An event of a workload; `queue` is its ClusterQueue then. `at` is the second in its condition."""
 
     queue: str
     job: str
@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
 
 def marks(job: str, before: Object, after: Object) -> list[Mark]:
-    """What the second has and the first has not."""
+    """The marks that follow from the change of a workload."""
     queue = next((one for one in map(queue_of, (after, before)) if one), "")
     return [
         Mark(queue, job, what, when(after, condition))
@@ -45,7 +45,7 @@ def queue_of(workload: Object) -> str:
 
 
 def order(marks: Iterable[Mark]) -> dict[str, list[str]]:
-    """Who got its quota, by queue in that order, and who lost it: a cycle gives to one of each queue."""
+    """The workloads that got quota, in order by queue, and those that lost it: a cycle admits one per queue."""
     found = defaultdict[str, list[str]](list)
     for mark in marks:
         found[f"{mark.queue} {mark.what}"].append(mark.job)

@@ -1,4 +1,4 @@
-"""Closeknit beside Kueue 0.19: the same script on both, step by step, and whatever differs is shown.
+"""Compares Closeknit with Kueue 0.19: runs the same script on both, step by step, and shows every difference.
 
     PYTHONPATH=tests python -m peers.run [--worlds 6] [--jobs 40] [--seed 1]
 
@@ -25,7 +25,7 @@ from .stage import Difference, Stage
 from .worlds import make_world
 
 FAIR_FROM = 2 / 3
-"""The last third of the worlds shares fairly."""
+"""The last third of the worlds uses fair sharing."""
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def summary(count: Counter[str], found: list[Difference]) -> str:
 
 
 def say(text: str) -> None:
-    """In one piece, whoever else speaks."""
+    """Print in one piece, while other threads print too."""
     print(f"{text}\n", end="", flush=True)
 
 

@@ -1,6 +1,6 @@
-"""What happens in a world, in which order. Who is meant by a step is chosen when it is its turn, alike on both sides.
+"""The steps of a world, in order. The object of a step is chosen when the step is taken, in the same way on both sides.
 
-A step says `pick`, a number between 0 and 1: of the names that come into question then, in their order, the one there.
+A step has `pick`, a number between 0 and 1: it selects the name at that fraction of the sorted candidates.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """All pods of a job that runs succeed."""
+    """Let all pods of a running job succeed."""
 
     pick: float
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """A job goes, whether it runs or waits."""
+    """Delete a job, running or pending."""
 
     pick: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lose:
-    """A node goes: `deleted`, `tainted` or `silent`."""
+    """Lose a node: `deleted`, `tainted` or `silent`."""
 
     pick: float
     how: str
@@ -42,7 +42,7 @@ class Lose:
 
 @dataclass(frozen=True, slots=True)
 class Recover:
-    """All nodes are back as they were."""
+    """Restore all nodes."""
 
 
 Step = Create | Finish | Delete | Lose | Recover
@@ -51,7 +51,7 @@ LOSSES = ("deleted", "tainted", "silent")
 
 
 def make_script(world: World, jobs: int) -> Iterator[Step]:
-    """`jobs` creations. From the eighth on things end too, and twice nodes go and come back."""
+    """A script of `jobs` creations. From the eighth on jobs end too, and twice nodes are lost and restored."""
     random = Random(f"script {world.seed}")
     losses = {jobs // 3: LOSSES[world.seed % 3], 2 * jobs // 3: LOSSES[(world.seed + 1) % 3]}
     for number in range(1, jobs + 1):

@@ -30,7 +30,7 @@ from .worlds import Object
 
 FRAMEWORKS = ["batch/job", "jobset.x-k8s.io/jobset"]
 OTHERS = {"WorkloadPriorityClassDefaulting": True, "ReclaimablePods": False}
-"""The first is no gate here, and always on. Without the second, jobs end at once: not pod by pod, as chance has it."""
+"""The first is no gate here and is always on. Without the second, jobs end at once instead of pod by pod at random."""
 GATES = {gate.name: gate.default for gate in KUEUE_GATES} | OTHERS
 
 
@@ -40,14 +40,14 @@ def settings(fair: bool) -> Object:
 
 
 class Ground(NamedTuple):
-    """A cluster in which somebody decides."""
+    """A cluster with a controller."""
 
     name: str
     kubeconfig: Path
 
 
 class Side:
-    """One world in a cluster: a connection of its own, and what is known of the workloads there."""
+    """One world in a cluster: its connection, and the diary of its workloads."""
 
     def __init__(self, ground: Ground, space: str) -> None:
         self.name, self.api = ground.name, Api.from_kubeconfig(ground.kubeconfig)
@@ -56,7 +56,7 @@ class Side:
 
 @contextmanager
 def both(fair: bool, folder: Path | None = None, twins: bool = False) -> Iterator[tuple[Ground, Ground]]:
-    """Kueue first. `folder` is where everything is kept. `twins`: Kueue on both, to see how it differs from itself."""
+    """Both sides, Kueue first. `folder` is for files. `twins`: Kueue on both, to see how it differs from itself."""
     folders = [folder / name for name in ("first", "second")] if folder else [None, None]
     with ExitStack() as stack:
         first = stack.enter_context(kueue(fair, folders[0]))
@@ -89,7 +89,7 @@ def closeknit(fair: bool, folder: Path | None) -> Iterator[Ground]:
 
 @contextmanager
 def running(cluster: RealCluster, configuration: Object, *flags: str) -> Iterator[Process]:
-    """Our controller as a process of its own, while this lasts."""
+    """Run our controller as a separate process within this context."""
     process = controller(cluster, configuration, *flags)
     process.start()
     try:

@@ -1,4 +1,4 @@
-"""One world on both sides: steps are done on each, and awaited until nothing moves any more.
+"""One world on both sides: each step is done on both, and awaited until nothing changes any more.
 
 Kueue gathers what wakes workloads for a second, and a job that goes wakes them twice: a side counts as quiet when
 nothing has changed for longer than that.
@@ -39,7 +39,7 @@ from .views import is_moving, view, views, words
 from .worlds import Object, World
 
 APART = 1.1
-"""Seconds between two creations: who is older is not told within one."""
+"""Seconds between two creations, because creation times have a resolution of one second."""
 QUIET, STILL = 2.5, 6.0
 """Seconds without a change after which equal sides count as done, and unequal ones as different."""
 LIMIT = 60.0
@@ -52,7 +52,7 @@ TAINT = {"key": "peers.closeknit.dev/broken", "effect": "NoExecute"}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is not alike, for each side. `causes`: of each workload, or of the order, what explains it, or None."""
+    """What differs, for each side. `causes`: the explanation of each workload's or the order's difference, or None."""
 
     both: dict[str, Object]
     causes: dict[str, str | None]
@@ -63,7 +63,7 @@ class Difference:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the next steps can be compared all the same."""
+        """Whether the next steps can still be compared."""
         return self.is_explained and TIE not in self.causes.values()
 
     @property
@@ -72,7 +72,7 @@ class Difference:
 
 
 class Stage:
-    """Use it as a context: the world comes and goes with it. `count` is what was done."""
+    """A context manager that creates and removes the world. `count` counts the steps."""
 
     def __init__(self, grounds: tuple[Ground, Ground], world: World) -> None:
         self.world = world
@@ -108,7 +108,7 @@ class Stage:
         return ", ".join([*words, f"flavors {', '.join(flavors(queues[0]))}"])
 
     def standing(self) -> str:
-        """What happened in this step, and how many run and wait now."""
+        """The events of this step, and the numbers of running and pending jobs."""
         marks = self.sides[0].diary.marks[self._since[0] :]
         self.count.update(NAMES[mark.what] for mark in marks)
         what = "".join(f" {SIGNS[mark.what]}{mark.job.rpartition('-')[2]}" for mark in marks)
@@ -120,7 +120,7 @@ class Stage:
     # What is done
 
     def act(self, step: Step) -> str:
-        """Do it on both sides; says what it was."""
+        """Take a step on both sides; returns its description."""
         self._begin()
         match step:
             case Create(body):
@@ -165,7 +165,7 @@ class Stage:
         return f"finish {name}"
 
     def _succeed(self, side: Side, name: str) -> None:
-        """All its pods do, and those that come after them: a job that was admitted with fewer makes the rest now."""
+        """Let all its pods succeed, and those created later: a job admitted with fewer pods creates the rest now."""
         done = {"status": {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False"}]}}
         over = set[str]()
 
@@ -188,13 +188,13 @@ class Stage:
         return {"workload": view(side.diary.held[name]), "pods": pods}
 
     def _all_run(self, side: Side, name: str) -> bool:
-        """Where a rack was promised and not its hosts, they may not find room there."""
+        """Whether all its pods run; with a rack assigned but no hosts, they may find no room there."""
         assignments = side.diary.held[name]["status"]["admission"]["podSetAssignments"]
         wanted: int = sum(one["count"] for one in assignments)
         return len(self._pods(side, name)) == wanted
 
     def _pods(self, side: Side, name: str) -> list[Object]:
-        """Those that run."""
+        """The running pods of a job."""
         listed: list[Object] = side.api.get(path("v1/pods", self.world.name)).body["items"]
         alive = [one for one in listed if job_name(one) == name and not one["metadata"].get("deletionTimestamp")]
         return [one for one in alive if one["status"]["phase"] == "Running"]
@@ -217,7 +217,7 @@ class Stage:
     # Nodes
 
     def _lose(self, pick: float, how: str) -> str:
-        """One under somebody's pods, if there is one."""
+        """Lose a node that runs pods, if there is one."""
         used = {one["spec"].get("nodeName") for one in self._running()} - {None}
         name = picked([*used], pick) or picked([one["metadata"]["name"] for one in self.world.nodes], pick)
         assert name is not None
@@ -239,7 +239,7 @@ class Stage:
     # Until it is over
 
     def settle(self) -> Difference | None:
-        """Wait until nothing moves; a difference that is explained is given back once, and then taken as it is."""
+        """Wait until nothing changes; an explained difference is returned once and then accepted."""
         end = monotonic() + LIMIT
         while True:
             sleep(0.1)
@@ -294,7 +294,7 @@ class Stage:
             self._accepted.update({job: (first[job], second[job]) for job in first})
 
     def wordings(self) -> list[tuple[str, str | None, str | None]]:
-        """Who is told different things on the two sides while it waits; each case once."""
+        """The pending workloads with different messages on the two sides; each case once."""
         first, second = (side.diary.all() for side in self.sides)
         pairs = [(job, words(first.get(job)), words(second.get(job))) for job in sorted(first.keys() & second.keys())]
         new = [one for one in pairs if one[1] != one[2] and one not in self._worded]
@@ -308,7 +308,7 @@ class Stage:
     # Coming and going
 
     def empty(self) -> None:
-        """No jobs any more, and all nodes back."""
+        """Delete all jobs and restore all nodes."""
         self._recover()
         self._on_both(self._clear)
         self._bodies.clear()
@@ -332,7 +332,7 @@ class Stage:
             side.api.delete(address(side.api, body))
 
     def _on_both(self, do: Callable[[Side], None]) -> None:
-        """At the same time; whatever one raises is raised here."""
+        """Run it on both sides concurrently, and raise what either raises."""
         raised: list[BaseException] = []
 
         def tried(side: Side) -> None:
@@ -357,7 +357,7 @@ def add_status(side: Side, body: Object) -> None:
 
 
 def lose(side: Side, name: str, how: str) -> None:
-    """Returns when the server knows, and has asked the pods there to go."""
+    """Lose a node; returns when the server has noticed and is evicting its pods."""
     where = path(NODES, None, name)
     if how == "deleted":
         side.api.delete(where)
@@ -371,7 +371,7 @@ def lose(side: Side, name: str, how: str) -> None:
 
 
 def staying(side: Side, node: str) -> list[Object]:
-    """Pods on a node that nobody has asked to go."""
+    """Pods on a node that are not being deleted."""
     found: list[Object] = side.api.get(path("v1/pods"), fieldSelector=f"spec.nodeName={node}").body["items"]
     return [one for one in found if not one["metadata"].get("deletionTimestamp")]
 
@@ -390,7 +390,7 @@ def recover(side: Side, bodies: Sequence[Object], lost: dict[str, str]) -> None:
 
 
 def events(side: Side, space: str) -> dict[str, list[str]]:
-    """By job what was said about its workload, in order: reasons, and what comes with them."""
+    """The events of each job's workload in order: reasons and messages."""
     answer = side.api.get(path("v1/events", space), fieldSelector="involvedObject.kind=Workload")
     found = defaultdict[str, list[str]](list)
     for one in sorted(answer.body["items"], key=lambda one: int(one["metadata"]["resourceVersion"])):

@@ -24,13 +24,13 @@ def waiting(reason: str, **more: Any) -> dict[str, Any]:
     return {"spec": spec, "status": {"conditions": [condition], **more}}
 
 
-def test_a_reason_that_kueue_has_told_but_not_written_is_explained() -> None:
+def test_a_reason_in_kueues_event_but_not_in_its_status_is_explained() -> None:
     theirs, ours = view(waiting("TopologyPlacementFailed")), view(waiting("NoMatchingFlavor"))
     assert explanation(theirs, ours, ["TopologyPlacementFailed", "NoMatchingFlavor"]) == LEFT_BEHIND
     assert explanation(theirs, ours, ["TopologyPlacementFailed"]) is None
 
 
-def test_what_kueue_has_told_word_for_word_at_another_time_is_explained() -> None:
+def test_a_message_that_kueue_wrote_at_another_time_is_explained() -> None:
     theirs, ours = view(waiting("WaitingForQuota")), view(waiting("NoMatchingFlavor"))
     assert explanation(theirs, ours, ["WaitingForQuota"], walks=True) == WALK
     assert explanation(theirs, ours, ["WaitingForQuota"]) is None
@@ -71,7 +71,7 @@ def test_after_several_evictions_the_same_may_happen_in_another_order() -> None:
     assert explanation_of_order({"q reserves": ["a", "c"]}, {"q reserves": ["c", "a"]}) is None
 
 
-def test_who_goes_of_two_that_were_admitted_in_one_second_is_chance() -> None:
+def test_which_of_two_workloads_admitted_in_one_second_is_evicted_is_chance() -> None:
     before = [Mark("q", "a", "reserves", "12:00:01"), Mark("q", "b", "reserves", "12:00:01")]
     later = [before[0], Mark("q", "b", "reserves", "12:00:02")]
     a, b = Mark("q", "a", "is evicted"), Mark("q", "b", "is evicted")
@@ -111,7 +111,7 @@ def test_one_more_that_was_driven_out_and_is_back_in_its_place_is_chance_too() -
     assert explanation_of_order({"p is evicted": ["c"], "q is evicted": ["a"]}, {"q is evicted": ["a"]}, {"c"}) is None
 
 
-def test_who_was_driven_out_twice_on_one_side_and_waits_on_both_is_chance_too() -> None:
+def test_a_workload_evicted_twice_on_one_side_and_pending_on_both_is_chance_too() -> None:
     def out(by: str) -> dict[str, Any]:
         evicted = {"type": "Evicted", "status": "True", "reason": "Preempted", "message": f"to accommodate {by}"}
         waits = waiting("WaitingForQuota")
@@ -127,8 +127,8 @@ def test_who_was_driven_out_twice_on_one_side_and_waits_on_both_is_chance_too() 
     assert explanation_of_order(once, twice) is None
 
 
-def test_one_side_may_drive_out_again_who_is_back_where_the_other_drives_out_somebody_else() -> None:
-    """Both are in their places in the end; the one that was driven out on both sides looks alike."""
+def test_one_side_may_evict_a_returned_workload_again_where_the_other_evicts_another() -> None:
+    """Both are in their places in the end; the one evicted on both sides is equal."""
     theirs = {"p is evicted": ["c"], "p reserves": ["c"], "q is evicted": ["a", "b"], "q reserves": ["new", "b"]}
     ours = {"q is evicted": ["a", "b", "b"], "q reserves": ["b", "new", "b"]}
     assert driven_out_again(theirs, ours) == {"b"}
@@ -138,7 +138,7 @@ def test_one_side_may_drive_out_again_who_is_back_where_the_other_drives_out_som
     assert explanation_of_order(theirs, lost, {"c"} | driven_out_again(theirs, lost)) is None
 
 
-def test_an_eviction_that_was_explained_is_not_told_anew_when_the_workload_goes_on() -> None:
+def test_an_explained_eviction_is_not_reported_again_when_the_workload_continues() -> None:
     def holds(**conditions: str) -> dict[str, Any]:
         said = [{"type": kind, "status": status, "reason": "r"} for kind, status in conditions.items()]
         return view({**waiting("-"), "status": {"admission": {"clusterQueue": "q"}, "conditions": said}})

@@ -1,7 +1,7 @@
-"""What of a workload has to be alike on both sides: its admission, its conditions, and what it waits for.
+"""The parts of a workload that have to be equal on both sides: admission, conditions, and why it is pending.
 
-Places, flavors, counts and usage are in the admission. Of conditions the status and the reason count, and the words
-where they say who had to go for whom. The words for one that waits are looked at by themselves.
+Placement, flavors, counts and usage are in the admission. Of conditions the status and the reason count, and the
+message if it names preemptor and victim. The messages of pending workloads are compared separately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def said(condition: Object) -> list[str]:
 
 
 def words(workload: Object | None) -> str | None:
-    """What a workload is told that waits."""
+    """The message of a pending workload."""
     conditions = ((workload or {}).get("status") or {}).get("conditions", [])
     found = (one["message"] for one in conditions if (one["type"], one["status"]) == ("QuotaReserved", "False"))
     return next(found, None)
@@ -46,13 +46,13 @@ def views(workloads: Mapping[str, Object]) -> dict[str, Object]:
 
 
 def reason(view: Object) -> str | None:
-    """Why one waits that does."""
+    """The reason of a pending workload."""
     status, *said = view["conditions"].get("QuotaReserved", ("Unknown",))
     return said[0] if status == "False" else None
 
 
 def steady(workload: Object) -> Object:
-    """The view without the reason of one that waits."""
+    """The view without the pending reason."""
     found = view(workload)
     return found if reason(found) is None else without_reason(found)
 
@@ -68,7 +68,7 @@ def without_eviction(view: Object) -> Object:
 
 
 def is_moving(workload: Object) -> bool:
-    """Whether it is on its way out, or waits for those who are."""
+    """Whether it is being evicted, or waits for victims."""
     conditions = view(workload)["conditions"]
     holds = {kind for kind, said in conditions.items() if said[0] == "True"}
     leaving = {"Evicted", "QuotaReserved"} <= holds and "Finished" not in holds

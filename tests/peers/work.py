@@ -40,7 +40,7 @@ def labelled(random: Random, world: World, name: str) -> Object:
 
 
 def size(random: Random, world: World) -> tuple[int, int]:
-    """Pods, and the CPU of each: a twentieth to a third of all there is, seldom more than there can be."""
+    """The number of pods and the CPU of each: a twentieth to a third of the cluster, rarely more than fits."""
     if random.random() < 0.05:
         return random.choice((2, 4)), world.widest + 1
     cpu = random.choice((1, 1, 2, 3, 4, world.widest))
@@ -49,7 +49,7 @@ def size(random: Random, world: World) -> tuple[int, int]:
 
 
 def job_spec(count: int, pod: Object) -> Object:
-    """No number of lost pods ends it: how many are lost before others take their place is chance."""
+    """A Job that survives any number of lost pods, because how many are lost is chance."""
     counts = {"parallelism": count, "completions": count, "backoffLimit": 1000}
     return {**counts, "completionMode": "Indexed", "template": pod}
 
@@ -86,7 +86,7 @@ def preferred(random: Random, world: World, count: int) -> tuple[Notes, int]:
 
 
 def sliced(random: Random, world: World, count: int) -> tuple[Notes, int]:
-    """Slices below a level that is asked for, or of which nothing is said."""
+    """Slices below a requested level, or without one."""
     above = random.randrange(len(world.levels))
     below = random.randrange(above, len(world.levels))
     size = 2 if world.levels[below] == world.levels[-1] else random.choice((2, 2, 3, 4))

@@ -1,7 +1,7 @@
 """A world: nodes in racks, flavors over them, and queues that are short of something.
 
-Everything follows from a seed. Quota and room are of the same order, so that now one and now the other is what a job
-waits for. Names carry the world's own, so that several can be in one cluster without touching each other.
+Everything follows from a seed. Quota and capacity are of the same size, so that jobs wait now for one and now for the
+other. All names begin with the world's name, so that several worlds can share a cluster.
 """
 
 from __future__ import annotations

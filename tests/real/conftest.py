@@ -1,9 +1,9 @@
-"""Scenarios on a real control plane, which they share. That needs servers built with Go.
+"""Scenarios that share a real control plane. They need servers built with Go.
 
     CLOSEKNIT_REAL=1 python -m pytest -n 6 --dist loadfile tests/real
 
 Each has a namespace, nodes, a flavor and queues of its own, so that files run at the same time. CLOSEKNIT_FOLDER names
-a folder for logs and the audit log; it stays. CLOSEKNIT_PLACE=KUBECONFIG:LOG is a control plane that stands already.
+a folder for logs and the audit log; it stays. CLOSEKNIT_PLACE=KUBECONFIG:LOG names a control plane that runs already.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HANDED = "closeknit_place"
 
 
 class Shared:
-    """The one control plane of a run, made when it is first asked for."""
+    """The one control plane of a run, started on first use."""
 
     open = ExitStack()
     place: Place | None = None
@@ -43,7 +43,7 @@ class Shared:
 
 
 def pytest_configure_node(node: Any) -> None:
-    """Where tests are handed out to other processes: the control plane stands before the first is."""
+    """With several worker processes, start the control plane before the first test."""
     if VARIABLE in os.environ:
         node.workerinput[HANDED] = tuple(Shared.get())
 

@@ -1,4 +1,4 @@
-"""Our commands on a real cluster, and the controller as its Deployment would start it, in a process beside it."""
+"""Our commands on a real cluster, and the controller as its Deployment would start it, as a local process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ran(NamedTuple):
 
 
 def ck(cluster: RealCluster, *words: str, kubeconfig: Path | None = None) -> Ran:
-    """Call one of our commands, as the administrator unless somebody else is named."""
+    """Run one of our commands, as the administrator unless another user is named."""
     command = [str(BIN / "closeknit"), *words, "--kubeconfig", str(kubeconfig or cluster.kubeconfig)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CLOSEKNIT_TRACEBACK": "1"})
     return Ran(done.returncode, done.stdout, done.stderr)
@@ -46,7 +46,7 @@ def done(ran: Ran) -> str:
 
 @contextmanager
 def installed(*flags: str, config: Path | None = None) -> Iterator[RealCluster]:
-    """An API server with `flags` and nobody else, and our installation on it."""
+    """A bare API server with `flags`, and our installation on it."""
     with RealCluster((), flags={API_SERVER: flags}, audit=ACCOUNT) as cluster:
         done(ck(cluster, "install", *(() if config is None else ("--config", str(config)))))
         yield cluster
@@ -57,7 +57,7 @@ def said(process: Process) -> str:
 
 
 def findings(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple[str, str, str]]:
-    """What `doctor` says: check, state, text."""
+    """The findings of `doctor`: check, state, text."""
     ran = ck(cluster, "doctor", "-o", "json", kubeconfig=kubeconfig)
     found = [(one["check"], one["state"], one["text"]) for one in json.loads(ran.out)]
     assert ran.code == (3 if any(state != "ok" for _, state, _ in found) else 0), ran.err
@@ -69,12 +69,12 @@ def ailments(cluster: RealCluster, kubeconfig: Path | None = None) -> list[tuple
 
 
 def await_policies(cluster: RealCluster) -> None:
-    """They take a moment to be in force."""
+    """Wait until the policies are in force."""
     eventually(lambda: not [one for one in ailments(cluster) if one[0] == "policies"])
 
 
 def await_well(cluster: RealCluster, within: float = 90.0) -> None:
-    """Until `doctor` has nothing to say; what it says in the end is the failure."""
+    """Wait until `doctor` finds no problem; its last findings are the failure."""
     end = monotonic() + within
     while (found := ailments(cluster)) and monotonic() < end:
         sleep(0.5)
@@ -82,7 +82,7 @@ def await_well(cluster: RealCluster, within: float = 90.0) -> None:
 
 
 def deployed(api: Api) -> Raw:
-    """The one container that the Deployment runs, as the server keeps it."""
+    """The Deployment's one container, as stored by the server."""
     body = api.get(path("apps/v1/deployments", HOME, NAME)).body
     [container] = body["spec"]["template"]["spec"]["containers"]
     assert body["spec"]["template"]["spec"]["serviceAccountName"] == NAME
@@ -92,7 +92,7 @@ def deployed(api: Api) -> Raw:
 
 @contextmanager
 def controller(cluster: RealCluster, pod: str = "controller-0") -> Iterator[Process]:
-    """Command, arguments, environment and account are the Deployment's; where files and ports are is our own."""
+    """The controller with the Deployment's command, environment and account, and the test's files and ports."""
     container = deployed(cluster.api)
     [port] = free_ports(1)
     folder = cluster.folder / "etc"
@@ -122,6 +122,6 @@ def leader(api: Api) -> str:
 
 
 def refusals(cluster: RealCluster) -> list[str]:
-    """What the controller asked for and was not allowed, as the server wrote it down."""
+    """The controller's forbidden requests, from the server's audit log."""
     refused = [one for one in cluster.requests() if one["responseStatus"]["code"] in (401, 403)]
     return [f"{one['verb']} {one['requestURI']}" for one in refused]

@@ -1,7 +1,7 @@
-"""The operators of kinds that have none here, played by the test: the pods that they would make, with their labels.
+"""Operators played by the test: they create the pods that the real operators would, with the same labels.
 
-Each does what its operator does when a job may run, when it is stopped, and when all of its pods are done. They are
-written from what the operators themselves write, and share nothing with the stand-ins of the embedded host.
+Each does what its operator does when a job starts, is stopped, and when all of its pods are done. They follow what the
+real operators write, and share nothing with the stand-ins of the embedded host.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CLUSTER_RUNTIMES = "trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
 
 
 class Operator(NamedTuple):
-    """`pause` is where the kind says that it is suspended, `templates` where the pods of each pod set are described.
+    """`pause` is the path of the kind's suspend field, `templates` the paths of the pod templates of each pod set.
 
-    `start`, `stop` and `end` are what the operator does then.
+    `start`, `stop` and `end` are the operator's actions.
     """
 
     resource: str
@@ -39,7 +39,7 @@ class Operator(NamedTuple):
         return found is True
 
     def stop(self, scene: Scene, raw: Object) -> None:
-        """Its pods go, and all that made them."""
+        """Delete the job's pods and their owners."""
         for resource in (RAY_CLUSTERS, JOB_SETS, JOBS, PODS):
             for one in scene.all(resource):
                 owners = one["metadata"].get("ownerReferences") or ()
@@ -127,7 +127,7 @@ def _start_torch(scene: Scene, job: Object) -> None:
 
 
 def _train_templates(job: Object) -> dict[str, Object]:
-    """What the job's patches give to each part of its runtime."""
+    """The pod templates of the runtime's parts, with the job's patches."""
     found: dict[str, Object] = {}
     for patch in job["spec"].get("runtimePatches") or ():
         for one in patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]:
@@ -136,7 +136,7 @@ def _train_templates(job: Object) -> dict[str, Object]:
 
 
 def _start_train(scene: Scene, job: Object) -> None:
-    """A JobSet for the real controller, with what patches say of where pods go."""
+    """Create a JobSet for the real controller, with the placement from the patches."""
     runtime = scene.api.get(f"/apis/{CLUSTER_RUNTIMES}/{job['spec']['runtimeRef']['name']}").body
     patches, parts = _train_templates(job), []
     for one in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
@@ -191,7 +191,7 @@ def _start_ray_job(scene: Scene, job: Object) -> None:
 
 
 def _submitter(job: Object) -> Object:
-    """As the operator makes it, from the image of the head."""
+    """The submitter Job as the operator creates it, with the head's image."""
     image = job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
     room = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
     return {"spec": {"containers": [{"name": "ray-job-submitter", "image": image, "resources": room}]}}

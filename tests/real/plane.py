@@ -1,7 +1,7 @@
 """One control plane for all scenarios: real servers, our installation, and our controller under its own account.
 
-It is made by whoever begins the run, and its processes end with it. Others attach to it by `Place`: an address book
-that can be handed to another process.
+The process that starts the run creates it, and its servers end with that process. Other processes attach to it through
+`Place`, which holds its addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from servers.policies import await_heeded, is_known
 from servers.process import STOP_PATIENCE, die_with
 
 OPERATED = ("mpi-operator", "training-operator", "trainer", "kuberay", "autoscaler")
-"""Kinds whose operators are played by tests."""
+"""Kinds whose operators the tests play."""
 OPERATED_KINDS = (
     kinds.MPI_JOB,
     kinds.PYTORCH_JOB,
@@ -37,7 +37,7 @@ OPERATED_KINDS = (
 )
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 STRICT = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-"""Whoever makes an object that blocks the deletion of its owner has to be allowed to."""
+"""The permission needed to create an object that blocks the deletion of its owner."""
 READY = "this process leads"
 DAY = 24 * 3600
 PATIENCE = 120.0
@@ -63,7 +63,7 @@ spec:
 
 
 class Place(NamedTuple):
-    """Where the control plane is, and where its controller says what it does."""
+    """The kubeconfig of the control plane and the log of its controller."""
 
     kubeconfig: str
     log: str
@@ -73,9 +73,9 @@ class Place(NamedTuple):
 
 
 class Controller:
-    """`closeknit controller` as its Deployment runs it: under its ServiceAccount, and begun anew when it gives up.
+    """`closeknit controller` as its Deployment runs it: under its ServiceAccount, and restarted when it exits.
 
-    That it does when it could not renew its lease. What it says goes to `log`.
+    It exits when it cannot renew its lease. Its output goes to `log`.
     """
 
     def __init__(self, kubeconfig: Path, config: Path, log: Path, options: Sequence[str] = ()) -> None:
@@ -126,7 +126,7 @@ def raised(
     defined: Sequence[str] = OPERATED,
     configuration: str = CONFIGURATION,
 ) -> Iterator[RealCluster]:
-    """Servers with our installation on them, and nobody in the controller's place yet."""
+    """Servers with our installation on them, without a controller yet."""
     with RealCluster(components, flags={API_SERVER: [STRICT]}, audit=ACCOUNT, folder=folder) as cluster:
         cluster.define(*defined)
         config = cluster.folder / "configuration.yaml"
@@ -137,7 +137,7 @@ def raised(
 
 
 def install(cluster: RealCluster, config: Path) -> None:
-    """As an administrator does it. The Deployment's place is taken by a process of ours, where code can run."""
+    """Install as an administrator does. A local process replaces the Deployment, which cannot run code here."""
     command = [sys.executable, "-m", "closeknit", "install", "--kubeconfig", str(cluster.kubeconfig)]
     done = subprocess.run([*command, "--config", str(config)], capture_output=True, text=True)
     assert done.returncode == 0, f"closeknit install: {done.stdout}{done.stderr}"
@@ -151,7 +151,7 @@ def install(cluster: RealCluster, config: Path) -> None:
 
 @contextmanager
 def controlled(cluster: RealCluster, options: Sequence[str] = (), config: str = "") -> Iterator[Place]:
-    """With the controller at work."""
+    """The control plane with its controller running."""
     log = cluster.folder / "logs" / "closeknit.log"
     file = cluster.folder / "configuration.yaml"
     if config:

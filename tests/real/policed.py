@@ -1,4 +1,4 @@
-"""A real server with our definitions and policies on it, and ways to look at what it makes of jobs."""
+"""A real server with our CRDs and policies, and helpers to see how it changes jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHER_KINDS = tuple(kind for kind in TEMPLATES if not kind.is_built_in)
 
 @contextmanager
 def policed(components: Iterable[str] = (), others: Iterable[str] = OTHERS) -> Iterator[RealCluster]:
-    """`others`: whose kinds are defined; operators bring their own."""
+    """`others`: projects whose kinds are defined; operators bring their own."""
     with RealCluster(components) as cluster:
         define(cluster.api, definitions())
         cluster.define(*others)
@@ -43,7 +43,7 @@ def create(api: Api, kind: Kind, space: str, name: str, labels: Raw | None = Non
 
 
 def tried(api: Api, kind: Kind, space: str, labels: Raw | None = None) -> Raw:
-    """What it would become."""
+    """The object as a dry run returns it."""
     answer = api.post(kind.path(space), body_of(kind, "tried", labels), dryRun="All")
     assert answer.status == 201, answer.body
     found: Raw = answer.body
@@ -52,7 +52,7 @@ def tried(api: Api, kind: Kind, space: str, labels: Raw | None = None) -> Raw:
 
 @contextmanager
 def queued(api: Api, kind: Kind) -> Iterator[str]:
-    """A namespace with a default queue that is heeded."""
+    """A namespace with a default queue that is in force."""
     with namespace(api) as space:
         queue = {"apiVersion": LOCAL_QUEUE.api_version, "kind": LOCAL_QUEUE.kind, "metadata": {"name": "default"}}
         make(api, LOCAL_QUEUE.path(space), {**queue, "spec": {"clusterQueue": "x"}})

@@ -1,4 +1,4 @@
-"""A scenario's own part of the control plane: a namespace, nodes, a flavor, queues; and words to tell a story in.
+"""A scenario's own part of the control plane: a namespace, nodes, a flavor, queues; and helpers to act and wait.
 
     scene.nodes(racks=2, hosts=4, cpu=8)
     scene.queue(cpu=64)
@@ -6,8 +6,8 @@
     scene.await_true("train", "Admitted")
     assert scene.places("train") == scene.plan("train")
 
-Nodes have a taint that only the scene's flavor tolerates, so that nobody else's pods come. Every wait has an end; what
-was there by then is shown, with the last words of the controller.
+Nodes have a taint that only the scene's flavor tolerates, so that no other pods come. Every wait has a timeout; then
+the current state is shown, with the end of the controller's log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class Scene:
-    """`name` is the namespace, and the beginning of everything that belongs to no namespace."""
+    """`name` is the namespace, and the prefix of all cluster-scoped objects."""
 
     def __init__(self, place: Place, api: Api, name: str) -> None:
         self.place, self.api, self.name = place, api, name
@@ -59,7 +59,7 @@ class Scene:
             scene.end()
 
     def end(self) -> None:
-        """Nodes last: pods on nodes that are gone are never seen to stop."""
+        """Delete everything, nodes last, because pods on deleted nodes never report that they stopped."""
         self.api.delete(path("v1/namespaces", None, self.name))
         for one in reversed(self._made):
             self.api.delete(one)
@@ -71,13 +71,13 @@ class Scene:
         return manifests.apply(self.api, objects)
 
     def of_all(self, **body: Any) -> Object:
-        """An object outside of namespaces, which goes with the scene."""
+        """Create a cluster-scoped object, which is deleted with the scene."""
         (made,) = self.apply(body)
         self._made.append(manifests.address(self.api, made))
         return made
 
     def nodes(self, racks: int = 2, hosts: int = 4, *, blocks: int = 1, cpu: int = 8) -> list[str]:
-        """b1-r2-h3, with the scene's name before it; their room is `cpu`, and memory for all."""
+        """Create nodes such as b1-r2-h3, prefixed with the scene's name, with `cpu` and plenty of memory."""
         names = [
             self.node(f"b{block}-r{rack}-h{host}", cpu=cpu, wait=False)
             for block in range(1, blocks + 1)
@@ -130,7 +130,7 @@ class Scene:
     # What people do
 
     def submit(self, body: Object, queue: str = "main") -> Object:
-        """Into the scene's namespace, and a queue there."""
+        """Submit to the scene's namespace, and a queue there."""
         meta = dict(body["metadata"])
         meta["namespace"] = self.name
         if queue:
@@ -155,13 +155,13 @@ class Scene:
         assert answer.status in (200, 202), answer.body
 
     def collect(self, node: str) -> None:
-        """As Kubernetes itself does some time after a node is gone: its pods go, though nobody saw them stop."""
+        """Delete the pods of a deleted node, as Kubernetes does after a while."""
         for pod in self.pods(gone=True):
             if pod["spec"].get("nodeName") == node:
                 self.api.delete(self._path(PODS, pod["metadata"]["name"]), {"gracePeriodSeconds": 0})
 
     def finish(self, *pods: Object) -> None:
-        """Their machines let them end well, now."""
+        """Let the pods succeed now."""
         for pod in pods:
             self.patch(PODS, pod["metadata"]["name"], {"metadata": {"annotations": {"closeknit.dev/run-time": "1s"}}})
 
@@ -183,7 +183,7 @@ class Scene:
         return sorted(found, key=lambda one: str(one["metadata"]["name"]))
 
     def workload(self, owner: str) -> Object:
-        """That of a job by the job's name; or of a group of pods, or one by its own name."""
+        """The workload of a job or pod group by that name, or by its own name."""
         found = self.workloads(owner)
         assert len(found) == 1, f"{len(found)} workloads of {owner}: {[one['metadata']['name'] for one in found]}"
         return found[0]
@@ -192,11 +192,11 @@ class Scene:
         return [one for one in self.all(WORKLOADS) if owner in _names(one)]
 
     def pods(self, selector: str = "", *, gone: bool = False) -> list[Object]:
-        """Those that are there to stay, unless those that are going are asked for as well."""
+        """The pods that are not being deleted, or all of them if asked for."""
         return [one for one in self.all(PODS, selector) if gone or "deletionTimestamp" not in one["metadata"]]
 
     def plan(self, owner: str, pod_set: str = "", workload: Object | None = None) -> list[str]:
-        """The host of each rank, as the admission has it."""
+        """The host of each rank in the admission."""
         found = workload or self.workload(owner)
         assignments = found["status"]["admission"]["podSetAssignments"]
         (one,) = [one for one in assignments if pod_set in ("", one["name"])]
@@ -208,7 +208,7 @@ class Scene:
         return [one["spec"].get("nodeName", "") for one in pods if not _has_failed(one)]
 
     def finalizers(self) -> list[str]:
-        """Everything that still holds a pod."""
+        """The finalizers of all pods."""
         return [one for pod in self.pods() for one in pod["metadata"].get("finalizers") or ()]
 
     def racks(self, hosts: list[str]) -> list[str]:
@@ -219,14 +219,14 @@ class Scene:
         return [host.removeprefix(f"{self.name}-") for host in hosts]
 
     def used(self, queue: str = "main") -> str:
-        """How much CPU a ClusterQueue says is in use."""
+        """The CPU in use in a ClusterQueue's status."""
         status = self.get(CLUSTER_QUEUES, f"{self.name}-{queue}").get("status") or {}
         flavors = status.get("flavorsUsage") or [{"resources": [{"total": "?"}]}]
         total: str = flavors[0]["resources"][0]["total"]
         return total
 
     def why(self, owner: str, condition: str = "QuotaReserved") -> str:
-        """What a condition of its workload says."""
+        """The message of a condition of its workload."""
         (found,) = [one for one in self.workload(owner)["status"]["conditions"] if one["type"] == condition]
         message: str = found["message"]
         return message
@@ -237,7 +237,7 @@ class Scene:
     # What is waited for
 
     def until(self, check: Callable[[], Any], what: str, within: float = WITHIN) -> Any:
-        """The first answer that is not false; a check that finds something missing says no."""
+        """Wait for the first true result; a check that raises because something is missing counts as false."""
         end, answer = monotonic() + within, None
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What users are told of a job that comes and goes."""
+"""The events of a job from creation to deletion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scene import EVENTS, WORKLOADS, Scene
 from .work import job, template
 
 QUIET = 61.0
-"""Seconds in which the same event again is counted, and not written."""
+"""Seconds for which a repeated event is only counted."""
 
 
 def test_an_event_that_happens_again_is_counted_and_not_repeated(scene: Scene) -> None:

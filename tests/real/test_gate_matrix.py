@@ -1,6 +1,6 @@
-"""What becomes of a job whose node fails, gate by gate. Gates are for a whole control plane, so this one is our own.
+"""A job whose node fails, gate by gate. Gates apply to a whole control plane, so this file has one of its own.
 
-Pods that tolerate a lost node stay on it; so it shows whether they have a say.
+Pods that tolerate a lost node stay on it, which shows whether their termination counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def cluster() -> Iterator[RealCluster]:
 def running(
     cluster: RealCluster, *options: str, config: str = "", count: int = 5, hosts: int = 3
 ) -> Iterator[tuple[Scene, list[str]]]:
-    """A job on two hosts, under a controller with these options; and where its pods are."""
+    """A job on two hosts, under a controller with these options, and the hosts of its pods."""
     with controlled(cluster, options, config) as place, Scene.begin(place) as scene:
         scene.nodes(racks=1, hosts=hosts, cpu=12)
         scene.queue()
@@ -59,7 +59,7 @@ def gates(**changes: bool) -> tuple[str, str]:
 
 
 def await_lost(scene: Scene, node: str) -> float:
-    """Silent, until Kubernetes says so; and when it did."""
+    """Silence a node until Kubernetes marks it as lost; returns when it did."""
     silence(scene.api, node)
     scene.until(lambda: not is_true(scene.get(NODES, node), "Ready"), f"{node} is not ready", 30)
     return monotonic()
@@ -103,7 +103,7 @@ def test_by_default_that_takes_thirty_seconds(cluster: RealCluster) -> None:
         assert 28 < monotonic() - begin < 40
 
 
-def test_where_pods_have_no_say_a_taint_is_a_failure_at_once(cluster: RealCluster) -> None:
+def test_where_pod_termination_does_not_count_a_taint_is_a_failure_at_once(cluster: RealCluster) -> None:
     with running(cluster, *gates(**{TERMINATION: False})) as (scene, plan):
         taint(scene, plan[-1], "NoSchedule")
         scene.until(lambda: is_replaced(scene, plan[-1]), "it is replaced", 10)

@@ -1,4 +1,4 @@
-"""An installation from beginning to end: installed, at work under its own permissions, upgraded, taken away."""
+"""An installation from beginning to end: installed, running with its own permissions, upgraded, uninstalled."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
 
 
 def placed(name: str) -> Raw:
-    """As a job looks that was given places: its pods wait for theirs."""
+    """A job as after its admission, with gated pods."""
     body = queued(name)
     del body["metadata"]["labels"]
     body["spec"]["suspend"] = False
@@ -195,7 +195,7 @@ def placed(name: str) -> Raw:
 
 
 def start_anew(api: Api, name: str) -> None:
-    """As `uninstall` says that it can be done."""
+    """Release objects as `uninstall` advises."""
     assert api.merge(jobs(name), {"spec": {"suspend": True}}).status == 200
     eventually(lambda: not api.get(jobs(name)).body["status"].get("active"))
     taken_off = {"spec": {"template": {"spec": {"schedulingGates": None}}}}
@@ -206,7 +206,7 @@ def start_anew(api: Api, name: str) -> None:
 
 
 def held() -> Iterator[Raw]:
-    """One of every kind that can wait, in a queue that is not there."""
+    """One object of every kind that can wait, in a queue that does not exist."""
     for kind in bodies():
         body = made(kind, {QUEUE: "nowhere"})
         body["metadata"].update(name="held", namespace="default")
@@ -214,7 +214,7 @@ def held() -> Iterator[Raw]:
 
 
 def is_marked(raw: Raw) -> bool:
-    """Whether something of ours keeps it from running, or from going."""
+    """Whether a gate or finalizer of ours keeps it from running or from being deleted."""
     tree = deepcopy(raw)
     is_suspended = any(reach(tree, ".".join(one)) is True for one in SUSPEND.values())
     gated = tree["spec"].get("schedulingGates") or PARENT in str(raw)
@@ -235,7 +235,7 @@ def finalizers(api: Api, plural: str, name: str) -> list[str]:
 
 
 def ours(api: Api) -> set[str]:
-    """Kinds of which there is something of ours."""
+    """The kinds of our remaining objects."""
     places = {kind.kind: kind.path() for kind in KINDS if kind.is_built_in and kind not in KUEUE_KINDS}
     for group, plural in (
         ("apiextensions.k8s.io", "customresourcedefinitions"),
@@ -307,8 +307,8 @@ subjects: [{kind: ServiceAccount, name: watcher, namespace: default}]
 """
 
 
-def test_a_permission_that_was_taken_away_is_named_whoever_asks(cluster: RealCluster) -> None:
-    """An administrator acts as the account; somebody who may not asks about it, and is told what else stays unseen."""
+def test_a_revoked_permission_is_reported_to_every_user(cluster: RealCluster) -> None:
+    """An administrator impersonates the account; another user asks about it, and is shown what remains unknown."""
     done(ck(cluster, "install"))
     place = path("rbac.authorization.k8s.io/v1/clusterroles", None, NAME)
     rules = cluster.api.get(place).body["rules"]

@@ -24,7 +24,7 @@ WITH_WEBHOOK = ("workloads", "clusterqueues", "localqueues", "cohorts", "resourc
 
 @pytest.fixture
 def cluster() -> Iterator[RealCluster]:
-    """Kueue's definitions as its installation has them, with nobody behind the webhook any more."""
+    """Kueue's CRDs as its installation has them, without a backend of the webhook."""
     with RealCluster(()) as cluster:
         define(cluster.api, definitions("kueue"))
         webhook = {"clientConfig": {"service": SERVICE}, "conversionReviewVersions": ["v1"]}
@@ -47,7 +47,7 @@ def test_definitions_of_kueue_are_used_as_they_are(cluster: RealCluster) -> None
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
 
 
-def test_a_webhook_without_a_backend_is_found_and_adoption_mends_it(cluster: RealCluster) -> None:
+def test_a_webhook_without_a_backend_is_found_and_adoption_fixes_it(cluster: RealCluster) -> None:
     done(ck(cluster, "install"))
     [text] = [text for check, text in ailments(cluster) if check == "definitions"]
     assert "calls Service kueue-system/kueue-webhook-service, which has no endpoints" in text

@@ -71,13 +71,13 @@ def test_the_chart_passes_on_where_its_pods_may_run() -> None:
     assert pod["imagePullSecrets"] == [{"name": "s"}]
 
 
-def test_the_chart_says_that_its_policies_are_for_one_namespace() -> None:
+def test_the_chart_states_that_its_policies_are_for_one_namespace() -> None:
     ran = subprocess.run([binary("helm"), "template", "x", CHART, "-n", "other"], capture_output=True, text=True)
     assert ran.returncode != 0
     assert "the policies of this chart are made for the namespace closeknit-system" in ran.stderr
 
 
-def test_an_installation_by_helm_is_well_and_can_be_taken_over(cluster: RealCluster) -> None:
+def test_an_installation_by_helm_is_healthy_and_can_be_taken_over(cluster: RealCluster) -> None:
     where = ("-n", HOME, "--create-namespace", "--kubeconfig", cluster.kubeconfig)
     said(binary("helm"), "install", "closeknit", CHART, *where)
     is_well(cluster)
@@ -85,7 +85,7 @@ def test_an_installation_by_helm_is_well_and_can_be_taken_over(cluster: RealClus
     is_well(cluster)
 
 
-def test_an_installation_by_kustomize_is_well(cluster: RealCluster) -> None:
+def test_an_installation_by_kustomize_is_healthy(cluster: RealCluster) -> None:
     cluster.kubectl("apply", "--server-side", "-k", str(BASE))
     is_well(cluster)
 

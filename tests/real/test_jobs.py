@@ -21,7 +21,7 @@ def test_a_job_that_requires_a_rack_is_bound_there_in_rank_order(scene: Scene) -
     assert sorted(map(plan.count, set(plan))) == [1, 2, 2]
 
 
-def test_a_job_that_is_too_large_for_every_rack_waits_and_is_told_why(scene: Scene) -> None:
+def test_a_job_that_is_too_large_for_every_rack_waits_with_a_reason(scene: Scene) -> None:
     scene.nodes(racks=2, hosts=2, cpu=8)
     scene.queue()
     scene.submit(job("train", 5, template(4, required=RACK)))

@@ -1,4 +1,4 @@
-"""Kinds that come and go, are forbidden, or cannot be read: the controller names each, and the rest runs on."""
+"""Kinds that are added or removed, forbidden, or unreadable: the controller reports each, and the others continue."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def submit(api: Api, kind: Kind, name: str) -> None:
 
 
 def await_admitted(api: Api, kind: Kind, name: str) -> None:
-    """Its Workload says so, and the job may start."""
+    """Wait until its Workload is admitted and the job may start."""
 
     def is_admitted(one: Raw) -> bool:
         [owner] = one["metadata"]["ownerReferences"]
@@ -71,7 +71,7 @@ def await_admitted(api: Api, kind: Kind, name: str) -> None:
 
 
 def lines(process: Process, kind: Kind, text: str) -> int:
-    """How often it said this of a kind."""
+    """How often the log has this line about a kind."""
     return sum(kind.resource in one and text in one for one in said(process).splitlines())
 
 
@@ -128,8 +128,8 @@ def test_a_kind_that_is_forbidden_is_named_with_the_verb_until_it_is_granted(kin
             assert lines(process, kind, "forbidden") == 1
 
 
-def test_job_sets_that_nobody_converts_keep_nothing_else_from_running() -> None:
-    """They are kept in another version than ours, and the webhook between the two is dead."""
+def test_job_sets_without_their_conversion_webhook_block_nothing_else() -> None:
+    """They are stored in another version than ours, and the conversion webhook is down."""
     [definition] = definitions("jobset")
     [ours] = definition["spec"]["versions"]
     definition["spec"]["versions"] = [{**ours, "storage": False}, {**ours, "name": OTHER_VERSION}]

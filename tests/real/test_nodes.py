@@ -1,4 +1,4 @@
-"""Machines that fail under running jobs: their pods get other places, and nobody else moves."""
+"""Machines that fail under running jobs: their pods get other hosts, and no other pod moves."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .work import job, template
 
 
 def uids(pods: list[Object]) -> dict[str, str]:
-    """By rank."""
+    """The uids of pods by rank."""
     return {one["metadata"]["labels"][INDEX]: one["metadata"]["uid"] for one in pods}
 
 
 def running(scene: Scene, count: int = 5, cpu: int = 4, hosts: int = 3, racks: int = 1) -> tuple[list[str], list[str]]:
-    """A job of five on two of three hosts, and one place is left on the second; its plan, and the uids of its pods."""
+    """A job of five on two of three hosts, with room for one more on the second; its plan and its pods' uids."""
     scene.nodes(racks=racks, hosts=hosts, cpu=12)
     scene.queue()
     scene.submit(job("train", count, template(cpu, required=RACK), backoffLimit=100))
@@ -32,7 +32,7 @@ def evictions(scene: Scene) -> dict[str, int]:
 
 
 def await_swap(scene: Scene, lost: str, plan: list[str], first: list[str], within: float = 120.0) -> None:
-    """Pods of the lost node run elsewhere, where the plan is now; all others are the same pods as before."""
+    """Wait until the pods of the lost node run where the new plan has them; all others are unchanged."""
 
     def swapped() -> bool:
         new = scene.plan("train")
@@ -55,7 +55,7 @@ def test_a_node_that_is_deleted_is_replaced_at_once(scene: Scene) -> None:
     await_swap(scene, lost, plan, first)
 
 
-def test_a_node_that_falls_silent_is_replaced_when_its_pods_are_told_to_go(scene: Scene) -> None:
+def test_a_silent_node_is_replaced_when_its_pods_are_evicted(scene: Scene) -> None:
     plan, first = running(scene)
     silence(scene.api, plan[-1])
     await_swap(scene, plan[-1], plan, first)
@@ -78,7 +78,7 @@ def test_a_node_that_takes_no_new_pods_keeps_those_it_has_until_they_end(scene: 
 
 
 def test_a_pod_that_waits_for_a_node_which_takes_no_new_ones_is_ended(scene: Scene) -> None:
-    """As long as others of its job run there the node is kept, and its rank is made anew again and again."""
+    """While other pods of its job run there the node is kept, and the pod of its rank is replaced repeatedly."""
     plan, first = running(scene)
     taint(scene, plan[-1], "NoSchedule")
     last, other = [pod for pod in scene.pods() if pod["spec"]["nodeName"] == plan[-1]]
@@ -89,7 +89,7 @@ def test_a_pod_that_waits_for_a_node_which_takes_no_new_ones_is_ended(scene: Sce
     await_swap(scene, plan[-1], plan, first, 90)
 
 
-def test_a_job_whose_rack_has_no_other_node_is_sent_to_another_rack(scene: Scene) -> None:
+def test_a_job_whose_rack_has_no_other_node_moves_to_another_rack(scene: Scene) -> None:
     plan, _ = running(scene, count=6, hosts=2, racks=2)
     scene.delete(NODES, plan[-1])
     scene.until(lambda: evictions(scene) == {"NodeFailures": 1}, "it is evicted")
@@ -100,7 +100,7 @@ def test_a_job_whose_rack_has_no_other_node_is_sent_to_another_rack(scene: Scene
 
 
 def test_a_replacement_does_not_collide_with_a_pod_that_runs_where_its_rank_belongs(scene: Scene) -> None:
-    """After the swap the plan is sorted anew: rank 0 belongs where rank 1 still runs, so it takes what is free."""
+    """After the swap the plan is sorted again: rank 0 belongs where rank 1 still runs, so it takes the free host."""
     plan, first = running(scene, count=2, cpu=12)
     assert len(set(plan)) == 2
     stayed, lost = plan[1], plan[0]

@@ -1,4 +1,4 @@
-"""Jobs of other operators: held, counted, started where they were planned, put back, and ended."""
+"""Jobs of other operators: suspended, counted, started on their planned hosts, restored, and finished."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POD_SET = "kueue.x-k8s.io/podset"
 
 
 class Played(NamedTuple):
-    """`ranks` is the label that says which pod is which, for those pod sets that have one."""
+    """`ranks` is the label with the pod's rank, for the pod sets that have one."""
 
     case: Case
     operator: Operator
@@ -43,7 +43,7 @@ def played(request: pytest.FixtureRequest) -> Played:
 
 
 def submitted(scene: Scene, played: Played) -> Object:
-    """What it stands on is made for this scene; all pods run until they are told to end."""
+    """Submit the job with what it needs in this scene; all pods run until the test ends them."""
     body: Object = {}
     for one in yaml.safe_load_all(played.case.manifest.replace("20s", "forever")):
         if one["kind"] == "ClusterTrainingRuntime":
@@ -57,7 +57,7 @@ def submitted(scene: Scene, played: Played) -> Object:
 
 
 def started(scene: Scene, played: Played) -> Object:
-    """As the job is when it may run."""
+    """The job once it may run."""
 
     def may_run() -> Object | None:
         found = scene.get(played.operator.resource, "one")
@@ -105,7 +105,7 @@ def test_it_is_held_counted_started_in_place_put_back_and_ended(scene: Scene, pl
 
 
 def check_places(scene: Scene, played: Played) -> None:
-    """Bound where the plan says, by rank where there are ranks, each pod set in a rack."""
+    """Check that pods are bound as planned, by rank if there are ranks, each pod set in one rack."""
     scene.await_running(sum(played.sets.values()))
     for name in played.sets:
         plan, selector = scene.plan("one", name), f"{POD_SET}={name}"

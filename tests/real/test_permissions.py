@@ -1,8 +1,8 @@
-"""What the controller asked for in a whole run, against what it may: nothing is refused, nothing is there for nothing.
+"""The controller's requests of a whole run against its permissions: none is refused, and no permission is unused.
 
     CLOSEKNIT_AUDIT=FILE python -m pytest tests/real/test_permissions.py
 
-The file is the audit log that the other scenarios left behind.
+The file is the audit log of the other scenarios.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ UNUSED = {
     "watch deployments.apps": "on a server without policies only",
     "delete podtemplates": "a request can be withdrawn before its templates have become its own",
 }
-"""Permissions that no request of a run need show, and why they are there all the same."""
+"""Permissions that a run need not use, and why they exist."""
 
 
 class Permission(NamedTuple):
@@ -94,7 +94,7 @@ def had() -> set[Permission]:
 
 
 def asked(entry: dict[str, Any]) -> Permission | None:
-    """None for what is no object: discovery, versions."""
+    """The permission that a request needs; None for discovery and versions."""
     where = entry.get("objectRef") or {}
     if "resource" not in where:
         return None

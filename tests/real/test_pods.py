@@ -1,4 +1,4 @@
-"""Pods by themselves, and in groups."""
+"""Single pods, and pod groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies on a real server: when they are in force, in which order, what they let pass, what is left without them."""
+"""Policies on a real server: when they are in force, in which order, what they accept, what is left without them."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def asked(kubeconfig: Path, space: str = "default") -> InForce:
     return asyncio.run(ask())
 
 
-def test_a_dry_run_tells_whether_policies_are_in_force(cluster: RealCluster) -> None:
+def test_a_dry_run_shows_whether_policies_are_in_force(cluster: RealCluster) -> None:
     found = asked(cluster.kubeconfig)
     assert (found.works, found.known) == (True, True)
     left_alone = asked(cluster.kubeconfig, "kube-system")
     assert (left_alone.works, left_alone.known) == (False, True)
 
 
-def test_who_may_not_make_jobs_does_not_know(cluster: RealCluster, api: Api, space: str) -> None:
+def test_without_permission_to_create_jobs_it_is_unknown(cluster: RealCluster, api: Api, space: str) -> None:
     make(api, f"/api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "poor"}})
     found = asked(cluster.kubeconfig_of(space, "poor"), space)
     assert (found.works, found.known) == (True, False)
@@ -101,8 +101,8 @@ def test_kinds_are_served_where_the_plug_in_is_off_and_do_nothing() -> None:
         assert (found.works, found.known) == (False, True)
 
 
-def test_before_its_kinds_are_known_jobs_wait_and_others_can_be_made() -> None:
-    """A server that has looked for kinds before notices new ones up to thirty seconds late."""
+def test_until_its_kinds_are_discovered_jobs_wait_and_other_objects_can_be_created() -> None:
+    """A server that has cached discovery notices new kinds up to 30 s late."""
     with RealCluster(()) as cluster, namespace(cluster.api) as space:
         install(cluster.api)
         for kind in (JOB, POD, DEPLOYMENT, STATEFUL_SET):
@@ -110,7 +110,7 @@ def test_before_its_kinds_are_known_jobs_wait_and_others_can_be_made() -> None:
         assert tried(cluster.api, JOB, space, TEAM)["spec"]["suspend"] is True
 
 
-def test_a_pod_that_a_kubelet_runs_by_itself_is_let_be(api: Api) -> None:
+def test_a_static_pod_is_left_alone(api: Api) -> None:
     with queued(api, JOB) as space:
         body = body_of(POD, "x", nodeName="n")
         body["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
@@ -147,7 +147,7 @@ def test_all_jobs_wait_where_that_is_wanted(api: Api, space: str) -> None:
 
 
 def test_the_order_in_which_policies_run_does_not_matter(api: Api) -> None:
-    """A server puts them into an order of chance whenever one of them changes."""
+    """A server orders policies randomly whenever one of them changes."""
     name = WORKLOAD_PRIORITY_CLASS.path("", "default")
     kind = {"apiVersion": WORKLOAD_PRIORITY_CLASS.api_version, "kind": WORKLOAD_PRIORITY_CLASS.kind}
     make(api, WORKLOAD_PRIORITY_CLASS.path(), {**kind, "metadata": {"name": "default"}, "value": 1})
@@ -193,7 +193,7 @@ def test_what_the_controller_writes_to_start_and_stop_a_job_is_taken(api: Api, s
 
 
 def at_rest(api: Api, integration: Integration, kind: Kind, raw: Raw, workload: Raw, runtime: Raw) -> Raw:
-    """The job, when there is nothing left to write."""
+    """The job once the control plane has nothing left to write."""
     for _ in range(5):
         step = stopping(integration, raw, workload, runtime)
         if step is None:
@@ -208,7 +208,7 @@ def trainer() -> Raw:
     return {"name": "node", "template": {"spec": {"template": pod}}}
 
 
-def test_a_pod_is_let_go_and_comes_to_its_end(api: Api, space: str) -> None:
+def test_a_pod_is_ungated_and_finishes(api: Api, space: str) -> None:
     pod = create(api, POD, space, "x", TEAM)
     assert gates(pod) == ["kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"]
     integration = LIVE["", "Pod"]
@@ -225,7 +225,7 @@ def test_a_pod_is_let_go_and_comes_to_its_end(api: Api, space: str) -> None:
     eventually(gone(api, POD.path(space, "x")))
 
 
-def test_what_was_wrong_before_can_still_be_let_go(api: Api, space: str) -> None:
+def test_an_invalid_existing_object_can_still_be_deleted(api: Api, space: str) -> None:
     wrong = {QUEUE: "Team"}
     remove(api, found := install(api))
     create(api, JOB, space, "old", wrong)
@@ -258,7 +258,7 @@ def test_without_policies_everything_can_be_made_changed_and_deleted(api: Api, s
 
 
 def told_of(api: Api, space: str, kind: Kind, at: str, key: str) -> list[str]:
-    """What is said when an object is made with this annotation there."""
+    """The warnings on creating an object with this annotation there."""
     raw = body_of(kind, "told", TEAM)
     reach(raw, at).setdefault("metadata", {})["annotations"] = {key: "true"}
     answer = api.post(kind.path(space), raw, dryRun="All")
@@ -270,7 +270,7 @@ WRONG, RIGHT = "kueue.x-k8s.io/podset-requird-topology", "kueue.x-k8s.io/podset-
 
 
 @pytest.mark.parametrize("kind", [*RULED, POD, DEPLOYMENT, STATEFUL_SET], ids=lambda kind: kind.kind)
-def test_a_key_that_is_misspelt_is_told_and_nothing_is_refused_for_it(api: Api, space: str, kind: Kind) -> None:
+def test_a_misspelt_key_gets_a_warning_and_nothing_is_refused_for_it(api: Api, space: str, kind: Kind) -> None:
     template = TEMPLATES[kind][-1]
     (said,) = told_of(api, space, kind, template, WRONG)
     assert f"annotations[{WRONG}]: is not a known key; the keys are kueue.x-k8s.io/podset-" in said
@@ -285,13 +285,13 @@ def test_a_key_that_is_misspelt_is_told_and_nothing_is_refused_for_it(api: Api, 
     ],
     ids=lambda one: one.kind if isinstance(one, Kind) else one,
 )
-def test_a_key_that_is_not_on_the_pod_template_is_told(api: Api, space: str, kind: Kind, at: str) -> None:
+def test_a_key_that_is_not_on_the_pod_template_gets_a_warning(api: Api, space: str, kind: Kind, at: str) -> None:
     (said,) = told_of(api, space, kind, at, RIGHT)
     where = "spec.replicatedJobs[1].template.metadata" if at else " metadata"
     assert f"{where}.annotations[{RIGHT}]: is not read there; put it on the pod template" in said
 
 
-def test_a_spec_that_is_no_mapping_is_told_by_its_schema(api: Api, space: str) -> None:
+def test_a_spec_that_is_not_a_mapping_is_refused_by_its_schema(api: Api, space: str) -> None:
     inner = {MPI_JOB: {"mpiReplicaSpecs": [1]}, LEADER_WORKER_SET: {"leaderWorkerTemplate": [1]}}
     for kind in (one for one in (*SUSPEND, LEADER_WORKER_SET) if not one.is_built_in):
         for spec in ("text", [1], 5, inner.get(kind, "text")):

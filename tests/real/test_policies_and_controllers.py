@@ -1,4 +1,4 @@
-"""Controllers of Kubernetes, JobSet and LeaderWorkerSet under our policies: whatever they make is held once."""
+"""Controllers of Kubernetes, JobSet and LeaderWorkerSet under our policies: whatever they create is held once."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def space(api: Api) -> Iterator[str]:
 
 
 def come(api: Api, space: str, number: int) -> list[Raw]:
-    """The pods, when there are so many."""
+    """Wait for that many pods, and return them."""
     eventually(lambda: len(pods_of(api, space)) == number)
     return pods_of(api, space)
 
 
 def job(name: str, labels: Raw | None = None, **spec: Any) -> Raw:
-    """One that the Job controller looks after."""
+    """A Job for the Job controller."""
     body = body_of(JOB, name, labels, **spec)
     del body["spec"]["managedBy"]
     return body
 
 
 def test_a_job_makes_no_pods_until_it_is_started_and_then_makes_them_ungated(api: Api) -> None:
-    """Though there is a default queue: they belong to a job, which has waited already."""
+    """Although there is a default queue: the pods belong to a job, which has waited already."""
     with queued(api, JOB) as space:
         made = make(api, JOB.path(space), job("x"))
         assert made["spec"]["suspend"] is True
@@ -100,7 +100,7 @@ def test_pods_of_a_deployment_wait_each_and_go_with_it(api: Api, space: str) -> 
     assert pods_of(api, space) == []
 
 
-def test_a_deployment_that_was_there_before_the_default_queue_is_let_be(api: Api, space: str) -> None:
+def test_a_deployment_older_than_the_default_queue_is_left_alone(api: Api, space: str) -> None:
     create(api, DEPLOYMENT, space, "x", replicas=1)
     (pod,) = come(api, space, 1)
     assert gates(pod) == []
@@ -151,7 +151,7 @@ def test_a_job_of_a_job_set_may_be_smaller_than_a_slice(api: Api, space: str) ->
 
 
 def test_pods_of_a_leader_worker_set_wait(api: Api) -> None:
-    """The leader, and then the workers, whose StatefulSet belongs to the leader's pod and is let be."""
+    """The leader, and then the workers, whose StatefulSet belongs to the leader's pod and is left alone."""
     with queued(api, JOB) as space:
         create(api, LEADER_WORKER_SET, space, "x")
         eventually(lambda: len(pods_of(api, space)) >= 1)
@@ -166,7 +166,7 @@ def test_pods_of_a_leader_worker_set_wait(api: Api) -> None:
 
 
 def test_a_pod_that_is_orphaned_can_be_changed(api: Api) -> None:
-    """The garbage collector takes the owner off pods whose labels no policy would take any more."""
+    """The garbage collector removes the owner of pods whose labels the policies would refuse now."""
     with namespace(api) as space:
         create(api, DEPLOYMENT, space, "x", TEAM, replicas=1)
         come(api, space, 1)
@@ -190,7 +190,7 @@ def test_a_namespace_with_held_jobs_goes(api: Api) -> None:
 
 
 def test_a_server_finds_nothing_odd_about_the_expressions(api: Api) -> None:
-    """It looks at them with the types of the kinds that they are about, and warns."""
+    """The server type-checks policies against their kinds, and would warn."""
     where = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
     def warned() -> list[Raw]:

@@ -1,4 +1,4 @@
-"""Machines that have to be brought first. The part of the autoscaler is played here."""
+"""ProvisioningRequests, with an autoscaler played by the test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = "2026-01-01T00:00:00Z"
 
 @pytest.fixture
 def asked(scene: Scene) -> Scene:
-    """A queue whose jobs need machines; one of four pods waits for them."""
+    """A queue with a provisioning check, and a job of four pods that waits for machines."""
     config, check = f"{scene.name}-config", f"{scene.name}-check"
     spec = {
         "provisioningClassName": CLASS,
@@ -73,7 +73,7 @@ def test_a_job_is_placed_on_the_machines_that_were_brought_for_it(asked: Scene) 
     asked.until(lambda: not asked.all(REQUESTS) and not asked.all(TEMPLATES), "nobody asks for machines any more")
 
 
-def test_machines_that_cannot_be_had_are_asked_for_once_more_and_then_the_job_gives_up(asked: Scene) -> None:
+def test_refused_machines_are_requested_once_more_and_then_the_job_is_deactivated(asked: Scene) -> None:
     answer(asked, request(asked), "Failed", "no machines today")
     again = request(asked, 2)
     names = [again["metadata"]["name"]]

@@ -1,4 +1,4 @@
-"""The manifests that Kueue publishes run unchanged. They name their objects, so they have their turns one by one."""
+"""The manifests that Kueue publishes run unchanged, one after another, because they name their objects."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Stand(Scene):
         operator.start(self, self.get(operator.resource, name))
 
     def finish_all(self) -> None:
-        """Whatever runs ends; then operators say so."""
+        """Finish all running pods; then the operators report it."""
         self.finish(*(one for one in self.pods() if one["status"].get("phase") == "Running"))
 
     def end(self) -> None:
-        """Everything in the reverse order, each waited for: what comes next has the same names."""
+        """Delete everything in reverse order, waiting for each, because the next manifest has the same names."""
         for one in reversed(self._made):
             self.api.delete(one, {"propagationPolicy": "Background"})
             self.until(lambda one=one: self.api.get(one).status == 404, f"{one} is gone")  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Queues: borrowing and its end, preemption by quota and by room, eviction and coming back."""
+"""Queues: borrowing and reclaiming, preemption for quota and for topology, eviction and requeuing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_queue_borrows_no_more_than_it_may(scene: Scene) -> None:
     scene.await_running(3)
 
 
-def test_who_is_more_important_takes_the_quota_of_who_is_less(scene: Scene) -> None:
+def test_a_job_of_higher_priority_takes_the_quota_of_a_lower_one(scene: Scene) -> None:
     scene.nodes(racks=1, hosts=4, cpu=8)
     scene.queue(cpu=16, preemption={"withinClusterQueue": "LowerPriority"})
     low, high = priority(scene, "low", 1), priority(scene, "high", 100)
@@ -72,8 +72,8 @@ def test_who_is_more_important_takes_the_quota_of_who_is_less(scene: Scene) -> N
     scene.await_running(4, "job-name=low")
 
 
-def test_who_is_more_important_takes_the_rack_that_it_needs(scene: Scene) -> None:
-    """There is quota enough, and room enough, but no rack that has it."""
+def test_a_job_of_higher_priority_takes_the_rack_that_it_needs(scene: Scene) -> None:
+    """There is enough quota and capacity, but no rack has enough."""
     scene.nodes(racks=2, hosts=2, cpu=8)
     scene.queue(preemption={"withinClusterQueue": "LowerPriority"})
     low, high = priority(scene, "low", 1), priority(scene, "high", 100)
@@ -90,7 +90,7 @@ def test_who_is_more_important_takes_the_rack_that_it_needs(scene: Scene) -> Non
     assert len(victims) == 1
 
 
-def test_who_is_sent_away_leaves_as_it_came_and_comes_back_when_it_may(scene: Scene) -> None:
+def test_an_evicted_job_is_restored_and_starts_again_when_it_may(scene: Scene) -> None:
     scene.nodes(racks=1, hosts=2, cpu=8)
     scene.queue(cpu=16)
     made = scene.submit(job("train", 4, template(4, required=RACK)))
@@ -114,7 +114,7 @@ def test_who_is_sent_away_leaves_as_it_came_and_comes_back_when_it_may(scene: Sc
     assert reason(scene.workload("train"), "Requeued") == "Reactivated"
 
 
-def test_a_queue_that_is_drained_sends_everybody_away_until_it_goes_on(scene: Scene) -> None:
+def test_a_drained_queue_evicts_all_workloads_until_it_resumes(scene: Scene) -> None:
     scene.nodes(racks=1, hosts=2, cpu=8)
     queue = scene.queue()
     scene.submit(job("train", 4, template(4, required=RACK)))
@@ -142,7 +142,7 @@ def test_a_job_that_takes_too_long_is_stopped_for_good(scene: Scene) -> None:
     scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
 
 
-def test_a_job_that_is_suspended_by_hand_while_it_is_admitted_goes_on(scene: Scene) -> None:
+def test_a_job_suspended_by_hand_while_admitted_resumes(scene: Scene) -> None:
     scene.nodes(racks=1, hosts=2, cpu=8)
     scene.queue()
     scene.submit(job("train", 2, template(4, required=RACK)))

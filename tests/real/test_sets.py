@@ -16,7 +16,7 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 def job_set(**parts: tuple[int, int, Object]) -> Object:
-    """Replicas, pods of each, and what they are."""
+    """A JobSet with that many replicas, pods in each, and this template."""
     found = [
         {
             "name": name,
@@ -34,7 +34,7 @@ def job_set(**parts: tuple[int, int, Object]) -> Object:
 
 
 def nodes_of(scene: Scene, part: str, per_job: int) -> list[str]:
-    """By rank: those of the first job, then those of the second."""
+    """The nodes by rank: those of the first job, then those of the second."""
 
     def rank(pod: Object) -> int:
         labels = pod["metadata"]["labels"]

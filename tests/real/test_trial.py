@@ -1,4 +1,4 @@
-"""Whether policies are in force, as the controller finds it out under its own account: with them, and without."""
+"""The controller finds out under its own account whether policies are in force."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def queued(name: str, namespace: str = "default") -> Raw:
 
 
 def told(api: Api, name: str) -> set[str]:
-    """Reasons of the events about an object."""
+    """The reasons of an object's events."""
     items = api.get(path("v1/events", "default")).body["items"]
     return {one["reason"] for one in items if one["involvedObject"].get("name") == name}
 
@@ -73,7 +73,7 @@ def test_the_account_finds_them_in_force_and_can_make_no_job() -> None:
         accepted(cluster.api.post(JOB.path(HOME), queued("admins", HOME)), 201)
 
 
-def test_policies_of_another_configuration_and_those_that_go_are_said(tmp_path: Path) -> None:
+def test_policies_of_another_configuration_and_deleted_ones_are_reported(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(OTHER)
     with installed(config=config) as cluster:
@@ -90,7 +90,7 @@ def test_policies_of_another_configuration_and_those_that_go_are_said(tmp_path: 
             eventually(lambda: "are no longer in force" in said(process))
 
 
-def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told() -> None:
+def test_without_the_plugin_jobs_are_suspended_when_seen_and_pods_get_an_event() -> None:
     with installed("--disable-admission-plugins=MutatingAdmissionPolicy,ServiceAccount") as cluster:
         cluster.apply(QUEUES)
         with controller(cluster) as process:
@@ -106,7 +106,7 @@ def test_where_the_plug_in_is_off_jobs_are_suspended_when_seen_and_pods_are_told
         assert refusals(cluster) == []
 
 
-def test_a_verb_that_was_taken_away_is_named_and_everything_goes_on() -> None:
+def test_a_revoked_verb_is_reported_and_everything_continues() -> None:
     with installed() as cluster:
         place = path("rbac.authorization.k8s.io/v1/roles", HOME, NAME)
         rules = [one for one in cluster.api.get(place).body["rules"] if one["resources"] != ["jobs"]]

@@ -1,4 +1,4 @@
-"""What people submit: pods that say how close together they want to be, and jobs of them."""
+"""What users submit: pods with topology requests, and jobs of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def job(name: str, pods: int, pod: Object, **spec: Any) -> Object:
 
 
 def of_class(body: Object, priority: str) -> Object:
-    """With a WorkloadPriorityClass."""
+    """The job with a WorkloadPriorityClass."""
     meta = dict(body["metadata"])
     meta["labels"] = {**(meta.get("labels") or {}), "kueue.x-k8s.io/priority-class": priority}
     return {**body, "metadata": meta}

@@ -9,5 +9,5 @@
     definitions   CustomResourceDefinitions of other projects
     nodes, stages simulated machines, and how the pods on them live
 
-`python -m servers` leaves a cluster standing for a person. No source or binary of theirs is kept here.
+`python -m servers` runs a cluster for a person. No source or binary of other projects is kept here.
 """

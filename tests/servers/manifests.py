@@ -1,4 +1,4 @@
-"""Applying objects of any kind: where they live is asked of the server, as kubectl does."""
+"""Applies objects of any kind, with their paths from the server's discovery, as kubectl does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(source: Path | str) -> list[Object]:
 
 
 def apply(api: Api, objects: Iterable[Object]) -> list[Object]:
-    """Server-side apply of each, as they are now."""
+    """Server-side apply each object; returns them as stored."""
     return [apply_one(api, one) for one in objects]
 
 
@@ -39,7 +39,7 @@ def apply_one(api: Api, body: Object) -> Object:
 
 
 def define(api: Api, definitions: Iterable[Object]) -> None:
-    """Make kinds; they are served when this returns."""
+    """Create CRDs; their kinds are served when this returns."""
     for spec in [make(api, path(CRD), one)["spec"] for one in definitions]:
         for version in spec["versions"]:
             if version["served"]:
@@ -55,7 +55,7 @@ def address(api: Api, body: Object) -> str:
 
 
 def resource_of(api: Api, version: str, kind: str) -> Object:
-    """A kind that was just defined may take a moment to be served."""
+    """The resource of a kind; one that was just defined may take a moment to be served."""
     end = monotonic() + PATIENCE
     while True:
         answer = api.get(f"/{'apis' if '/' in version else 'api'}/{version}")

@@ -1,4 +1,4 @@
-"""Simulated machines: made in blocks and racks, silenced, and brought back.
+"""Simulated machines: created in blocks and racks, silenced, and restored.
 
 KWOK leaves a node without its label alone: its lease is no longer renewed, and the real controller manager reacts to
 that.
@@ -49,7 +49,7 @@ def node(name: str, labels: Mapping[str, str], size: Mapping[str, str] = SIZE) -
 
 
 def await_nodes(api: Api, names: Iterable[str], within: float = 90.0) -> None:
-    """Until each is ready and has no taint."""
+    """Wait until each node is ready and has no taint."""
     wanted = set(names)
 
     def all_there() -> bool:
@@ -64,7 +64,7 @@ def takes_pods(body: Mapping[str, Any]) -> bool:
 
 
 def silence(api: Api, name: str) -> None:
-    """Nobody hears of it from now on."""
+    """Stop a node's heartbeats."""
     _label(api, name, None)
 
 

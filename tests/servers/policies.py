@@ -1,8 +1,8 @@
 """Our policies on a server, in force when `install` returns.
 
-A server takes up to two seconds to heed a policy, and heeds those that came first first. So the last to come are two of
-our own that show themselves. A kind that was just defined is not known to mutating policies for a moment, in which
-nothing of it can be made: that is waited for too.
+A server takes up to two seconds to enforce a policy, and enforces them in the order of creation. So the last two are
+probes whose effect can be seen. For a moment mutating policies do not know a newly defined kind, and nothing of that
+kind can be created: that is waited for too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ spec: {policyName: NAME, validationActions: [Deny]}
 
 
 def install(api: Api, settings: Settings | None = None, kinds: Iterable[Kind] = ()) -> list[Object]:
-    """`kinds`: those of others that are to be made afterwards."""
+    """`kinds`: kinds of other projects whose objects are created afterwards."""
     found = apply(api, policies(settings or Settings()))
     await_heeded(api)
     for kind in kinds:
@@ -74,7 +74,7 @@ def remove(api: Api, objects: Iterable[Object]) -> None:
 
 
 def await_heeded(api: Api) -> None:
-    """Until the server has seen all that was done to policies so far."""
+    """Wait until the server enforces all changes to policies so far."""
     name = f"last-{secrets.token_hex(5)}"
     made = apply(api, read(LAST.replace("NAME", name)))
     body = {"metadata": {"name": name}}

@@ -1,4 +1,4 @@
-"""One server as a process: started, stopped, killed, and started again with the same words.
+"""One server as a process: started, stopped, killed, and started again with the same command line.
 
 It dies when its parent does, however that ends. The kernel counts the thread that started it as the parent, so a
 server is started from a thread that stays. Ctrl-C reaches the parent alone, which stops servers in their order.
@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 
 
 class Process:
-    """A recipe and the process that runs it now, if one does. What it says is added to `log`."""
+    """A recipe and its running process, if there is one. Its output is appended to `log`."""
 
     def __init__(self, recipe: Recipe, log: Path) -> None:
         self.recipe, self.log = recipe, log
@@ -85,7 +85,7 @@ class Process:
         raise StartError(f"{self.log.stem} {state}:\n{tail(self.log)}")
 
     def stop(self) -> None:
-        """Politely, and for good."""
+        """Stop the process with SIGTERM, and wait for its end."""
         if self._process is not None:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):

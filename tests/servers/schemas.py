@@ -1,4 +1,4 @@
-"""Writes the tables of fields that the embedded host goes by, from what the real servers publish.
+"""Generates the tables of fields that the embedded host uses, from what the real servers publish.
 
     PYTHONPATH=tests python -m servers.schemas [--openapi DIR]
 
@@ -83,7 +83,7 @@ def write(name: str, table: Table) -> None:
 
 
 def lines(entries: Table) -> str:
-    """One a line, so that a difference shows what it is about."""
+    """One entry per line, so that diffs are readable."""
     return ",\n".join(f"{json.dumps(key)}:{json.dumps(entries[key], separators=(',', ':'))}" for key in sorted(entries))
 
 
@@ -160,7 +160,7 @@ def part(schema: Table) -> Table:
 
 
 def blank(parts: Table, name_of: str) -> Table:
-    """What Go writes for an object that says nothing: fields that are no pointers, or must not be left out."""
+    """What Go writes for an empty object: fields that are not pointers or have no omitempty."""
     found: Table = {}
     schema = parts[name_of]
     for name, one in schema.get("properties", {}).items():

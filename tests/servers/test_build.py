@@ -60,7 +60,7 @@ def test_the_cache_is_outside_the_work_tree(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_the_tests_of_a_package_are_built_as_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a go command that writes down what it is asked for."""
+    """With a go command that records its arguments."""
     monkeypatch.setenv("CLOSEKNIT_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     tool = tmp_path / "go"

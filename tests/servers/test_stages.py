@@ -1,4 +1,4 @@
-"""The stage files say the same about pods as the embedded host does, and stay whole when the plan is put in."""
+"""The stage files treat pods as the embedded host does, and stay valid when the plan is inserted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which servers the tests may ask for, what Go needs to know to build them, and where definitions of kinds lie.
+"""The servers that tests may use, how Go builds them, and where CRDs are.
 
-A server is a main package of a Go module at one version. Some modules point at folders beside themselves for parts
-that are also published on their own; `siblings` is the version under which those parts are had. Of modules that only
-define kinds nothing is built. Their versions are those that Kueue is built against.
+A server is a main package of a Go module at one version. Some modules replace parts by neighbouring folders that are
+also published on their own; `siblings` is the version of those parts. Modules that only define kinds are not built.
+Their versions are those that Kueue is built against.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Stories: random lives of a small cluster in virtual time, with the invariants of the product checked all along.
+"""Stories: random runs of a small cluster in virtual time, with the product's invariants checked throughout.
 
-A story is a list of steps that can be written down, so that one that breaks a rule can be told again, and made shorter
-until every step in it is needed:
+A story is a list of steps that can be saved, so that one that breaks an invariant can be replayed and shortened until
+every step in it is needed:
 
-    python -m stories --seed 7            tell the story of this seed again
-    python -m stories --stories 100       tell a hundred of them
-    python -m stories --file story.json   tell one that was written down
+    python -m stories --seed 7            replay the story of this seed
+    python -m stories --stories 100       run a hundred stories
+    python -m stories --file story.json   replay a saved story
 """

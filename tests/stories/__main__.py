@@ -1,4 +1,4 @@
-"""Tell stories from the command line."""
+"""Run stories from the command line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The invariants, worked out anew from the objects alone; nothing here asks the code that is under test.
+"""The invariants, computed from the objects alone; nothing here calls the code under test.
 
-Promises are looked at when they are made: the world may take away later what was promised, and then nothing may be
-added to it. What has to hold at any time is looked at whenever all is quiet.
+Admissions are checked when they are made: capacity may be taken away later, and then nothing may be added to it. What
+has to hold at any time is checked whenever the cluster is quiet.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _values(values: Raw, count: int) -> list[str]:
 
 
 def placed(workload: Raw) -> Iterator[tuple[Raw, Raw, Counter[str]]]:
-    """Pod set, assignment and pods by host, of every set that has places."""
+    """Pod set, assignment and pods by host, for every pod set with a topology assignment."""
     admission = (workload.get("status") or {}).get("admission")
     sets = {one["name"]: one for one in workload["spec"]["podSets"]}
     for one in (admission or {}).get("podSetAssignments") or ():
@@ -80,7 +80,7 @@ def holds(workload: Raw) -> bool:
 
 
 def same(believed: Raw, rebuilt: Raw) -> None:
-    """What is believed, against what a control plane knows that is shown all objects anew."""
+    """Compare a dump with that of a control plane that lists all objects again."""
     for part, known in rebuilt.items():
         differ = list(_differences(believed[part], known))
         if differ:
@@ -96,10 +96,10 @@ def _differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
 
 
 class Invariants:
-    """Sees every change to a Workload, as the last of all.
+    """Sees every change to a Workload, after all other participants.
 
-    `late`: the control plane sees what others do some time after it was done. Then what it gave away itself is all
-    that can be held against it when it decides.
+    `late`: the control plane sees the changes of others late. Then its decisions are checked only against its own
+    earlier ones.
     """
 
     watches = (kinds.WORKLOAD,)
@@ -145,7 +145,7 @@ class Invariants:
             self._is_within_quota(name, workload)
 
     def _is_whole(self, workload: Raw, pod_set: Raw, given: Raw, hosts: Counter[str]) -> None:
-        """All or nothing; pods that are done need no place any more."""
+        """Check that an admission is all or nothing; finished pods need no place any more."""
         name, done = workload["metadata"]["name"], workload["status"].get("reclaimablePods") or ()
         fewest = pod_set["count"] - sum(one["count"] for one in done if one["name"] == pod_set["name"])
         if not (fewest <= sum(hosts.values()) <= given["count"] == pod_set["count"]):
@@ -171,7 +171,7 @@ class Invariants:
         return self.store.find(kinds.NODE, "", host)
 
     def _has_room(self, name: str, host: str) -> None:
-        """Allocatable, less other pods, less pods on their way out, less what is promised."""
+        """Check the room on hosts: allocatable, less other pods, less terminating pods, less what is promised."""
         node = self._node(host)
         if node is None and self.late:
             return
@@ -216,7 +216,7 @@ class Invariants:
         ]
 
     def _expected(self, host: str, pods: list[Raw]) -> Iterator[int]:
-        """Pods of DaemonSets that are still to come."""
+        """Pods of DaemonSets that do not exist yet."""
         owners = {owner["uid"] for pod in pods for owner in pod["metadata"].get("ownerReferences") or ()}
         node = self._node(host)
         assert node is not None
@@ -226,7 +226,7 @@ class Invariants:
                 yield cpu_of(one["spec"]["template"]["spec"])
 
     def _is_within_quota(self, name: str, workload: Raw) -> None:
-        """The queues share one cohort without limits: together they may use what they have together."""
+        """Check quota: the queues share one cohort without limits, so only their sums count."""
         total = sum(self._nominal(queue) for queue in QUEUES)
         used = 0
         for one in self.store.all(kinds.WORKLOAD):
@@ -250,7 +250,7 @@ class Invariants:
     # At any time
 
     def quiet(self, ledger: set[str]) -> None:
-        """`ledger` names the workloads that hold quota, as the control plane has it."""
+        """Check a quiet cluster; `ledger` has the workloads that hold quota according to the control plane."""
         held = set()
         owners: Counter[str] = Counter()
         for workload in self.store.all(kinds.WORKLOAD):
@@ -271,7 +271,7 @@ class Invariants:
         self._slots()
 
     def rid(self) -> None:
-        """Long after, nothing is left of what was to go; pods of a group stay until they are replaced."""
+        """Check long after that nothing deleted is left; pods of a group stay until they are replaced."""
         for kind in kinds.KINDS:
             for raw in self.store.all(kind):
                 meta = raw["metadata"]
@@ -279,7 +279,7 @@ class Invariants:
                     raise Broken(f"{kind.kind} {meta['name']} never went: {meta.get('finalizers')}")
 
     def _slots(self) -> None:
-        """No two pods share a slot: on no host are more pods of a set than were planned there."""
+        """Check that no two pods share a slot: no host has more pods of a pod set than were assigned to it."""
         there: Counter[tuple[str, str, str]] = Counter()
         for pod in self.store.all(kinds.POD):
             meta, notes = pod["metadata"], pod["metadata"].get("annotations") or {}

@@ -1,4 +1,4 @@
-"""A story told: steps carried out on an embedded cluster whose clock jumps from event to event."""
+"""Runs a story: takes its steps on an embedded cluster whose clock jumps from event to event."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .steps import QUEUES, Step
 Raw = dict[str, Any]
 
 SHOWN, WRITTEN = 1.5, 0.4
-"""Seconds until the control plane is shown a change, or a write is carried out, at most."""
+"""The longest delay in seconds until the control plane sees a change, or a write is applied."""
 
 
 class Life(Lab):
-    """One cluster from its beginning to the end of a story."""
+    """One cluster for the duration of a story."""
 
     def __init__(self, seed: int = 0, late: bool = False) -> None:
         self.late, self._doom = late, 0
@@ -42,12 +42,12 @@ class Life(Lab):
         self._line = Late(self.cluster, SHOWN, WRITTEN, self.options.seed or 0) if self.late else None
 
     def _rest(self) -> None:
-        """Time passes until nothing is on its way."""
+        """Advance until nothing is in flight."""
         while self._line is not None and not self._line.is_quiet:
             self.advance(0.1)
 
     def submit(self, raw: Raw) -> None:
-        """What is there already, or may not be made now, is left out."""
+        """Submit objects; those that exist already or may not be created now are skipped."""
         try:
             self.create(raw)
         except Refused as refused:
@@ -150,7 +150,7 @@ class Life(Lab):
             self.delete(kinds.DAEMON_SET, "other", name)
 
     def _kill(self, changes: int) -> None:
-        """So many changes after this, whatever is going on then; a control plane that is late only dies at rest."""
+        """Kill the host that many changes later, at any point; a late control plane is killed only at rest."""
         self._doom = 0 if self.late else changes
 
     def settle(self) -> float | None:
@@ -167,7 +167,7 @@ class Life(Lab):
         self._look_on(self.invariants.decisions)
 
     def _restart(self) -> None:
-        """What the control plane knows has to come out the same."""
+        """Restart the host; the control plane's cache has to be the same afterwards."""
         before = dump(self.cluster.control_plane.known)
         self.restart()
         after = dump(self.cluster.control_plane.known)
@@ -177,9 +177,9 @@ class Life(Lab):
     # The end
 
     def heal(self) -> None:
-        """Everything is put right, and enough time passes: then every job that can end has ended.
+        """Repair everything and let enough time pass: then every job that can finish has finished.
 
-        Pods of a group that are gone have to be made again by whoever made them, and nobody does.
+        Lost pods of a group would have to be created again by their creator, which does not happen here.
         """
         store = self.cluster.store
         for node in [raw["metadata"]["name"] for raw in store.all(kinds.NODE)]:

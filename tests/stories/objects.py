@@ -130,7 +130,7 @@ def _pod(facts: Raw, name: str, labels: dict[str, str], notes: dict[str, str]) -
 
 
 def other_pod(facts: Raw) -> Raw:
-    """A pod that nobody asked us about, bound by hand."""
+    """An unmanaged pod, bound by hand."""
     spec = {**_spec(facts), "nodeName": facts["node"]}
     notes = {"closeknit.dev/run-time": "forever"}
     return {

@@ -1,4 +1,4 @@
-"""What can happen: steps as plain values, drawn at random with an eye on what is there."""
+"""The steps of stories as plain values, drawn at random depending on the state of the cluster."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 RACKS, HOSTS = 4, 4
-"""At the start: as many racks, and hosts in each."""
+"""The initial number of racks, and of hosts in each."""
 CPU = 8
 QUEUES = ("red", "blue", "strict")
 LEVELS = ("rack", "kubernetes.io/hostname")
 
 
 class Step(NamedTuple):
-    """A word for what happens, and what is to be known about it."""
+    """The name of a step, and its parameters."""
 
     what: str
     facts: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Telling stories, finding the ones that break a rule, and making those short."""
+"""Runs stories, finds those that break an invariant, and shortens them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .life import Life
 from .steps import Drawer, Step
 
 HEALED = 5
-"""One story in so many ends with everything repaired and hours passing, which takes as long as the story itself."""
+"""One story in this many ends with repairs and hours of idle time, which take as long as the story itself."""
 
 LATE = 8
-"""One story in so many is told with a control plane that is shown everything late."""
+"""One story in this many runs with a control plane that sees everything late."""
 
 
 class Outcome(NamedTuple):
-    """`at` is the step that broke a rule; None if none did."""
+    """`at` is the step that broke an invariant; None if none did."""
 
     at: int | None = None
     why: str = ""
@@ -47,7 +47,7 @@ def tell(story: Sequence[Step], seed: int = 0) -> Outcome:
 
 
 def shortened(story: Sequence[Step], why: str, seed: int = 0, seconds: float = 60) -> list[Step]:
-    """A shorter story that breaks the same rule: chunks are left out as long as that works, and there is time."""
+    """A shorter story that breaks the same invariant: chunks are removed while that works and time is left."""
     end = monotonic() + seconds
     kept, size = list(story), max(1, len(story) // 2)
     while size and monotonic() < end:
@@ -63,7 +63,7 @@ def shortened(story: Sequence[Step], why: str, seed: int = 0, seconds: float = 6
 
 
 def _kind(why: str) -> str:
-    """What two failures have in common when only names and numbers differ."""
+    """The kind of a failure, without names and numbers."""
     return "".join(one for one in why if not one.isdigit())[:40]
 
 

@@ -1,4 +1,4 @@
-"""A few thousand steps of random lives; `python -m stories` tells more of them."""
+"""A few thousand steps of random stories; `python -m stories` runs more of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_same_story_ends_the_same() -> None:
     assert tell(story, 7) == tell(story, 7)
 
 
-def test_a_story_can_be_written_down_and_told_again() -> None:
+def test_a_story_can_be_saved_and_replayed() -> None:
     story = story_of(3, 20)
     assert read(written(story, 3)) == (story, 3)
 

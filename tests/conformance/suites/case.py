@@ -1,4 +1,4 @@
-"""What a suite makes of a case: something to decide, how to show the answer, and what it should be."""
+"""A case of a suite: a decision to make, how to show the answer, and the expected answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes looked at one after the other: what each does to a workload and its pods."""
+"""Nodes reconciled one after another: what each does to a workload and its pods."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Play:
         }
 
     def _look_at(self, name: str) -> float:
-        """In how many seconds to look again; 0 for not at all."""
+        """The seconds until the node is reconciled again; 0 for not at all."""
         affected = [Affected(one, [each for each in self.pods if _is_of(each, one)]) for one in self.workloads.values()]
         view = NodeView(name, self.nodes.get(name), affected, self.gates, self.flavors)
         again = 0.0

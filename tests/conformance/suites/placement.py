@@ -30,13 +30,13 @@ NOTHING_SAID: dict[str, Any] = {"assignment": None, "reason": NO_RESULT}
 
 
 def placement(case: Case) -> Prepared:
-    """Random problems: usage by all flavors, where it is given and hosts are shared, else the flavor's own."""
+    """Random problems: usage of all flavors if it is given and hosts are shared, else the flavor's own."""
     shared = case.get("priorFlavorUsage") or ()
     return _placement(case, shared if shared and _hosts_are_shared(case) else case.get("priorOwnUsage") or ())
 
 
 def table_placement(case: Case) -> Prepared:
-    """Cases of the table: where hosts are shared, usage by all flavors alone, even if there is none."""
+    """Cases of the table: with shared hosts only the usage of all flavors counts, even if there is none."""
     if not _hosts_are_shared(case):
         return _placement(case, case.get("priorOwnUsage") or ())
     return _placement(case, [*(case.get("aggregatedDomainUsages") or ()), *(case.get("priorFlavorUsage") or ())])

@@ -1,4 +1,4 @@
-"""Quota arithmetic, and the search for victims by itself."""
+"""Quota arithmetic, and the search for victims alone."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _each(tree: QuotaTree, wanted: dict[str, Any], ask: Any) -> dict[str, dict[s
 
 
 def preemption(case: Case) -> Prepared:
-    """Classical victims, with the reasons that they are told."""
+    """Classical victims, with the reasons of their preemption."""
     wanted = {}
     for raw in case["wantWorkloads"]:
         for one in (raw.get("status") or {}).get("conditions") or ():

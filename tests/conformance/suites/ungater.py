@@ -1,4 +1,4 @@
-"""One look at the gated pods of a workload: which are let go, and where to."""
+"""One reconcile of a workload's gated pods: which are ungated, and for which domains."""
 
 from __future__ import annotations
 

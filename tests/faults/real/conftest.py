@@ -1,4 +1,4 @@
-"""Faults on a real control plane, one after the other. That needs servers built with Go.
+"""Faults on a real control plane, one after another. They need servers built with Go.
 
     CLOSEKNIT_REAL=1 python -m pytest -n 0 -s tests/faults/real
 

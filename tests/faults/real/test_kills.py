@@ -1,4 +1,4 @@
-"""The controller is killed over and over, at any moment, while users go on."""
+"""The controller is killed repeatedly, at any moment, while users keep acting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faults.scene import Scene
 KILLS = int(os.environ.get("CLOSEKNIT_KILLS", "30"))
 SEED = int(os.environ.get("CLOSEKNIT_SEED", "1"))
 REST = 15
-"""After this many kills, everything comes to rest and is judged as a whole."""
+"""After this many kills the cluster comes to rest and is judged as a whole."""
 COLD = 5
 """One kill in this many hits the standby too."""
 

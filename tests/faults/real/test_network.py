@@ -18,7 +18,7 @@ from faults.scene import Scene
 
 FATES: tuple[Fate, ...] = ("good", "good", "good", "refused", "delayed", "cut", "half-open")
 MOST = 100_000
-"""Bytes after which a connection is cut at the latest: lists have to come through now and then."""
+"""Bytes after which a connection is cut at the latest; some lists still have to get through."""
 BAD = 10.0
 
 
@@ -50,7 +50,7 @@ def test_two_replicas_that_see_the_lease_only_sometimes_never_both_decide(ground
 
 @contextmanager
 def proxy() -> Iterator[BadProxy]:
-    """In a thread of its own."""
+    """A proxy that runs in a thread of its own."""
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -65,7 +65,7 @@ def proxy() -> Iterator[BadProxy]:
 
 
 def through(bad: BadProxy, kubeconfig: Path) -> Path:
-    """The same cluster and account, by way of the proxy."""
+    """The same cluster and account, through the proxy."""
     config = json.loads(kubeconfig.read_text())
     config["clusters"][0]["cluster"]["proxy-url"] = bad.address
     file = kubeconfig.with_suffix(".proxied")

@@ -1,4 +1,4 @@
-"""Others write to the same objects all the time, and a server that has too much to do says so."""
+"""Other clients write to the same objects all the time, and an overloaded server answers 429."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_rival_writer_loses_no_writes_and_causes_no_stale_decisions(ground: Gr
 
 
 def test_a_server_that_asks_for_patience_gets_it(ground: Ground) -> None:
-    """A level of priority that has room for two requests at a time, and refuses the others."""
+    """A priority level that admits two requests at a time and refuses the others."""
     with Scene(ground, 50, election="") as scene:
         with tight(ground):
             scene.begin()

@@ -1,4 +1,4 @@
-"""The servers beneath the controller go and come back; it lives on, and knows what became of everything meanwhile."""
+"""The servers beneath the controller stop and return; it keeps running, and catches up with everything it missed."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def holding_jobs(scene: Scene) -> set[str]:
     return {one for one in scene.judge.holders() if one.startswith("job-")}
 
 
-def test_changes_during_an_outage_are_known_after_history_is_lost(ground: Ground) -> None:
-    """It is stopped in its tracks, much is deleted, and the server forgets from where on it would have to go on."""
+def test_changes_during_an_outage_are_seen_after_history_is_lost(ground: Ground) -> None:
+    """The controller is suspended, much is deleted, and the server forgets the version at which it would resume."""
     workloads = kinds.WORKLOAD.path()
     with Scene(ground, 30) as scene:
         controller = scene.begin_alone()

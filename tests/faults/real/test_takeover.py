@@ -1,4 +1,4 @@
-"""Two replicas at the times that they have by default: when the leader dies, the other goes on soon."""
+"""Two replicas with the default lease: when the leader dies, the other takes over soon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from host.lab import condition
 from stories import objects
 
 LIMIT = 15.0
-"""Seconds within which the other replica has to have admitted a job."""
+"""Seconds within which the other replica has to admit a job."""
 FACTS = {"kind": "Job", "pods": 1, "cpu": 1, "wish": "", "level": "", "priority": "high", "seconds": 0, "fails": False}
 
 

@@ -1,7 +1,7 @@
-"""From Kueue to Closeknit and back while jobs run: nobody is restarted, nobody is admitted a second time.
+"""From Kueue to Closeknit and back while jobs run: no job is restarted or admitted a second time.
 
 kept      runs all the time
-urgent    runs, and has driven `early` out
+urgent    runs, and has preempted `early`
 early     was evicted, and waits again
 going     is being evicted for `next` while the controllers change: its pods are not gone yet
 next      waits for that
@@ -33,7 +33,7 @@ Object = dict[str, Any]
 
 SPACE = "team"
 PATIENCE = 8.0
-"""Seconds in which a controller that is going to do harm has done it."""
+"""Seconds within which a misbehaving controller would have shown it."""
 HOME, ACCOUNT = "closeknit-system", "closeknit-controller"
 ADMISSION = "admissionregistration.k8s.io/v1"
 HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
@@ -173,7 +173,7 @@ def bare(hook: Object) -> Object:
 
 
 def clear_the_way(cluster: RealCluster, hooks: list[Object]) -> None:
-    """Nothing can be made while they are there; the doctor says so, and what helps."""
+    """Remove the webhooks, without which nothing can be created; `doctor` reports them with the remedy."""
     body = job("blocked", "low", 1, 1)
     eventually(lambda: cluster.api.post(jobs(SPACE), body, dryRun="All").status == 500)
     findings = closeknit(cluster, "doctor", "-o", "json", code=3)
@@ -189,7 +189,7 @@ def clear_the_way(cluster: RealCluster, hooks: list[Object]) -> None:
 
 @contextmanager
 def deciding(cluster: RealCluster) -> Iterator[Process]:
-    """Our controller, with no more rights than its installation gives it."""
+    """Our controller, with only the permissions of its installation."""
     account = cluster.kubeconfig_of(HOME, ACCOUNT)
     process = controller(cluster, FRAMEWORKS, "--kubeconfig", str(account))
     process.start()
@@ -249,7 +249,7 @@ def pods_of(api: Api, name: str) -> list[Object]:
 
 
 def runs(api: Api, name: str) -> None:
-    """Wait until all its pods do, and its workload has heard of it."""
+    """Wait until all its pods run, and its workload has PodsReady."""
 
     def all_run() -> bool:
         wanted = api.get(jobs(SPACE, name)).body["spec"]["parallelism"]
@@ -276,18 +276,18 @@ def evicted(api: Api, name: str) -> bool:
 
 
 def told(api: Api, name: str) -> bool:
-    """Whether it waits, and has heard why."""
+    """Whether it is pending with a reason."""
     conditions = workloads(api).get(name, {}).get("status", {}).get("conditions", [])
     return any((one["type"], one["status"]) == ("QuotaReserved", "False") for one in conditions)
 
 
 def standing(api: Api) -> dict[str, Object]:
-    """Of every job: which workload and pods it has, what was given to it, and since when everything is as it is."""
+    """The workload, pods, admission and transition times of every job."""
     return {name: {**held(one), "pods": uids(pods_of(api, name))} for name, one in workloads(api).items()}
 
 
 def since(before: Mapping[str, Object], api: Api) -> dict[str, Object]:
-    """How those stand now that stood there before; conditions that are new are left out."""
+    """The same jobs now, without conditions that are new."""
     now = standing(api)
     for name, one in before.items():
         now[name]["since"] = {kind: at for kind, at in now[name]["since"].items() if kind in one["since"]}

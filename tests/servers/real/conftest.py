@@ -1,4 +1,4 @@
-"""Proofs that the real cluster does what tests will rely on. They need servers built with Go.
+"""Tests that the real cluster does what other tests rely on. They need servers built with Go.
 
 CLOSEKNIT_REAL=1 python -m pytest tests/servers/real
 """

@@ -1,4 +1,4 @@
-"""Work for simulated machines: pods say in annotations how they live."""
+"""Work for simulated machines: annotations set how pods behave."""
 
 from __future__ import annotations
 

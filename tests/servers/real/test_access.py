@@ -1,4 +1,4 @@
-"""Who gets in, and what is written down about them."""
+"""Authentication, authorization and the audit log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ subjects: [{kind: ServiceAccount, name: watched, namespace: default}]
 """
 
 
-def test_a_service_account_may_do_what_its_role_says_and_all_of_it_is_written_down(cluster: RealCluster) -> None:
+def test_a_service_account_may_do_what_its_role_allows_and_all_of_it_is_audited(cluster: RealCluster) -> None:
     cluster.apply(ACCOUNT)
     account = Api.from_kubeconfig(cluster.kubeconfig_of("default", "watched"))
     accepted(account.get(config_maps("default")))

@@ -1,4 +1,4 @@
-"""A machine that falls silent, as Kubernetes sees it."""
+"""A machine that stops its heartbeats, as Kubernetes sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real controllers of JobSet and LeaderWorkerSet, and kinds of others."""
+"""The real controllers of JobSet and LeaderWorkerSet, and kinds of other projects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_leader_worker_set_gets_ready(cluster: RealCluster, api: Api, space: s
     assert names == {"serve-0", "serve-0-1", "serve-1", "serve-1-1"}
 
 
-def test_kinds_of_others_are_served_without_their_controllers(cluster: RealCluster, api: Api) -> None:
+def test_kinds_of_other_projects_are_served_without_their_controllers(cluster: RealCluster, api: Api) -> None:
     cluster.define("kueue", "mpi-operator", "training-operator", "trainer", "kuberay", "autoscaler")
     plurals = {
         ("kueue.x-k8s.io/v1beta2", "Workload"): "workloads",

@@ -1,4 +1,4 @@
-"""Pods on simulated machines live as their annotations say."""
+"""Pods on simulated machines behave as their annotations say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_job_of_two_pods_runs_to_completion(cluster: RealCluster, api: Api, sp
     assert len({one["status"]["podIP"] for one in found}) == 2
 
 
-def test_a_pod_ends_with_the_code_that_it_says(cluster: RealCluster, api: Api, space: str) -> None:
+def test_a_pod_ends_with_its_annotated_exit_code(cluster: RealCluster, api: Api, space: str) -> None:
     cluster.apply([job("train", space, template(run_time="1s", exit_code="7"), backoffLimit=0)])
     eventually(lambda: is_true(api.get(jobs(space, "train")).body, "Failed"))
     (pod,) = of_job(api, space, "train")

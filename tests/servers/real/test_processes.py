@@ -67,7 +67,7 @@ def test_servers_die_with_a_parent_that_is_killed(started: Started, tmp_path: Pa
     eventually(lambda: not any(map(is_running, servers)))
 
 
-def test_a_cluster_for_a_person_says_how_to_get_in_and_ends_well_on_ctrl_c(started: Started) -> None:
+def test_a_cluster_for_a_person_prints_how_to_connect_and_stops_on_ctrl_c(started: Started) -> None:
     parent = started("-m", "servers", "--blocks", "1", "--racks", "1", "--hosts", "2")
     assert parent.stdout is not None
     said = [parent.stdout.readline() for _ in range(4)]

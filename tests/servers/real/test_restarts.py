@@ -1,4 +1,4 @@
-"""Servers that go and come back, and history that is lost."""
+"""Servers that stop and return, and history that is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servers.components import API_SERVER, ETCD
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[RealCluster]:
-    """Etcd and an API server that asks it about every change of a Secret, for it keeps none of them itself."""
+    """Etcd and an API server without a watch cache for Secrets."""
     flags = {API_SERVER: ["--watch-cache-sizes=secrets#0"]}
     with RealCluster((), flags=flags, fsync=True) as cluster:
         yield cluster
@@ -62,7 +62,7 @@ def test_an_old_watch_is_refused_after_compaction_and_a_restart(bare: RealCluste
 
 
 def expired(api: Api, where: str, version: str) -> bool:
-    """Said in the first event of the watch, or instead of it."""
+    """Whether the watch expired, in its first event or instead of it."""
     with api.watch(where, resourceVersion=version) as watch:
         if watch.status != 200:
             return bool(watch.status == 410)
