@@ -39,7 +39,7 @@ class Scripted(Desk[str]):
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
         yield from self.looks.pop(0)
 
-    def told(self) -> list[str]:
+    def recorded(self) -> list[str]:
         return [one.write.body["reason"] for one in self.recorder.step(0.0) if isinstance(one.write, Create)]
 
 
@@ -92,9 +92,9 @@ def test_a_key_with_a_refused_write_is_requeued_with_backoff() -> None:
 def test_the_event_of_a_write_is_recorded_once_the_write_succeeds() -> None:
     plane, desk = alone([a_write(), tell("Started")])
     (write,) = plane.step(0.0)
-    assert desk.told() == []
+    assert desk.recorded() == []
     plane.done(write, {}, 0.0)
-    assert desk.told() == ["Started"]
+    assert desk.recorded() == ["Started"]
 
 
 def test_the_event_of_a_refused_write_is_never_recorded() -> None:
@@ -102,14 +102,14 @@ def test_the_event_of_a_refused_write_is_never_recorded() -> None:
     good, bad = plane.step(0.0)
     plane.done(bad, Conflict("the object has changed"), 0.0)
     plane.done(good, {}, 0.0)
-    assert desk.told() == ["Good"]
+    assert desk.recorded() == ["Good"]
 
 
 def test_an_event_without_a_write_is_recorded_at_once() -> None:
     desk = Scripted([tell("Refused"), Again(5.0)])
     desk.todo.mark("k")
     assert desk.step(0.0) == []
-    assert desk.told() == ["Refused"]
+    assert desk.recorded() == ["Refused"]
     assert desk.due() == 5.0
 
 

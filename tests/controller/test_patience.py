@@ -18,9 +18,9 @@ def test_the_same_answer_a_few_times_in_a_row_is_enough() -> None:
 
 def test_alternating_outcomes_end_cycles_and_that_is_reported_once() -> None:
     patience = Patience()
-    told = [patience.fruitless(one) for one in islice(cycle("ab"), MOST + 2)]
+    reported = [patience.fruitless(one) for one in islice(cycle("ab"), MOST + 2)]
     assert patience.is_over
-    assert told == [False] * (MOST + 1) + [True]
+    assert reported == [False] * (MOST + 1) + [True]
     assert not patience.fruitless("a")
 
 

@@ -26,8 +26,8 @@ def record(outcome: str, reason: str, workload: str = "ns/a") -> Record:
 def test_waiting_for_the_same_reason_is_written_once() -> None:
     kept: list[Record] = []
     diary = Diary(kept.append)
-    told = [("Waits", "x"), ("Waits", "x"), ("Waits", "y"), ("Admitted", ""), ("Waits", "y"), ("Waits", "y")]
-    for outcome, reason in told:
+    records = [("Waits", "x"), ("Waits", "x"), ("Waits", "y"), ("Admitted", ""), ("Waits", "y"), ("Waits", "y")]
+    for outcome, reason in records:
         diary.write(record(outcome, reason))
     diary.write(record("Waits", "y", "ns/b"))
     assert [(one.workload, one.outcome, one.reason) for one in kept] == [

@@ -17,7 +17,7 @@ from host.lab import condition
 from stories.invariants import PREFIX, Broken, holds
 
 Raw = dict[str, Any]
-Told = dict[Key, str | None]
+Acknowledged = dict[Key, str | None]
 """The uid of the created object; None: it was deleted."""
 ENDED = ("Succeeded", "Failed")
 
@@ -57,20 +57,20 @@ class Accounts:
             found = [key for key, uid in self._uids.items() if uid and key.kind is kinds.POD]
         return [key for key in found if key.name == name or key.name.startswith(f"{name}-")]
 
-    def copy(self) -> Told:
+    def copy(self) -> Acknowledged:
         """As they stand now."""
         with self._lock:
             return dict(self._uids)
 
 
-def agreed(before: Told, after: Told) -> Told:
+def agreed(before: Acknowledged, after: Acknowledged) -> Acknowledged:
     """What was acknowledged before the server was read and still held afterwards."""
     return {key: uid for key, uid in before.items() if key in after and after[key] == uid}
 
 
-def nothing_is_lost(told: Told, store: Store) -> None:
+def nothing_is_lost(acknowledged: Acknowledged, store: Store) -> None:
     """Every acknowledged object exists. Pods are excepted, since preemption and a lost node delete them."""
-    for key, uid in told.items():
+    for key, uid in acknowledged.items():
         found = store.find(*key)
         if uid is not None and key.kind is not kinds.POD and (found is None or found["metadata"]["uid"] != uid):
             raise Broken(f"{key} was acknowledged as {uid} and is gone")

@@ -115,8 +115,8 @@ class Judge:
 
     def now(self) -> None:
         """Judge at any moment, whatever is in progress."""
-        told, store = self.accounts.copy(), listed(self.api)
-        nothing_is_lost(agreed(told, self.accounts.copy()), store)
+        acknowledged, store = self.accounts.copy(), listed(self.api)
+        nothing_is_lost(agreed(acknowledged, self.accounts.copy()), store)
         nothing_is_doubled(store)
         snapshot = Witness(store)
         snapshot.quiet(set(dump(rebuilt(store, self.configured))["holdings"]))

@@ -154,5 +154,5 @@ def test_a_decision_beyond_quota_is_found(lab: Lab) -> None:
 
 def test_a_cache_that_disagrees_with_the_objects_is_found() -> None:
     same({"leads": True, "holdings": {"a": 1}}, {"holdings": {"a": 1}})
-    with pytest.raises(Broken, match="holdings is not what the objects say: b: 2, anew None"):
+    with pytest.raises(Broken, match="holdings is not what the objects say: b: 2, rebuilt None"):
         same({"leads": True, "holdings": {"a": 1, "b": 2}}, {"holdings": {"a": 1}})

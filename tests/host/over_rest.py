@@ -26,7 +26,7 @@ Raw = dict[str, Any]
 CLIENT = Writing(trusted=False)
 
 
-class Nobody:
+class NoControlPlane:
     """Stands in for the cluster's own control plane and does nothing."""
 
     watches: tuple[Kind, ...] = ()
@@ -78,7 +78,7 @@ class Cluster:
 async def cluster(folder: Path) -> AsyncIterator[Cluster]:
     with Folder(folder) as own:
         service = Service(own, ClusterOptions(seed=1))
-        service.cluster.loop.participants[0] = Nobody()
+        service.cluster.loop.participants[0] = NoControlPlane()
         service.begin()
         await service.serve()
         living = asyncio.create_task(service.run())

@@ -82,7 +82,7 @@ def test_a_namespace_of_the_same_name_is_another_one() -> None:
 
 
 def test_over_the_network_nothing_is_refused_again_and_again(tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         one.apply(QUEUE)
         async with controller(one) as host:
             one.apply(job("train", "600s").replace("namespace: default", "namespace: team"))
@@ -99,4 +99,4 @@ def test_over_the_network_nothing_is_refused_again_and_again(tmp_path: Path) -> 
             refused = {what: count for what, count in host.control_plane.answered.items() if what[1] == "Forbidden"}
             assert refused.get(("create", "Forbidden"), 0) <= 1
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)

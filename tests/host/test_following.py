@@ -27,16 +27,16 @@ NO_WATCH = "watch is forbidden: grant it in the ClusterRole"
 class Follows:
     """The informers of a server, and the changes that they have delivered so far."""
 
-    def __init__(self, server: Kinds, following: Following, told: list[Change]) -> None:
-        self.server, self.following, self._told = server, following, told
+    def __init__(self, server: Kinds, following: Following, delivered: list[Change]) -> None:
+        self.server, self.following, self._changes = server, following, delivered
 
     @property
     def off(self) -> dict[str, str]:
         return {kind.plural: why for kind, why in self.following.off.items()}
 
     @property
-    def told(self) -> list[str]:
-        return [f"{one.type} {one.key.name}" for one in self._told]
+    def delivered(self) -> list[str]:
+        return [f"{one.type} {one.key.name}" for one in self._changes]
 
     async def until(self, what: Callable[[], object]) -> None:
         async with asyncio.timeout(10):
@@ -71,11 +71,11 @@ def play(server: Kinds, story: Story, *, meanwhile: Story = _nothing) -> None:
     async def run() -> None:
         async with scripted(server.answer) as client:
             client.retries = PATIENCE
-            told: list[Change] = []
+            delivered: list[Change] = []
             found = Follows(
                 server,
-                Following(client, (JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD), told.append, lambda _: None),
-                told,
+                Following(client, (JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD), delivered.append, lambda _: None),
+                delivered,
             )
             async with asyncio.timeout(20), asyncio.TaskGroup() as group:
                 group.create_task(meanwhile(found))
@@ -101,13 +101,13 @@ def test_a_kind_that_becomes_served_is_watched_and_one_that_disappears_is_droppe
         await server.define()
         await one.until(lambda: one.off == {})
         await server.show(JOB_SET, "train")
-        await one.until(lambda: one.told == ["ADDED train"])
+        await one.until(lambda: one.delivered == ["ADDED train"])
         server.served.discard(JOB_SET)
         await server.define()
         await one.until(lambda: one.off == {"jobsets": "not served"})
-        assert one.told == ["ADDED train", "DELETED train"]
+        assert one.delivered == ["ADDED train", "DELETED train"]
         await server.show(JOB, "other")
-        await one.until(lambda: one.told[2:] == ["ADDED other"])
+        await one.until(lambda: one.delivered[2:] == ["ADDED other"])
 
     play(server, story)
     gone = "jobsets.jobset.x-k8s.io is not served: features that need it are disabled"
@@ -138,11 +138,11 @@ def test_a_kind_that_fails_to_list_is_reported_and_retried_while_others_continue
     async def story(one: Follows) -> None:
         assert one.off == {"jobsets": FAILED}
         await server.show(POD, "a")
-        await one.until(lambda: one.told == ["ADDED a"])
+        await one.until(lambda: one.delivered == ["ADDED a"])
         server.refuses.clear()
         await one.until(lambda: one.off == {})
         await server.show(JOB_SET, "train")
-        await one.until(lambda: one.told == ["ADDED a", "ADDED train"])
+        await one.until(lambda: one.delivered == ["ADDED a", "ADDED train"])
 
     play(server, story)
     assert said()[0] == f"jobsets.jobset.x-k8s.io: {FAILED}; features that need it are disabled"
@@ -230,10 +230,10 @@ def test_a_refresh_during_discovery_leaves_one_that_follows(monkeypatch: pytest.
         await one.until(lambda: server.asked["watch", WORKLOAD] > watches)
         await server.show(WORKLOAD, "a")
         await server.show(WORKLOAD, "b")
-        await one.until(lambda: "ADDED b" in one.told)
+        await one.until(lambda: "ADDED b" in one.delivered)
         await server.show(JOB, "last")
-        await one.until(lambda: "ADDED last" in one.told)
-        assert one.told == ["ADDED a", "ADDED b", "ADDED last"]
+        await one.until(lambda: "ADDED last" in one.delivered)
+        assert one.delivered == ["ADDED a", "ADDED b", "ADDED last"]
         assert server.asked["list", WORKLOAD] == 2
 
     play(server, story)

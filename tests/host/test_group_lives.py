@@ -76,7 +76,7 @@ def holders(lab: Lab) -> list[str]:
     return list(lab.cluster.control_plane.known.world.ledger.holdings)
 
 
-def told(lab: Lab, name: str) -> list[str]:
+def event_reasons(lab: Lab, name: str) -> list[str]:
     events = (one for one in lab.all(kinds.EVENT) if one["involvedObject"]["name"] == name)
     return [one["reason"] for one in events]
 
@@ -110,7 +110,7 @@ def test_a_replacement_of_another_shape_is_deleted_and_the_group_waits_for_a_bet
     lab.apply(a_pod("odd", cpu="1"))
     lab.advance(10)
     assert phases(lab) == {"p0": "Failed", "p1": "Running", "p2": "Running"}
-    assert told(lab, "odd") == ["ExcessPodDeleted"]
+    assert event_reasons(lab, "odd") == ["ExcessPodDeleted"]
     assert said(lab.workloads()[0], "WaitingForReplacementPods") == ("True", "PodsFailed")
     assert not condition(lab.workloads()[0], "Finished")
 
@@ -120,7 +120,7 @@ def test_a_pod_that_is_too_many_is_deleted_and_never_started() -> None:
     lab.apply(a_pod("extra"))
     lab.advance(5)
     assert phases(lab) == {"p0": "Running", "p1": "Running", "p2": "Running"}
-    assert told(lab, "extra") == ["ExcessPodDeleted"]
+    assert event_reasons(lab, "extra") == ["ExcessPodDeleted"]
 
 
 def test_a_group_that_has_finished_gets_no_other_workload() -> None:
@@ -143,10 +143,10 @@ spec: {queueName: none, podSets: [{name: main, count: 1, template: {spec: {conta
 """)
     lab.apply("---".join(map(a_pod, ("p0", "p1", "p2"))))
     lab.advance(5)
-    assert told(lab, "p0") == ["WorkloadNameConflict"]
+    assert event_reasons(lab, "p0") == ["WorkloadNameConflict"]
 
 
-# Groups that are sent away, or deleted
+# Groups that are evicted or deleted
 
 
 def test_an_evicted_group_waits_for_other_pods_and_runs_again_with_them() -> None:
@@ -222,7 +222,7 @@ def test_a_workload_that_is_deleted_while_its_pods_wait_is_made_again() -> None:
     assert phases(lab) == {"p0": "Running", "p1": "Running", "p2": "Running"}
 
 
-# Workloads that somebody else makes
+# Prebuilt Workloads
 
 MINE = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -361,7 +361,7 @@ def test_no_pod_of_a_large_group_is_written_twice_though_changes_are_shown_late(
     updates = [one.body for one in late.writes if isinstance(one, Update) and one.kind is kinds.POD]
     written = Counter(one["metadata"]["name"] for one in updates)
     assert len(written) == 30
-    assert set(written.values()) == {2}, "started, and let go"
+    assert set(written.values()) == {2}, "started, and released"
 
 
 def test_the_creation_of_a_groups_workload_is_an_event_of_its_first_pod() -> None:

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 Ask = Callable[[str], Coroutine[Any, Any, Answer]]
 
 
-def told(outcome: str = "Admitted", workload: str = "ns/job-a-1") -> Record:
+def a_record(outcome: str = "Admitted", workload: str = "ns/job-a-1") -> Record:
     return Record(1.0, workload, outcome, "cq", "rack", ("r1",), "", 5, "Job/a")
 
 
@@ -169,8 +169,8 @@ def test_metrics_are_served_in_the_prometheus_text_format() -> None:
     of = health()
     of.host = host(lab)
     lab.cluster.control_plane.answered = Counter({("update", "Conflict"): 2})
-    of.metrics.decided(told("Admitted"))
-    of.metrics.decided(told("Waits"))
+    of.metrics.decided(a_record("Admitted"))
+    of.metrics.decided(a_record("Waits"))
     of.metrics.late(0.02)
     lines = one(of, "/metrics").text.splitlines()
     assert {
@@ -202,8 +202,8 @@ def test_metrics_show_the_role_of_a_replica(given: dict[str, Any], role: str) ->
 
 def test_decisions_can_be_filtered_by_workload_or_by_its_job() -> None:
     of = health()
-    of.decisions.keep(told())
-    of.decisions.keep(told(workload="ns/job-b-1")._replace(job="Job/b"))
+    of.decisions.keep(a_record())
+    of.decisions.keep(a_record(workload="ns/job-b-1")._replace(job="Job/b"))
 
     async def work(get: Ask) -> None:
         everything = await get("/closeknit/decisions")
@@ -231,7 +231,7 @@ def test_a_watch_on_decisions_does_not_block_a_stop() -> None:
             aiohttp.ClientSession() as session,
             session.get(f"http://127.0.0.1:{port}/closeknit/decisions?watch=true") as answer,
         ):
-            of.decisions.keep(told())
+            of.decisions.keep(a_record())
             assert json.loads(await answer.content.readline())["outcome"] == "Admitted"
             async with asyncio.timeout(5):
                 await of.stop()

@@ -61,7 +61,7 @@ def only(lab: Lab) -> Raw:
     return workload
 
 
-def told(lab: Lab, reason: str) -> list[str]:
+def event_messages(lab: Lab, reason: str) -> list[str]:
     return [one["message"] for one in lab.all(kinds.EVENT) if one["reason"] == reason]
 
 
@@ -77,7 +77,7 @@ def test_a_job_whose_workload_is_deleted_stops_and_starts_again_with_another() -
     first = only(lab)["metadata"]
     lab.delete(kinds.WORKLOAD, "default", first["name"])
     lab.settle()
-    assert told(lab, "Stopped") == ["Workload is deleted"]
+    assert event_messages(lab, "Stopped") == ["Workload is deleted"]
     lab.advance(60)
     assert only(lab)["metadata"]["uid"] != first["uid"]
     assert "deletionTimestamp" not in only(lab)["metadata"]
@@ -191,7 +191,7 @@ def test_a_job_that_is_activated_again_has_all_of_its_time() -> None:
     lab = running(LONG.replace(QUEUE, f"{QUEUE}, kueue.x-k8s.io/max-exec-time-seconds: '60'"))
     lab.advance(120)
     assert only(lab)["spec"]["active"] is False
-    assert told(lab, "MaximumExecutionTimeExceeded") == ["The maximum execution time (60s) exceeded"]
+    assert event_messages(lab, "MaximumExecutionTimeExceeded") == ["The maximum execution time (60s) exceeded"]
     assert only(lab)["status"].get("accumulatedPastExecutionTimeSeconds", 0) == 0
     lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"spec": {"active": True}})
     lab.advance(50)
@@ -264,7 +264,7 @@ def test_a_job_that_may_start_with_fewer_pods_is_left_alone_where_none_may() -> 
     whole = Options(gates=Gates.profile("closeknit", {"PartialAdmission": False}), seed=1)
     least = "annotations: {kueue.x-k8s.io/job-min-parallelism: '2'}, labels: {"
     lab = running(LONG.replace("labels: {", least, 1), whole)
-    assert told(lab, "UpdatedWorkload") == []
+    assert event_messages(lab, "UpdatedWorkload") == []
     assert len(lab.pods()) == 5
 
 
@@ -339,7 +339,7 @@ def test_a_job_that_leaves_its_queue_loses_its_workload_and_gets_one_when_it_ret
     assert condition(only(lab), "PodsReady")
 
 
-# Workloads that somebody else makes
+# Prebuilt Workloads
 
 
 def prebuilt(count: int = 5) -> Raw:
@@ -390,7 +390,7 @@ def test_a_workload_of_one_job_is_not_taken_by_another() -> None:
     lab.apply(PREBUILT.replace("name: one", "name: two"))
     lab.advance(10)
     assert [one["name"] for one in only(lab)["metadata"]["ownerReferences"]] == ["one"]
-    assert told(lab, "InvalidJob") == ["the prebuilt Workload default/mine belongs to Job one"]
+    assert event_messages(lab, "InvalidJob") == ["the prebuilt Workload default/mine belongs to Job one"]
     assert lab.get(kinds.JOB, "two")["spec"]["suspend"] is True
 
 
@@ -445,7 +445,7 @@ def test_the_child_of_a_job_that_waits_does_not_run() -> None:
     child(lab, lab.get(kinds.JOB_SET, "one"))
     lab.advance(3)
     assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is True
-    assert told(lab, "Suspended") == ["Kueue managed child job suspended"]
+    assert event_messages(lab, "Suspended") == ["Kueue managed child job suspended"]
     assert [one["metadata"]["ownerReferences"][0]["kind"] for one in lab.workloads()] == ["JobSet"]
 
 
@@ -454,7 +454,7 @@ def test_the_child_of_a_job_that_was_admitted_runs() -> None:
     child(lab, lab.get(kinds.JOB_SET, "one"))
     lab.advance(3)
     assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is False
-    assert told(lab, "Suspended") == []
+    assert event_messages(lab, "Suspended") == []
 
 
 def test_the_child_of_an_unmanaged_job_runs() -> None:

@@ -58,11 +58,11 @@ def fill(one: Cluster) -> None:
         one.create({**node, "status": {"allocatable": room, "capacity": room, "conditions": ready}})
 
 
-def story(told: Callable[[Cluster], Coroutine[Any, Any, None]], folder: Path) -> None:
+def story(scenario: Callable[[Cluster], Coroutine[Any, Any, None]], folder: Path) -> None:
     async def run() -> None:
         async with cluster(folder) as one:
             fill(one)
-            await told(one)
+            await scenario(one)
 
     asyncio.run(run())
 
@@ -78,7 +78,7 @@ def has(one: Cluster, name: str, type_: str) -> bool:
 
 
 def test_a_job_is_admitted_started_in_rank_order_and_finished(tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one):
             one.apply(job("train", "1s"))
             await one.until(lambda: len([pod for pod in one.all(kinds.POD) if pod["spec"].get("nodeName")]) == 3)
@@ -95,33 +95,33 @@ def test_a_job_is_admitted_started_in_rank_order_and_finished(tmp_path: Path) ->
             reasons = {event["reason"] for event in one.all(kinds.EVENT)}
             assert {"QuotaReserved", "Admitted", "Started"} <= reasons
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)
 
 
 def test_the_dump_agrees_with_the_objects(tmp_path: Path) -> None:
     """Two racks hold two jobs and the third is pending, as a fresh cache of the same objects finds."""
 
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one) as host:
             for name in ("a", "b", "c"):
                 one.apply(job(name, "300s"))
             await one.until(lambda: len(host.dump()["holdings"]) == 2 and host.dump()["writesInFlight"] == 0)
             await one.until(lambda: len(one.all(kinds.POD)) == 6)
-            anew = EmbeddedCluster(lambda: 0.0)
+            fresh = EmbeddedCluster(lambda: 0.0)
             for kind in kinds.KINDS:
                 for raw in one.all(kind):
-                    anew.store.restore(kind, raw)
-            anew.begin()
-            found, rebuilt = host.dump(), dump(anew.control_plane.known)
+                    fresh.store.restore(kind, raw)
+            fresh.begin()
+            found, rebuilt = host.dump(), dump(fresh.control_plane.known)
             assert {part: found[part] for part in rebuilt} == rebuilt
             assert found["leads"]
             assert [len(line) for line in found["waiting"].values()] == [1]
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)
 
 
 def test_a_job_without_room_is_pending_with_a_reason_and_starts_when_there_is_room(tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one):
             for name in ("a", "b", "c"):
                 one.apply(job(name, "3s"))
@@ -136,11 +136,11 @@ def test_a_job_without_room_is_pending_with_a_reason_and_starts_when_there_is_ro
             await one.until(lambda: 'topology "default" doesn\'t allow to fit' in said())
             await one.until(lambda: has(one, left, "Finished"))
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)
 
 
 def test_a_new_control_plane_continues_where_a_killed_one_stopped(tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one):
             one.apply(job("train", "2s"))
             await one.until(lambda: has(one, "train", "Admitted"))
@@ -155,11 +155,11 @@ def test_a_new_control_plane_continues_where_a_killed_one_stopped(tmp_path: Path
             assert after["status"]["admission"] == before["status"]["admission"]
             await one.until(lambda: not host.control_plane.known.world.ledger.holdings)
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)
 
 
 def test_objects_deleted_while_no_watch_is_open_are_removed_from_the_cache(tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one) as host:
             one.apply(job("train", "forever"))
             await one.until(lambda: has(one, "train", "Admitted"))
@@ -171,12 +171,12 @@ def test_objects_deleted_while_no_watch_is_open_are_removed_from_the_cache(tmp_p
             await one.until(lambda: not known.world.ledger.holdings and not known.pods.all)
             await one.until(lambda: host.outbox.size == 0)
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_jobs_at_once_are_all_finished_and_nothing_is_left_in_use(seed: int, tmp_path: Path) -> None:
-    async def told(one: Cluster) -> None:
+    async def scenario(one: Cluster) -> None:
         async with controller(one) as host:
             for number in range(20):
                 one.apply(job(f"j{number}"))
@@ -188,4 +188,4 @@ def test_many_jobs_at_once_are_all_finished_and_nothing_is_left_in_use(seed: int
             admitted = [event for event in one.all(kinds.EVENT) if event["reason"] == "Admitted"]
             assert len({event["involvedObject"]["uid"] for event in admitted}) == len(admitted) == 20
 
-    story(told, tmp_path)
+    story(scenario, tmp_path)

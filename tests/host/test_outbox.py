@@ -38,7 +38,7 @@ class Server:
     def __init__(self) -> None:
         self.asked: list[Write] = []
         self.answers: dict[int, asyncio.Future[Raw]] = {}
-        self.told: list[tuple[str, Any]] = []
+        self.calls: list[tuple[str, Any]] = []
         self.may = True
         self.outbox = Outbox(self, self.show, self.done, lambda: self.may)
 
@@ -57,10 +57,10 @@ class Server:
         return {"read": name}
 
     def show(self, kind: Kind, raw: Raw) -> None:
-        self.told.append(("shown", raw))
+        self.calls.append(("shown", raw))
 
     def done(self, write: Write, result: Raw | Refused) -> None:
-        self.told.append(("done", write))
+        self.calls.append(("done", write))
         self.result = result
 
     async def answer(self, write: Write, result: Raw | Exception) -> None:
@@ -118,7 +118,7 @@ async def test_a_write_that_waits_for_its_retry_does_not_delay_others() -> None:
 async def test_a_lane_is_full_with_as_many_queued_as_in_flight() -> None:
     server, writes = Server(), [patch(f"n-{number}") for number in range(2 * AT_ONCE)]
     server.outbox.send(writes[:-1])
-    assert server.outbox.is_full, "none of them is on its way yet"
+    assert server.outbox.is_full, "none of them is in flight yet"
     await asyncio.sleep(0.001)
     assert not server.outbox.is_full
     server.outbox.send(writes[-1:])
@@ -160,7 +160,7 @@ async def test_an_answer_is_shown_before_it_is_reported() -> None:
     server.outbox.send([write])
     await asyncio.sleep(0.001)
     await server.answer(write, {"metadata": {"name": "a"}})
-    assert server.told == [("shown", {"metadata": {"name": "a"}}), ("done", write)]
+    assert server.calls == [("shown", {"metadata": {"name": "a"}}), ("done", write)]
 
 
 @on_a_loop
@@ -168,10 +168,10 @@ async def test_a_refusal_and_a_deletion_show_nothing() -> None:
     server, write, gone = Server(), patch("a"), Delete(Key(kinds.NODE, "", "b"), "uid")
     server.outbox.send([write, gone])
     await asyncio.sleep(0.001)
-    await server.answer(write, Conflict("somebody was faster"))
+    await server.answer(write, Conflict("the object was modified"))
     assert isinstance(server.result, Conflict)
     await server.answer(gone, {"kind": "Status"})
-    assert server.told == [("done", write), ("done", gone)]
+    assert server.calls == [("done", write), ("done", gone)]
 
 
 def update(name: str) -> Update:
@@ -184,8 +184,8 @@ async def test_after_a_conflict_the_current_object_is_shown_before_the_conflict_
     server, write = Server(), update("a")
     server.outbox.send([write])
     await asyncio.sleep(0.001)
-    await server.answer(write, Conflict("somebody was faster"))
-    assert server.told == [("shown", {"read": "a"}), ("done", write)]
+    await server.answer(write, Conflict("the object was modified"))
+    assert server.calls == [("shown", {"read": "a"}), ("done", write)]
     assert isinstance(server.result, Conflict)
 
 
@@ -194,8 +194,8 @@ async def test_a_conflict_is_reported_even_if_the_current_object_cannot_be_read(
     server, write = Server(), update("forbidden")
     server.outbox.send([write])
     await asyncio.sleep(0.001)
-    await server.answer(write, Conflict("somebody was faster"))
-    assert server.told == [("done", write)]
+    await server.answer(write, Conflict("the object was modified"))
+    assert server.calls == [("done", write)]
 
 
 @on_a_loop
@@ -213,5 +213,5 @@ async def test_a_stop_does_not_wait_for_ever() -> None:
     server.outbox.send([patch("a")])
     assert not await server.outbox.drain(0.01)
     await server.outbox.close()
-    assert server.told == []
+    assert server.calls == []
     assert target_of(patch("a")) == Key(kinds.NODE, "", "a")

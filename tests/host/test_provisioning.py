@@ -7,7 +7,7 @@ from closeknit.cluster.errors import Invalid
 from closeknit.cluster.port import Create, target_of
 from host.centre import centre
 from host.lab import Lab, condition
-from host.test_job_lives import LONG, only, told
+from host.test_job_lives import LONG, event_messages, only
 
 CLASS = "check-capacity.autoscaling.x-k8s.io"
 SETUP = f"""
@@ -57,7 +57,7 @@ def test_the_templates_go_with_their_request() -> None:
 
 def test_the_message_of_a_pending_check_is_an_event_of_the_job() -> None:
     lab = asked()
-    assert told(lab, "UpdatedAdmissionCheck") == ["machines: Capacity is expected at 2027-01-15T08:00:05Z"]
+    assert event_messages(lab, "UpdatedAdmissionCheck") == ["machines: Capacity is expected at 2027-01-15T08:00:05Z"]
     [event] = [one for one in lab.all(kinds.EVENT) if one["reason"] == "UpdatedAdmissionCheck"]
     assert (event["involvedObject"]["kind"], event["type"]) == ("Job", "Normal")
 
@@ -75,7 +75,7 @@ def test_a_refused_request_gets_an_event() -> None:
     desk.done(flight, Invalid("no such class"), lab.clock.time)
     lab.advance(1)
     name = request["metadata"]["name"]
-    assert told(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']
+    assert event_messages(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']
 
 
 def test_a_workload_that_loses_its_last_check_is_placed_and_runs() -> None:

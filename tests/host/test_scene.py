@@ -184,8 +184,8 @@ def test_decisions_name_the_job_and_where_it_went() -> None:
     lab.fill()
     lab.create(job("pair", "team", 2, required=RACK))
     lab.advance(2)
-    (told,) = lab.look().decisions
-    assert (told.outcome, told.job, told.text) == ("Admitted", "pair", "2 hosts in b1-r1")
+    (decision,) = lab.look().decisions
+    assert (decision.outcome, decision.job, decision.text) == ("Admitted", "pair", "2 hosts in b1-r1")
 
 
 def test_repeated_waiting_is_shown_once_as_the_newest_decision() -> None:
@@ -235,9 +235,9 @@ def test_jobs_beyond_what_is_listed_are_counted() -> None:
 
 def test_what_cannot_be_printed_does_not_reach_the_screen() -> None:
     scene = Watched().scene
-    told = scene.tell(record("default/a", "Evicted", reason="bad\x1b[2Jnews\nof it"))
-    assert told is not None
-    assert told.text == "bad [2Jnews of it"
+    decision = scene.tell(record("default/a", "Evicted", reason="bad\x1b[2Jnews\nof it"))
+    assert decision is not None
+    assert decision.text == "bad [2Jnews of it"
 
 
 def test_a_host_that_has_just_come_is_not_lost() -> None:

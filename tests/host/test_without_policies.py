@@ -86,10 +86,10 @@ def test_what_cannot_be_gated_is_left_alone_and_gets_an_event(case: Case) -> Non
     made = lab.apply(case.manifest)[-1]
     lab.advance(10)
     assert lab.workloads() == []
-    told = [one for one in events(lab, "NotQueued") if one["involvedObject"]["uid"] == made["metadata"]["uid"]]
-    assert len(told) == 1
-    assert told[0]["type"] == "Warning"
-    assert told[0]["message"].startswith("It does not wait in queue lq: this server cannot gate pods")
+    found = [one for one in events(lab, "NotQueued") if one["involvedObject"]["uid"] == made["metadata"]["uid"]]
+    assert len(found) == 1
+    assert found[0]["type"] == "Warning"
+    assert found[0]["message"].startswith("It does not wait in queue lq: this server cannot gate pods")
 
 
 def test_what_names_no_queue_gets_no_event() -> None:

@@ -288,7 +288,7 @@ def test_a_group_of_pods_is_one_workload(tmp_path: Path) -> None:
 def test_a_group_of_pods_whose_workload_is_there_counts_once(tmp_path: Path) -> None:
     state = state_of(tmp_path, *small_cluster(), workload("gang", 3), *members(3, 2))
     assert list(state.workloads) == ["default/gang"]
-    assert said(state) == [], "that one of its pods is missing is not our affair then"
+    assert said(state) == [], "a missing pod is not reported then"
 
 
 def test_a_topology_without_nodes_is_warned_of(tmp_path: Path) -> None:

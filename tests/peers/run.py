@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--sharing", choices=("classical", "fair", "both"), default="both")
     made.add_argument("--twins", action="store_true", help="Kueue on both sides: how often it differs from itself")
     made.add_argument("--logs", type=Path, metavar="FOLDER", help="keep all logs there; Kueue's are long then")
-    made.add_argument("--words", action="store_true", help="also show where those who wait are told different things")
+    made.add_argument("--words", action="store_true", help="also show different messages of pending workloads")
     return made
 
 

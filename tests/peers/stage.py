@@ -155,11 +155,11 @@ class Stage:
     def _finish(self, pick: float) -> str:
         name = picked(self._who(lambda one: is_true(one, "Admitted") and not is_true(one, "Finished")), pick)
         if name is None:
-            return "finish nobody"
+            return "finish nothing"
         try:
             self._on_both(lambda side: eventually(lambda: self._all_run(side, name), 15))
         except AssertionError:
-            return f"finish nobody, since not all pods of {name} run"
+            return f"finish nothing, since not all pods of {name} run"
         self.count["finishes"] += 1
         self._on_both(lambda side: self._succeed(side, name))
         return f"finish {name}"
@@ -202,7 +202,7 @@ class Stage:
     def _delete(self, pick: float) -> str:
         name = picked(self._who(lambda one: not is_true(one, "Finished")), pick)
         if name is None:
-            return "delete nobody"
+            return "delete nothing"
         self.count["deletions"] += 1
         self._on_both(lambda side: self._remove(side, name))
         return f"delete {name}"
@@ -262,9 +262,9 @@ class Stage:
         unlike = {job: pair for job, pair in differ.items() if not is_old(self._accepted.get(job), pair)}
         if not unlike and orders[0] == orders[1]:
             return None
-        told = [events(side, self.world.name) for side in self.sides]
-        reasons = {job: [one.partition(":")[0] for one in lines[-LAST:]] for job, lines in told[0].items()}
-        walking = {job for job, lines in told[1].items() if len(told[0].get(job, ())) > 1 and lines[-1] in told[0][job]}
+        said = [events(side, self.world.name) for side in self.sides]
+        reasons = {job: [one.partition(":")[0] for one in lines[-LAST:]] for job, lines in said[0].items()}
+        walking = {job for job, lines in said[1].items() if len(said[0].get(job, ())) > 1 and lines[-1] in said[0][job]}
         causes = {job: explanation(*pair, reasons.get(job, []), job in walking) for job, pair in unlike.items()}
         back = {job for job, pair in unlike.items() if is_back(*pair)}
         if orders[0] != orders[1]:
@@ -279,9 +279,9 @@ class Stage:
             side.name: {
                 "order": in_order,
                 "workloads": {job: one.get(job) for job in unlike},
-                "events": {job: lines[-2 * LAST :] for job, lines in heard.items() if job in unlike},
+                "events": {job: lines[-2 * LAST :] for job, lines in recorded.items() if job in unlike},
             }
-            for side, in_order, one, heard in zip(self.sides, orders, (first, second), told, strict=True)
+            for side, in_order, one, recorded in zip(self.sides, orders, (first, second), said, strict=True)
         }
         return Difference(both, causes)
 

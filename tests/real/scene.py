@@ -231,7 +231,7 @@ class Scene:
         message: str = found["message"]
         return message
 
-    def told(self, reason: str) -> list[str]:
+    def event_messages(self, reason: str) -> list[str]:
         return [one["message"] for one in self.all(EVENTS) if one["reason"] == reason]
 
     # What is waited for

@@ -83,7 +83,7 @@ def test_an_unready_node_is_not_lost_while_its_pods_stay(cluster: RealCluster) -
         scene.stays(lambda: scene.plan("train") == plan, "pods have a say", 6)
         for pod in [one for one in scene.pods() if one["spec"]["nodeName"] == plan[-1]]:
             scene.delete(PODS, pod["metadata"]["name"])
-        scene.until(lambda: is_replaced(scene, plan[-1]), "it is replaced when they are told to go")
+        scene.until(lambda: is_replaced(scene, plan[-1]), "it is replaced when they are evicted")
 
 
 @pytest.mark.parametrize("gate", [{TERMINATION: False}, {FIXED: True}], ids=["pods have no say", "after a fixed time"])

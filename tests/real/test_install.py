@@ -168,7 +168,7 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
         said = done(ran)
     assert "1 run, but their replacement pods will wait forever for a placement; install again, or restart each" in said
     assert said.rstrip().splitlines()[-1] == "  job default/placed"
-    start_anew(cluster.api, "placed")
+    start_again(cluster.api, "placed")
     assert "is no pod of this cluster: if it still runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
@@ -194,7 +194,7 @@ def placed(name: str) -> Raw:
     return body
 
 
-def start_anew(api: Api, name: str) -> None:
+def start_again(api: Api, name: str) -> None:
     """Release objects as `uninstall` advises."""
     assert api.merge(jobs(name), {"spec": {"suspend": True}}).status == 200
     eventually(lambda: not api.get(jobs(name)).body["status"].get("active"))

@@ -25,7 +25,7 @@ def test_a_job_that_is_too_large_for_every_rack_waits_with_a_reason(scene: Scene
     scene.nodes(racks=2, hosts=2, cpu=8)
     scene.queue()
     scene.submit(job("train", 5, template(4, required=RACK)))
-    scene.until(lambda: "allows to fit only 4 out of 5 pod(s)" in scene.why("train"), "it is told why")
+    scene.until(lambda: "allows to fit only 4 out of 5 pod(s)" in scene.why("train"), "it has a reason")
     assert scene.get(JOBS, "train")["spec"]["suspend"] is True
     assert scene.pods() == []
 

@@ -83,7 +83,7 @@ def test_a_pod_that_waits_for_a_node_which_takes_no_new_ones_is_ended(scene: Sce
     taint(scene, plan[-1], "NoSchedule")
     last, other = [pod for pod in scene.pods() if pod["spec"]["nodeName"] == plan[-1]]
     scene.delete(PODS, last["metadata"]["name"])
-    scene.until(lambda: scene.told("PodTerminatedByKueue"), "its successor is ended")
+    scene.until(lambda: scene.event_messages("PodTerminatedByKueue"), "its successor is ended")
     assert scene.plan("train") == plan
     scene.delete(PODS, other["metadata"]["name"])
     await_swap(scene, plan[-1], plan, first, 90)

@@ -46,7 +46,7 @@ def test_a_group_starts_when_it_is_whole_and_is_placed_by_index(scene: Scene) ->
     scene.queue()
     for number in (2, 0):
         scene.submit(member(number, 3, template(4, required=RACK)))
-    scene.stays(lambda: not scene.all(WORKLOADS), "nobody waits for a place yet", 2)
+    scene.stays(lambda: not scene.all(WORKLOADS), "no workload exists yet", 2)
     scene.submit(member(1, 3, template(4, required=RACK)))
     running = scene.await_running(3)
     plan = scene.plan("train")

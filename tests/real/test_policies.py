@@ -259,7 +259,7 @@ def test_without_policies_everything_can_be_made_changed_and_deleted(api: Api, s
 
 def told_of(api: Api, space: str, kind: Kind, at: str, key: str) -> list[str]:
     """The warnings on creating an object with this annotation there."""
-    raw = body_of(kind, "told", TEAM)
+    raw = body_of(kind, "warned", TEAM)
     reach(raw, at).setdefault("metadata", {})["annotations"] = {key: "true"}
     answer = api.post(kind.path(space), raw, dryRun="All")
     assert answer.status == 201, answer.body

@@ -70,7 +70,7 @@ def test_a_job_is_placed_on_the_machines_that_were_brought_for_it(asked: Scene) 
     assert {one["metadata"]["annotations"][CONSUMES] for one in running} == {made["metadata"]["name"]}
     asked.finish(*running)
     asked.await_true("train", "Finished")
-    asked.until(lambda: not asked.all(REQUESTS) and not asked.all(TEMPLATES), "nobody asks for machines any more")
+    asked.until(lambda: not asked.all(REQUESTS) and not asked.all(TEMPLATES), "no machines are requested any more")
 
 
 def test_refused_machines_are_requested_once_more_and_then_the_job_is_deactivated(asked: Scene) -> None:
@@ -99,7 +99,7 @@ def test_a_job_whose_machines_are_taken_away_again_is_evicted(asked: Scene) -> N
     made = request(asked)
     answer(asked, made, "Provisioned")
     asked.await_running(4)
-    answer(asked, made, "CapacityRevoked", "somebody else needs them")
+    answer(asked, made, "CapacityRevoked", "others need them")
     asked.until(lambda: asked.workload("train")["spec"]["active"] is False, "it is given up")
     asked.await_true("train", "Evicted")
     asked.until(lambda: not asked.pods(gone=True), "its pods are gone")

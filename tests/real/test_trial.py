@@ -54,7 +54,7 @@ def queued(name: str, namespace: str = "default") -> Raw:
     return body
 
 
-def told(api: Api, name: str) -> set[str]:
+def event_reasons(api: Api, name: str) -> set[str]:
     """The reasons of an object's events."""
     items = api.get(path("v1/events", "default")).body["items"]
     return {one["reason"] for one in items if one["involvedObject"].get("name") == name}
@@ -100,7 +100,7 @@ def test_without_the_plugin_jobs_are_suspended_when_seen_and_pods_get_an_event()
             eventually(lambda: cluster.api.get(JOB.path("default", "unheld")).body["spec"]["suspend"] is True)
             pod = {"metadata": {"name": "free", "labels": QUEUED}, "spec": template()["spec"]}
             make(cluster.api, path("v1/pods", "default"), pod)
-            eventually(lambda: "NotQueued" in told(cluster.api, "free"))
+            eventually(lambda: "NotQueued" in event_reasons(cluster.api, "free"))
             [found] = [text for check, state, text in findings(cluster) if (check, state) == ("policies", "problem")]
             assert found.startswith("not in force: ")
         assert refusals(cluster) == []

@@ -92,7 +92,7 @@ def _differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
         for key in sorted(before.keys() | after.keys()):
             yield from _differences(before.get(key), after.get(key), f"{at} {key}".strip())
     elif before != after:
-        yield f"{at}: {before}, anew {after}"
+        yield f"{at}: {before}, rebuilt {after}"
 
 
 class Invariants:

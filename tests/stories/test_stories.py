@@ -21,8 +21,8 @@ def test_invariants_hold_through_random_lives(part: int) -> None:
         outcome = tell(story, seed)
         if outcome.at is not None:
             short = shortened(story[: outcome.at + 1], outcome.why, seed)
-            told = "\n".join(f"  {step}" for step in short)
-            pytest.fail(f"seed {seed}: {outcome.why}\n{told}\nreplay: python -m stories --seed {seed}")
+            steps = "\n".join(f"  {step}" for step in short)
+            pytest.fail(f"seed {seed}: {outcome.why}\n{steps}\nreplay: python -m stories --seed {seed}")
         done, seed = done + len(story), seed + 1
 
 

@@ -64,7 +64,7 @@ class Following:
         self.restarts: Counter[Kind] = Counter()
         """Restarts of each watch after a failure."""
         self.served: Served | None = None
-        self.followers: dict[Kind, Follower] = {}
+        self.informers: dict[Kind, Follower] = {}
         self._tasks: dict[Kind, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
 
@@ -84,8 +84,8 @@ class Following:
 
     def answered(self, kind: Kind, raw: Raw) -> None:
         """Deliver the object that a write returned, before the watch shows it."""
-        follower = self.followers.get(kind)
-        event = None if follower is None else follower.answered(raw)
+        informer = self.informers.get(kind)
+        event = None if informer is None else informer.answered(raw)
         if event is not None:
             self._tell(kind, event)
 
@@ -113,26 +113,26 @@ class Following:
     async def _begin(self, kind: Kind) -> None:
         """Start an informer; returns when all existing objects have been delivered, or the list has failed."""
         listed = asyncio.Event()
-        self._tasks[kind] = asyncio.create_task(self._follow(kind, listed))
+        self._tasks[kind] = asyncio.create_task(self._run_informer(kind, listed))
         waiting = asyncio.create_task(listed.wait())
         await asyncio.wait([waiting, self._tasks[kind]], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
 
     async def _end(self, kind: Kind) -> None:
-        task, follower = self._tasks.pop(kind, None), self.followers.pop(kind, None)
+        task, informer = self._tasks.pop(kind, None), self.informers.pop(kind, None)
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        for event in () if follower is None else follower.forget():
+        for event in () if informer is None else informer.forget():
             self._tell(kind, event)
 
     async def _watch_definitions(self) -> None:
         """Trigger discovery whenever a CustomResourceDefinition changes."""
         pauses, warned = Pauses(), False
         while True:
-            follower = Follower(self.client, CRD, project=_name_only, keeps_objects=False)
+            informer = Follower(self.client, CRD, project=_name_only, keeps_objects=False)
             try:
-                async with aclosing(follower.events()) as events:
+                async with aclosing(informer.events()) as events:
                     async for _ in events:
                         self._changed.set()
             except (Refused, Unreachable) as error:
@@ -166,12 +166,12 @@ class Following:
 
     # One kind
 
-    async def _follow(self, kind: Kind, listed: asyncio.Event) -> None:
+    async def _run_informer(self, kind: Kind, listed: asyncio.Event) -> None:
         pauses = Pauses()
         while True:
-            follower = self._follower(kind)
+            informer = self._informer(kind)
             try:
-                async with aclosing(follower.events()) as events:
+                async with aclosing(informer.events()) as events:
                     count = 0
                     async for event in events:
                         if isinstance(event, Listed):
@@ -187,10 +187,10 @@ class Following:
                     listed.set()
             await pauses.wait()
 
-    def _follower(self, kind: Kind) -> Follower:
-        follower = self.followers.get(kind)
-        if follower is None:
-            follower = self.followers[kind] = Follower(
+    def _informer(self, kind: Kind) -> Follower:
+        informer = self.informers.get(kind)
+        if informer is None:
+            informer = self.informers[kind] = Follower(
                 self.client,
                 kind,
                 project=lambda data: self.trim(kind, data),
@@ -199,7 +199,7 @@ class Following:
                 retries=LISTS,
                 begun=lambda: self._begun(kind),
             )
-        return follower
+        return informer
 
     def _begun(self, kind: Kind) -> None:
         """The watch is open, so the kind works: permission to list alone does not prove that."""
@@ -208,7 +208,7 @@ class Following:
 
     def _restarted(self, kind: Kind, error: Failure) -> None:
         self.restarts[kind] += 1
-        if self.followers[kind].version:
+        if self.informers[kind].version:
             log.info("watch on %s restarted: %s", kind.resource, error)
         else:
             self._note(kind, error)
@@ -225,13 +225,13 @@ class Following:
         The previous leader may have written a moment ago, and a watch may lag behind. The old task stays registered
         until the new one exists, or discovery would start another.
         """
-        task, follower = self._tasks.get(kind), self.followers.get(kind)
-        if task is None or follower is None:
+        task, informer = self._tasks.get(kind), self.informers.get(kind)
+        if task is None or informer is None:
             return
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if self._tasks.get(kind) is task:
-            follower.version = ""
+            informer.version = ""
             await self._begin(kind)
 
 

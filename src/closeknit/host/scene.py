@@ -77,7 +77,7 @@ class Scene:
         self._colours: dict[str, int] = {}
         self._workloads: dict[str, Standing] = {}
         self._states: Counter[str] = Counter()
-        self._told: deque[Told] = deque(maxlen=MOST_DECISIONS)
+        self._decisions: deque[Told] = deque(maxlen=MOST_DECISIONS)
 
     def see(self, change: Change) -> None:
         match change.kind:
@@ -152,14 +152,14 @@ class Scene:
         """Note a decision; returns None if it only repeats that a workload is pending."""
         known = self._workloads.get(record.workload)
         job = record.workload.partition("/")[2] if known is None else known.job
-        told = Told(record.at, record.outcome, job, self._text(record, job), record.cost)
-        before = next((one for one in reversed(self._told) if one.job == job), None)
+        line = Told(record.at, record.outcome, job, self._text(record, job), record.cost)
+        before = next((one for one in reversed(self._decisions) if one.job == job), None)
         waited = before is not None and before.outcome == WAITS
         if before is not None and waited:
-            self._told.remove(before)
-        self._told.append(told)
+            self._decisions.remove(before)
+        self._decisions.append(line)
         self.changed()
-        return None if waited and told.outcome == WAITS else told
+        return None if waited and line.outcome == WAITS else line
 
     def _text(self, record: Record, job: str) -> str:
         """Where the workload goes, or why it does not start; for one that moves, only its new hosts."""
@@ -192,7 +192,7 @@ class Scene:
             jobs[:MOST_JOBS],
             self._queues(),
             {state: count for state, count in sorted(self._states.items()) if count},
-            tuple(self._told),
+            tuple(self._decisions),
             max(0, len(jobs) - MOST_JOBS),
             self.notes,
         )

@@ -255,12 +255,12 @@ def _contradictions(table: NodeTable, ordered: Sequence[_Candidate]) -> tuple[st
         for coarse, fine in astray
         if _known_order(coarse.label, fine.label) or not _nests(coarse.groups, fine.groups)
     ]
-    told: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str], str] = {}
     for coarse, fine in crossing or astray:
         families = (coarse.label.family, fine.label.family)
-        if families not in told:
-            told[families] = _contradiction(table, coarse, fine)
-    return tuple(told.values())
+        if families not in found:
+            found[families] = _contradiction(table, coarse, fine)
+    return tuple(found.values())
 
 
 def _contradiction(table: NodeTable, coarse: _Candidate, fine: _Candidate) -> str:

@@ -50,10 +50,10 @@ def _run(built: Scheduler, case: Case, before: dict[str, Workload], at: float) -
         if fails and not isinstance(decision, Wait):
             events += _failed(built, decision, fails, at)
             continue
-        for changed, told in carried_out(built.world, decision, at):
+        for changed, recorded in carried_out(built.world, decision, at):
             if not isinstance(decision, Preempt) or changed.key == decision.victim.key:
                 known[changed.key] = changed
-            events += told
+            events += recorded
     return built, before, known, events
 
 
@@ -81,8 +81,8 @@ def _shown(
     if case.get("wantWorkloads") is not None:
         answer["workloads"] = {key: _status(kueue.workload_status(one.status)) for key, one in known.items()}
     if case.get("wantEvents") is not None or "wantNewAssignments" in case:
-        told = Counter(f"{one.key} {one.type} {one.reason}" for one in events)
-        answer["events"] = dict(told)
+        counts = Counter(f"{one.key} {one.type} {one.reason}" for one in events)
+        answer["events"] = dict(counts)
     if case.get("wantSkippedPreemptions"):
         skipped = Counter(entry.queue for entry in built.last.entries if entry.skipped_preemption)
         answer["skipped"] = {queue: skipped.get(queue, 0) for queue in case["wantSkippedPreemptions"]}
@@ -108,11 +108,11 @@ def _wanted(case: Case) -> Any:
             for one in case["wantWorkloads"]
         }
     if case.get("wantEvents") is not None or "wantNewAssignments" in case:
-        told = Counter(
+        counts = Counter(
             f"{one['Key']['Namespace']}/{one['Key']['Name']} {one['EventType']} {one['Reason']}"
             for one in case.get("wantEvents") or ()
         )
-        wanted["events"] = dict(told)
+        wanted["events"] = dict(counts)
     if case.get("wantSkippedPreemptions"):
         wanted["skipped"] = case["wantSkippedPreemptions"]
     if case.get("wantPreemptionTargetRecomputations"):

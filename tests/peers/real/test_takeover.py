@@ -148,7 +148,7 @@ def in_the_middle_of_things(cluster: RealCluster) -> None:
     cluster.stop(CONTROLLER_MANAGER)
     cluster.apply([job("next", "high", 4, 2)])
     eventually(lambda: evicted(api, "going"))
-    eventually(lambda: told(api, "vast") and told(api, "early") and told(api, "next"))
+    eventually(lambda: is_pending(api, "vast") and is_pending(api, "early") and is_pending(api, "next"))
     eventually(lambda: api.get(jobs(SPACE, "going")).body["spec"]["suspend"])
 
 
@@ -275,7 +275,7 @@ def evicted(api: Api, name: str) -> bool:
     return is_true(workloads(api).get(name, {}), "Evicted")
 
 
-def told(api: Api, name: str) -> bool:
+def is_pending(api: Api, name: str) -> bool:
     """Whether it is pending with a reason."""
     conditions = workloads(api).get(name, {}).get("status", {}).get("conditions", [])
     return any((one["type"], one["status"]) == ("QuotaReserved", "False") for one in conditions)
