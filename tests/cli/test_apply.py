@@ -83,7 +83,7 @@ def test_pools_in_the_compact_form_make_nodes(live: Live, ck: Run, tmp_path: Pat
     assert found["status"]["allocatable"] == {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
-def test_what_another_server_wrote_into_an_object_is_left_out(ck: Run, tmp_path: Path) -> None:
+def test_server_fields_of_an_object_are_dropped(ck: Run, tmp_path: Path) -> None:
     foreign = config_map("moved", uid="7", resourceVersion="99", creationTimestamp="2026-01-01T00:00:00Z")
     foreign["metadata"]["managedFields"] = [{"manager": "x", "operation": "Update"}]
     assert ck("apply", written(tmp_path, foreign)).out == "configmap/moved created\n"
@@ -119,7 +119,7 @@ def test_an_object_that_the_cluster_refuses_is_named_with_its_field_and_changes_
     assert live.do(lambda store: store.find(kinds.JOB, "default", "wrong")) is None
 
 
-def test_a_field_that_nobody_knows_is_refused_with_the_nearest(ck: Run, tmp_path: Path) -> None:
+def test_an_unknown_field_is_rejected_with_the_nearest(ck: Run, tmp_path: Path) -> None:
     typo = job("typo", 2)
     typo["spec"]["paralelism"] = 2
     ran = ck("apply", written(tmp_path, typo))
@@ -127,7 +127,7 @@ def test_a_field_that_nobody_knows_is_refused_with_the_nearest(ck: Run, tmp_path
     assert "spec.paralelism: is not a known field; did you mean parallelism?" in ran.err
 
 
-def test_fields_of_others_are_a_conflict_unless_they_are_taken_over(live: Live, ck: Run, tmp_path: Path) -> None:
+def test_fields_of_other_managers_are_a_conflict_unless_forced(live: Live, ck: Run, tmp_path: Path) -> None:
     live.do(
         lambda store: store.patch(
             Key(kinds.CONFIG_MAP, "default", "theirs"),
@@ -164,7 +164,7 @@ def test_a_namespace_that_contradicts_the_option_is_refused(ck: Run, tmp_path: P
     assert "metadata.namespace: is team-a, but -n is team-b; omit -n, or use -n team-a" in ran.err
 
 
-def test_an_object_whose_name_is_made_up_is_created_each_time(ck: Run, tmp_path: Path) -> None:
+def test_an_object_with_a_generated_name_is_created_each_time(ck: Run, tmp_path: Path) -> None:
     raw = config_map("x")
     raw["metadata"] = {"generateName": "made-"}
     names = {ck("apply", written(tmp_path, raw), "-o", "name").out for _ in range(2)}
@@ -205,7 +205,7 @@ def test_what_is_not_there_is_exit_code_4_and_the_rest_is_deleted(ck: Run, tmp_p
     assert 'configmaps "nope" not found' in ran.err
 
 
-def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: Path) -> None:
+def test_a_blocked_deletion_ends_at_the_timeout(live: Live, ck: Run, tmp_path: Path) -> None:
     ck("apply", written(tmp_path, config_map("held", finalizers=["example.com/hold"])))
     ran = ck("delete", "configmap", "held", "--timeout", "0.3s")
     assert ran.code == 3
@@ -222,7 +222,7 @@ def test_what_is_held_is_waited_for_only_so_long(live: Live, ck: Run, tmp_path: 
         (["job", "a", "--all"], "--selector, --all: need a kind without names"),
     ],
 )
-def test_a_deletion_that_does_not_say_what_is_refused(ck: Run, args: list[str], said: str) -> None:
+def test_delete_without_a_target_is_rejected(ck: Run, args: list[str], said: str) -> None:
     ran = ck("delete", *args)
     assert ran.code == 2
     assert said in ran.err

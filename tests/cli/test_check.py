@@ -67,7 +67,7 @@ def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Checked:
     return Checked(tmp_path, capsys)
 
 
-def test_what_is_right_is_ok_and_other_kinds_are_skipped(checked: Checked) -> None:
+def test_valid_objects_are_ok_and_other_kinds_are_skipped(checked: Checked) -> None:
     assert checked.run(checked.write("train.yaml", a_job("train"), TOPOLOGY, SERVICE)) == 0
     assert checked.out.splitlines() == [
         "ok       train.yaml: Job train: 8 pods",
@@ -77,7 +77,7 @@ def test_what_is_right_is_ok_and_other_kinds_are_skipped(checked: Checked) -> No
     ]
 
 
-def test_what_is_wrong_is_said_under_its_object_and_the_code_is_2(checked: Checked) -> None:
+def test_mistakes_are_listed_under_their_object_and_the_code_is_2(checked: Checked) -> None:
     file = checked.write("train.yaml", a_job("train"), a_job("tune", UNEVEN, 10), a_job("odd", None, "four"))
     assert checked.run(file) == 2
     assert checked.out.splitlines() == [
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(checked: Checked) -
     assert "missing.yaml" in checked.out
 
 
-def test_values_that_yaml_took_for_numbers_are_said_once(checked: Checked) -> None:
+def test_values_that_yaml_took_for_numbers_are_reported_once(checked: Checked) -> None:
     assert checked.run(checked.write("train.yaml", a_job("train", {**UNEVEN, SLICE_SIZE: 4}))) == 2
     assert checked.out.count(f"annotations[{SLICE_SIZE}]") == 1
     assert "1 object: 1 wrong" in checked.out
@@ -254,7 +254,7 @@ def test_a_misspelt_key_is_ok_with_a_warning_and_a_misspelt_field_is_wrong(check
     ],
     ids=["word", "required", "unknown", "mode"],
 )
-def test_what_a_server_would_refuse_is_wrong(checked: Checked, path: tuple[Any, ...], value: str, said: str) -> None:
+def test_what_a_server_would_reject_is_wrong(checked: Checked, path: tuple[Any, ...], value: str, said: str) -> None:
     job = a_job("train")
     place: Any = job["spec"]
     for step in path[:-1]:
@@ -264,7 +264,7 @@ def test_what_a_server_would_refuse_is_wrong(checked: Checked, path: tuple[Any, 
     assert said in checked.out
 
 
-def test_a_misspelt_kind_is_wrong_and_one_of_somebody_else_is_skipped(checked: Checked) -> None:
+def test_a_misspelt_kind_is_wrong_and_an_unrelated_kind_is_skipped(checked: Checked) -> None:
     assert checked.run(checked.write("train.yaml", {**a_job("train"), "kind": "Jbo"})) == 2
     assert 'kind: unknown kind "Jbo"; did you mean Job?' in checked.out
     other = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}}
@@ -329,7 +329,7 @@ def test_the_option_wins_over_the_topology_among_the_files(checked: Checked) -> 
     assert checked.run(file, "--levels", "example.com/block") == 2
 
 
-def test_among_several_topologies_none_is_picked_and_that_is_said(checked: Checked) -> None:
+def test_among_several_topologies_none_is_used_and_a_note_reports_it(checked: Checked) -> None:
     other = {**TOPOLOGY, "metadata": {"name": "other"}}
     file = checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rak"}), TOPOLOGY, other)
     assert checked.run(file) == 0
@@ -338,7 +338,7 @@ def test_among_several_topologies_none_is_picked_and_that_is_said(checked: Check
     assert checked.err == ""
 
 
-def test_a_topology_that_is_wrong_itself_is_held_against_nothing(checked: Checked) -> None:
+def test_jobs_are_not_checked_against_an_invalid_topology(checked: Checked) -> None:
     wrong = {**TOPOLOGY, "spec": {"levels": []}}
     assert checked.run(checked.write("train.yaml", a_job("train", {REQUIRED: "example.com/rak"}), wrong)) == 2
     assert checked.out.splitlines()[0] == "ok       train.yaml: Job train: 8 pods"

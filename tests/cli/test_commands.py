@@ -58,7 +58,7 @@ def test_the_help_of_every_command_teaches_by_an_example(run: Run, name: str) ->
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("gte", "get"), ("decribe", "describe"), ("quue", "queue")])
-def test_letters_that_changed_places_are_no_riddle(run: Run, typed: str, meant: str) -> None:
+def test_swapped_letters_still_find_the_command(run: Run, typed: str, meant: str) -> None:
     assert run(typed).err == f'Error: no command "{typed}"; did you mean {meant}?\n'
 
 
@@ -281,7 +281,7 @@ def test_answers_name_the_job_they_are_about(run: Run) -> None:
         assert (job["kind"], job["file"]) == ("Job", manifest)
 
 
-def test_a_file_that_cannot_be_written_is_said_with_its_path(run: Run, tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported_with_its_path(run: Run, tmp_path: Path) -> None:
     ran = run("tree", *NODES, "--svg", str(tmp_path / "no" / "x.svg"))
     assert ran.code == 2
     assert "no/x.svg: No such file or directory; check the path" in ran.err
@@ -306,7 +306,7 @@ def test_a_reader_that_stops_reading_is_not_an_error() -> None:
     assert ran.stderr == b""
 
 
-def test_the_demo_ends_when_it_is_told_to() -> None:
+def test_the_demo_ends_on_request() -> None:
     ran = closeknit("demo", "--pause", input=b"q\n")
     assert ran.returncode == 0
     assert b"[1/10]" in ran.stdout

@@ -44,7 +44,7 @@ def test_queues_and_domains_are_offered(offered: ShellComplete) -> None:
     assert "train" in words(offered, "explain", begun="t")
 
 
-def test_a_namespace_that_is_given_counts(offered: ShellComplete) -> None:
+def test_completion_uses_the_given_namespace(offered: ShellComplete) -> None:
     assert words(offered, "get", "-n", "kube-system", "jobs", begun="t") == []
 
 

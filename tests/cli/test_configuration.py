@@ -41,7 +41,7 @@ def refused(tmp_path: Path, text: str) -> list[str]:
     return [str(one).replace(f"{tmp_path}/", "") for one in error.value.mistakes]
 
 
-def test_both_may_be_in_one_file_and_ours_goes_before(tmp_path: Path) -> None:
+def test_both_configurations_fit_in_one_file_and_ours_wins(tmp_path: Path) -> None:
     found = read(tmp_path, f"{KUEUE}---\n{OURS}")
     assert found.changes == {"PartialAdmission": True, "TASBalancedPlacement": True}
     assert found.settings.not_ready_delay == 3.0
@@ -51,7 +51,7 @@ def test_both_may_be_in_one_file_and_ours_goes_before(tmp_path: Path) -> None:
     assert "TASBalancedPlacement" in found.gates()
 
 
-def test_the_command_line_goes_before_the_file(tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     found = read(tmp_path, OURS)
     assert "VerifyBeforeAdmit" in found.gates("closeknit")
     assert "PartialAdmission" not in found.gates("", {"PartialAdmission": False})
@@ -85,7 +85,7 @@ def test_a_mistake_names_the_line_and_the_column_of_its_field(tmp_path: Path) ->
     ]
 
 
-def test_so_it_does_inside_of_a_config_map(tmp_path: Path) -> None:
+def test_a_mistake_inside_a_config_map_names_its_line_and_column(tmp_path: Path) -> None:
     inside = "".join(f"    {line}\n" for line in [*KUEUE.splitlines(), "  timeouts: 1m"])
     text = (
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  controller_manager_config.yaml: |\n{inside}"
@@ -94,7 +94,7 @@ def test_so_it_does_inside_of_a_config_map(tmp_path: Path) -> None:
     assert said.startswith("config.yaml:11:7: Configuration: waitForPodsReady.timeouts: is no field")
 
 
-def test_a_warning_does_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_names_its_line_and_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read(tmp_path, f"{KUEUE}webhook: {{port: 9443}}\n")
     assert "config.yaml:6:1: Configuration: webhook: is not heeded; it has no effect here" in capsys.readouterr().err
 
@@ -127,14 +127,14 @@ def test_standard_input_is_read_and_its_mistakes_are_placed(monkeypatch: pytest.
         (f"{OURS}profile: closeknit\n", 'config.yaml:6:1: is not YAML: the key "profile" appears twice'),
     ],
 )
-def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_other_objects_are_rejected_as_configuration(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, text)[0]
 
 
 PAGE = Path(__file__).parents[2] / "docs/reference/configuration.md"
 
 
-def test_the_sample_in_the_reference_can_be_used_and_its_mistake_is_said_as_printed(tmp_path: Path) -> None:
+def test_the_sample_in_the_reference_can_be_used_and_its_mistake_is_reported_as_printed(tmp_path: Path) -> None:
     page = PAGE.read_text()
     sample = page.partition("```yaml\n")[2].partition("```")[0]
     found = read(tmp_path, sample)

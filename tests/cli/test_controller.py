@@ -117,7 +117,7 @@ def test_an_address_that_is_none_is_refused(run: Run, given: str) -> None:
     assert "is not an address: give HOST:PORT, or :PORT for every interface" in ran.err
 
 
-def test_a_port_that_is_taken_is_said(run: Run, live: Live) -> None:
+def test_a_port_in_use_is_reported(run: Run, live: Live) -> None:
     port = urlsplit(read_config([Path(live.kubeconfig)]).server).port
     ran = run("--kubeconfig", live.kubeconfig, "--health-address", f"127.0.0.1:{port}")
     assert ran.code == 4
@@ -131,7 +131,7 @@ def test_an_embedded_host_has_a_control_plane_of_its_own(run: Run, live: Live) -
     assert "is an embedded host, which runs its own control plane; give a Kubernetes cluster" in ran.err
 
 
-def test_who_is_not_known_to_the_server_does_not_wait_for_it(run: Run, live: Live, tmp_path: Path) -> None:
+def test_an_unknown_user_does_not_wait_for_the_server(run: Run, live: Live, tmp_path: Path) -> None:
     tree = yaml.safe_load(Path(live.kubeconfig).read_text())
     tree["users"][0]["user"] = {"token": "wrong-token"}
     file = tmp_path / "other"
@@ -141,7 +141,7 @@ def test_who_is_not_known_to_the_server_does_not_wait_for_it(run: Run, live: Liv
     assert "wrong-token" not in ran.err
 
 
-def test_what_is_logged_is_one_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_log_entry_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_stderr("info")
     logging.getLogger("closeknit.some").info("one\nand %s", "two")
     logging.getLogger("closeknit.some").debug("not this")

@@ -54,7 +54,7 @@ def pod(*ports: Raw) -> Raw:
     return {"spec": {"containers": [{"name": "side"}, {"name": "controller", "ports": list(ports)}]}}
 
 
-def test_it_is_the_pod_that_holds_the_lease_by_its_port_for_health() -> None:
+def test_the_leader_is_the_pod_that_holds_the_lease_at_its_health_port() -> None:
     found = Cluster("leader-1_6a1b", pod({"name": "web", "containerPort": 1}, {"name": "health", "containerPort": 9}))
     assert found.proxied() == "/api/v1/namespaces/ours/pods/leader-1:9/proxy/closeknit/decisions"
 
@@ -63,7 +63,7 @@ def test_a_pod_that_names_no_port_has_the_usual_one() -> None:
     assert "/leader-1:8081/proxy/" in Cluster("leader-1_6a1b", pod()).proxied()
 
 
-def test_who_may_not_list_leases_looks_in_our_namespace() -> None:
+def test_without_permission_to_list_leases_the_default_namespace_is_used() -> None:
     found = Cluster("leader-1_6a1b", pod(), may_list=False, namespace="closeknit-system")
     assert found.proxied().startswith("/api/v1/namespaces/closeknit-system/pods/leader-1:")
     with pytest.raises(NoCluster, match="no Closeknit controller leads"):
@@ -71,17 +71,17 @@ def test_who_may_not_list_leases_looks_in_our_namespace() -> None:
 
 
 @pytest.mark.parametrize("holder", [None, ""])
-def test_where_nobody_leads_that_is_said(holder: str | None) -> None:
+def test_a_cluster_without_a_leader_is_an_error(holder: str | None) -> None:
     with pytest.raises(NoCluster, match="no Closeknit controller leads on this cluster"):
         Cluster(holder).proxied()
 
 
-def test_a_controller_that_runs_elsewhere_cannot_be_asked() -> None:
+def test_a_controller_outside_the_cluster_is_not_reached_through_the_api_server() -> None:
     with pytest.raises(NoCluster, match="the leading controller, laptop_6a1b, has no pod in namespace ours"):
         Cluster("laptop_6a1b", pod()).proxied()
 
 
-def test_who_leads_from_outside_is_named() -> None:
+def test_a_leader_outside_the_cluster_is_named() -> None:
     def named(cluster: Cluster) -> str:
         return asyncio.run(outsider(cast(Client, cluster)))
 
@@ -90,7 +90,7 @@ def test_who_leads_from_outside_is_named() -> None:
     assert named(Cluster("")) == ""
 
 
-def test_what_keeps_it_from_answering_is_said_with_what_helps() -> None:
+def test_the_cause_of_a_failed_request_comes_with_a_remedy() -> None:
     assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
     assert str(unasked(NotFound("no"))) == "the address is not the --health-address of a controller"
     said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
@@ -103,7 +103,7 @@ async def heard(url: str = "") -> list[bytes]:
 
 
 @pytest.mark.parametrize("by_variable", [True, False])
-def test_one_in_no_pod_is_asked_where_it_listens(by_variable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_without_a_pod_is_asked_at_its_address(by_variable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> list[bytes]:
         book = Memory()
         book.decide(b'{"at":1.0,"workload":"default/train","outcome":"Admitted"}')
@@ -119,7 +119,7 @@ def test_one_in_no_pod_is_asked_where_it_listens(by_variable: bool, monkeypatch:
     assert asyncio.run(ask())[0] == b'{"at":1.0,"workload":"default/train","outcome":"Admitted"}'
 
 
-def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_given() -> None:
+def test_an_address_without_a_controller_and_an_invalid_one_are_reported_as_given() -> None:
     with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
         asyncio.run(heard("http://127.0.0.1:1"))
     for wrong in ("localhost:8081", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
@@ -127,7 +127,7 @@ def test_an_address_where_nobody_is_and_one_that_is_none_are_said_as_they_were_g
             asyncio.run(heard(wrong))
 
 
-def test_whoever_does_not_say_where_it_listens_is_told_how() -> None:
+def test_without_an_address_the_error_explains_how_to_give_one() -> None:
     with pytest.raises(
         NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER, as in http://127.0.0.1:8081"
     ):

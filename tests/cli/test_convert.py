@@ -69,7 +69,7 @@ def test_json_is_one_object_or_a_list(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [one["kind"] for one in json.loads(capsys.readouterr().out)["items"]] == ["ClusterQueue", "ConfigMap"]
 
 
-def test_what_is_new_already_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_v1beta1_objects_get_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("convert", written(tmp_path, SETTINGS)) == 0
     assert capsys.readouterr().err == "note: no v1beta1 objects found\n"
 
@@ -92,7 +92,7 @@ def test_an_object_that_cannot_be_converted_is_named_and_nothing_is_printed(
 
 
 @pytest.mark.parametrize("command", [("check",), ("place", "--nodes", "NODES"), ("explain", "--nodes", "NODES")])
-def test_commands_that_read_jobs_say_that_one_is_of_the_old_version(
+def test_commands_that_read_jobs_note_v1beta1_objects(
     command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nodes = tmp_path / "nodes.yaml"

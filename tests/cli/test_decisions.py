@@ -27,7 +27,7 @@ def of(ck: Run, *args: str) -> list[tuple[str, str, str]]:
     return [(one["outcome"], one["job"], one["queue"]) for one in found]
 
 
-def test_a_job_that_is_gone_is_still_known_by_its_name(live: Live, ck: Run) -> None:
+def test_a_deleted_job_is_still_found_by_its_name(live: Live, ck: Run) -> None:
     assert ck("delete", "job", "gone").code == 0
     live.until(lambda store: len(store.objects[kinds.WORKLOAD]) == 1)
     for name in ("gone", "job/gone", "Job/gone", "default/gone", "workload/gone"):
@@ -35,11 +35,11 @@ def test_a_job_that_is_gone_is_still_known_by_its_name(live: Live, ck: Run) -> N
     assert ck("decisions", "jobset/gone").code == 4
 
 
-def test_who_waits_is_told_with_the_queue_it_waits_for(ck: Run) -> None:
+def test_a_waiting_workload_is_shown_with_its_queue(ck: Run) -> None:
     assert ("Waits", "Job/large", "research") in of(ck, "large")
 
 
-def test_a_name_that_nobody_had_is_not_found_with_the_nearest_and_a_way_on(ck: Run, live: Live) -> None:
+def test_an_unknown_name_is_answered_with_the_nearest_and_a_command(ck: Run, live: Live) -> None:
     ran = ck("decisions", "gnoe", "--kubeconfig", live.kubeconfig)
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == (
@@ -63,7 +63,7 @@ def test_a_terminal_gets_what_fits_in_a_line(monkeypatch: pytest.MonkeyPatch) ->
     assert decisions.fitting("0123456789a") == "012345678…"
 
 
-def test_the_help_says_what_level_means(ck: Run, tmp_path: Path) -> None:
+def test_the_help_explains_level(ck: Run, tmp_path: Path) -> None:
     assert "LEVEL is the lowest level at which one domain holds all pods" in " ".join(
         ck("decisions", "--help").out.split()
     )

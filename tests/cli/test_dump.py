@@ -21,7 +21,7 @@ from host.process import HostProcess
 PATIENCE = 20.0
 
 
-def test_the_host_of_a_folder_writes_it_into_the_folder_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_embedded_host_dumps_into_its_folder_for_its_owner_only(tmp_path: Path) -> None:
     with HostProcess(tmp_path / "up", "--port", "0", "--demo", "first-steps") as host:
         file = host.folder / "dump.json"
         host.process.send_signal(signal.SIGUSR2)
@@ -45,14 +45,14 @@ class Host:
         return {"leads": True, "holdings": {}}
 
 
-def test_the_controller_says_it_on_stdout_in_one_line(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_controller_dumps_one_line_to_stdout(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     one = controlling()
     one.host = Host()  # type: ignore[assignment]
     one._dump()
     assert capfdbinary.readouterr().out == b'{"leads":true,"holdings":{}}\n'
 
 
-def test_a_controller_that_knows_nothing_yet_says_that(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_controller_without_state_logs_that(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         controlling()._dump()
     assert "SIGUSR2: no state to dump yet" in caplog.text

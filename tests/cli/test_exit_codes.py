@@ -65,7 +65,7 @@ def filled(live: Live) -> None:
 
 
 @pytest.mark.parametrize("args", NOT_THERE, ids=" ".join)
-def test_what_is_not_there_is_4(ck: Run, args: list[str]) -> None:
+def test_a_missing_object_is_4(ck: Run, args: list[str]) -> None:
     ran = ck(*args)
     assert ran.code == 4
     assert "nope" in ran.err
@@ -111,7 +111,7 @@ def test_a_cluster_that_does_not_answer_is_4(
     assert "does not answer" in ran.err
 
 
-def test_what_was_not_done_in_time_is_3(live: Live, ck: Run) -> None:
+def test_an_expired_timeout_is_3(live: Live, ck: Run) -> None:
     meta = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
     live.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
     assert ck("delete", "configmap", "held", "--timeout", "0.2s").code == 3

@@ -37,7 +37,7 @@ def preempted(one: Raw, by: str) -> Raw:
     return {**one, "status": {"conditions": conditions}}
 
 
-def test_who_preempted_a_job_is_told(explain: Explain) -> None:
+def test_the_preemptor_of_a_job_is_named(explain: Explain) -> None:
     victim = preempted(workload("low", 8, owner="train"), "uid-of-high")
     lines, _ = explain("train", *small_cluster(8), workload("high", 8, holds="cq", owner="urgent"), victim)
     assert lines[0] == "Job default/train waits in LocalQueue default/main of ClusterQueue cq: WaitingForQuota"
@@ -47,14 +47,14 @@ def test_who_preempted_a_job_is_told(explain: Explain) -> None:
     assert "  preemption: it may not preempt any workload: ClusterQueue cq has withinClusterQueue: Never" in lines
 
 
-def test_a_job_that_nobody_has_decided_about_waits_though_it_would_be_admitted(explain: Explain) -> None:
+def test_a_job_without_a_decision_waits_though_it_would_be_admitted(explain: Explain) -> None:
     lines, _ = explain("train", *small_cluster(8), workload("w", 8, owner="train"))
     assert lines[0] == "Job default/train waits in LocalQueue default/main of ClusterQueue cq: NotDecidedYet"
     assert lines[1].startswith("  It would be admitted now: ")
     assert lines[-1].endswith("If it stays so, `closeknit doctor` checks the control plane")
 
 
-def test_a_preemptor_that_is_gone_is_told_in_the_words_of_the_condition(explain: Explain) -> None:
+def test_a_deleted_preemptor_is_reported_in_the_words_of_the_condition(explain: Explain) -> None:
     victim = preempted(workload("low", 8, owner="train"), "nobody")
     lines, _ = explain("train", *small_cluster(4), victim)
     assert lines[1].endswith(
@@ -62,7 +62,7 @@ def test_a_preemptor_that_is_gone_is_told_in_the_words_of_the_condition(explain:
     )
 
 
-def test_what_is_odd_about_objects_that_nobody_asked_about_is_not_told(explain: Explain) -> None:
+def test_warnings_about_other_objects_are_dropped(explain: Explain) -> None:
     checks = {"admissionChecks": [{"name": "c", "onFlavors": ["other"]}]}
     odd = cluster_queue("odd", admissionChecksStrategy=checks, resourceGroups=[])
     cluster = [*small_cluster(), odd, local_queue("aside", "odd")]
@@ -73,13 +73,13 @@ def test_what_is_odd_about_objects_that_nobody_asked_about_is_not_told(explain: 
     assert "ClusterQueue odd: spec.admissionChecksStrategy" in about_lost
 
 
-def test_a_queue_that_was_left_out_is_told_whoever_asks(explain: Explain) -> None:
+def test_an_ignored_queue_is_always_reported(explain: Explain) -> None:
     broken = cluster_queue("bad", fairSharing={"weight": "-1"})
     _, err = explain("train", *small_cluster(), broken, job("train"))
     assert "warning: ignored because they are invalid: ClusterQueue bad" in err
 
 
-def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
+def test_a_job_from_a_file_that_was_not_submitted_gets_a_note(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     cluster = folder(tmp_path / "cluster", *small_cluster(8), job("there"))
@@ -92,7 +92,7 @@ def test_a_file_of_something_that_nobody_submitted_is_told_to_be_one(
         assert (f"note: Job default/{name} is not in the cluster; explaining it as if" in told) is is_new
 
 
-def test_what_is_misspelt_in_a_job_is_told_though_its_workload_speaks_for_it(explain: Explain) -> None:
+def test_a_misspelt_key_of_a_job_with_a_workload_gets_a_warning(explain: Explain) -> None:
     wrong = job("train", uid="uid-of-train")
     wrong["spec"]["template"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-requird-topology": "rack"}}
     _, err = explain("train", *small_cluster(8), workload("job-train-abcde", 8, owner="train"), wrong, job("other"))

@@ -45,7 +45,7 @@ def test_jobs_are_shown_with_queue_level_domains_and_what_they_wait_for(ck: Run)
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_workloads_are_shown_likewise(ck: Run) -> None:
+def test_workloads_have_the_same_columns(ck: Run) -> None:
     heading, *rows = map(columns, ck("get", "wl").out.splitlines())
     assert heading == ["NAME", "QUEUE", "RESERVED IN", "ADMITTED", "FINISHED", "AGE", "LEVEL", "DOMAINS", "WAITING FOR"]
     assert [row[2:4] + row[6:] for row in rows] == [
@@ -67,7 +67,7 @@ def test_queues_flavors_and_topologies_say_what_matters(ck: Run) -> None:
     assert "example.com/block, example.com/rack, kubernetes.io/hostname" in out.split("\n\n")[2]
 
 
-def test_a_wide_table_does_not_say_the_node_of_a_pod_twice(ck: Run) -> None:
+def test_a_wide_table_shows_the_node_of_a_pod_once(ck: Run) -> None:
     assert ck("get", "pods").out.splitlines()[0].count("NODE") == 1
     wide = columns(ck("get", "pods", "-o", "wide").out.splitlines()[0])
     assert wide.count("NODE") == 1
@@ -83,7 +83,7 @@ def test_names_are_what_delete_and_describe_take(ck: Run) -> None:
     assert ck("get", "jobs", "-o", "name").out == "job.batch/large\njob.batch/train\n"
 
 
-def test_json_and_yaml_have_the_object_without_who_manages_its_fields(ck: Run) -> None:
+def test_json_and_yaml_omit_managed_fields(ck: Run) -> None:
     raw = json.loads(ck("get", "job", "train", "-o", "json").out)
     assert (raw["kind"], raw["metadata"]["name"], raw["spec"]["parallelism"]) == ("Job", "train", 6)
     assert "managedFields" not in raw["metadata"]
@@ -95,13 +95,13 @@ def test_json_and_yaml_have_the_object_without_who_manages_its_fields(ck: Run) -
     ]
 
 
-def test_an_object_that_is_not_there_is_exit_code_4_with_what_to_do(ck: Run) -> None:
+def test_a_missing_object_is_exit_code_4_with_a_remedy(ck: Run) -> None:
     ran = ck("get", "job", "nope")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == 'error: jobs.batch "nope" not found; `closeknit get jobs -A` lists those that exist\n'
 
 
-def test_of_several_names_those_that_are_there_are_shown(ck: Run) -> None:
+def test_existing_objects_are_shown_if_others_are_missing(ck: Run) -> None:
     ran = ck("get", "nodes", "nope", "n11", "n12")
     assert [line.split()[0] for line in ran.out.splitlines()] == ["NAME", "n11", "n12"]
     assert (ran.code, ran.err) == (4, 'error: nodes "nope" not found; `closeknit get nodes` lists those that exist\n')
@@ -128,13 +128,13 @@ def test_all_is_whatever_runs_or_waits_and_names_say_of_which_kind_they_are(ck: 
     assert (ran.code, ran.err) == (2, "error: all: stands for many kinds; remove the names: train\n")
 
 
-def test_pods_say_whose_they_are(ck: Run) -> None:
+def test_pods_show_their_workload(ck: Run) -> None:
     heading, *rows = map(columns, ck("get", "pods").out.splitlines())
     assert heading[-1] == "WORKLOAD"
     assert {row[-1].rsplit("-", 1)[0] for row in rows} == {"job-train"}
 
 
-def test_nothing_to_show_is_said_on_stderr(ck: Run) -> None:
+def test_an_empty_list_is_reported_on_stderr(ck: Run) -> None:
     ran = ck("get", "jobsets")
     assert (ran.code, ran.out, ran.err) == (0, "", "no jobsets found in namespace default\n")
 
@@ -164,7 +164,7 @@ def test_a_watch_shows_what_is_there_and_then_every_change(live: Live, following
     assert watch.interrupt() == (0, "")
 
 
-def test_a_watch_as_names_has_a_line_a_change(live: Live, following: Callable[..., Following]) -> None:
+def test_a_watch_by_name_prints_a_line_per_change(live: Live, following: Callable[..., Following]) -> None:
     watch = following("get", "configmaps", "-w", "-o", "name")
     live.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen", "namespace": "default"}})
     assert watch.until("seen") == "configmap/seen"
@@ -186,7 +186,7 @@ def test_a_job_is_described_with_the_tree_of_its_placement(ck: Run) -> None:
     assert any("QuotaReserved" in line and "ClusterQueue research" in line for line in lines)
 
 
-def test_a_workload_that_waits_is_described_with_why_and_where_to_ask_on(ck: Run) -> None:
+def test_a_waiting_workload_is_described_with_its_reason_and_the_explain_command(ck: Run) -> None:
     name = ck("get", "wl", "-o", "name").out.splitlines()[0].split("/")[1]
     out = ck("describe", f"workload/{name}").out
     assert "  Pending in LocalQueue main, priority 0\n" in out
@@ -195,7 +195,7 @@ def test_a_workload_that_waits_is_described_with_why_and_where_to_ask_on(ck: Run
     assert "QuotaReserved   False    TopologyPlacementFailed" in out
 
 
-def test_a_workload_goes_by_the_name_of_its_job_too_and_that_is_said(ck: Run) -> None:
+def test_describe_finds_a_workload_by_its_job_with_a_note(ck: Run) -> None:
     ran = ck("describe", "wl", "train")
     assert ran.code == 0
     assert ran.out.startswith("Workload default/job-train-")

@@ -15,7 +15,7 @@ def filled(live: Live) -> None:
     live.until(admitted("train"))
 
 
-def test_whoever_holds_what_is_going_is_named_down_to_the_workload(ck: Run) -> None:
+def test_objects_that_block_a_deletion_are_named_down_to_the_workload(ck: Run) -> None:
     ran = ck("delete", "topology/default", "flavor/main", "cq/research", "--timeout", "0.2s")
     assert ran.code == 3
     assert "`closeknit describe topology.kueue.x-k8s.io/default` shows what blocks the deletion" in ran.err
@@ -32,11 +32,11 @@ def described(ck: Run, kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["topologies", "flavors", "clusterqueues"])
-def test_what_is_going_is_marked_in_tables(ck: Run, kind: str) -> None:
+def test_terminating_objects_are_marked_in_tables(ck: Run, kind: str) -> None:
     assert [line.split()[-1] for line in ck("get", kind).out.splitlines()] == ["STATE", "Terminating"]
 
 
-def test_it_all_goes_when_the_last_holder_does(live: Live, ck: Run) -> None:
+def test_everything_is_deleted_once_the_last_blocker_is_gone(live: Live, ck: Run) -> None:
     """The last test of this module."""
     assert ck("delete", "job", "train").code == 0
     live.until(lambda store: not store.objects[kinds.TOPOLOGY] and not store.objects[kinds.CLUSTER_QUEUE])

@@ -93,7 +93,7 @@ def test_a_topology_manifest_gives_levels_and_name(nodes: str, tmp_path: Path) -
     assert (loaded.topology.name, loaded.topology.levels) == ("dc", (BLOCK, RACK))
 
 
-def test_without_levels_they_are_suggested_and_said_on_stderr(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_levels_that_are_not_given_are_suggested_on_stderr(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
     loaded = load([nodes])
     assert loaded.topology.levels[-1] == HOSTNAME
     out, err = capsys.readouterr()
@@ -133,7 +133,7 @@ def test_gates_and_profile_are_those_asked_for(nodes: str) -> None:
         ),
         (
             {"pods": ["-"], "topology": "-"},
-            "-: standard input can be read only once, but --pods and --topology ask for it; "
+            "-: standard input can be read only once, but --pods and --topology read it; "
             "put all but one of them into files",
         ),
         ({"selector": ["tier"]}, '--selector: "tier" is not a label; write KEY=VALUE'),

@@ -43,7 +43,7 @@ def squeezed(text: str) -> list[str]:
 # queue
 
 
-def test_queues_are_a_tree_with_what_is_used_and_who_waits(ck: Run) -> None:
+def test_queues_are_a_tree_with_usage_and_waiting_workloads(ck: Run) -> None:
     ran = ck("queue")
     assert ran.code == 0
     lines = squeezed(ran.out)
@@ -94,7 +94,7 @@ def test_a_queue_is_stopped_drained_and_resumed(live: Live, ck: Run) -> None:
         (["stop", "team/nope"], 4, 'localqueues.kueue.x-k8s.io "nope" not found'),
     ],
 )
-def test_stopping_says_what_it_lacks(ck: Run, args: list[str], code: int, said: str) -> None:
+def test_wrong_arguments_for_stopping_are_rejected(ck: Run, args: list[str], code: int, said: str) -> None:
     ran = ck("queue", *args)
     assert ran.code == code
     assert said in ran.err
@@ -161,7 +161,7 @@ def test_a_manifest_is_explained_as_if_it_were_submitted(ck: Run, tmp_path: Path
     assert "It would be admitted now: 8 pods of main on 2 hosts, all in b1/r2" in out
 
 
-def test_a_name_that_nobody_has_is_answered_with_the_nearest_or_where_it_is(ck: Run, live: Live) -> None:
+def test_an_unknown_name_is_answered_with_the_nearest_or_its_namespace(ck: Run, live: Live) -> None:
     ran = ck("explain", "trian")
     assert (ran.code, ran.out) == (4, "")
     assert "trian: no workload or job of this name in namespace default; did you mean train?" in ran.err
@@ -229,7 +229,7 @@ def gone(live: Live, kind: kinds.Kind, name: str, prefix: str = "") -> None:
     )
 
 
-def test_a_job_that_has_finished_is_told_when_how_and_where(live: Live, ck: Run) -> None:
+def test_a_finished_job_is_explained_with_when_how_and_where(live: Live, ck: Run) -> None:
     quick = job("quick", 2)
     quick["spec"]["template"]["metadata"]["annotations"]["closeknit.dev/run-time"] = "0.1s"
     live.create(quick)
@@ -242,7 +242,7 @@ def test_a_job_that_has_finished_is_told_when_how_and_where(live: Live, ck: Run)
     data = json.loads(ck("explain", "quick", "-o", "json").out)
     assert (data["state"], data["reason"]) == ("Finished", "Succeeded")
     ran = ck("what-if", "quick")
-    assert (ran.code, "quick: has finished" in ran.err) == (4, True)
+    assert (ran.code, "quick: has already finished" in ran.err) == (4, True)
     gone(live, kinds.JOB, "quick")
 
 
@@ -259,7 +259,7 @@ def test_a_deployment_is_explained_by_its_pods_and_their_workloads(live: Live, c
     gone(live, kinds.DEPLOYMENT, "web")
 
 
-def test_what_names_no_queue_is_told_so_with_where_its_pods_are(live: Live, ck: Run) -> None:
+def test_an_object_without_a_queue_is_reported_with_its_pods(live: Live, ck: Run) -> None:
     live.create(pod("lone"), deployment("free", 1))
     live.until(runs("lone"))
     live.until(runs("free"))
@@ -282,7 +282,7 @@ def test_a_pod_of_a_job_leads_to_the_workload_that_it_belongs_to(live: Live, ck:
     assert ck("explain", workload).out.splitlines()[0] == lines[2]
 
 
-def test_pods_are_of_whoever_owns_them_and_not_of_whoever_has_their_labels(live: Live, ck: Run) -> None:
+def test_pods_belong_to_their_owner_and_not_to_an_object_with_their_labels(live: Live, ck: Run) -> None:
     other = {**deployment("twin", 1, "main"), "kind": "StatefulSet"}
     other["spec"] |= {"serviceName": "twin", **{key: deployment("web", 1)["spec"][key] for key in ("selector",)}}
     other["spec"]["template"]["metadata"]["labels"] = {"app": "web"}
@@ -312,20 +312,20 @@ def test_a_leader_worker_set_counts_the_pods_of_all_its_groups(live: Live, ck: R
     gone(live, kinds.LEADER_WORKER_SET, "serve")
 
 
-def test_a_job_that_another_made_is_told_whose_it_is(live: Live, ck: Run) -> None:
+def test_a_job_of_another_object_names_its_owner(live: Live, ck: Run) -> None:
     child = job("piece", 1)["spec"]
     meta = {"name": "whole", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "main"}}
     spec = {"replicatedJobs": [{"name": "piece", "replicas": 1, "template": {"spec": child}}], "suspend": True}
     live.create({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": meta, "spec": spec})
     live.until(runs("whole"))
     lines = ck("explain", "whole-piece-0").out.splitlines()
-    assert lines[0] == "Job default/whole-piece-0: 1 of 1 pod up"
+    assert lines[0] == "Job default/whole-piece-0: 1 of 1 pod ready"
     assert "  it is part of JobSet whole" in lines
     assert any(line.startswith("JobSet default/whole is admitted") for line in lines)
     gone(live, kinds.JOB_SET, "whole")
 
 
-def test_a_group_that_lacks_pods_is_told_so_under_its_own_name_and_that_of_its_pods(live: Live, ck: Run) -> None:
+def test_an_incomplete_pod_group_is_explained_by_its_name_and_by_its_pods(live: Live, ck: Run) -> None:
     one = pod("pg-0")
     one["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/pod-group-name": "pg"}
     one["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": "2"}
@@ -333,7 +333,7 @@ def test_a_group_that_lacks_pods_is_told_so_under_its_own_name_and_that_of_its_p
     note = "its group has 1 of 2 pods and is queued once all of them exist"
     assert ck("explain", "pg").out.splitlines()[0] == f"Pod group default/pg: 0 of 2 pods ready; {note}"
     (line,) = ck("explain", "pg-0").out.splitlines()
-    assert line == f"Pod default/pg-0 is held by kueue.x-k8s.io/admission, kueue.x-k8s.io/topology; {note}"
+    assert line == f"Pod default/pg-0 is gated by kueue.x-k8s.io/admission, kueue.x-k8s.io/topology; {note}"
     gone(live, kinds.POD, "pg-0")
 
 
@@ -341,14 +341,14 @@ def test_a_group_that_lacks_pods_is_told_so_under_its_own_name_and_that_of_its_p
     ("word", "instead"),
     [("clusterqueue/research", "closeknit queue research"), ("node/n11", "closeknit describe node n11")],
 )
-def test_what_has_no_pods_is_asked_about_elsewhere(ck: Run, word: str, instead: str) -> None:
+def test_objects_without_pods_are_answered_with_another_command(ck: Run, word: str, instead: str) -> None:
     ran = ck("explain", word)
     assert ran.code == 2
     assert f"{word}: is a " in ran.err
     assert f"`{instead}" in ran.err
 
 
-def test_of_a_job_that_is_gone_the_decisions_are_left(ck: Run) -> None:
+def test_a_deleted_job_still_has_decisions(ck: Run) -> None:
     assert "if it was deleted, `closeknit decisions zzz -n default" in ck("explain", "zzz").err
 
 
@@ -371,7 +371,7 @@ def test_options_of_files_need_the_nodes(ck: Run) -> None:
     assert "--nodes: cannot be combined with --context" in ran.err
 
 
-def test_a_cluster_in_files_is_explained_likewise(ck: Run) -> None:
+def test_a_cluster_in_files_is_explained_the_same_way(ck: Run) -> None:
     sample = str(Path(__file__).parents[2] / "src/closeknit/samples/cluster")
     out = ck("explain", "sweep-3", "-n", "team-b", "--cluster", sample).out
     assert out.startswith("Job team-b/sweep-3 is admitted in LocalQueue team-b/batch of ClusterQueue batch")
@@ -397,7 +397,7 @@ def test_files_and_a_running_cluster_are_two_things(ck: Run) -> None:
 # tree
 
 
-def test_the_tree_counts_what_was_promised(ck: Run) -> None:
+def test_the_tree_counts_admitted_workloads(ck: Run) -> None:
     lines = squeezed(ck("tree", "--level", "rack").out)
     assert lines == [
         "b1 4 nodes ▒▒▒▒▒▒░░░░░░░░░░ 20 of 32 cpu free",
@@ -463,7 +463,7 @@ def test_a_watch_of_the_tree_is_for_terminals_and_running_clusters(ck: Run, args
 # decisions
 
 
-def test_decisions_say_when_who_what_where_or_why_and_at_what_cost(ck: Run) -> None:
+def test_decisions_show_time_workload_outcome_place_or_reason_and_cost(ck: Run) -> None:
     ran = ck("decisions")
     heading, *rows = ran.out.splitlines()
     assert heading.split() == ["TIME", "WORKLOAD", "OUTCOME", "QUEUE", "COST", "LEVEL", "WHERE", "OR", "WHY"]

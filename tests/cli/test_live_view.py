@@ -53,7 +53,7 @@ def test_a_terminal_shows_the_cluster_live(start: Start, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_at_the_end_the_terminal_is_as_before_with_one_line_more(start: Start, folder: Path, number: int) -> None:
+def test_at_the_end_the_terminal_is_restored_with_one_more_line(start: Start, folder: Path, number: int) -> None:
     terminal = start(120, 30)
     terminal.until(has("Submitting train"))
     assert (terminal.glass.other is None, terminal.glass.has_cursor) == (False, False)
@@ -143,7 +143,7 @@ def test_a_dumb_terminal_gets_lines(start: Start) -> None:
     assert "go on with: closeknit up" in terminal.text().replace("\n", "")
 
 
-def test_who_is_stopped_gives_the_terminal_back_and_draws_again_when_it_goes_on(start: Start) -> None:
+def test_a_stopped_process_restores_the_terminal_and_draws_again_when_continued(start: Start) -> None:
     terminal = start()
     terminal.until(has("Submitting train"))
     terminal.process.send_signal(signal.SIGTSTP)
@@ -157,7 +157,7 @@ def test_who_is_stopped_gives_the_terminal_back_and_draws_again_when_it_goes_on(
     assert terminal.end() == 0
 
 
-def test_what_is_ignored_is_said_in_the_picture(start: Start) -> None:
+def test_ignored_options_are_noted_in_the_live_view(start: Start) -> None:
     first = start(demo="rank-drift")
     first.until(has("3 hosts in 1 rack"))
     assert first.end() == 0

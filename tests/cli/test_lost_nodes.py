@@ -43,7 +43,7 @@ def is_lost(store: Store, node: str) -> bool:
     return any(one["type"] == "Ready" and one["status"] != "True" for one in conditions) and bool(taints)
 
 
-def test_while_all_is_well_nothing_is_said(ck: Run) -> None:
+def test_ready_nodes_add_no_notes(ck: Run) -> None:
     assert ck("get", "jobs").err == ""
     assert "NotReady" not in ck("describe", "job", "train").out
 
@@ -61,20 +61,20 @@ def lost(live: Live) -> str:
     return ran.stdout
 
 
-def test_whoever_lets_a_node_fail_is_told_whom_it_hits_and_what_follows(lost: str) -> None:
+def test_failing_a_node_lists_the_affected_workloads_and_what_happens_next(lost: str) -> None:
     first, hit = lost.splitlines()
     assert first == "node/n11 failed"
     assert hit.startswith("affected: default/job-train-")
     assert f", 4 pods on n11; once the node is NotReady: {BORNE}" in hit
 
 
-def test_an_empty_node_hits_nobody(live: Live, ck: Run) -> None:
+def test_failing_an_empty_node_affects_no_workload(live: Live, ck: Run) -> None:
     assert ck("node", "fail", "n42").out == "node/n42 failed\nno workload is affected: no pods run there\n"
     ck("node", "recover", "n42")
 
 
 @pytest.mark.parametrize("kind", ["jobs", "workloads", "all"])
-def test_tables_of_what_runs_there_have_a_note_below(ck: Run, lost: str, kind: str) -> None:
+def test_tables_of_affected_jobs_have_a_note(ck: Run, lost: str, kind: str) -> None:
     ran = ck("get", kind)
     assert ran.code == 0
     (note,) = ran.err.splitlines()
@@ -84,7 +84,7 @@ def test_tables_of_what_runs_there_have_a_note_below(ck: Run, lost: str, kind: s
     assert ck("get", "nodes").err == ""
 
 
-def test_its_description_says_so_in_one_line(ck: Run, lost: str) -> None:
+def test_describe_reports_the_failing_node_in_one_line(ck: Run, lost: str) -> None:
     for words in (["job", "train"], ["workload", "train"]):
         lines = ck("describe", *words).out.splitlines()
         (line,) = [line for line in lines if "NotReady since" in line]
@@ -92,7 +92,7 @@ def test_its_description_says_so_in_one_line(ck: Run, lost: str) -> None:
         assert " ago; next at " in line
 
 
-def test_the_description_of_the_node_has_everybody_it_hits(ck: Run, lost: str) -> None:
+def test_describe_node_lists_the_affected_workloads(ck: Run, lost: str) -> None:
     lines = ck("describe", "node", "n11").out.splitlines()
     assert lines[lines.index("affected workloads:") + 1].startswith("  default/job-train-")
 

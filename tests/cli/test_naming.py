@@ -27,7 +27,7 @@ def test_short_names_are_known(short: str, kind: kinds.Kind) -> None:
     assert kind_named(short) is kind
 
 
-def test_a_kind_that_is_none_is_answered_with_the_nearest() -> None:
+def test_an_unknown_kind_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r'unknown kind "worklods"; did you mean workloads\?'):
         kind_named("worklods")
 
@@ -63,13 +63,13 @@ def test_what_exists_or_ends_like_a_manifest_is_one(tmp_path: Path, monkeypatch:
     ("text", "expected"),
     [("90s", 90.0), ("10m", 600.0), ("1h30m", 5400.0), ("2d", 172800.0), ("5", 5.0), ("1.5s", 1.5)],
 )
-def test_spans_of_time(text: str, expected: float) -> None:
+def test_durations(text: str, expected: float) -> None:
     command = click.Command("x", params=[])
     assert seconds(click.Context(command), click.Option(["--x"]), text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "10 m", "m", "-5s", "5mm"])
-def test_what_is_no_span_of_time_is_refused_with_an_example(text: str) -> None:
+def test_an_invalid_duration_is_rejected_with_an_example(text: str) -> None:
     with pytest.raises(click.BadParameter, match="write one such as 90s, 10m or 1h30m"):
         seconds(click.Context(click.Command("x")), click.Option(["--x"]), text)
 
@@ -110,7 +110,7 @@ def test_topologies_that_share_a_level_do_not_make_it_ambiguous() -> None:
     assert nodes_meant(["r3"], NODES, [LEVELS, ("rack", "host")]) == ["n4"]
 
 
-def test_what_is_no_node_is_answered_with_the_nearest_and_all_at_once() -> None:
+def test_unknown_nodes_are_reported_together_with_the_nearest() -> None:
     with pytest.raises(InputError) as error:
         nodes_meant(["r33", "rack=r9"], NODES, [LEVELS])
     first, second = map(str, error.value.mistakes)

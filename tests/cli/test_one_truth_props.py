@@ -125,7 +125,7 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_what_is_said_of_objects_in_files_is_what_is_decided_on_them(part: int, tmp_path: Path) -> None:
+def test_explain_on_files_agrees_with_the_decisions(part: int, tmp_path: Path) -> None:
     wrong = {seed: found for seed in seeds(part) if (found := list(differences(cluster_of(seed), tmp_path)))}
     assert not wrong, "\n".join(f"seed {seed}: {'; '.join(found)}" for seed, found in wrong.items())
 

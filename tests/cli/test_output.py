@@ -40,6 +40,6 @@ def test_yaml_looks_as_kubectl_writes_it() -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_both_forms_say_the_same(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_yaml_have_the_same_content(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     emit({"fits": True, "reason": None}, form)
     assert yaml.safe_load(capsys.readouterr().out) == {"fits": True, "reason": None}

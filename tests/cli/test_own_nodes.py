@@ -107,7 +107,7 @@ def a_node(name: str, **labels: str) -> Raw:
     }
 
 
-def test_what_only_the_other_cluster_knows_of_a_node_is_left_out(tmp_path: Path) -> None:
+def test_server_fields_of_a_node_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "nodes.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [a_node("n1", rack="r1")]}))
     (node,) = by_kind(cluster_of([str(path)]).objects, "Node")
@@ -116,7 +116,7 @@ def test_what_only_the_other_cluster_knows_of_a_node_is_left_out(tmp_path: Path)
     assert set(node["status"]) == {"allocatable", "capacity", "conditions"}
 
 
-def test_nodes_that_say_nothing_about_where_they_stand_get_a_queue_without_a_topology(tmp_path: Path) -> None:
+def test_nodes_without_topology_labels_get_a_queue_without_a_topology(tmp_path: Path) -> None:
     path = tmp_path / "nodes.json"
     node = a_node("n1")
     del node["metadata"]["labels"]["kubernetes.io/hostname"]

@@ -71,13 +71,13 @@ def test_a_pod_of_a_job_has_its_workload_and_a_pod_by_itself_may_have_one() -> N
         {"labels": {"kueue.x-k8s.io/pod-group-name": "said"}},
     ],
 )
-def test_a_pod_that_says_it_is_believed_and_nobody_is_asked(meta: Raw) -> None:
+def test_a_pod_with_the_annotation_needs_no_lookup(meta: Raw) -> None:
     cluster = Cluster()
     assert workloads(cluster, thing(kinds.POD, "a", **meta)) == ["said"]
     assert cluster.asked == []
 
 
-def test_a_pod_of_nothing_that_has_a_workload_has_none() -> None:
+def test_a_pod_without_a_managed_owner_has_no_workload() -> None:
     unknown = {**thing(kinds.JOB, "x"), "apiVersion": "example.com/v1", "kind": "Robot"}
     pods = [thing(kinds.POD, "a", unknown), thing(kinds.POD, "b", thing(kinds.RAY_JOB, "r")), thing(kinds.POD, "c")]
     assert workloads(Cluster(), *pods) == ["", "", ""]

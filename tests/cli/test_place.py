@@ -135,11 +135,11 @@ def test_a_flavor_that_selects_nothing_is_refused_by_its_name(run: Run) -> None:
     assert f'ResourceFlavor fast: spec.nodeLabels: no node has {GROUP} "gp"; did you mean gpu?' in err
 
 
-def test_a_pool_that_is_still_to_be_labelled_is_warned_of(run: Run) -> None:
+def test_a_pool_without_its_label_gets_a_warning(run: Run) -> None:
     dc = flavor({"closeknit.dev/pool": "default"})
     code, _, err = run("tree", "--nodes", "nodes.yaml", "--topology", "dc.yaml", nodes=mixed(), dc=dc)
     assert code == 0
-    assert "no node has closeknit.dev/pool=default yet" in err
+    assert "no node has the label closeknit.dev/pool=default of ResourceFlavor fast yet" in err
 
 
 @pytest.mark.parametrize("command", ["place", "explain"])
@@ -147,6 +147,6 @@ def test_standard_input_can_be_read_once(run: Run, command: str) -> None:
     code, _, err = run(command, "-", "--nodes", "-")
     assert code == 2
     assert err == (
-        "error: -: standard input can be read only once, but JOB.yaml and --nodes ask for it; "
+        "error: -: standard input can be read only once, but JOB.yaml and --nodes read it; "
         "put all but one of them into files\n"
     )

@@ -40,20 +40,20 @@ def test_policies_of_this_configuration_are_in_force(policing: Policing, caplog:
     assert looked(policing, caplog) == []
 
 
-def test_policies_of_another_configuration_are_told_once_with_the_remedy(
+def test_policies_of_another_configuration_are_logged_once_with_the_remedy(
     server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.hash = "other"
     [(level, text)] = looked(policing, caplog)
     assert level == "WARNING"
-    assert f"(their hash is other, ours {OURS})" in text
+    assert f"(hash other, expected {OURS})" in text
     assert "`closeknit install --config FILE`" in text
     assert looked(policing, caplog) == []
     server.hash = OURS
     assert [level for level, _ in looked(policing, caplog)] == ["INFO"]
 
 
-def test_a_verb_that_is_missing_is_told_loudly_and_nothing_is_switched_off(
+def test_a_missing_verb_is_an_error_and_nothing_is_switched_off(
     server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.denied = {("create", "jobs")}
@@ -66,7 +66,7 @@ def test_a_verb_that_is_missing_is_told_loudly_and_nothing_is_switched_off(
     assert (found.works, found.known) == (True, False)
 
 
-def test_policies_that_go_are_told_and_so_is_that_they_are_back(
+def test_lost_policies_are_logged_and_so_is_their_return(
     server: Server, policing: Policing, caplog: pytest.LogCaptureFixture
 ) -> None:
     looked(policing, caplog)

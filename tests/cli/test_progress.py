@@ -14,7 +14,7 @@ class Clock:
         return self.now
 
 
-def test_nothing_is_said_for_a_while_and_then_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_silent_at_first_and_then_periodic(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with Progress("cycles", clock) as progress:
         for second in range(10):
@@ -24,7 +24,7 @@ def test_nothing_is_said_for_a_while_and_then_now_and_then(capsys: pytest.Captur
     assert PATIENCE == 2.0
 
 
-def test_what_is_not_said_is_not_worked_out() -> None:
+def test_messages_that_are_not_printed_are_not_built() -> None:
     def never() -> str:
         raise AssertionError
 
@@ -32,7 +32,7 @@ def test_what_is_not_said_is_not_worked_out() -> None:
         progress.tell(never)
 
 
-def test_files_are_told_with_their_size(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reading_a_file_reports_its_size(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with Progress("objects", clock) as progress:
         clock.now = 3.0

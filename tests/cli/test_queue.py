@@ -46,7 +46,7 @@ def test_yaml_says_what_json_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert (gpus["nominal"], gpus["used"], gpus["borrowed"]) == (32, 48, 16)
 
 
-def test_a_queue_that_admits_nothing_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_inactive_queue_shows_its_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = folder(tmp_path, namespace("default"), cluster_queue("cq"), local_queue("main", "cq"))
     code, out, _ = run(capsys, "--cluster", path)
     assert code == 0

@@ -28,11 +28,11 @@ MANAGED = Cause("spec.replicas", "is somebody's", "FieldManagerConflict")
         (TooManyRequests("busy"), "busy; try again later"),
     ],
 )
-def test_the_servers_words_come_first_and_what_helps_after_them(refused: Refused, first: str) -> None:
+def test_the_servers_message_comes_before_the_remedy(refused: Refused, first: str) -> None:
     assert next(iter(sentences(refused))).startswith(first)
 
 
-def test_a_field_that_the_words_do_not_mention_is_said_too() -> None:
+def test_a_cause_that_the_message_omits_is_printed_too() -> None:
     assert list(sentences(Forbidden("it ends", causes=[ENDING])))[1:] == [
         "metadata.namespace: namespace x is being terminated"
     ]

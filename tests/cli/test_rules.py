@@ -40,19 +40,19 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     host.stop()
 
 
-def test_a_host_tells_all_that_it_decides_by() -> None:
+def test_the_host_serves_every_rule_it_decides_by() -> None:
     rules = heard(told(Options(GATES, SETTINGS)))
     assert (rules.decided_by, rules.settings) == (GATES, SETTINGS)
 
 
 @pytest.mark.parametrize("words", [("queue",), ("explain", "train"), ("what-if",), ("tree",)])
-def test_nothing_is_said_where_the_command_line_leaves_it_to_the_host(ck: Run, words: tuple[str, ...]) -> None:
+def test_without_options_the_rules_of_the_host_apply_silently(ck: Run, words: tuple[str, ...]) -> None:
     ran = ck(*words)
     assert (ran.code, ran.err) == (0, "")
 
 
 @pytest.mark.parametrize("words", [("queue",), ("explain", "train"), ("what-if",), ("tree",)])
-def test_a_gate_that_the_host_has_otherwise_is_named(ck: Run, words: tuple[str, ...]) -> None:
+def test_a_gate_that_differs_from_the_host_is_noted(ck: Run, words: tuple[str, ...]) -> None:
     ran = ck(*words, "--feature-gates", "TASBalancedPlacement=true,PartialAdmission=true")
     assert ran.err == (
         "note: using TASBalancedPlacement on from the command line; the control plane decides differently\n"
@@ -108,7 +108,7 @@ def judged_by(capsys: pytest.CaptureFixture[str]) -> tuple[Rules, str]:
     return found, capsys.readouterr().err
 
 
-def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
+def test_a_controller_outside_the_cluster_is_asked_for_its_rules_or_a_note_reports_the_defaults(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -123,7 +123,7 @@ def test_a_controller_outside_is_asked_by_what_it_decides_and_else_that_is_said(
     assert said.startswith("note: the controller at http://127.0.0.1:1 does not answer: connection refused; using")
 
 
-def test_what_a_controller_outside_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_of_a_controller_outside_the_cluster_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     async def asked() -> Rules:
         health = Health(Decisions(Memory()))
         health.host = cast(KubernetesHost, SimpleNamespace(options=Options(GATES, Settings(FAIR))))

@@ -67,7 +67,7 @@ def test_the_kubeconfig_of_kubectl_is_used_only_when_a_context_is_named(
 
 
 @pytest.mark.parametrize("is_set", [False, True])
-def test_where_nothing_runs_the_remedy_is_said_with_exit_code_4(
+def test_without_a_cluster_the_exit_code_is_4_with_a_remedy(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_set: bool
 ) -> None:
     monkeypatch.delenv("KUBECONFIG", raising=False)
@@ -83,7 +83,7 @@ def test_where_nothing_runs_the_remedy_is_said_with_exit_code_4(
     )
 
 
-def test_a_host_that_has_stopped_is_said_to_have(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_stopped_host_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     written(tmp_path / "data/kubeconfig", "http://127.0.0.1:1")
     with pytest.raises(SystemExit) as ended:
         main(["get", "jobs", "--data", str(tmp_path / "data")])
@@ -121,6 +121,6 @@ def test_a_plug_in_takes_the_options_that_the_command_takes(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("plugin")
-def test_a_plug_in_says_how_it_is_called() -> None:
+def test_a_plug_in_prints_the_name_it_was_called_by() -> None:
     forget()
     assert hint("get", "jobs") == "kubectl closeknit get jobs"

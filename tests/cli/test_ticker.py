@@ -29,7 +29,7 @@ def everything(read: int) -> str:
     return b"".join(pieces).decode()
 
 
-def test_lines_come_out_as_they_were_said(pipe: tuple[int, int]) -> None:
+def test_lines_come_out_in_order(pipe: tuple[int, int]) -> None:
     read, write = pipe
     ticker = Ticker(write)
     for number in range(100):
@@ -39,7 +39,7 @@ def test_lines_come_out_as_they_were_said(pipe: tuple[int, int]) -> None:
     assert everything(read).splitlines() == [f"line {number}" for number in range(100)]
 
 
-def test_a_reader_who_does_not_read_holds_nobody_up_and_learns_what_he_missed(pipe: tuple[int, int]) -> None:
+def test_a_slow_reader_never_blocks_the_writer_and_sees_how_many_lines_were_dropped(pipe: tuple[int, int]) -> None:
     read, write = pipe
     ticker = Ticker(write, most=2_000)
     begin = monotonic()
@@ -59,7 +59,7 @@ def test_a_reader_who_does_not_read_holds_nobody_up_and_learns_what_he_missed(pi
     assert missed > 10_000
 
 
-def test_a_reader_who_went_away_is_no_error(pipe: tuple[int, int]) -> None:
+def test_a_closed_pipe_is_no_error(pipe: tuple[int, int]) -> None:
     read, write = pipe
     os.close(read)
     ticker = Ticker(write)
@@ -69,7 +69,7 @@ def test_a_reader_who_went_away_is_no_error(pipe: tuple[int, int]) -> None:
     ticker.say("nobody hears this")
 
 
-def test_at_the_end_what_was_said_is_written_first(pipe: tuple[int, int]) -> None:
+def test_the_end_waits_for_buffered_lines(pipe: tuple[int, int]) -> None:
     read, write = pipe
     ticker = Ticker(write)
     ticker.say("last words: µs ✗")

@@ -134,7 +134,7 @@ def admitted(api: Api) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_what_its_kubeconfig_says_until_it_is_told_to_end(start: Start, number: int) -> None:
+def test_it_serves_at_the_address_of_its_kubeconfig_until_it_is_stopped(start: Start, number: int) -> None:
     up = start("--port", "0")
     assert len(names(up.api().get(NODES))) == 8
     code, out, err = up.end(number)
@@ -143,14 +143,14 @@ def test_it_serves_what_its_kubeconfig_says_until_it_is_told_to_end(start: Start
     assert out.splitlines()[1] == f"export KUBECONFIG={up.folder}/kubeconfig"
 
 
-def test_the_folder_is_for_its_owner_alone(start: Start) -> None:
+def test_only_the_owner_can_read_the_folder(start: Start) -> None:
     up = start()
     up.api()
     assert up.folder.stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in up.folder.iterdir()}["kubeconfig"] == 0o600
 
 
-def test_an_empty_folder_begins_with_the_first_steps_and_tells_every_decision(start: Start) -> None:
+def test_an_empty_folder_starts_with_first_steps_and_prints_every_decision(start: Start) -> None:
     up = start()
     api = up.api()
     until(lambda: admitted(api) == 2 and len(names(api.get(WORKLOADS))) == 3)
@@ -239,7 +239,7 @@ def test_a_restart_goes_on_and_kubeconfigs_that_were_copied_stay_true(start: Sta
     )
 
 
-def test_nodes_that_are_ignored_are_not_said_to_be_made(start: Start, tmp_path: Path) -> None:
+def test_ignored_nodes_are_not_reported_as_created(start: Start, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL)
     up = start()
     up.api()
@@ -274,7 +274,7 @@ def test_where_the_port_of_last_time_is_taken_another_is_used(start: Start) -> N
 # Folders that are not as we would make them
 
 
-def test_a_folder_that_others_may_read_is_used_and_that_is_said(start: Start, tmp_path: Path) -> None:
+def test_a_folder_that_others_can_list_is_used_with_a_note(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o755)
@@ -290,7 +290,7 @@ def test_a_folder_that_others_may_read_is_used_and_that_is_said(start: Start, tm
     assert open_to_others in ([], ["tls.crt"])
 
 
-def test_a_folder_that_everybody_may_write_to_is_refused(start: Start, tmp_path: Path) -> None:
+def test_a_world_writable_folder_is_rejected(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -332,7 +332,7 @@ def test_a_folder_of_a_newer_version_is_left_alone(start: Start) -> None:
 
 
 @pytest.mark.parametrize("left", ['{"clusters": [{"clus', "", "[]", "\0\0"])
-def test_a_kubeconfig_that_was_half_written_is_written_anew(start: Start, left: str) -> None:
+def test_a_partial_kubeconfig_is_rewritten(start: Start, left: str) -> None:
     up = start()
     up.api()
     up.end()
@@ -385,7 +385,7 @@ def test_the_help_lists_the_demos_with_a_line_each(capsys: pytest.CaptureFixture
 # Readers
 
 
-def test_a_reader_who_does_not_read_does_not_hold_up_the_host(start: Start, tmp_path: Path) -> None:
+def test_a_slow_reader_does_not_block_the_host(start: Start, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL)
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
@@ -403,7 +403,7 @@ def test_a_reader_who_does_not_read_does_not_hold_up_the_host(start: Start, tmp_
     os.close(read)
 
 
-def test_when_the_reader_goes_away_it_ends_quietly_and_soon(start: Start) -> None:
+def test_it_stops_quietly_when_the_reader_closes_the_pipe(start: Start) -> None:
     """As `closeknit up | head` does, though nothing more may be said for minutes."""
     read, write = os.pipe()
     up = start(stdout=write)
@@ -417,7 +417,7 @@ def test_when_the_reader_goes_away_it_ends_quietly_and_soon(start: Start) -> Non
     assert admitted(again.api()) == 2
 
 
-def test_lines_that_go_to_a_file_say_at_the_end_how_to_go_on(start: Start, tmp_path: Path) -> None:
+def test_lines_in_a_file_end_with_the_command_to_continue(start: Start, tmp_path: Path) -> None:
     with (tmp_path / "said").open("wb") as file:
         up = start(stdout=file.fileno())
     up.api()
@@ -441,7 +441,7 @@ def test_lines_are_in_the_encoding_of_stdout(start: Start, tmp_path: Path) -> No
 # The status page
 
 
-def test_the_status_page_is_for_those_who_have_the_token(start: Start) -> None:
+def test_the_status_page_needs_the_token(start: Start) -> None:
     api = start("--demo", "rank-drift").api()
     until(lambda: "3 hosts in 1 rack." in api.get("/", accept="text/html").body)
     page = api.get("/", accept="text/html")
@@ -456,7 +456,7 @@ def test_the_status_page_is_for_those_who_have_the_token(start: Start) -> None:
 # Settings
 
 
-def test_a_configuration_of_kueue_is_heeded(start: Start, tmp_path: Path) -> None:
+def test_a_configuration_of_kueue_is_applied(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(
         "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"

@@ -89,14 +89,14 @@ def test_exit_code_0_when_all_are_admitted_and_3_when_one_waits(ask: Run) -> Non
     assert "1 of 2 given jobs is admitted" in ran.out
 
 
-def test_earlier_files_come_first_in_line(ask: Run) -> None:
+def test_earlier_files_are_queued_first(ask: Run) -> None:
     ran = ask(small_cluster(8), job("second", 5), job("first", 4), "-o", "json")
     states = {one["job"]["name"]: one["state"] for one in json.loads(ran.out)["jobs"]}
     assert states == {"second": "Admitted", "first": "Waiting"}
 
 
 @pytest.mark.parametrize("now", [(), ("--now", "2026-02-01T00:00:00Z")], ids=["newest", "earlier"])
-def test_whoever_is_in_line_already_is_before_a_given_job(ask: Run, now: tuple[str, ...]) -> None:
+def test_queued_workloads_come_before_a_given_job(ask: Run, now: tuple[str, ...]) -> None:
     ran = ask([*small_cluster(8), workload("first", 8)], job("second", 8), *now)
     assert ran.code == 3
     assert "Workload default/first is admitted" in ran.out
@@ -123,7 +123,7 @@ def test_wide_shows_hosts(ask: Run) -> None:
     ]
 
 
-def test_a_job_that_fits_no_rack_is_told_what_would_help(ask: Run) -> None:
+def test_a_job_that_fits_no_rack_is_answered_with_remedies(ask: Run) -> None:
     ran = ask(placing_cluster(), job("train", 20, level=RACK))
     assert ran.code == 3
     assert 'topology "dc" allows to fit only 16 out of 20 pod(s)' in ran.out
@@ -169,7 +169,7 @@ def test_now_is_given_or_the_newest_time_in_the_folder(ask: Run) -> None:
     assert json.loads(ran.out)["now"] == "2026-04-30T22:00:00Z"
 
 
-def test_time_decides_who_is_backing_off(ask: Run) -> None:
+def test_the_given_time_decides_which_workloads_back_off(ask: Run) -> None:
     late = workload("late")
     late["status"] = {"requeueState": {"count": 1, "requeueAt": "2026-03-02T00:00:00Z"}}
     early = ask([*small_cluster(), late], job("j"), "--now", "2026-03-01T00:00:00Z").out
@@ -222,14 +222,14 @@ def test_gates_of_a_configuration_give_way_to_those_of_the_command_line(ask: Run
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{apiVersion: v1, kind: Secret, metadata: {name: s}}", "there is no Configuration in it"),
+        ("{apiVersion: v1, kind: Secret, metadata: {name: s}}", "contains no Configuration"),
         (
             "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration, featureGates: {PartialAdmission: 1}}",
             "Configuration: featureGates.PartialAdmission: is 1; give true or false",
         ),
         (
             "{apiVersion: v1, kind: ConfigMap, data: {controller_manager_config.yaml: 'a: ['}}",
-            "ConfigMap: data[controller_manager_config.yaml]: is not YAML",
+            "ConfigMap: data[controller_manager_config.yaml]: is not valid YAML",
         ),
     ],
 )
@@ -374,7 +374,7 @@ def test_a_job_without_a_queue(ask: Run) -> None:
     assert "give one of the LocalQueues of namespace default: main" in ran.err
 
 
-def test_a_job_with_an_unknown_queue_waits_and_is_told_which_there_are(ask: Run) -> None:
+def test_a_job_with_an_unknown_queue_waits_and_the_queues_are_listed(ask: Run) -> None:
     ran = ask(small_cluster(), job("j", queue="mian"))
     assert ran.code == 3
     assert "LocalQueue mian doesn't exist" in ran.out
@@ -418,7 +418,7 @@ def test_something_that_a_queue_needs_is_missing(ask: Run, cluster: list[Raw], r
     assert f"would help: {remedy}" in ran.out
 
 
-def test_a_negative_weight_leaves_a_queue_out_and_the_job_is_told_to_mend_it(ask: Run) -> None:
+def test_a_queue_with_a_negative_weight_is_ignored_and_the_remedy_is_to_fix_it(ask: Run) -> None:
     cluster = [namespace("default"), flavor(), local_queue("main", "cq"), local_queue("other", "good")]
     cluster += [cluster_queue("good"), cluster_queue("cq", fairSharing={"weight": "-2"})]
     ran = ask(cluster, job("bad"), job("good", queue="other"))
@@ -452,7 +452,7 @@ def test_a_namespace_that_the_queue_does_not_select(ask: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cluster", "local"])
-def test_a_stopped_queue_is_said(ask: Run, kind: str) -> None:
+def test_a_stopped_queue_is_reported(ask: Run, kind: str) -> None:
     stop: Raw = {"stopPolicy": "Hold"}
     none: Raw = {}
     cluster_stop, local_stop = (stop, none) if kind == "cluster" else (none, stop)
@@ -475,10 +475,10 @@ def test_a_time_that_is_none(ask: Run) -> None:
     )
 
 
-def test_standing_input_is_read_once(run: Run) -> None:
+def test_standard_input_is_read_once(run: Run) -> None:
     ran = run("--cluster", "-", "-")
     assert ran.code == 2
-    assert "standard input can be read only once, but JOB.yaml and --cluster ask for it" in ran.err
+    assert "standard input can be read only once, but JOB.yaml and --cluster read it" in ran.err
 
 
 def test_an_unknown_gate(ask: Run) -> None:

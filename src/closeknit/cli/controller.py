@@ -52,7 +52,9 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
     callback=_address,
     help="Serve /healthz, /readyz, /metrics and decisions at this address; default: off.",
 )
-@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
+@click.option(
+    "--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="Log this level and above."
+)
 @gate_options
 def command(
     config: str | None,
@@ -66,9 +68,9 @@ def command(
 ) -> None:
     """Run the control plane on a Kubernetes cluster.
 
-    In a pod it uses the pod's ServiceAccount; elsewhere it needs --kubeconfig or --context. With several replicas, one
-    is elected leader and decides; the others stand by. SIGTERM stops it gracefully. It does not start while Kueue runs
-    on the cluster.
+    In a pod it uses the pod's ServiceAccount; elsewhere it needs --kubeconfig, --context or $CLOSEKNIT_KUBECONFIG. With
+    several replicas, one is elected leader and decides; the others stand by. SIGTERM stops it gracefully. It does not
+    start while Kueue runs on the cluster.
 
     \b
       closeknit controller --kubeconfig ~/.kube/config --log-level debug

@@ -62,13 +62,17 @@ def whole_options(command: F) -> F:
 def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **options: Any) -> None:
     """Explain why a job waits and what would help, or why it runs where it does.
 
-    NAME is a workload or job of the running cluster, or of the one in --cluster; JOB.yaml is a job as if it were
-    submitted there. For a waiting job, shows what it waits for, level by level and cause by cause, and changes that
-    would help; each change was tried against quota and free capacity together. For an admitted job, shows where its
-    pods are, what each level would offer without it, whether the scheduler would choose the same place again, and what
-    happens to pods on failing nodes. For a finished job, shows when and how it finished. NAME may also be a
-    Deployment, another set of pods, or a pod: this shows its pods and their workloads. On a running cluster, the gates
-    and settings of its control plane apply.
+    NAME is a workload or job of the running cluster, or of the one in --cluster; JOB.yaml is explained as if it were
+    submitted there. NAME may also be a Deployment, another set of pods, or a pod: then its pods and their workloads
+    are explained. On a running cluster, the gates and settings of its control plane apply.
+
+    A waiting job: what it waits for, level by level and cause by cause, and changes that would help. Each change was
+    tried against quota and free capacity together.
+
+    An admitted job: where its pods are, what each level would offer without it, whether the scheduler would choose the
+    same place again, and what happens to pods on failing nodes.
+
+    A finished job: when and how it finished.
 
     \b
       closeknit explain train

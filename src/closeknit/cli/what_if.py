@@ -29,14 +29,14 @@ WAITS = 3
     help=f"""Show what would be admitted, preempted or kept waiting if jobs were submitted.
 
     JOB.yaml contains Jobs, JobSets, groups of Pods or Workloads, each with a queue; [KIND/]NAME is a job that the
-    cluster already has; without either, the cluster is simulated as it is. New jobs join the end of their queues in the
-    running cluster, or in the one in --cluster, and the scheduler runs until nothing changes. In the simulation a
-    preempted job stops at once and is queued again, no running job finishes, and admission checks turn ready. The
-    output lists, in order, which jobs are admitted and where, which are preempted, by which job and why, and which
-    wait, for what, and what would help. Nothing is written. On a running cluster, the gates and settings of its control
-    plane apply.
+    cluster already has; without either, the cluster is simulated as it is. The cluster is the running one, or the one
+    in --cluster. On a running cluster, the gates and settings of its control plane apply. Nothing is written.
 
-    The exit code is 0 if every given job is admitted, and 3 if one waits.
+    New jobs join the end of their queues, and the scheduler runs until nothing changes. In the simulation a preempted
+    job stops at once and is queued again, no running job finishes, and admission checks turn ready.
+
+    The output lists, in order, which jobs are admitted and where, which are preempted, by which job and why, and which
+    wait, for what, and what would help. The exit code is 0 if every given job is admitted, and 3 if one waits.
 
     \b
       closeknit what-if train.yaml

@@ -74,7 +74,7 @@ def holder(cluster: RealCluster) -> str:
     return found
 
 
-def test_it_runs_a_job_and_gives_its_lease_back_when_it_is_asked_to_end(cluster: RealCluster, start: Start) -> None:
+def test_it_runs_a_job_and_releases_its_lease_when_stopped(cluster: RealCluster, start: Start) -> None:
     controller = start()
     run_one(cluster, "first")
     assert holder(cluster) != ""
@@ -94,7 +94,7 @@ def test_another_takes_over_from_one_that_was_killed(cluster: RealCluster, start
     eventually(lambda: is_complete(cluster, "orphan"))
 
 
-def test_one_whose_lease_is_taken_ends_with_a_code_of_its_own(cluster: RealCluster, start: Start) -> None:
+def test_a_controller_that_loses_its_lease_exits_with_a_code_of_its_own(cluster: RealCluster, start: Start) -> None:
     controller = start()
     controller.until_said(LEADS)
     cluster.kubectl("-n", "closeknit-system", "patch", "lease", "closeknit-controller", "--type=merge",
@@ -132,7 +132,7 @@ def kueue_lease(cluster: RealCluster, renewed: bool) -> Iterator[None]:
         cluster.kubectl("delete", "namespace", "kueue-system")
 
 
-def test_it_does_not_begin_while_kueue_renews_its_lease(cluster: RealCluster, start: Start) -> None:
+def test_it_does_not_start_while_kueue_renews_its_lease(cluster: RealCluster, start: Start) -> None:
     with kueue_lease(cluster, renewed=True):
         controller = start()
         assert controller.ended() == 4
@@ -140,12 +140,12 @@ def test_it_does_not_begin_while_kueue_renews_its_lease(cluster: RealCluster, st
     assert "kubectl -n kueue-system scale deployment kueue-controller-manager --replicas=0" in controller.said
 
 
-def test_a_lease_that_nobody_renews_is_passed_over(cluster: RealCluster, start: Start) -> None:
+def test_a_lease_that_is_not_renewed_is_ignored(cluster: RealCluster, start: Start) -> None:
     with kueue_lease(cluster, renewed=False):
         start().until_said(LEADS)
 
 
-def test_it_waits_for_a_server_that_is_not_there_yet_and_says_so_once(cluster: RealCluster, start: Start) -> None:
+def test_it_waits_for_the_server_and_logs_that_once(cluster: RealCluster, start: Start) -> None:
     cluster.stop(API_SERVER)
     controller = start()
     controller.until_said("waiting for the API server, which does not answer yet")
@@ -154,7 +154,7 @@ def test_it_waits_for_a_server_that_is_not_there_yet_and_says_so_once(cluster: R
     assert controller.said.count("is waited for") == 1
 
 
-def test_it_ends_at_once_while_it_waits_for_the_server(cluster: RealCluster, start: Start) -> None:
+def test_it_stops_at_once_while_it_waits_for_the_server(cluster: RealCluster, start: Start) -> None:
     cluster.stop(API_SERVER)
     controller = start()
     controller.until_said("is waited for")
@@ -180,7 +180,7 @@ def free_port() -> int:
         return port
 
 
-def test_decisions_are_had_through_the_pod_that_leads(cluster: RealCluster, start: Start, address: str) -> None:
+def test_decisions_are_read_through_the_leading_pod(cluster: RealCluster, start: Start, address: str) -> None:
     port, space = free_port(), "closeknit-system"
     container = {"name": "c", "image": "x", "ports": [{"name": "health", "containerPort": port}]}
     meta = {"name": "leader-1", "namespace": space}
@@ -222,7 +222,7 @@ def policy_kinds(cluster: RealCluster, verb: str) -> None:
             cluster.kubectl("delete", one["kind"], one["metadata"]["name"])
 
 
-def test_without_policies_jobs_are_suspended_when_seen_and_pods_are_told_that_they_do_not_wait(
+def test_without_policies_jobs_are_suspended_after_creation_and_pods_get_an_event(
     cluster: RealCluster, start: Start
 ) -> None:
     controller = start()
