@@ -1,4 +1,4 @@
-"""A running cluster for the tests of a module, and the commands as a person calls them on it."""
+"""A running cluster per test module, and fixtures that run commands on it as a user does."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ck(live: Live, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 class Following:
-    """A command that goes on until Ctrl-C, in a process of its own."""
+    """A command that runs until Ctrl-C, in its own process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process, self._lines = process, Queue[str]()
@@ -61,7 +61,7 @@ class Following:
             self._lines.put(line.rstrip("\n"))
 
     def until(self, part: str, seconds: float = 60.0) -> str:
-        """The next line that has this in it."""
+        """The next line that contains this text."""
         seen = []
         try:
             while part not in (line := self._lines.get(timeout=seconds)):
@@ -71,7 +71,7 @@ class Following:
         return line
 
     def interrupt(self) -> tuple[int, str]:
-        """Its exit code, and what it had to complain about."""
+        """Stop the command; its exit code and stderr."""
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(30)
         assert self.process.stderr is not None

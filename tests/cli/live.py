@@ -1,6 +1,6 @@
-"""A whole embedded cluster for tests of the commands: the host as users run it, in a thread, on a free port.
+"""A complete embedded cluster for tests of the commands: the host as users run it, in a thread, on a free port.
 
-Everything in it is quick. Commands get at it as users do, by the kubeconfig that it writes into its folder.
+Its timings are short. Commands connect as users do, through the kubeconfig in its folder.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Live:
             self.do(lambda store, kind=kind, raw=raw: store.create(kind, raw))  # type: ignore[misc]
 
     def until(self, condition: Callable[[Store], T], seconds: float = 30.0) -> T:
-        """What a condition gives as soon as that is something."""
+        """Wait until the condition returns a true value; return that value."""
         end = monotonic() + seconds
         while monotonic() < end:
             found = self.do(condition)

@@ -1,6 +1,6 @@
-"""A terminal to look at: what a program draws, as lines of text, on a screen that can be resized.
+"""A terminal emulator for tests: what a program draws, as lines of text, on a screen that can be resized.
 
-It knows what the live view speaks, and fails on anything else, so that no escape goes unseen.
+It supports the escape sequences of the live view and fails on any other, so that none goes unnoticed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rows = list[list[str]]
 
 
 class Glass:
-    """The screen itself: `feed` it, and read `lines`. There is a second one, on which programs draw."""
+    """The screen: `feed` it output, and read `lines`. It includes the alternate screen, on which programs draw."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.columns, self.height = columns, lines
@@ -46,7 +46,7 @@ class Glass:
         return ["".join(row).rstrip() for row in self.rows]
 
     def resize(self, columns: int, lines: int) -> None:
-        """What is there stays where it is, as far as there is room."""
+        """Resize; the existing content stays in place as far as it fits."""
         self.columns, self.height = columns, lines
         self.usual = self._fitted(self.usual)
         self.other = None if self.other is None else self._fitted(self.other)
@@ -110,7 +110,7 @@ class Glass:
             case (("h" | "l"), "?7"):
                 self.wraps = letter == "h"
             case _:
-                raise AssertionError(f"nobody knows the escape {numbers}{letter}")
+                raise AssertionError(f"unknown escape sequence {numbers}{letter}")
 
 
 class Terminal:
@@ -145,7 +145,7 @@ class Terminal:
         return "\n".join(self.glass.lines)
 
     def look(self, seconds: float = 0.05) -> bool:
-        """Take what comes in that time; False when the other side is gone."""
+        """Read the output for that time; False once the program has exited."""
         end = monotonic() + seconds
         while (left := end - monotonic()) > 0:
             if select.select([self._ours], [], [], left)[0]:
@@ -158,7 +158,7 @@ class Terminal:
         return True
 
     def until(self, seen: Callable[[str], object], seconds: float = PATIENCE) -> str:
-        """Go on until that is on the screen; gives the screen."""
+        """Wait until the condition holds for the screen; return the screen."""
         end = monotonic() + seconds
         while monotonic() < end:
             goes_on = self.look()
@@ -169,7 +169,7 @@ class Terminal:
         raise AssertionError(f"this is all that came:\n{self.text()}")
 
     def end(self, number: int = signal.SIGINT) -> int:
-        """Ask it to end; gives its code."""
+        """Stop the program; its exit code."""
         self.process.send_signal(number)
         while self.look():
             continue

@@ -42,7 +42,7 @@ UNEVEN = {SLICE_LEVEL: "example.com/rack", SLICE_SIZE: "4"}
 
 
 class Checked:
-    """A directory of manifests, and what `closeknit check` says about it."""
+    """A directory of manifests, and the output of `closeknit check` for it."""
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.directory, self.capsys = directory, capsys
@@ -304,7 +304,7 @@ UPSIDE_DOWN = '[{"topology": "example.com/rack", "size": 4}, {"topology": "examp
 def test_jobs_are_held_against_the_topology(checked: Checked, annotations: dict[str, str], text: str) -> None:
     file = checked.write("train.yaml", a_job("train", annotations), a_job("free"))
     gates = ("--feature-gates", "TASMultiLayerTopology=true")
-    assert checked.run(file, *gates) == 0  # no topology, nothing to hold it against
+    assert checked.run(file, *gates) == 0  # without a topology there is nothing to check against
     levels = [{"nodeLabel": level} for level in BLOCK_RACK.split(",")]
     topology = checked.write("topology.yaml", {**TOPOLOGY, "spec": {"levels": levels}})
     for told in (("--levels", BLOCK_RACK), ("--topology", topology), (topology,)):

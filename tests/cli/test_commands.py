@@ -1,4 +1,4 @@
-"""The commands as a person uses them: arguments in, text and exit code out."""
+"""The commands as a user calls them: arguments in, text and exit code out."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_the_demo_runs_every_step_and_says_how_to_go_on(run: Run) -> None:
 
 
 def test_the_plan_does_not_depend_on_how_nodes_were_given(run: Run, tmp_path: Path) -> None:
-    """A cluster told as kubectl would gives the same plan as in the compact form."""
+    """Nodes as kubectl prints them give the same plan as the compact form."""
     small = {"racks": 2, "nodesPerRack": 3, "node": {"cpu": 4, "memory": "8Gi", "pods": 10}}
     (tmp_path / "pools.yaml").write_text(yaml.safe_dump(small))
     nodes = [

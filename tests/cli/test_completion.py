@@ -1,4 +1,4 @@
-"""What the shell is offered when somebody presses Tab."""
+"""Shell completion: what Tab offers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_all_and_namespaces_and_jobs_of_decisions_are_offered(offered: ShellComp
 def test_a_cluster_that_never_answers_is_not_waited_for(
     offered: ShellComplete, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Connections are taken, and then nothing comes."""
+    """A server that accepts connections and never answers."""
     monkeypatch.delenv("CLOSEKNIT_KUBECONFIG")
     with socket() as silent:
         silent.bind(("127.0.0.1", 0))

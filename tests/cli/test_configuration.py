@@ -1,4 +1,4 @@
-"""What --config takes: Kueue's configuration, ours, both in one file; and where it says that something is wrong."""
+"""The file of --config: Kueue's Configuration, ours, or both, and the positions of its mistakes."""
 
 from __future__ import annotations
 

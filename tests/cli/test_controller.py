@@ -51,13 +51,13 @@ def test_outside_of_a_pod_the_cluster_has_to_be_named(run: Run) -> None:
     )
 
 
-class Asked(Exception):  # noqa: N818 - it ends a run that has come far enough
-    """With what a run would begin."""
+class Asked(Exception):  # noqa: N818 - stops a run once the options are known
+    """Carries the options with which a run would start."""
 
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Config, Wishes]]:
-    """What `closeknit controller` with these options is about to do."""
+    """The options that `closeknit controller` would run with, given these arguments."""
 
     def call(*args: str) -> tuple[Config, Wishes]:
         def begin(_self: Controlling, config: Config, wishes: Wishes) -> None:

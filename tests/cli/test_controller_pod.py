@@ -1,4 +1,4 @@
-"""How commands find the controller on a cluster of Kubernetes: by its Lease, its pod, and the pod's port."""
+"""How commands find the controller on a Kubernetes cluster: by its Lease, its pod, and the pod's port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Raw = dict[str, Any]
 
 
 class Cluster:
-    """As much of a client as is asked; what is None may not be had."""
+    """A client with just the calls under test; an object that is None does not exist."""
 
     def __init__(
         self, holder: str | None, pod: Raw | None = None, may_list: bool = True, namespace: str = "ours"

@@ -1,4 +1,4 @@
-"""`closeknit convert` and `closeknit crds`, and what commands say of manifests of v1beta1."""
+"""`closeknit convert` and `closeknit crds`, and the notes about v1beta1 manifests."""
 
 from __future__ import annotations
 

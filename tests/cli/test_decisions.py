@@ -1,4 +1,4 @@
-"""`closeknit decisions NAME`: of jobs that are there, that are gone, and that never were."""
+"""`closeknit decisions NAME` for existing jobs, deleted jobs, and unknown names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from closeknit.cluster import kinds
 
 @pytest.fixture(scope="module", autouse=True)
 def filled(live: Live) -> None:
-    """12 pods wait for a rack that would have to be twice as large; `gone` ran, and was deleted."""
+    """A job of 12 pods waits, since a rack is half as large; `gone` ran and was deleted."""
     live.create(*NODES, *QUEUES, job("gone", 2), job("large", 12))
     live.until(admitted("gone"))
 

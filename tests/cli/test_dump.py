@@ -1,4 +1,4 @@
-"""SIGUSR2: what the control plane believes is written down, and it goes on."""
+"""SIGUSR2 dumps the state of the control plane, which keeps running."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_what_the_cluster_refuses_is_4(ck: Run, tmp_path: Path) -> None:
 def test_a_cluster_that_does_not_answer_is_4(
     ck: Run, args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it never ran, or has stopped."""
+    """The host was never started, or has stopped."""
     monkeypatch.delenv("CLOSEKNIT_KUBECONFIG")
     assert ck(*args, "--data", str(tmp_path)).code == 4
     server = {"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": True}

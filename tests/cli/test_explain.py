@@ -1,4 +1,4 @@
-"""`closeknit explain` of a cluster that was written down: what it says of one job, and what it keeps to itself."""
+"""`closeknit explain` on a cluster saved in files: the answer for one job, and which warnings it drops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Explain = Callable[..., tuple[list[str], str]]
 
 @pytest.fixture
 def explain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Explain:
-    """A name and the objects of the cluster in; lines for people, and what went to stderr, out."""
+    """Explain a name in a cluster of these objects; the lines on stdout, and stderr."""
 
     def call(name: str, *objects: Raw) -> tuple[list[str], str]:
         with pytest.raises(SystemExit):

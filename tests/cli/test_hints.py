@@ -1,4 +1,4 @@
-"""What users are told to type works as it is printed: on the cluster that they asked."""
+"""Commands suggested in messages work as printed, on the same cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_hint_can_be_typed_as_printed(
     option: str,
     tmp_path: Path,
 ) -> None:
-    """In a shell that knows of no cluster at all."""
+    """Run in a shell without any cluster configured."""
     monkeypatch.delenv("CLOSEKNIT_KUBECONFIG", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     where = str(live.folder) if option == "--data" else live.kubeconfig

@@ -1,4 +1,4 @@
-"""What is to be deleted and may not go yet: marked in tables, described with who holds it."""
+"""Objects with a blocked deletion are marked in tables, and described with what blocks them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from closeknit.cluster.port import Key
 
 @pytest.fixture(scope="module", autouse=True)
 def filled(live: Live) -> None:
-    """Rack r1 holds 6 pods of 2 cores, and 12 pods wait for a rack that would have to be twice as large."""
+    """Rack r1 holds 6 pods of 2 cores; a job of 12 pods waits, since a rack is half as large."""
     team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     live.create(team, *NODES, *QUEUES, cluster_queue("batch", 8, "lab"), local_queue("slow", "batch", "team"))
     live.create(job("train", 6), job("large", 12))

@@ -1,4 +1,4 @@
-"""The live view in a terminal, as a person sees it: at any size, resized, and when it ends."""
+"""The live view in a terminal, as a user sees it: at any size, resized, and at its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = [(200, 60), (120, 40), (80, 24), (60, 15), (40, 10)]
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """With a short name, which fits on a line."""
+    """A folder with a short name, which fits on a line."""
     with TemporaryDirectory(prefix="ck") as path:
         yield Path(path) / "s"
 
@@ -67,7 +67,7 @@ def test_at_the_end_the_terminal_is_restored_with_one_more_line(start: Start, fo
 
 
 def test_a_screen_that_is_resized_shows_what_one_of_that_size_shows(start: Start) -> None:
-    """Nothing of the picture before is left, and nothing is missing."""
+    """No part of the previous picture is left, and none of the new one is missing."""
     terminal = start(200, 60, demo="rank-drift")
     terminal.until(has("Submitting pair"))
     seen = {}

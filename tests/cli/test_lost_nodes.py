@@ -1,4 +1,4 @@
-"""A node that is lost under pods is said wherever somebody looks: on whom it falls, since when, and what comes next."""
+"""Every command reports a failing node under pods: the affected workloads, since when, and what happens next."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_ready_nodes_add_no_notes(ck: Run) -> None:
 
 @pytest.fixture(scope="module")
 def lost(live: Live) -> str:
-    """n11 fails; what is said then."""
+    """n11 fails; the output of `node fail`."""
     ran = subprocess.run(
         [sys.executable, "-m", "closeknit", "node", "fail", "n11", "--kubeconfig", live.kubeconfig],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""How objects, nodes and spans of time are named on the command line."""
+"""Objects, nodes and durations on the command line."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_simulated_machines_fail_and_recover(live: Live, ck: Run) -> None:
 
 
 def test_machines_of_a_real_cluster_do_not_fail_on_demand(live: Live, ck: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster that calls itself by the name of Kubernetes alone."""
+    """A cluster with a plain Kubernetes version, not that of an embedded host."""
     from closeknit.cluster.embedded.rest import discovery
 
     plain = {**discovery.version(), "gitVersion": "v1.36.3"}

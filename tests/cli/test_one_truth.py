@@ -1,4 +1,4 @@
-"""What `explain` and `what-if` say of a cluster that was written down is what its control plane decided there."""
+"""`explain` and `what-if` on a saved cluster agree with the decisions of its control plane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Told = Callable[..., Any]
 
 @pytest.fixture
 def told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Told:
-    """What a command says of the objects of a cluster, as data."""
+    """The JSON output of a command for the objects of a cluster."""
 
     def call(lab: Lab, command: str, *names: str) -> Any:
         objects = [raw for kind in kinds.KINDS for raw in lab.store.all(kind) if kind is not kinds.EVENT]
@@ -47,7 +47,7 @@ def submit(lab: Lab, name: str, pods: int, gpus: int = 8, grace: int = 600) -> N
 
 
 def with_limits(raw: Raw) -> Raw:
-    """Extended resources are asked for and bounded alike, as the API wants it."""
+    """Extended resources need equal requests and limits, as the API requires."""
     spec = raw["spec"].get("template", raw)["spec"]
     spec["restartPolicy"] = "Never"
     for container in spec["containers"]:
@@ -72,7 +72,7 @@ def bound(name: str, node: str, gpus: int, **annotations: str) -> Raw:
 
 
 def decided(lab: Lab, name: str) -> str:
-    """What the control plane wrote of the workload of a job: why it waits; empty if it is admitted."""
+    """The reason that the control plane recorded on the workload of a job; empty if it is admitted."""
     (raw,) = [one for one in lab.workloads() if one["metadata"]["ownerReferences"][0]["name"] == name]
     reserved = [one for one in raw["status"]["conditions"] if one["type"] == "QuotaReserved"]
     return "" if condition(raw, "QuotaReserved") else str(reserved[0]["message"])

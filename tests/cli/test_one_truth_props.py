@@ -1,6 +1,6 @@
-"""For random clusters, what the commands say of the objects in files is what a control plane decides on them.
+"""On random clusters, the commands' answers from files agree with a control plane's decisions.
 
-CLOSEKNIT_TRUTHS sets how many clusters are looked at, and CLOSEKNIT_TRUTH the seed of the only one.
+CLOSEKNIT_TRUTHS sets the number of clusters; CLOSEKNIT_TRUTH sets the seed of a single one.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ def decided(one: Workload) -> str:
 
 
 def is_unheard(before: Workload | None, after: Workload) -> bool:
-    """Whether nothing was decided about it, because another is before it."""
+    """Whether it has no decision, because another workload is ahead of it."""
     return decided(after) == ("" if before is None else decided(before))
 
 
 def is_raced(story: Story) -> bool:
     """Whether a failed node was replaced while others waited.
 
-    A control plane waits a second with that, and whatever is in line comes before; what-if does it at once.
+    A control plane waits a second before that and admits queued workloads first; what-if does it at once.
     """
     waits = bool(story.waits) or any(step.kind is Kind.ADMITTED for step in story.steps)
     return waits and any(step.kind is Kind.MOVED for step in story.steps)
 
 
 def came_back(before: dict[str, Workload], after: dict[str, Workload]) -> set[str]:
-    """Workloads that were deleted and made again."""
+    """Workloads that were deleted and created again."""
     return {key for key, one in after.items() if key in before and one.uid != before[key].uid}
 
 
@@ -103,9 +103,9 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
     if is_raced(story):
         return
     if left(story) or gone or again:
-        wanted = again & gone if again else gone  # what is made again comes in line where chance puts it
+        wanted = again & gone if again else gone  # a workload that is created again is queued in random order
         if not wanted <= left(story) or (not again and left(story) != gone):
-            yield f"what has to go: {left(story)} and not {gone}"
+            yield f"preempted: {left(story)} and not {gone}"
         return
     for key, one in after.items():
         if key not in story.workloads:
@@ -119,7 +119,7 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
             if obstacle is not None and obstacle.reason == "Deactivated" and not one.active:
                 continue
             if story.steps and decided(one) in heard.get(key, ()):
-                continue  # it was said before another was admitted, and is not said again
+                continue  # it was reported before another workload was admitted, and is not reported again
             if obstacle is None or not obstacle.message.startswith(decided(one)):
                 yield f"{key}: explain {obstacle}, decided {decided(one)}"
 
@@ -175,7 +175,7 @@ def written(folder: Path, name: str, objects: Sequence[Raw]) -> str:
 
 
 def room_difference(seed: int, folder: Path) -> str:
-    """What `place` says of one more job on the nodes and pods of a cluster, if it is not what is decided there."""
+    """The answer of `place` for one more job on a cluster's nodes and pods, if it differs from the decision there."""
     maker = RoomMaker(seed)
     cluster = maker.make()
     given = job(maker.random, "new", "lq-0")
@@ -195,7 +195,7 @@ def room_difference(seed: int, folder: Path) -> str:
     others = [key for key, each in cluster.workloads().items() if key in waiting and each.reserved]
     decided_on = [topology for _, _, _, topology in placed(one)[1]] if one.reserved else []
     if others or (not one.reserved and not decided(one)):
-        return ""  # another got what it had been waiting for, or is still before it
+        return ""  # another workload took the capacity, or is still ahead of it
     return "" if found == decided_on else f"place {found} {result}, decided {decided_on} {decided(one)}"
 
 

@@ -1,4 +1,4 @@
-"""A cluster made of nodes that somebody wrote down."""
+"""The cluster that `up --nodes` builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workload a pod belongs to, by what it says or by whoever is above it."""
+"""The workload of a pod, by its annotation or through its owners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def uid(raw: Raw) -> str:
 
 
 class Cluster:
-    """A client of a cluster that holds these; it counts what it is asked for."""
+    """A client of a cluster with these objects; it counts the requests."""
 
     def __init__(self, *objects: Raw) -> None:
         self.objects, self.asked = objects, list[Kind]()

@@ -1,4 +1,4 @@
-"""`closeknit place` and `explain` on clusters as they are: mixed, tainted, described by a flavor."""
+"""`closeknit place` and `explain` on realistic clusters: mixed, tainted, described by a flavor."""
 
 from __future__ import annotations
 

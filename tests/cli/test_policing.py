@@ -1,4 +1,4 @@
-"""What the controller says of the policies that it finds, and when it says it again."""
+"""What the controller logs about its admission policies, and when it logs that again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def policing(server: Server, caplog: pytest.LogCaptureFixture) -> Policing:
 
 
 def looked(policing: Policing, caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
-    """What is said at a look: level and text."""
+    """What one check logs: level and text."""
     caplog.clear()
     asyncio.run(policing.look())
     return [(one.levelname, one.getMessage()) for one in caplog.records]

@@ -1,4 +1,4 @@
-"""What is said while something takes long."""
+"""Progress messages during long operations."""
 
 from __future__ import annotations
 

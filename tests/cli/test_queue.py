@@ -1,4 +1,4 @@
-"""`closeknit queue` as a person uses it."""
+"""`closeknit queue` on a cluster in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server refused, with what to do about it."""
+"""Messages for rejected requests, with their remedies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from closeknit.cli.refusals import sentences
 from closeknit.cluster.errors import Cause, Conflict, Forbidden, NotFound, Refused, TooManyRequests
 
 ENDING = Cause("metadata.namespace", "namespace x is being terminated", "NamespaceTerminating")
-MANAGED = Cause("spec.replicas", "is somebody's", "FieldManagerConflict")
+MANAGED = Cause("spec.replicas", "is owned by another manager", "FieldManagerConflict")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Commands judge a running cluster by the gates and settings of its host, and say where the command line differs."""
+"""On a running cluster, commands use the gates and settings of its host and note where the command line differs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_becomes_of_a_failed_node_follows_from_the_gates_of_the_host(live: 
 
 
 class Outside:
-    """As much of a client as is asked: a cluster of Kubernetes whose controller runs elsewhere."""
+    """A client with just the calls under test, of a Kubernetes cluster with its controller outside."""
 
     async def tree(self, _verb: str, path: str) -> dict[str, Any]:
         raise NotFound(path)

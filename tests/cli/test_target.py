@@ -1,4 +1,4 @@
-"""Which cluster a command works on."""
+"""The cluster that a command works on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines for a reader who may be slow: nobody waits for him, and he is told what he missed."""
+"""A slow reader never blocks the writer, and a line reports how many lines were dropped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_closed_pipe_is_no_error(pipe: tuple[int, int]) -> None:
     for number in range(1000):
         ticker.say(f"line {number}")
     assert ticker.end()
-    ticker.say("nobody hears this")
+    ticker.say("never read")
 
 
 def test_the_end_waits_for_buffered_lines(pipe: tuple[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""`closeknit topology suggest` as people and machines see it."""
+"""`closeknit topology suggest` as text, JSON and YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`closeknit up` as a person starts it: a process of its own, on a folder of its own, ended by a signal."""
+"""`closeknit up` as a user runs it: a separate process with its own folder, stopped by a signal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Up:
         )
 
     def api(self) -> Api:
-        """As soon as it answers."""
+        """The API, once it answers."""
         end = monotonic() + PATIENCE
         while monotonic() < end and self.process.poll() is None:
             with suppress(OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
@@ -61,14 +61,14 @@ class Up:
         raise AssertionError(f"it does not answer: {self.end()}")
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Code, stdout and stderr."""
+        """Stop it; its exit code, stdout and stderr."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, (out or b"").decode(), err.decode()
 
     def end_of_itself(self) -> tuple[int, str, str]:
-        """The same for one that has nothing to stay for."""
+        """Wait until it exits by itself; its exit code, stdout and stderr."""
         self.process.wait(PATIENCE)
         return self.end()
 
@@ -130,7 +130,7 @@ def admitted(api: Api) -> int:
     )
 
 
-# Beginning and ending
+# Start and stop
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -187,7 +187,7 @@ def test_its_own_nodes_make_a_cluster(start: Start, tmp_path: Path) -> None:
     assert err.splitlines()[0].startswith("note: 6 nodes; levels from their labels: ")
 
 
-# One host a folder, one port a host
+# One host per folder, one port per host
 
 
 def test_a_folder_is_used_by_one_process_at_a_time(start: Start) -> None:
@@ -271,7 +271,7 @@ def test_where_the_port_of_last_time_is_taken_another_is_used(start: Start) -> N
         assert again.end()[2] == f"note: port {port} of the previous run is in use; use the new kubeconfig\n"
 
 
-# Folders that are not as we would make them
+# Unusual folders
 
 
 def test_a_folder_that_others_can_list_is_used_with_a_note(start: Start, tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_partial_kubeconfig_is_rewritten(start: Start, left: str) -> None:
     assert again.end()[2] == ""
 
 
-# Wrong use
+# Wrong usage
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_a_slow_reader_does_not_block_the_host(start: Start, tmp_path: Path) -> 
 
 
 def test_it_stops_quietly_when_the_reader_closes_the_pipe(start: Start) -> None:
-    """As `closeknit up | head` does, though nothing more may be said for minutes."""
+    """The reader closes the pipe as `| head` does, even if no further line is printed for minutes."""
     read, write = os.pipe()
     up = start(stdout=write)
     os.close(write)

@@ -1,4 +1,4 @@
-"""`closeknit what-if` as a person uses it: a folder and jobs in, sentences and an exit code out."""
+"""`closeknit what-if` as a user calls it: a folder and jobs in, text and an exit code out."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_the_given_time_decides_which_workloads_back_off(ask: Run) -> None:
 
 
 def sharing() -> list[Raw]:
-    """A queue that has borrowed 6 of 8, and one that wants its share of what neither has."""
+    """A queue that has borrowed 6 of 8, and one that wants its share of the cohort's quota."""
     rule = {"reclaimWithinCohort": "Any"}
     pool = kueue("Cohort", "lab", {"resourceGroups": cluster_queue("x", 8)["spec"]["resourceGroups"]})
     queues = [cluster_queue(name, 0, "lab", preemption=rule) for name in ("cq", "other")]
@@ -277,7 +277,7 @@ def test_pods_of_others_take_room_and_pods_of_workloads_do_not_take_it_twice(ask
 
 
 def test_a_preempted_workload_takes_its_pods_with_it(ask: Run) -> None:
-    """Its pods carry no topology, so they count on their node until they stop; the second job goes there then."""
+    """Its pods have no topology, so they count on their node until they stop; then the second job is placed there."""
     rule = {"withinClusterQueue": "LowerPriority"}
     cluster = [namespace("default"), *placing_cluster()[1:3], topology(), flavor(topology="dc")]
     cluster += [cluster_queue("cq", 12, preemption=rule), local_queue("main", "cq")]
@@ -297,7 +297,7 @@ def test_a_preempted_workload_takes_its_pods_with_it(ask: Run) -> None:
 
 
 def test_victims_that_would_come_back_for_ever_are_cut(ask: Run) -> None:
-    """The first flavor of the preemptor is always in vain, and meanwhile its victim is back."""
+    """The preemptor never fits in its first flavor, and meanwhile its victim is queued again."""
     cluster, preemptor = back_and_forth()
     ran = ask(cluster, preemptor)
     assert ran.code == 3

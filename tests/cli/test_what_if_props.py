@@ -1,4 +1,4 @@
-"""Whatever is wrong with a folder, the commands answer: with what happens, or with what is wrong."""
+"""For any damaged folder the commands answer with a result or with the mistakes, never with an internal error."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_no_object_makes_a_command_fail(
             for key in path[:-1]:
                 value = value[key]
             value[path[-1]] = junk
-        except (KeyError, IndexError, TypeError):  # an earlier change took it away
+        except (KeyError, IndexError, TypeError):  # an earlier change removed it
             continue
     for name, written in (("cluster", objects[: len(OBJECTS)]), ("jobs", objects[len(OBJECTS) :])):
         (tmp_path / f"{name}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": written}))

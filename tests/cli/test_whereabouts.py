@@ -1,4 +1,4 @@
-"""Where a workload is, and what it waits for, told from objects alone."""
+"""Where a workload runs and what it waits for, read from objects alone."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Small random clusters, as their objects stand at one moment, and what a control plane decides on them.
+"""Small random clusters: their objects at one moment, and the decisions of a control plane on them.
 
-A cluster is grown in two steps. First its queues and a few jobs are made and a control plane admits what it can; the
+A cluster is built in two steps. First its queues and a few jobs are created and a control plane admits what it can; the
 pods of admitted jobs are bound where they were placed. Then it is disturbed: pods drain, are orphaned or unmanaged,
-jobs end or are deleted, nodes are cordoned, queues stop, and jobs of several forms arrive that have no Workload yet.
+jobs finish or are deleted, nodes are cordoned, queues stop, and new jobs of several forms arrive.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_STEPS = 3_000
 
 
 class Stopped:
-    """Takes the pods of a suspended job away at once, as what-if has it."""
+    """Deletes the pods of a suspended job at once, as what-if does."""
 
     watches = (kinds.JOB,)
 
@@ -69,7 +69,7 @@ class Stopped:
 
 @dataclass
 class Cluster:
-    """Objects in a store on a clock that stands still until it is moved."""
+    """Objects in a store with a clock that a test advances."""
 
     seed: int
     profile: str = "closeknit"
@@ -96,7 +96,7 @@ class Cluster:
         return {one.key: one for one in map(kueue.workload, self.all(kinds.WORKLOAD))}
 
     def run(self, seconds: float = 4.0) -> list[Record]:
-        """A control plane that is started now, for some seconds; what it decided."""
+        """Run a new control plane for some seconds; return its decisions."""
         records: list[Record] = []
         plane = ControlPlane(self.gates, Settings(), lambda: self.clock, no_cost, keep=records.append)
         loop = Loop(self.store, [Stopped(self.store), plane])
@@ -148,7 +148,7 @@ def job(random: Random, name: str, queue: str, **labels: str) -> Raw:
 
 
 def workload(random: Random, name: str, like: Raw) -> Raw:
-    """A Workload that is made by hand, about the pods of this job."""
+    """A Workload created by hand for the pods of this job."""
     spec = {"queueName": like["metadata"]["labels"][QUEUE], "priority": random.choice([0, 5])}
     pod_set: Raw = {"name": "main", "count": like["spec"]["parallelism"], "template": like["spec"]["template"]}
     notes = like["spec"]["template"]["metadata"]["annotations"]
@@ -166,7 +166,7 @@ def pod(name: str, on: str, gpus: int, meta: Raw | None = None) -> Raw:
 
 
 class Maker:
-    """Makes the cluster of a seed."""
+    """Builds the cluster of a seed."""
 
     def __init__(self, seed: int, profile: str = "closeknit") -> None:
         self.random = Random(seed)
@@ -213,7 +213,7 @@ class Maker:
             self.queues.append(f"lq-{number}")
 
     def start_pods(self) -> None:
-        """The pods of what was admitted, each where it was placed."""
+        """The pods of admitted workloads, each bound where it was placed."""
         for one in self.cluster.workloads().values():
             jobs = [raw for raw in self.cluster.all(kinds.JOB) if raw["metadata"]["uid"] == one.job_uid]
             if one.admitted and jobs and one.status.admission is not None:
@@ -256,7 +256,7 @@ class Maker:
             self.cluster.store.patch(self.key(kinds.POD, raw), status, subresource="status")
 
     def delete_jobs(self) -> None:
-        """Their pods and workloads stay behind, as orphans or until they are collected."""
+        """Their pods and workloads remain, as orphans or until garbage collection."""
         for raw in self.some(kinds.JOB):
             if self.random.random() < 0.5:
                 for one in self.cluster.store.owned(raw["metadata"]["uid"], kinds.WORKLOAD):
@@ -276,7 +276,7 @@ class Maker:
             )
 
     def strays(self) -> None:
-        """Unmanaged pods: with and without annotations, of a workload that is there or not."""
+        """Unmanaged pods: with and without annotations, of an existing or missing workload."""
         for number in range(self.random.randint(1, 4)):
             notes: dict[str, str] = {}
             if self.random.random() < 0.6:
@@ -318,7 +318,7 @@ class Maker:
                     self.cluster.store.patch(key, {"metadata": {"labels": {RACK: "r9"}}})
 
     def prebuilt(self) -> None:
-        """A job that names its Workload, and that Workload: both, either, or one about something else."""
+        """A job that names its Workload, and that Workload: both, either, or an unrelated one."""
         one = job(self.random, "prebuilt", self.random.choice(self.queues), **{PREBUILT: "made"})
         like = one if self.random.random() < 0.7 else job(self.random, "other", self.random.choice(self.queues))
         if self.random.random() < 0.8:
@@ -381,7 +381,7 @@ DISTURBANCES: list[Callable[[Maker], None]] = [
 ]
 
 ARRIVALS: list[Callable[[Maker], None]] = [Maker.new_job, Maker.new_job, Maker.group, Maker.lone_pod]
-"""What has no Workload yet: one of them, since workloads that are made in the same second are in line by chance."""
+"""New jobs. Only one arrives, since workloads created in the same second would be queued in random order."""
 
 
 def cluster_of(seed: int, profile: str = "closeknit") -> Cluster:
@@ -389,7 +389,7 @@ def cluster_of(seed: int, profile: str = "closeknit") -> Cluster:
 
 
 class RoomMaker(Maker):
-    """Clusters in which room alone decides: there is plenty of quota, and the pods of every workload are bound."""
+    """Clusters in which only free capacity decides: quota is plentiful, and every assignment has its pods."""
 
     def make(self) -> Cluster:
         self.set_up()
@@ -415,13 +415,13 @@ class RoomMaker(Maker):
             )
 
     def keep_off(self) -> None:
-        """Nodes that nothing more is put on."""
+        """Cordon a node."""
         for raw in self.some(kinds.NODE)[:1]:
             self.cluster.store.patch(self.key(kinds.NODE, raw), {"spec": {"unschedulable": True}})
 
 
 def placed(one: Workload) -> Any:
-    """What a workload got, as far as it got anything."""
+    """The assignment of a workload, if it has one."""
     admission = one.status.admission
     if not one.reserved or admission is None:
         return None

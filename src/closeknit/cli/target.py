@@ -74,7 +74,7 @@ class Target(NamedTuple):
     remedy: str
 
 
-class NoCluster(Exception):  # noqa: N818 - said to the user as it is
+class NoCluster(Exception):  # noqa: N818 - printed to the user as it is
     """No cluster is available; the message is printed as it is."""
 
 

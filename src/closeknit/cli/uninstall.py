@@ -24,7 +24,7 @@ RESTART = "install again, or restart each: suspend it, remove the gate kueue.x-k
 
 
 @click.command()
-@click.option("--purge", is_flag=True, help="Also delete the CRDs that are ours, WITH EVERY QUEUE AND WORKLOAD.")
+@click.option("--purge", is_flag=True, help="Also delete Closeknit's own CRDs, WITH EVERY QUEUE AND WORKLOAD.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @HOME
 @target_options
@@ -33,7 +33,7 @@ def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
 
     Removes the admission policies first, so that the server no longer suspends new jobs; then the permissions and the
     controller; then Closeknit's finalizers, so that every object can be deleted. Lists the jobs that stay suspended,
-    since no controller will start them, and the running jobs whose replacement pods would wait for a placement.
+    since no controller will start them, and the running jobs for which replacement pods would wait for a placement.
     CustomResourceDefinitions, queues, workloads and the configuration are kept for the next installation; --purge
     deletes them too, except definitions that Kueue installed. Running pods keep running.
 

@@ -1,4 +1,4 @@
-"""The controller as a process on a real control plane, under its own account. That needs servers built with Go.
+"""The controller as a process on a real control plane, with its own ServiceAccount. Needs servers built with Go.
 
 CLOSEKNIT_REAL=1 python -m pytest tests/cli/real
 """
@@ -65,13 +65,13 @@ def cluster() -> Iterator[RealCluster]:
 
 @pytest.fixture(scope="module")
 def account(cluster: RealCluster) -> Path:
-    """With the permissions that are shipped. The token is had while the server is there."""
+    """A kubeconfig with the shipped permissions. The token is requested while the server runs."""
     return cluster.kubeconfig_of(NAMESPACE, NAME)
 
 
 @pytest.fixture
 def start(account: Path, tmp_path: Path) -> Iterator[Start]:
-    """Start a controller with these options; all are gone when the test is."""
+    """Start a controller with these options; all are stopped at the end of the test."""
     started: list[ControllerProcess] = []
 
     def begin(*options: str, **environ: str) -> ControllerProcess:

@@ -1,4 +1,4 @@
-"""`closeknit controller` as a process of its own, to be watched and to be killed."""
+"""`closeknit controller` as a separate process that a test can observe and kill."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 120.0
 
 
 class ControllerProcess:
-    """What it says goes to `log`, whose end is shown with a test that fails."""
+    """Logs to the file `log`; a failing test shows its end."""
 
     def __init__(self, kubeconfig: Path, log: Path, *options: str, **environ: str) -> None:
         self.log = log
@@ -38,7 +38,7 @@ class ControllerProcess:
         return self.log.read_text()
 
     def ended(self, within: float = PATIENCE) -> int:
-        """With which code it ends by itself."""
+        """Wait until it exits by itself; its exit code."""
         return self.process.wait(within)
 
     def stop(self) -> int:
@@ -46,7 +46,7 @@ class ControllerProcess:
         return self.ended()
 
     def kill(self) -> None:
-        """As a machine that loses its head would."""
+        """Kill it without any cleanup, as a crash would."""
         self.process.kill()
         self.process.wait()
         ALSO.discard(self.log)

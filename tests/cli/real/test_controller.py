@@ -1,4 +1,4 @@
-"""The controller as people run it: several of them, on a server that comes and goes, next to Kueue."""
+"""The controller as users run it: with several replicas, with a server that restarts, and next to Kueue."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def run_one(cluster: RealCluster, name: str, **spec: Any) -> None:
 
 
 def bring_back(cluster: RealCluster) -> None:
-    """Until Kubernetes' own controllers are back, too: each asks a server that was gone less and less often, at last
-    twice a minute."""
+    """Wait until Kubernetes' own controllers are back too: each backs off while the server is gone, at last to twice
+    per minute."""
     cluster.start(API_SERVER)
     alone = job("alone", suspend=False)
     del alone["metadata"]["labels"]
@@ -106,7 +106,7 @@ def test_a_controller_that_loses_its_lease_exits_with_a_code_of_its_own(cluster:
 
 @contextmanager
 def kueue_lease(cluster: RealCluster, renewed: bool) -> Iterator[None]:
-    """As a Kueue that runs keeps it, or one that is gone left it."""
+    """The Lease as a running Kueue renews it, or as a removed Kueue left it."""
     cluster.kubectl("create", "namespace", "kueue-system")
     spec = {"holderIdentity": "kueue-1", "leaseDurationSeconds": 4, "renewTime": "2026-01-01T00:00:00.000000Z"}
     meta = {"name": KUEUE, "namespace": "kueue-system"}
@@ -164,7 +164,7 @@ def test_it_stops_at_once_while_it_waits_for_the_server(cluster: RealCluster, st
 
 @pytest.fixture
 def address() -> str:
-    """Of this machine, as others reach it: servers pass nothing on to loopback."""
+    """This machine's address for other hosts: API servers do not proxy to loopback."""
     with socket(AF_INET, SOCK_DGRAM) as one:
         one.connect(("10.255.255.255", 1))
         found: str = one.getsockname()[0]
@@ -209,7 +209,7 @@ def test_decisions_are_read_through_the_leading_pod(cluster: RealCluster, start:
 
 
 def told(cluster: RealCluster) -> set[tuple[str, str]]:
-    """Objects, and reasons of events about them."""
+    """Objects with the reasons of their events."""
     found = cluster.api.get(path("v1/events", "default")).body["items"]
     return {(one["involvedObject"]["name"], one["reason"]) for one in found}
 
