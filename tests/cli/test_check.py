@@ -367,7 +367,7 @@ def test_a_group_that_would_lose_pods_is_wrong(checked: Checked) -> None:
     assert checked.run(checked.write("wl.yaml", workload)) == 2
     assert checked.out.splitlines()[:2] == [
         "wrong    wl.yaml: Workload wl",
-        "    group g: its pod sets have 2, 3 pods; a group is one leader pod with its workers: "
+        "    group g: its pod sets have 2, 3 pods; a group is one leader pod and its workers: "
         "give it two pod sets, one of them with count 1",
     ]
 

@@ -71,7 +71,7 @@ def test_place_shows_where_pods_go(run: Run) -> None:
     ran = run("place", TRAIN, *NODES)
     assert ran.code == 0
     assert "Job train-24 · main: 24 pods on 5 domains, all in b04/b04-r04" in ran.out
-    assert "--levels" in ran.err, "levels that were found by themselves are said on stderr"
+    assert "--levels" in ran.err, "suggested levels are reported on stderr"
 
 
 def test_place_as_json_has_the_whole_plan(run: Run) -> None:

@@ -140,7 +140,7 @@ def test_a_dumb_terminal_gets_lines(start: Start) -> None:
     terminal.until(has("Submitting train"))
     assert "\x1b" not in terminal.raw
     assert terminal.end() == 0
-    assert "go on with: closeknit up" in terminal.text().replace("\n", "")
+    assert "continue with: closeknit up" in terminal.text().replace("\n", "")
 
 
 def test_a_stopped_process_restores_the_terminal_and_draws_again_when_continued(start: Start) -> None:

@@ -281,7 +281,7 @@ def test_an_older_version_and_fields_of_others_are_refused(cluster: RealCluster)
     cluster.kubectl("-n", HOME, "set", "image", f"deployment/{NAME}", "controller=example.com/other:1")
     ran = ck(cluster, "install", "--image", "example.com/ours:1")
     assert ran.code == 4
-    assert "add --force-conflicts" in ran.err
+    assert "overwrite them with --force-conflicts" in ran.err
     done(ck(cluster, "install", "--image", "example.com/ours:1", "--force-conflicts"))
     cluster.kubectl("-n", HOME, "label", "--overwrite", f"deployment/{NAME}", "app.kubernetes.io/version=9.0.0")
     ran = ck(cluster, "install")
