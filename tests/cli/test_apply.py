@@ -114,7 +114,7 @@ def test_an_object_that_the_cluster_refuses_is_named_with_its_field_and_changes_
     assert ran.code == 4
     assert ran.out == "configmap/beside created\n"
     assert 'job.batch/wrong: Job.batch "wrong" is invalid: ' in ran.err
-    assert "spec.completions: is -2; give a whole number from 0 to 2147483647" in ran.err
+    assert "spec.completions: is -2; use a whole number from 0 to 2147483647" in ran.err
     assert ran.err.endswith("1 of 2 objects applied, 1 refused\n")
     assert live.do(lambda store: store.find(kinds.JOB, "default", "wrong")) is None
 

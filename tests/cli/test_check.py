@@ -86,7 +86,7 @@ def test_mistakes_are_listed_under_their_object_and_the_code_is_2(checked: Check
         f"    spec.template.metadata.annotations[{SLICE_SIZE}]: "
         "10 pods do not divide into slices of 4; use 8 or 12 pods",
         "wrong    train.yaml: Job odd",
-        '    spec.parallelism: is "four", not a whole number; give a whole number',
+        '    spec.parallelism: is "four", not a whole number; use a whole number',
         "3 objects: 1 ok, 2 wrong",
     ]
 
@@ -128,9 +128,9 @@ def test_topologies_flavors_and_nodes_are_checked(checked: Checked) -> None:
     levels = [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "example.com/rack"}]
     file = checked.write("admin.yaml", {**TOPOLOGY, "spec": {"levels": levels}}, flavor, node)
     assert checked.run(file) == 2
-    assert "put the host last" in checked.out
-    assert "the flavor has a topology" in checked.out
-    assert "status.allocatable.cpu: is -4; give a quantity that is not negative" in checked.out
+    assert "move it to the end" in checked.out
+    assert "for a flavor with a topology" in checked.out
+    assert "status.allocatable.cpu: is -4; use a quantity that is not negative" in checked.out
 
 
 def test_nodes_are_held_to_the_form_in_which_place_reads_them(checked: Checked) -> None:
@@ -162,7 +162,7 @@ def test_a_warning_is_shown_but_fails_nothing(checked: Checked) -> None:
     job = a_job("train")
     job["metadata"]["annotations"] = {REQUIRED: "example.com/rack"}
     assert checked.run(checked.write("train.yaml", job)) == 0
-    assert f"    warning: metadata.annotations[{REQUIRED}]: is not read there; put it" in checked.out
+    assert f"    warning: metadata.annotations[{REQUIRED}]: is ignored there; put it" in checked.out
 
 
 def test_a_file_that_cannot_be_read_does_not_hide_the_others(checked: Checked) -> None:
@@ -205,7 +205,7 @@ def test_output_for_machines_has_every_field(checked: Checked, form: str) -> Non
             "object": "Job odd",
             "field": "spec.parallelism",
             "text": 'is "four", not a whole number',
-            "remedy": "give a whole number",
+            "remedy": "use a whole number",
         }
     ]
 

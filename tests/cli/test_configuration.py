@@ -79,9 +79,9 @@ def test_our_own_namespace_is_not_managed(tmp_path: Path) -> None:
 def test_a_mistake_names_the_line_and_the_column_of_its_field(tmp_path: Path) -> None:
     text = f"{KUEUE}  recoveryTimout: 1m\n---\n{OURS}writesPerSecond: -5\n"
     assert refused(tmp_path, text) == [
-        "config.yaml:6:3: Configuration: waitForPodsReady.recoveryTimout: is no field that is known; "
+        "config.yaml:6:3: Configuration: waitForPodsReady.recoveryTimout: is not a known field; "
         "did you mean recoveryTimeout?",
-        "config.yaml:13:1: Configuration: writesPerSecond: is -5; give a number, 0 or more",
+        "config.yaml:13:1: Configuration: writesPerSecond: is -5; use a number, 0 or more",
     ]
 
 
@@ -91,12 +91,12 @@ def test_a_mistake_inside_a_config_map_names_its_line_and_column(tmp_path: Path)
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  controller_manager_config.yaml: |\n{inside}"
     )
     (said,) = refused(tmp_path, text)
-    assert said.startswith("config.yaml:11:7: Configuration: waitForPodsReady.timeouts: is no field")
+    assert said.startswith("config.yaml:11:7: Configuration: waitForPodsReady.timeouts: is not a known field")
 
 
 def test_a_warning_names_its_line_and_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read(tmp_path, f"{KUEUE}webhook: {{port: 9443}}\n")
-    assert "config.yaml:6:1: Configuration: webhook: is not heeded; it has no effect here" in capsys.readouterr().err
+    assert "config.yaml:6:1: Configuration: webhook: is ignored; it has no effect here" in capsys.readouterr().err
 
 
 def test_standard_input_is_read_and_its_mistakes_are_placed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_standard_input_is_read_and_its_mistakes_are_placed(monkeypatch: pytest.
         buffer = io.BytesIO(f"{OURS}nope: 1\n".encode())
 
     monkeypatch.setattr("sys.stdin", Stdin)
-    with pytest.raises(InputError, match="standard input:6:1: Configuration: nope: is no field"):
+    with pytest.raises(InputError, match="standard input:6:1: Configuration: nope: is not a known field"):
         read_configuration("-")
 
 

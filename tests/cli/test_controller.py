@@ -107,7 +107,7 @@ def test_a_configuration_that_is_wrong_is_refused_before_anything_else(run: Run,
     file.write_text("apiVersion: config.closeknit.dev/v1alpha1\nkind: Configuration\nprofil: kueue\n")
     ran = run("--config", str(file), "--kubeconfig", "nowhere")
     assert ran.code == 2
-    assert ran.err == (f"error: {file}:3:1: Configuration: profil: is no field that is known; did you mean profile?\n")
+    assert ran.err == (f"error: {file}:3:1: Configuration: profil: is not a known field; did you mean profile?\n")
 
 
 @pytest.mark.parametrize("given", ["8081", "here:", ":x"])

@@ -225,7 +225,7 @@ def test_gates_of_a_configuration_give_way_to_those_of_the_command_line(ask: Run
         ("{apiVersion: v1, kind: Secret, metadata: {name: s}}", "contains no Configuration"),
         (
             "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration, featureGates: {PartialAdmission: 1}}",
-            "Configuration: featureGates.PartialAdmission: is 1; give true or false",
+            "Configuration: featureGates.PartialAdmission: is 1; use true or false",
         ),
         (
             "{apiVersion: v1, kind: ConfigMap, data: {controller_manager_config.yaml: 'a: ['}}",
@@ -390,7 +390,7 @@ def test_a_job_with_an_unknown_priority_class(ask: Run) -> None:
 def test_a_job_that_is_wrong_is_refused(ask: Run) -> None:
     ran = ask(small_cluster(), job("j", gpus=-1))
     assert ran.code == 2
-    assert "give a quantity that is not negative" in ran.err
+    assert "use a quantity that is not negative" in ran.err
 
 
 def test_a_cycle_of_cohorts(ask: Run) -> None:
@@ -423,7 +423,7 @@ def test_a_queue_with_a_negative_weight_is_ignored_and_the_remedy_is_to_fix_it(a
     cluster += [cluster_queue("good"), cluster_queue("cq", fairSharing={"weight": "-2"})]
     ran = ask(cluster, job("bad"), job("good", queue="other"))
     assert ran.code == 3
-    assert "ClusterQueue cq: spec.fairSharing.weight: is -2; give a quantity that is not negative" in ran.err
+    assert "ClusterQueue cq: spec.fairSharing.weight: is -2; use a quantity that is not negative" in ran.err
     assert "warning: ignored because they are invalid: ClusterQueue cq" in ran.err
     assert "would help: fix ClusterQueue cq: it was ignored because of its errors" in ran.out
     assert "Job default/good is admitted to good" in ran.out

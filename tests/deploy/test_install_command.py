@@ -57,7 +57,7 @@ def test_warnings_about_a_configuration_are_shown_once_with_its_file(
     config.write_text(CONFIGURATION + "webhook: {port: 9443}\n")
     _, _, err = ran(capsys, "install", "-o", "json", "--config", str(config))
     assert [line for line in err.splitlines() if "webhook" in line] == [
-        f"warning: {config}:6:1: Configuration: webhook: is not heeded; it has no effect here"
+        f"warning: {config}:6:1: Configuration: webhook: is ignored; it has no effect here"
     ]
 
 

@@ -27,7 +27,7 @@ def test_a_step_into_what_has_no_parts_is_a_mistake_noted_once() -> None:
     root = Field.root({"spec": "none"}, "job.yaml", "Job train")
     assert not root.at("spec", "template").given
     assert not root.at("spec", "parallelism").given
-    assert said(root) == ['job.yaml: Job train: spec: is "none", not a mapping; give a mapping']
+    assert said(root) == ['job.yaml: Job train: spec: is "none", not a mapping; use a mapping']
 
 
 def test_null_reads_as_absent() -> None:
@@ -56,12 +56,12 @@ def test_list_elements_carry_their_number() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("four", 'size: is "four", not a whole number; give a whole number'),
-        (True, "size: is true, not a whole number; give a whole number"),
-        (1.5, "size: is 1.5, not a whole number; give a whole number"),
-        ([], "size: is a list, not a whole number; give a whole number"),
-        (-1, "size: is -1; give a whole number from 0 to 2147483647"),
-        (2**31, "size: is 2147483648; give a whole number from 0 to 2147483647"),
+        ("four", 'size: is "four", not a whole number; use a whole number'),
+        (True, "size: is true, not a whole number; use a whole number"),
+        (1.5, "size: is 1.5, not a whole number; use a whole number"),
+        ([], "size: is a list, not a whole number; use a whole number"),
+        (-1, "size: is -1; use a whole number from 0 to 2147483647"),
+        (2**31, "size: is 2147483648; use a whole number from 0 to 2147483647"),
     ],
 )
 def test_a_count_is_a_whole_number_that_32_bits_hold(value: Any, text: str) -> None:
@@ -79,8 +79,8 @@ def test_text_that_yaml_read_as_something_else_is_to_be_quoted() -> None:
     root = Field.root({"labels": {"a": "x", "b": 4, "c": True}})
     assert root.at("labels").strings() == {"a": "x", "b": "", "c": ""}
     assert said(root) == [
-        'labels.b: is 4, not a text; put it in quotes: "4"',
-        'labels.c: is true, not a text; put it in quotes: "true"',
+        'labels.b: is 4, not a string; put it in quotes: "4"',
+        'labels.c: is true, not a string; put it in quotes: "true"',
     ]
 
 

@@ -50,8 +50,8 @@ def test_requirements_that_kubernetes_takes_are_taken(one: dict[str, Any]) -> No
 
 
 OPERATORS = "use one of: In, NotIn, Exists, DoesNotExist, Gt, Lt"
-NUMBER = 'give one whole number in quotes, such as "4"'
-LABEL = 'give a label name such as "example.com/rack"'
+NUMBER = 'use one whole number in quotes, such as "4"'
+LABEL = 'use a label name such as "example.com/rack"'
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ LABEL = 'give a label name such as "example.com/rack"'
         (expression("rack", "Equals", "a"), f'operator: is "Equals"; {OPERATORS}'),
         (expression("rack", "in", "a"), f'operator: is "in"; {OPERATORS}'),
         (expression("rack", None, "a"), f"operator: is missing; {OPERATORS}"),
-        (expression("rack", "In"), "values: is empty, but In needs values; give at least one, or use Exists"),
+        (expression("rack", "In"), "values: is empty, but In requires values; add at least one, or use Exists"),
         (
             {"key": "rack", "operator": "NotIn"},
-            "values: is empty, but NotIn needs values; give at least one, or use Exists",
+            "values: is empty, but NotIn requires values; add at least one, or use Exists",
         ),
-        (expression("rack", "Exists", "a"), "values: has no meaning with Exists; remove it, or use In or NotIn"),
+        (expression("rack", "Exists", "a"), "values: is not allowed with Exists; remove it, or use In or NotIn"),
         (
             expression("rack", "DoesNotExist", "a"),
-            "values: has no meaning with DoesNotExist; remove it, or use In or NotIn",
+            "values: is not allowed with DoesNotExist; remove it, or use In or NotIn",
         ),
         (expression("rack", "Gt"), f"values: is empty, but Gt compares with one; {NUMBER}"),
         (expression("rack", "Lt", "1", "2"), f"values: has 2 entries, but Lt compares with one; {NUMBER}"),
@@ -76,7 +76,7 @@ LABEL = 'give a label name such as "example.com/rack"'
         (expression("rack", "Gt", "1_0"), f'values: is "1_0", but Gt compares numbers; {NUMBER}'),
         (expression("a/b/c", "Exists"), f'key: is "a/b/c", not a label name; {LABEL}'),
         (expression(None, "Exists"), f'key: is "", not a label name; {LABEL}'),
-        ({"key": "rack", "operator": "In", "values": [7]}, 'values[0]: is 7, not a text; put it in quotes: "7"'),
+        ({"key": "rack", "operator": "In", "values": [7]}, 'values[0]: is 7, not a string; put it in quotes: "7"'),
     ],
 )
 def test_a_requirement_that_kubernetes_refuses_is_refused(one: dict[str, Any], said: str) -> None:
@@ -95,7 +95,7 @@ def test_preferred_terms_are_held_to_the_same_rules() -> None:
     [
         (expression("metadata.name", "In", "a"), None),
         (expression("metadata.name", "NotIn", "a"), None),
-        (expression("metadata.name", "In", "a", "b"), "values: has 2 entries; give the name of one node"),
+        (expression("metadata.name", "In", "a", "b"), "values: has 2 entries; use the name of one node"),
         (expression("metadata.uid", "In", "a"), 'key: is "metadata.uid"; use one of: metadata.name'),
         (expression("metadata.name", "Gt", "1"), 'operator: is "Gt"; use one of: In, NotIn'),
     ],
@@ -143,14 +143,14 @@ def test_tolerations_that_kubernetes_takes_are_taken(toleration: dict[str, Any])
             {"key": "gpu", "operator": "Equals", "value": "yes"},
             'operator: is "Equals"; use one of: Equal, Exists, Gt, Lt',
         ),
-        ({"value": "yes"}, "operator: is Equal without a key; use Exists, or give a key"),
-        ({"key": "", "operator": "Lt", "value": "1"}, "operator: is Lt without a key; use Exists, or give a key"),
+        ({"value": "yes"}, "operator: is Equal without a key; use Exists, or set a key"),
+        ({"key": "", "operator": "Lt", "value": "1"}, "operator: is Lt without a key; use Exists, or set a key"),
         (
             {"key": "gpu", "operator": "Exists", "effect": "NoRun"},
             'effect: is "NoRun"; use one of: NoSchedule, PreferNoSchedule, NoExecute',
         ),
         ({"key": "gpu!", "operator": "Exists"}, f'key: is "gpu!", not a label name; {LABEL}'),
-        ({"key": "gpu", "operator": "Exists", "value": "yes"}, "value: has no meaning with Exists; remove it"),
+        ({"key": "gpu", "operator": "Exists", "value": "yes"}, "value: is not allowed with Exists; remove it"),
         ({"key": "sla", "operator": "Gt", "value": "high"}, f'value: is "high", but Gt compares numbers; {NUMBER}'),
     ],
 )

@@ -34,13 +34,13 @@ def test_an_empty_one_leaves_everything_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"notReadyDelays": "3s"}, "notReadyDelays: is no field that is known; did you mean notReadyDelay?"),
+        ({"notReadyDelays": "3s"}, "notReadyDelays: is not a known field; did you mean notReadyDelay?"),
         ({"profile": "kueu"}, 'profile: is "kueu"; use one of: closeknit, kueue'),
-        ({"featureGates": {"VerifyBeforAdmit": True}}, "is no gate; did you mean VerifyBeforeAdmit?"),
-        ({"featureGates": {"AutoLevel": "on"}}, 'featureGates.AutoLevel: is "on"; give true or false'),
-        ({"notReadyDelay": 3}, "notReadyDelay: is 3; give a span of time such as 90s, 5m or 1h30m"),
-        ({"writesPerSecond": -1}, "writesPerSecond: is -1; give a number, 0 or more"),
-        ({"eventsPerSecond": "many"}, 'eventsPerSecond: is "many"; give a number, 0 or more'),
+        ({"featureGates": {"VerifyBeforAdmit": True}}, "is not a known feature gate; did you mean VerifyBeforeAdmit?"),
+        ({"featureGates": {"AutoLevel": "on"}}, 'featureGates.AutoLevel: is "on"; use true or false'),
+        ({"notReadyDelay": 3}, "notReadyDelay: is 3; use a duration such as 90s, 5m or 1h30m"),
+        ({"writesPerSecond": -1}, "writesPerSecond: is -1; use a number, 0 or more"),
+        ({"eventsPerSecond": "many"}, 'eventsPerSecond: is "many"; use a number, 0 or more'),
         ({"apiVersion": "config.closeknit.dev/v1"}, "use one of: config.closeknit.dev/v1alpha1"),
     ],
 )

@@ -34,7 +34,7 @@ def test_what_can_be_read_is_passed_over(key: str, value: str) -> None:
         ("exit-code", "256", '"256" is not an exit code: write a number from 0 to 255'),
         ("exit-code", "٣", '"٣" is not an exit code: write a number from 0 to 255'),
         ("run-tme", "2m", "is not a known key; did you mean closeknit.dev/run-time?"),
-        ("failed", "true", "is not read there; put it on a Node"),
+        ("failed", "true", "is ignored there; put it on a Node"),
     ],
 )
 def test_what_cannot_be_read_is_named(key: str, value: str, said: str) -> None:

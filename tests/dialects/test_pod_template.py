@@ -67,24 +67,24 @@ def test_selectors_tolerations_and_affinity_are_part_of_the_shape() -> None:
 
 @pytest.mark.parametrize("spec", [None, {}, {"containers": []}, {"containers": None}])
 def test_a_pod_without_containers_is_refused(spec: Any) -> None:
-    assert read(spec) == (None, ["spec.containers: is missing; give at least one container"])
+    assert read(spec) == (None, ["spec.containers: is missing; add at least one container"])
 
 
 @pytest.mark.parametrize(
     ("quantity", "text"),
     [
-        ("-1", "is -1; give a quantity that is not negative"),
-        ("-1m", "is -1m; give a quantity that is not negative"),
-        (-2, "is -2; give a quantity that is not negative"),
-        ("1e30", 'is "1e30", more than any machine has; give a quantity such as 500m, 2 or 1.5Gi'),
+        ("-1", "is -1; use a quantity that is not negative"),
+        ("-1m", "is -1m; use a quantity that is not negative"),
+        (-2, "is -2; use a quantity that is not negative"),
+        ("1e30", 'is "1e30", more than any machine has; use a quantity such as 500m, 2 or 1.5Gi'),
         ("7Pi", None),
-        (10**19, "is 10000000000000000000, more than any machine has; give a quantity such as 500m, 2 or 1.5Gi"),
-        (True, "is true, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
-        (None, "is null, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
-        ([], "is a list, not a quantity; give a quantity such as 500m, 2 or 1.5Gi"),
+        (10**19, "is 10000000000000000000, more than any machine has; use a quantity such as 500m, 2 or 1.5Gi"),
+        (True, "is true, not a quantity; use a quantity such as 500m, 2 or 1.5Gi"),
+        (None, "is null, not a quantity; use a quantity such as 500m, 2 or 1.5Gi"),
+        ([], "is a list, not a quantity; use a quantity such as 500m, 2 or 1.5Gi"),
         (float("nan"), '"nan" is not a quantity: write a number and a suffix such as 500m, 2, 1.5Gi'),
         ("much", '"much" is not a quantity: write a number and a suffix such as 500m, 2, 1.5Gi'),
-        ("9" * 5000, 'is "' + "9" * 57 + '...", not a quantity; give a quantity such as 500m, 2 or 1.5Gi'),
+        ("9" * 5000, 'is "' + "9" * 57 + '...", not a quantity; use a quantity such as 500m, 2 or 1.5Gi'),
     ],
 )
 def test_quantities_are_looked_at_one_by_one(quantity: Any, text: str | None) -> None:
@@ -96,7 +96,7 @@ def test_quantities_are_looked_at_one_by_one(quantity: Any, text: str | None) ->
 def test_cpu_is_bounded_in_milli_units() -> None:
     assert read({"containers": [container(requests={"cpu": "9Pi"})]})[1] == [
         'spec.containers[0].resources.requests.cpu: is "9Pi", more than any machine has; '
-        "give a quantity such as 500m, 2 or 1.5Gi"
+        "use a quantity such as 500m, 2 or 1.5Gi"
     ]
 
 
@@ -121,7 +121,7 @@ def test_every_bad_quantity_of_a_pod_is_named() -> None:
 @pytest.mark.parametrize("kind", ["requests", "limits"])
 def test_a_resource_named_pods_is_refused(kind: str) -> None:
     assert read({"containers": [container(**{kind: {"pods": 1}})]})[1] == [
-        f"spec.containers[0].resources.{kind}.pods: is counted by the node itself, one a pod; remove it"
+        f"spec.containers[0].resources.{kind}.pods: is counted by the node itself, one per pod; remove it"
     ]
 
 
@@ -135,9 +135,9 @@ def test_a_request_above_its_limit_is_refused() -> None:
 @pytest.mark.parametrize(
     ("extra", "text"),
     [
-        ({"nodeSelector": {"a": 1}}, 'spec.nodeSelector.a: is 1, not a text; put it in quotes: "1"'),
-        ({"tolerations": {}}, "spec.tolerations: is a mapping, not a list; give a list"),
-        ({"affinity": []}, "spec.affinity: is a list, not a mapping; give a mapping"),
+        ({"nodeSelector": {"a": 1}}, 'spec.nodeSelector.a: is 1, not a string; put it in quotes: "1"'),
+        ({"tolerations": {}}, "spec.tolerations: is a mapping, not a list; use a list"),
+        ({"affinity": []}, "spec.affinity: is a list, not a mapping; use a mapping"),
         ({"nodeName": 5}, "spec.nodeName: expected str, got int; put the value in quotes"),
     ],
 )
@@ -146,8 +146,8 @@ def test_wrong_types_anywhere_in_the_spec_are_named(extra: dict[str, Any], text:
 
 
 def test_containers_that_are_no_list_are_one_mistake() -> None:
-    assert read({"containers": {}})[1] == ["spec.containers: is a mapping, not a list; give a list"]
-    assert read({"containers": ["x"]})[1] == ['spec.containers[0]: is "x", not a mapping; give a mapping']
+    assert read({"containers": {}})[1] == ["spec.containers: is a mapping, not a list; use a list"]
+    assert read({"containers": ["x"]})[1] == ['spec.containers[0]: is "x", not a mapping; use a mapping']
 
 
 @pytest.mark.parametrize("amount", ["0.5", 0.5, "1m", "1500m", "1n"])
@@ -156,7 +156,7 @@ def test_extended_resources_come_in_whole_units(amount: Any, kind: str) -> None:
     _, mistakes = read({"containers": [container(**{kind: {"nvidia.com/gpu": amount}})]})
     (text,) = mistakes
     assert text.startswith(f"spec.containers[0].resources.{kind}[nvidia.com/gpu]: is {amount}, not a whole number; ")
-    assert text.endswith(f"nvidia.com/gpu comes in whole units: give {2 if amount == '1500m' else 1}")
+    assert text.endswith(f"nvidia.com/gpu comes in whole units: use {2 if amount == '1500m' else 1}")
 
 
 @pytest.mark.parametrize(

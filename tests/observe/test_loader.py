@@ -62,17 +62,17 @@ def test_everything_that_a_cycle_needs_is_there(tmp_path: Path) -> None:
     [
         (
             cluster_queue("bad", fairSharing={"weight": "-1"}),
-            "ClusterQueue bad: spec.fairSharing.weight: is -1; give a quantity that is not negative",
+            "ClusterQueue bad: spec.fairSharing.weight: is -1; use a quantity that is not negative",
         ),
         (
             cluster_queue("bad", {"nominalQuota": 1, "borrowingLimit": 1}),
-            "borrowingLimit: stands without a cohort; remove it, or give a cohort",
+            "borrowingLimit: requires a cohort; remove it, or set a cohort",
         ),
         (
             local_queue("bad", ""),
             'LocalQueue default/bad: spec.clusterQueue: is "", not the name of an object',
         ),
-        (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is empty; give at least one entry"),
+        (kueue("Topology", "bad", {"levels": []}), "Topology bad: spec.levels: is empty; add at least one entry"),
         (kueue("Cohort", "bad", {"parentName": "Not_A_Name"}), "Cohort bad: spec.parentName: is"),
         (kueue("WorkloadPriorityClass", "bad"), "WorkloadPriorityClass bad: value: is missing"),
         (kueue("AdmissionCheck", "bad", {}), "AdmissionCheck bad: spec.controllerName: is missing"),
@@ -157,7 +157,7 @@ def test_a_workload_that_contradicts_itself_is_left_out(tmp_path: Path) -> None:
     odd["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {GPU: 4}
     state = state_of(tmp_path, *small_cluster(), odd)
     assert state.workloads == {}
-    assert "which 3 pods cannot share evenly" in said(state)[0]
+    assert "which cannot be divided evenly among 3 pods" in said(state)[0]
     assert state.left_out == {"Workload default/odd"}
 
 

@@ -288,7 +288,7 @@ def test_a_misspelt_key_gets_a_warning_and_nothing_is_refused_for_it(api: Api, s
 def test_a_key_that_is_not_on_the_pod_template_gets_a_warning(api: Api, space: str, kind: Kind, at: str) -> None:
     (said,) = told_of(api, space, kind, at, RIGHT)
     where = "spec.replicatedJobs[1].template.metadata" if at else " metadata"
-    assert f"{where}.annotations[{RIGHT}]: is not read there; put it on the pod template" in said
+    assert f"{where}.annotations[{RIGHT}]: is ignored there; put it on the pod template" in said
 
 
 def test_a_spec_that_is_not_a_mapping_is_refused_by_its_schema(api: Api, space: str) -> None:

@@ -1,1 +1,1 @@
-"""Wire formats: what the objects of others look like, and how they become our values. Knows only the model."""
+"""Wire formats of Kubernetes, Kueue and our configuration, decoded into model values. Imports only the model."""

@@ -1,4 +1,4 @@
-"""Phrases of CEL that policies are made of.
+"""Builders of CEL expressions for admission policies.
 
 Every field access is optional (`?`): a step into a missing field, a string or a number gives none instead of an error,
 and an error would reject the object. Literals are written as JSON, which is valid CEL. Lists and maps hold values of
@@ -16,7 +16,7 @@ ANNOTATIONS = ".metadata.annotations"
 IS_UPDATE = "oldObject != null"
 YES = ("1", "t", "T", "true", "TRUE", "True")
 NO = ("0", "f", "F", "false", "FALSE", "False")
-"""Texts that Go reads as booleans."""
+"""Strings that Go's ParseBool accepts."""
 
 
 def text(value: str) -> str:
@@ -28,7 +28,7 @@ def texts(values: Iterable[str]) -> str:
 
 
 def record(**values: str) -> str:
-    """A map of mixed values, each given as an expression."""
+    """A CEL map of mixed types; each value is an expression."""
     return f"{{{', '.join(f'{text(key)}: dyn({value})' for key, value in values.items())}}}"
 
 
@@ -77,7 +77,7 @@ def negated(condition: str) -> str:
 
 
 def when(condition: str, then: str) -> str:
-    """An implication: `then` has to hold wherever the condition does."""
+    """An implication: if the condition holds, `then` must hold."""
     return f"!({condition}) || ({then})"
 
 
@@ -114,13 +114,13 @@ def suspended(path: str) -> str:
 
 
 def one_set(template: str, at: str, count: str = "1") -> str:
-    """The record of one template, all by expressions; `at` is one for the path to its annotations."""
+    """The record of one pod template. All arguments are expressions; `at` yields the path to its annotations."""
     return record(at=at, count=count, notes=f"{template}.?metadata.?annotations.orValue({{}})")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`ok` holds for what is good. `field` names what is wrong: a path, or with `computed` an expression for one."""
+    """One validation: `ok` is true for a valid object. `field` is a path, or with `computed` an expression for one."""
 
     ok: str
     field: str

@@ -1,8 +1,8 @@
-"""Node labels that say where a node stands, as clouds and discovery tools write them.
+"""Node labels that describe a node's position in the topology, as clouds and discovery tools set them.
 
-A family is one writer's labels, coarse to fine, so inside a family the order of levels is known. Between families
-it is not: that is for whoever has the nodes to find out. Labels named by hand are known by their last word
-(`example.com/topology-rack`), and those words have an order too.
+A family is the set of labels that one tool writes, coarse to fine, so inside a family the order of levels is known.
+The order between families has to be derived from the nodes, which the caller has. Hand-made labels are recognised by
+their last word (`example.com/topology-rack`), and those words have an order too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Family(NamedTuple):
 class Label(NamedTuple):
     """A known label. `rank` orders families for ties, `depth` grows from coarse to fine inside the family.
 
-    `own_name` says that a value names one thing wherever it occurs. Of others only the path from the top does:
-    rack "r1" may exist in every block.
+    `own_name`: the value alone is unique in the cluster. Values of other labels are unique only together with the
+    levels above: rack "r1" may exist in every block.
     """
 
     rank: int
@@ -85,7 +85,7 @@ FAMILIES = (
     Family("NVIDIA clique", ("nvidia.com/gpu.clique",)),
     Family(HOST, (HOSTNAME,)),
 )
-"""Of two labels that order the nodes alike, the family named first comes first."""
+"""In order of precedence: of two labels that partition the nodes equally, the earlier family's comes first."""
 
 OUR_POOL = "closeknit.dev/pool"
 NODE_KINDS = (
@@ -94,7 +94,7 @@ NODE_KINDS = (
     "nvidia.com/gpu.product",
     "kubernetes.io/os",
 )
-"""What tells nodes apart where no pool is named, the most telling first."""
+"""Labels that distinguish kinds of nodes if there is no pool label, most specific first."""
 
 _CLOUDS = (
     "cloud.google.com",
@@ -104,7 +104,7 @@ _CLOUDS = (
     "topograph.run",
     "nvidia.com",
 )
-"""Domains, with all below them, whose labels a cloud or a discovery tool writes."""
+"""Label domains, including their subdomains, that clouds and discovery tools write."""
 
 _OWN_NAMES = {HOSTNAME, "cloud.google.com/gce-topology-host"}
 _RANKS = {family.name: rank for rank, family in enumerate(FAMILIES)}
@@ -120,12 +120,12 @@ _POOL = re.compile(r"(?:^|[-._/])(?:node-?pool|agent-?pool|node-?group|pool)$")
 
 
 def known(keys: Iterable[str]) -> list[Label]:
-    """The known ones among label keys, by family and coarse to fine inside it."""
+    """The recognised label keys, by family and from coarse to fine inside it."""
     return sorted(label for label in map(recognise, keys) if label is not None)
 
 
 def recognise(key: str) -> Label | None:
-    """What a label key says about place; None if it is not known to say anything."""
+    """The topology label that a key stands for; None if it is not recognised."""
     if key in _LISTED:
         return _LISTED[key]
     if tier := _TIER.fullmatch(key):  # tier 0 is the switch at the node
@@ -136,13 +136,13 @@ def recognise(key: str) -> Label | None:
 
 
 def is_written_by_cloud(key: str) -> bool:
-    """Whether a cloud or a tool writes this label: one written by hand would say what is not so."""
+    """Whether a cloud or a tool writes this label, so that setting it by hand would contradict its owner."""
     domain = key.rpartition("/")[0]
     return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _CLOUDS)
 
 
 def pool_keys(keys: Iterable[str]) -> list[str]:
-    """Those label keys that may tell a pool of nodes from the rest, the most telling first."""
+    """The label keys that may identify a pool of nodes, most specific first."""
     present = set(keys)
     pools = sorted((key for key in present if _POOL.search(key)), key=lambda key: (key != OUR_POOL, key))
     return pools + [key for key in NODE_KINDS if key in present]

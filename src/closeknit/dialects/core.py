@@ -1,8 +1,8 @@
 """Kubernetes' own objects, with only the fields that placement reads.
 
 Typed decoding of just these fields is several times faster, and far smaller, than decoding whole objects. Objects
-written by Go may say `null` for anything that is empty, hence the optional types everywhere; a node's or a pod's
-parts are read through properties, so that nobody else has to think of it.
+written by Go may have `null` for anything that is empty, hence the optional types; the properties of a node or a pod
+return an empty struct instead, so that callers need no None checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Labels = dict[str, str]
 
 
 class Struct(msgspec.Struct, rename="camel", gc=False, omit_defaults=True):
-    """The base of all wire structs here: camelCase outside, unknown fields ignored."""
+    """The base of all wire structs: camelCase on the wire, unknown fields ignored."""
 
 
 class Meta(Struct):
@@ -163,7 +163,7 @@ class WirePod(Struct):
 
     @property
     def runs(self) -> bool:
-        """Bound to a node and not ended: it takes room."""
+        """Whether the pod is bound to a node and has not ended, so that it uses capacity."""
         return bool(self.spec.node_name) and self.status.phase not in ("Succeeded", "Failed")
 
 
@@ -181,7 +181,7 @@ def node(wire: WireNode) -> Node:
 
 
 def _since(text: str | None) -> float:
-    """A time that cannot be read is as good as none: nobody places pods by it."""
+    """Treat an unparsable time as absent: placement does not depend on it."""
     try:
         return parse(text) if text else LONG_AGO
     except ValueError:
@@ -189,7 +189,7 @@ def _since(text: str | None) -> float:
 
 
 def requests(spec: PodSpec) -> dict[str, int]:
-    """What one pod of this spec asks for; a limit without a request is a request."""
+    """The requests of one pod of this spec; a limit without a request counts as the request."""
     return pod_requests(
         [_needs(container.resources) for container in spec.containers or ()],
         [(_needs(one.resources), _stays(one)) for one in spec.init_containers or ()],
@@ -203,7 +203,7 @@ def _needs(needs: ResourceNeeds | None) -> dict[str, int]:
 
 
 def containers(spec: PodSpec) -> tuple[Container, ...]:
-    """In the order in which the kubelet starts them."""
+    """All containers, in the order in which the kubelet starts them."""
     first = tuple(_container(one, "sidecar" if _stays(one) else "init") for one in spec.init_containers or ())
     return first + tuple(_container(one, "app") for one in spec.containers or ())
 
@@ -214,7 +214,7 @@ def _container(wire: WireContainer, kind: Kind) -> Container:
 
 
 def _stays(init: WireContainer) -> bool:
-    """Whether it is a sidecar."""
+    """Whether an init container is a sidecar."""
     return init.restart_policy == "Always"
 
 
@@ -231,7 +231,7 @@ def shape(spec: PodSpec) -> Shape:
 
 
 def plain_shape(spec: PodSpec) -> Shape:
-    """The same by the sum of its requests, for whatever does not look at containers."""
+    """The shape by the pod's total requests, for callers that do not need the containers."""
     return Shape.of(requests(spec), *_choice_of(spec))
 
 
@@ -241,12 +241,12 @@ def shape_of(
     wire_tolerations: Sequence[WireToleration] | None,
     affinity: NodeAffinity | None,
 ) -> Shape:
-    """The shape of pods of which only the sum of their requests is known."""
+    """The shape of pods of which only the total requests are known."""
     return Shape.of(asks, *_choice(selector, wire_tolerations, affinity))
 
 
 Choice = tuple[Labels | None, tuple[Toleration, ...], tuple[Term, ...] | None, tuple[WeightedTerm, ...]]
-"""Where pods may go, as a shape takes it."""
+"""Node selector, tolerations and affinity as a shape holds them."""
 
 
 def _choice_of(spec: PodSpec) -> Choice:
@@ -283,7 +283,7 @@ def _requirements(expressions: Sequence[Expression] | None) -> tuple[Requirement
 
 
 def daemon_set(raw: dict[str, Any]) -> DaemonSet:
-    """From an object as JSON has it."""
+    """Read a DaemonSet from decoded JSON."""
     spec = raw["spec"]["template"]["spec"]
     template = shape(msgspec.convert(spec, PodSpec))
     return DaemonSet.of(raw["metadata"].get("uid") or "", template, bool(spec.get("hostNetwork")))

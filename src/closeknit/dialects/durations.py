@@ -1,4 +1,4 @@
-"""Durations as annotations of pods write them: 90s, 1h30m, 500ms, 2m±10%, forever."""
+"""Durations in pod annotations: 90s, 1h30m, 500ms, 2m±10%, forever."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WHOLE = re.compile(rf"((?:{_PIECE.pattern})+)(?:±([0-9]+(?:\.[0-9]+)?)%)?", re
 
 
 class Duration(NamedTuple):
-    """`seconds` is None for ever. `spread` is how far a draw may be off either way, as a share: 0.1 for ±10%."""
+    """`seconds` is None for `forever`. `spread` is the relative deviation either way: 0.1 for ±10%."""
 
     seconds: float | None
     spread: float = 0.0
@@ -27,7 +27,7 @@ class Duration(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def duration(text: str) -> Duration:
-    """duration("1m30s±10%") == Duration(90.0, 0.1); ValueError for what is none."""
+    """duration("1m30s±10%") == Duration(90.0, 0.1); ValueError if the text is not a duration."""
     if text.strip() == FOREVER:
         return Duration(None)
     match = _WHOLE.fullmatch(text.strip())

@@ -1,8 +1,8 @@
-"""A cursor over a raw object: the value at hand, the path that leads to it, the mistakes found on the way.
+"""A cursor over a raw object: the current value, the path to it, and the mistakes found so far.
 
-Objects are written by people, so nothing about them is certain. A step to what is not there gives an empty field;
-a value of the wrong type is noted once and read as if it were absent. So readers go on to the end, and whoever
-sent them looks at the report afterwards: nothing that was read is used when it holds a mistake. Warnings stop nothing.
+Objects are written by people, so every value is checked. A step to a missing key gives an empty field; a value of the
+wrong type is reported once and read as if it were absent. So a reader always runs to the end, and its caller checks
+the report afterwards: if there are mistakes, it discards the result. Warnings do not invalidate the result.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..model.mistake import Mistake
 
 INT32_MAX = 2**31 - 1
 CLOSE = 0.8
-"""From this likeness on, a key is taken for a misspelt one."""
+"""Minimum similarity at which a key counts as a misspelling of a known one."""
 
 LONG = 64
-"""No key that is longer is like a known one."""
+"""Longer keys are not compared: no known key is that long."""
 REMEMBERED = 4096
-"""So many keys are compared once: the same ones come with every object."""
+"""Size of the cache of compared keys: most objects have the same keys."""
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ _MISFIT = re.compile(r"(?P<text>.*?)(?: - at .*`\$(?P<path>.*)`)?", re.DOTALL)
 class Report:
     """The mistakes and warnings of one object, each once, in the order in which they were found.
 
-    `noted` counts repeats too, so that a reader can tell whether something went wrong while it read.
+    `noted` counts repeats too, so that a reader can tell whether it has found mistakes itself.
     """
 
     def __init__(self, where: str = "", what: str = "") -> None:
@@ -47,7 +47,7 @@ class Report:
         self._warned: dict[Mistake, None] = {}
 
     def add(self, mistakes: Iterable[Mistake]) -> None:
-        """Take over mistakes that say neither file nor object."""
+        """Add mistakes that do not name their file and object yet."""
         for mistake in mistakes:
             self.noted += 1
             self._found[replace(mistake, where=self.where, what=self.what)] = None
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A value of None stands for absent and for null alike, as it does in Kubernetes."""
+    """A value and its path. None means absent or null, which Kubernetes treats alike."""
 
     value: Any
     path: str
@@ -84,7 +84,7 @@ class Field:
         return self.value is not None
 
     def at(self, *keys: str) -> Field:
-        """The field further down: `at("spec", "template")`."""
+        """The nested field: `at("spec", "template")`."""
         field = self
         for key in keys:
             field = Field(field.mapping().get(key), step(field.path, key), field.report)
@@ -108,25 +108,25 @@ class Field:
     def text(self, default: str = "") -> str:
         if isinstance(self.value, str):
             return self.value
-        return self._misfit("a text", default) if self.given else default
+        return self._misfit("a string", default) if self.given else default
 
     def strings(self) -> dict[str, str]:
         """A mapping from text to text: labels, annotations."""
         return {key: field.text() for key, field in self.fields().items()}
 
     def count(self, default: int = 1, least: int = 0) -> int:
-        """A whole number that an int32 holds."""
+        """A whole number in the int32 range."""
         if not self.given:
             return default
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             return self._misfit("a whole number", default)
         if not least <= self.value <= INT32_MAX:
-            self.wrong(f"is {self.value}", f"give a whole number from {least} to {INT32_MAX}")
+            self.wrong(f"is {self.value}", f"use a whole number from {least} to {INT32_MAX}")
             return default
         return self.value
 
     def decode(self, kind: type[T]) -> T | None:
-        """The value as a wire struct; None, with the mistake noted, if it does not have that form."""
+        """The value as a wire struct; reports a mistake and returns None if it does not decode."""
         try:
             return msgspec.convert({} if self.value is None else self.value, kind)
         except msgspec.ValidationError as error:
@@ -145,22 +145,22 @@ class Field:
         self.report.warn(Mistake(text, remedy, field=self.path))
 
     def expect(self, known: Collection[str]) -> None:
-        """Warn of keys that are close to a known one but are none: `paralelism`. Others may be news to us."""
+        """Warn of keys that are close to a known one: `paralelism`. Other unknown keys may be of a newer version."""
         for key in map(str, self.mapping()):
             meant = "" if key in known or len(key) > LONG else _closest(key, tuple(known))
             if meant:
                 self.at(key).warn("is not a known field", f"did you mean {meant}?")
 
     def _misfit(self, wanted: str, instead: T) -> T:
-        remedy = f"give {wanted}"
-        if wanted == "a text" and isinstance(self.value, (bool, int, float)):
+        remedy = f"use {wanted}"
+        if wanted == "a string" and isinstance(self.value, (bool, int, float)):
             remedy = f'put it in quotes: "{shown(self.value)}"'
         self.wrong(f"is {shown(self.value)}, not {wanted}", remedy)
         return instead
 
 
 def step(path: str, key: str) -> str:
-    """One step further: step("metadata", "name") == "metadata.name"; other keys go into brackets."""
+    """Append a key to a path: step("metadata", "name") == "metadata.name"; other keys go into brackets."""
     if not (key.isascii() and key.replace("-", "0").replace("_", "0").isalnum()):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
@@ -172,7 +172,7 @@ def _closest(key: str, known: tuple[str, ...]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a sentence can hold it; what has parts is named by its kind."""
+    """A value for use in a message; lists and mappings are named by their type."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

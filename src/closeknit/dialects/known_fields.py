@@ -1,4 +1,4 @@
-"""The fields of the kinds we read, by name only: they tell a misspelt field from one that we have no use for."""
+"""Field names of the kinds we read, which distinguish a misspelt field from one that we do not use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""LimitRange and RuntimeClass of Kubernetes, and what they add to a pod template before it is read.
+"""Kubernetes' LimitRange and RuntimeClass, and what they add to a pod template before it is read.
 
-Kubernetes fills these in when a pod is made. A workload is counted before that, so they are filled in here as well.
+The API server applies these when a pod is created. Quota is counted before that, so they are applied here as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KINDS = ("Container", "Pod")
 
 
 def limit_ranges(raw: Raw) -> tuple[LimitRange, ...]:
-    """The ranges of one LimitRange object, those of claims for storage left out."""
+    """The ranges of one LimitRange object, except those of PersistentVolumeClaims."""
     limits = (raw.get("spec") or {}).get("limits") or ()
     return tuple(
         LimitRange(
@@ -33,15 +33,15 @@ def limit_ranges(raw: Raw) -> tuple[LimitRange, ...]:
 
 
 def runtime_class(raw: Raw) -> tuple[str, dict[str, int]]:
-    """A RuntimeClass's name and what it costs a pod besides its containers."""
+    """A RuntimeClass's name and its pod overhead."""
     overhead = (raw.get("overhead") or {}).get("podFixed") or {}
     return (raw.get("metadata") or {}).get("name") or "", amounts(overhead)
 
 
 def adjusted(template: Raw, ranges: Sequence[LimitRange], runtime_classes: Mapping[str, Resources]) -> Raw:
-    """A copy with overhead, defaults, and requests for what has only a limit, each where nothing was said.
+    """A copy with overhead, defaults, and requests taken from limits, each where the template sets none.
 
-    Defaults for pods go to resources of the pod as a whole, and only if it has any.
+    Defaults of type Pod apply to pod-level resources, and only if the template has any.
     """
     spec = dict(template.get("spec") or {})
     overhead = runtime_classes.get(spec.get("runtimeClassName") or "")
@@ -57,7 +57,7 @@ def adjusted(template: Raw, ranges: Sequence[LimitRange], runtime_classes: Mappi
 
 
 def _with_needs(owner: Raw, limits: LimitRange | None) -> Raw:
-    """A container, or the spec of a pod, with its `resources` filled in."""
+    """A container or pod spec with defaulted `resources`."""
     needs = dict(owner.get("resources") or {})
     filled = {
         "limits": {**_quantities(limits.default if limits else {}), **(needs.get("limits") or {})},

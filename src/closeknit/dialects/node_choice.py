@@ -1,8 +1,8 @@
-"""Which nodes a pod accepts, looked at: its node selector, its node affinity, its tolerations.
+"""Validation of a pod's node selector, node affinity and tolerations.
 
 The rules are those of the Kubernetes API. A requirement that breaks one of them would match nothing, or everything,
-and the pod would wait without anybody knowing why; so it is refused here, where the field can still be named.
-Pod affinity and topology spread are not read at all.
+and the pod would wait without a visible reason; so it is refused here, where the message can name the field.
+Pod affinity and topology spread are not read.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ TOLERATION_OPERATORS = ("Equal", "Exists", "Gt", "Lt")
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")
 NODE_NAME = "metadata.name"
-"""The only field of a node that affinity can name."""
+"""The only node field that node affinity supports."""
 
-LABEL_NAME = 'give a label name such as "example.com/rack"'
-_NUMBER = 'give one whole number in quotes, such as "4"'
+LABEL_NAME = 'use a label name such as "example.com/rack"'
+_NUMBER = 'use one whole number in quotes, such as "4"'
 
 
 def check_choice(spec: Field) -> None:
-    """All of it, for the spec of a pod."""
+    """Check the node selector, node affinity and tolerations of a pod spec."""
     for key, field in spec.at("nodeSelector").fields().items():
         check_label(key, field)
     affinity = spec.at("affinity", "nodeAffinity")
@@ -53,14 +53,14 @@ def check_toleration(toleration: Field, operators: Sequence[str] = TOLERATION_OP
     if key and not is_qualified_name(key):
         toleration.at("key").wrong(f"is {shown(key)}, not a label name", LABEL_NAME)
     if not key and operator != "Exists":
-        toleration.at("operator").wrong(f"is {operator} without a key", "use Exists, or give a key")
+        toleration.at("operator").wrong(f"is {operator} without a key", "use Exists, or set a key")
     value = toleration.at("value")
     if operator == "Exists" and value.text():
-        value.wrong("has no meaning with Exists", "remove it")
+        value.wrong("is not allowed with Exists", "remove it")
     if operator in ("Gt", "Lt") and whole_number(value.text()) is None:
         value.wrong(f"is {shown(value.text())}, but {operator} compares numbers", _NUMBER)
     if toleration.at("tolerationSeconds").given and toleration.at("effect").text() != "NoExecute":
-        toleration.at("tolerationSeconds").wrong("has a meaning only with NoExecute", "remove it")
+        toleration.at("tolerationSeconds").wrong("requires the effect NoExecute", "remove it")
 
 
 def one_of(field: Field, allowed: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ def _check_term(term: Field) -> None:
         one_of(expression.at("key"), (NODE_NAME,))
         one_of(expression.at("operator"), FIELD_OPERATORS)
         if len(expression.at("values").items()) != 1:
-            expression.at("values").wrong(_number_of(expression), "give the name of one node")
+            expression.at("values").wrong(_number_of(expression), "use the name of one node")
 
 
 def _check_values(expression: Field) -> None:
@@ -89,10 +89,10 @@ def _check_values(expression: Field) -> None:
     match operator:
         case "In" | "NotIn":
             if not values:
-                field.wrong(f"is empty, but {operator} needs values", "give at least one, or use Exists")
+                field.wrong(f"is empty, but {operator} requires values", "add at least one, or use Exists")
         case "Exists" | "DoesNotExist":
             if values:
-                field.wrong(f"has no meaning with {operator}", "remove it, or use In or NotIn")
+                field.wrong(f"is not allowed with {operator}", "remove it, or use In or NotIn")
         case "Gt" | "Lt":
             if len(values) != 1:
                 field.wrong(f"{_number_of(expression)}, but {operator} compares with one", _NUMBER)

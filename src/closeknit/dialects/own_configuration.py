@@ -1,4 +1,4 @@
-"""Our own configuration: what Kueue's has no field for.
+"""Closeknit's own configuration: settings that Kueue's configuration has no field for.
 
 apiVersion: config.closeknit.dev/v1alpha1
 kind: Configuration
@@ -34,7 +34,7 @@ FIELDS: dict[str, Tree] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnConfiguration:
-    """`profile` is empty where nothing was said. A rate of 0 is no limit."""
+    """`profile` is empty if not set. A rate of 0 means no limit."""
 
     profile: str = ""
     gates: dict[str, bool] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class OwnConfiguration:
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
-    """What it says; mistakes are noted in the report of the field."""
+    """Read the configuration; mistakes go to the field's report."""
     one_of(root.at("apiVersion"), (VERSION,))
     check_fields(root, FIELDS)
     usual, profile, delay = OwnConfiguration(), root.at("profile"), root.at("notReadyDelay")
@@ -60,11 +60,14 @@ def own_configuration(root: Field) -> OwnConfiguration:
 
 
 def _gates(gates: Field) -> dict[str, bool]:
-    """Here every gate has to be one that exists."""
+    """Unlike in Kueue's configuration, an unknown gate is a mistake."""
     changes = {}
     for name, value in gates.fields().items():
         if name in ALL_GATES:
             changes[name] = truth(value)
         else:
-            value.wrong("is no gate", did_you_mean(name, ALL_GATES).strip() or "`closeknit gates` lists them all")
+            value.wrong(
+                "is not a known feature gate",
+                did_you_mean(name, ALL_GATES).strip() or "run `closeknit gates` to list them",
+            )
     return changes

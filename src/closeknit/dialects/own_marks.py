@@ -1,14 +1,14 @@
-"""Annotations of ours by which simulated pods and machines go: what they are called, and how their values are read.
+"""Annotations that control simulated pods and machines: their keys, and how their values are parsed.
 
-    on a pod     closeknit.dev/start-time: 3s        until its containers run
-                 closeknit.dev/run-time:   2m±10%    until they are done; `forever`
-                 closeknit.dev/exit-code:  "3"       with what they end
-                 closeknit.dev/fail-after: 30s       they fail then, if they are not done before
-    on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and what ran on it is lost
-                 closeknit.dev/cut-off: "true"       it runs on, but nobody hears of it until it is back
-                 closeknit.dev/slow:    "2.0"        what runs on it takes twice as long
+    on a pod     closeknit.dev/start-time: 3s        time until its containers run
+                 closeknit.dev/run-time:   2m±10%    time until they exit, or `forever`
+                 closeknit.dev/exit-code:  "3"       their exit code
+                 closeknit.dev/fail-after: 30s       they fail after this time, unless they exit before
+    on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and its pods are lost
+                 closeknit.dev/cut-off: "true"       its pods run on, but it reports nothing until it is back
+                 closeknit.dev/slow:    "2.0"        its pods take twice as long
 
-What cannot be read is as good as absent, and nobody else will ever complain of it: so who checks an object says it.
+The stand-ins ignore a value that they cannot parse, and no API server validates it: so `check_marks` warns of it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Readers = Mapping[str, Callable[[str], object]]
 
 
 def exit_code(text: str) -> int:
-    """From 0 to 255; ValueError for anything else."""
+    """An exit code from 0 to 255; ValueError for anything else."""
     if text.isascii() and text.isdigit() and int(text) <= 255:
         return int(text)
     raise ValueError(f'"{text}" is not an exit code: write a number from 0 to 255')
 
 
 def slowness(text: str) -> float:
-    """How much longer things take; ValueError for what is no factor."""
+    """The factor by which everything takes longer; ValueError if the text is not one."""
     try:
         factor = float(text)
     except ValueError:
@@ -46,7 +46,7 @@ def slowness(text: str) -> float:
 
 
 def is_silent(annotations: Mapping[str, str]) -> bool:
-    """Whether the machine behind a node is down or cut off, so that it will not be heard of."""
+    """Whether the machine behind a node is down or cut off, so that it reports nothing."""
     return annotations.get(FAILED) == "true" or annotations.get(CUT_OFF) == "true"
 
 
@@ -61,18 +61,18 @@ OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness}
 WRITTEN = tuple(
     PREFIX + name for name in ("node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")
 )
-"""What we write ourselves, and users do not."""
+"""Keys that Closeknit itself writes, not users."""
 
 
 def check_marks(annotations: Field, read: Readers, elsewhere: Readers, remedy: str) -> None:
-    """Warn of values that cannot be read, of misspelt keys, and of those that are read elsewhere, as `remedy` says."""
+    """Warn of unparsable values, of misspelt keys, and of keys in the wrong place; `remedy` names the right one."""
     for key, field in annotations.fields().items():
         if not key.startswith(PREFIX) or key in WRITTEN:
             continue
         if key in read:
             _check_value(read[key], field)
         elif key in elsewhere:
-            field.warn("is not read there", remedy)
+            field.warn("is ignored there", remedy)
         else:
             field.warn("is not a known key", _meant(key, (*read, *elsewhere)))
 

@@ -1,7 +1,7 @@
-"""A pod template's spec to the shape of its pods, with every quantity in it looked at; see also `node_choice`.
+"""Validate a pod template's spec and convert it to the shape of its pods; see also `node_choice`.
 
 Kubernetes would refuse most of what is refused here, but only when the object is created, and some of it (a
-request named `pods`) only when Kueue makes a Workload of it.
+request named `pods`) only when Kueue creates a Workload from it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .known_fields import CONTAINER, NEEDS, POD_SPEC
 from .node_choice import check_choice
 
 STANDARD = (CPU, MEMORY, "ephemeral-storage")
-"""Resources of containers without a domain in front, besides huge pages of every size."""
+"""The container resources without a domain prefix, besides huge pages of every size."""
 
-_EXAMPLE = "give a quantity such as 500m, 2 or 1.5Gi"
+_EXAMPLE = "use a quantity such as 500m, 2 or 1.5Gi"
 _EXAMPLES = (*STANDARD, "nvidia.com/gpu", "google.com/tpu")
 DEVICES = ("nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "rdma/hca")
-"""Devices that many clusters have. A name that is nearly one of these is a slip: nvidia.com/gpus is on no node."""
+"""Common devices. A name that is nearly one of these is probably misspelt: no node has nvidia.com/gpus."""
 SLIP = 0.9
-"""nvidia.com/gpus is as like nvidia.com/gpu as 0.97, nvidia.com/gpu.shared as 0.8."""
+"""Similarity to nvidia.com/gpu: 0.97 for nvidia.com/gpus, 0.8 for nvidia.com/gpu.shared."""
 
 
 def read_shape(spec: Field) -> Shape | None:
-    """The shape of pods of this spec; None, with the mistakes noted, if it cannot be read."""
+    """The shape of pods of this spec; reports mistakes and returns None if it is invalid."""
     before = spec.report.noted
     containers = spec.at("containers")
     if containers.value in (None, []):
-        containers.wrong("is missing", "give at least one container")
+        containers.wrong("is missing", "add at least one container")
     spec.expect(POD_SPEC)
     for container in (*containers.items(), *spec.at("initContainers").items()):
         container.expect(CONTAINER)
@@ -49,7 +49,7 @@ def read_shape(spec: Field) -> Shape | None:
 
 
 def _check_needs(resources: Field) -> None:
-    """Requests and limits are quantities, none is called `pods`, and no request is above its limit."""
+    """Check that requests and limits are quantities, none is named `pods`, and no request is above its limit."""
     resources.expect(NEEDS)
     for kind in ("requests", "limits"):
         for name, field in resources.at(kind).fields().items():
@@ -65,10 +65,10 @@ def _check_needs(resources: Field) -> None:
 
 
 def _check_kind(name: str, field: Field) -> None:
-    """Kubernetes takes no `gpu` or `memroy` in a container, but a Workload or a custom kind of job may hold it."""
+    """Kubernetes refuses `gpu` or `memroy` in a container, but not in a Workload or a custom kind of job."""
     if name == PODS:
         if field.given:
-            field.wrong("is counted by the node itself, one a pod", "remove it")
+            field.wrong("is counted by the node itself, one per pod", "remove it")
     elif "/" not in name and name not in STANDARD and not name.startswith("hugepages-"):
         remedy = f"use {', '.join(STANDARD)} or a name with a domain, such as nvidia.com/gpu"
         field.warn("is not a resource of containers", did_you_mean(name, _EXAMPLES) + remedy)
@@ -77,7 +77,7 @@ def _check_kind(name: str, field: Field) -> None:
 
 
 def check_quantities(quantities: Field) -> dict[str, int]:
-    """The amounts of a resource list; what is no quantity is noted and left out."""
+    """The amounts of a resource list; entries that are not quantities are reported and left out."""
     amounts = {}
     for name, field in quantities.fields().items():
         amount = _amount(name, field)
@@ -98,21 +98,21 @@ def _amount(name: str, field: Field) -> int | None:
     except QuantityError as error:
         field.wrong(str(error))
         return None
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # more digits than Python parses
         field.wrong(f"is {shown(field.value)}, not a quantity", _EXAMPLE)
         return None
     amount = -(-exact // (10**6 if name == CPU else 10**9))
     if exact < 0:
-        field.wrong(f"is {field.value}", "give a quantity that is not negative")
+        field.wrong(f"is {field.value}", "use a quantity that is not negative")
     elif amount > ABSURD:
         field.wrong(f"is {shown(field.value)}, more than any machine has", _EXAMPLE)
     elif _is_extended(name) and milli(str(field.value)) % 1000:
-        field.wrong(f"is {field.value}, not a whole number", f"{name} comes in whole units: give {amount}")
+        field.wrong(f"is {field.value}, not a whole number", f"{name} comes in whole units: use {amount}")
     else:
         return amount
     return None
 
 
 def _is_extended(name: str) -> bool:
-    """Whether Kubernetes counts it in whole units only: all that carries a domain other than its own."""
+    """Whether it is an extended resource, with a domain other than Kubernetes' own, which comes in whole units."""
     return "/" in name and "kubernetes.io/" not in name

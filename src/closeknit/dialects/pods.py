@@ -1,6 +1,6 @@
-"""Pods as reconcilers see them, from the wire: what Kueue's annotations, labels and gate say of a pod is read here.
+"""Pods as reconcilers see them: with Kueue's annotations, labels and scheduling gate, but without resources.
 
-`core.WirePod` has what placement reads, which is the resources; here they are left out.
+`core.WirePod` is the projection with the resources, which placement reads.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LivePod(core.Struct):
 
 
 def pod(raw: dict[str, Any]) -> Pod:
-    """From an object as JSON has it; msgspec.ValidationError if a field is of a wholly wrong type."""
+    """Read a pod from decoded JSON; msgspec.ValidationError if a field has the wrong type."""
     return live_pod(msgspec.convert(raw, LivePod))
 
 
@@ -91,17 +91,17 @@ def live_pod(wire: LivePod) -> Pod:
 
 
 def takes_room(node: str | None, phase: str | None) -> bool:
-    """Whether a pod takes room: it is bound and has not ended. One that was told to go does so until it has stopped."""
+    """Whether a pod uses capacity: it is bound and has not ended. A terminating pod does until it has stopped."""
     return bool(node) and phase not in ("Succeeded", "Failed")
 
 
 def daemon_of(owners: Iterable[OwnerReference]) -> str:
-    """The uid of the DaemonSet that a pod is of; empty if it is of none."""
+    """The uid of the DaemonSet that controls a pod; empty if none does."""
     return next((one.uid or "" for one in owners if one.controller and one.kind == "DaemonSet"), "")
 
 
 def names_ours(*named: Iterable[str]) -> bool:
-    """Whether any of these labels, annotations or finalizers is Kueue's: then all of the pod matters."""
+    """Whether any of these labels, annotations or finalizers is Kueue's: then the whole pod is needed."""
     return any(one.startswith(keys.PREFIX) for several in named for one in several)
 
 

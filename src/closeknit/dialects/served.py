@@ -1,7 +1,7 @@
-"""Where a kind of objects is served, what it is called for short, and what parts it has.
+"""API kinds: the path at which a kind is served, its short names and its subresources.
 
-The address of a kind is a fact of its wire format, so it is here, where descriptors of jobs can hold it. Which kinds
-there are, `cluster.kinds` says.
+The path of a kind belongs to its wire format, so it is here, where job descriptors can refer to it. `cluster.kinds`
+lists all kinds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """`status`, `scale`: the subresources it has. `counted`: its generation goes up when anything but status changes.
+    """`status`, `scale`: whether it has that subresource. `counted`: `metadata.generation` increases with the spec.
 
-    `categories` is what `kubectl get all` and the like go by.
+    `categories` are the groups of kinds that kubectl knows, as in `kubectl get all`.
     """
 
     group: str
@@ -42,11 +42,11 @@ class Kind:
 
     @property
     def is_built_in(self) -> bool:
-        """Kubernetes' own, not defined by a CustomResourceDefinition."""
+        """Whether Kubernetes itself has the kind, without a CustomResourceDefinition."""
         return "." not in self.group or self.group in _OWN_GROUPS
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Where it is served: /apis/batch/v1/namespaces/default/jobs/train/status."""
+        """The API path: /apis/batch/v1/namespaces/default/jobs/train/status."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if namespace and self.namespaced:
             parts += ["namespaces", namespace]

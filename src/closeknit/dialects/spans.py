@@ -1,4 +1,4 @@
-"""Spans of time in configurations, as Go writes them: 1h30m, 500ms."""
+"""Durations in configurations, as Go writes them: 1h30m, 500ms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def seconds(span: Field) -> float:
-    """0 where it is none, with the mistake noted."""
+    """The duration in seconds; reports a mistake and returns 0 if it is not one."""
     text = span.value if isinstance(span.value, str) else ""
     if not text or _SPAN.sub("", text):
-        span.wrong(f"is {shown(span.value)}", "give a span of time such as 90s, 5m or 1h30m")
+        span.wrong(f"is {shown(span.value)}", "use a duration such as 90s, 5m or 1h30m")
         return 0.0
     return sum(float(number) * _UNITS[unit] for number, unit in _SPAN.findall(text))
 
 
 def optional_seconds(span: Field) -> float | None:
-    """None where nothing is said."""
+    """The duration in seconds; None if the field is absent."""
     return seconds(span) if span.given else None

@@ -1,7 +1,7 @@
-"""Strict reading: a field that nobody knows is refused, with the name that was probably meant.
+"""Strict decoding: an unknown field is refused, with the name that was probably meant.
 
-A tree says which fields there are. A mapping has those of its own, a list of one the form of its items, and everything
-else is a leaf: READ is used here, and a text says what follows from a field that others know and that is not.
+A tree lists the known fields: a mapping has named fields, a list of one item describes all items, and the rest are
+leaves. READ marks a field that is used here; a text is the warning for a field that Kueue uses and we do not.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ EMPTY: tuple[Any, ...] = (None, False, {}, [], "")
 
 
 def check_fields(field: Field, tree: Tree) -> None:
-    """Note what nobody knows; warn of what is not used."""
+    """Report unknown fields; warn of unused ones."""
     if isinstance(tree, str):
         if field.value not in EMPTY:
-            field.warn("is not heeded", tree)
+            field.warn("is ignored", tree)
     elif isinstance(tree, Mapping):
         for key, inner in field.fields().items():
             if key in tree:
                 check_fields(inner, tree[key])
             else:
-                inner.wrong("is no field that is known", did_you_mean(key, tree).strip() or _all(tree))
+                inner.wrong("is not a known field", did_you_mean(key, tree).strip() or _all(tree))
     elif isinstance(tree, list):
         for item in field.items():
             check_fields(item, tree[0])
@@ -39,7 +39,7 @@ def truth(field: Field, default: bool = False) -> bool:
     if not field.given:
         return default
     if not isinstance(field.value, bool):
-        field.wrong(f"is {shown(field.value)}", "give true or false")
+        field.wrong(f"is {shown(field.value)}", "use true or false")
         return default
     return field.value
 
@@ -49,7 +49,7 @@ def amount(field: Field, default: float = 0.0) -> float:
     if not field.given:
         return default
     if isinstance(field.value, bool) or not isinstance(field.value, int | float) or field.value < 0:
-        field.wrong(f"is {shown(field.value)}", "give a number, 0 or more")
+        field.wrong(f"is {shown(field.value)}", "use a number, 0 or more")
         return default
     return float(field.value)
 

@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them, RFC 3339, and as we count them: seconds since 1970."""
+"""Conversion between Kubernetes' RFC 3339 timestamps and seconds since 1970."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> float:
-    """parse("1970-01-01T00:01:00Z") == 60.0; a time without an offset is refused, for nobody knows when it is."""
+    """parse("1970-01-01T00:01:00Z") == 60.0; ValueError without a UTC offset, since the time is then ambiguous."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f'"{text}" has no offset from UTC: write a time such as 2026-01-31T12:00:00Z')
@@ -24,5 +24,5 @@ def show(seconds: float) -> str:
 
 
 def stamp(seconds: float) -> str:
-    """As objects carry it, in whole seconds: stamp(60.25) == "1970-01-01T00:01:00Z"."""
+    """The timestamp of an object, in whole seconds: stamp(60.25) == "1970-01-01T00:01:00Z"."""
     return show(int(seconds))

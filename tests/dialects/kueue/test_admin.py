@@ -33,14 +33,14 @@ def test_levels_are_labels_with_the_host_last() -> None:
 @pytest.mark.parametrize(
     ("levels", "text"),
     [
-        ([], "spec.levels: is empty; give at least one entry"),
+        ([], "spec.levels: is empty; add at least one entry"),
         ([f"l{i}" for i in range(17)], "spec.levels: has 17 entries; use at most 16"),
         (["a/b/c"], 'spec.levels[0].nodeLabel: is "a/b/c", not a label name'),
         ([""], 'spec.levels[0].nodeLabel: is "", not a label name'),
         ([None], "spec.levels[0].nodeLabel: is missing"),
-        ([3], "spec.levels[0].nodeLabel: is 3, not a text"),
+        ([3], "spec.levels[0].nodeLabel: is 3, not a string"),
         (["rack", "rack"], 'spec.levels[1].nodeLabel: is "rack" a second time'),
-        ([HOST, "rack"], f"spec.levels[0].nodeLabel: is {HOST}, but levels follow it; put the host last"),
+        ([HOST, "rack"], f"spec.levels[0].nodeLabel: is {HOST}, which can only be the last level; move it to the end"),
         (["p" * 253 + "/" + "r" * 63], "spec.levels[0].nodeLabel: has 317 characters; use at most 316"),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_flavor_may_be_empty_or_full() -> None:
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ({"topologyName": "default"}, "spec.nodeLabels: is missing, but the flavor has a topology"),
+        ({"topologyName": "default"}, "spec.nodeLabels: is required for a flavor with a topology"),
         ({"nodeLabels": {f"l{i}": "x" for i in range(9)}}, "spec.nodeLabels: has 9 entries; use at most 8"),
         ({"nodeLabels": {"a/b/c": "x"}}, 'spec.nodeLabels[a/b/c]: "a/b/c" is not a label name'),
         ({"nodeLabels": {"a": "x!"}}, 'spec.nodeLabels.a: is "x!", not a label value'),
@@ -76,20 +76,20 @@ def test_a_flavor_may_be_empty_or_full() -> None:
             {"nodeTaints": [{"key": "a", "effect": "Never"}]},
             'spec.nodeTaints[0].effect: is "Never"; use one of: NoS',
         ),
-        ({"nodeTaints": [{"effect": "NoSchedule"}]}, "spec.nodeTaints[0].key: is missing; give a label name"),
+        ({"nodeTaints": [{"effect": "NoSchedule"}]}, "spec.nodeTaints[0].key: is missing; use a label name"),
         ({"nodeTaints": [{"key": "", "effect": "NoExecute"}]}, 'spec.nodeTaints[0].key: is "", not a label name'),
         (
             {"nodeTaints": [{"key": "a", "effect": "NoExecute"}] * 2},
             "spec.nodeTaints[1]: is a second taint a:NoExecute",
         ),
         ({"tolerations": [{"value": "x"}]}, "spec.tolerations[0].operator: is Equal without a key; use Exists"),
-        ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "spec.tolerations[0].value: has no meaning"),
+        ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "spec.tolerations[0].value: is not allowed"),
         ({"tolerations": [{"key": "a", "operator": "Like"}]}, 'spec.tolerations[0].operator: is "Like"'),
         ({"tolerations": [{"key": "a!"}]}, 'spec.tolerations[0].key: is "a!", not a label name'),
         ({"tolerations": [{"key": "a", "effect": "X"}]}, 'spec.tolerations[0].effect: is "X"'),
         (
             {"tolerations": [{"key": "a", "tolerationSeconds": 3}]},
-            "spec.tolerations[0].tolerationSeconds: has a mean",
+            "spec.tolerations[0].tolerationSeconds: requires",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def test_gates_that_change_something_here_are_taken_and_others_are_named() -> No
     root = Field.root({"featureGates": {"PartialAdmission": False, "MultiKueueBatchJobWithManagedBy": True}})
     assert configuration(root).gates == {"PartialAdmission": False}
     (warning,) = root.report.warnings
-    assert "MultiKueueBatchJobWithManagedBy: is a gate that is not known here" in str(warning)
+    assert "MultiKueueBatchJobWithManagedBy: is not a known feature gate" in str(warning)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_gates_that_change_something_here_are_taken_and_others_are_named() -> No
             {"resources": {"transformations": [{"input": "cpu", "outputs": {"a": "much"}}]}},
             'resources.transformations[0].outputs.a: is "much", not a quantity',
         ),
-        ({"featureGates": {"PartialAdmission": "yes"}}, 'featureGates.PartialAdmission: is "yes"; give true or false'),
+        ({"featureGates": {"PartialAdmission": "yes"}}, 'featureGates.PartialAdmission: is "yes"; use true or false'),
     ],
 )
 def test_what_is_wrong_is_said_with_the_field(given: dict[str, Any], said: str) -> None:
@@ -130,7 +130,7 @@ def test_how_long_the_finished_are_kept_and_whether_every_job_is_managed() -> No
 
 def test_a_span_of_time_that_is_none_is_named() -> None:
     assert wrong(waitForPodsReady={"timeout": "soon"}) == [
-        'waitForPodsReady.timeout: is "soon"; give a span of time such as 90s, 5m or 1h30m'
+        'waitForPodsReady.timeout: is "soon"; use a duration such as 90s, 5m or 1h30m'
     ]
 
 
@@ -164,10 +164,10 @@ def test_the_configuration_that_kueue_ships_is_taken_as_it_is() -> None:
 
 def test_what_of_it_has_no_effect_is_named() -> None:
     assert warned(**SHIPPED) == [
-        "webhook: is not heeded; it has no effect here",
-        "controller: is not heeded; it has no effect here",
-        "integrations.frameworks[2]: is ray.io/rayservice, which is not run here; jobs of this kind are left alone",
-        "leaderElection.resourceName: is Kueue's own Lease, and is not taken; ours has its own name",
+        "webhook: is ignored; it has no effect here",
+        "controller: is ignored; it has no effect here",
+        "integrations.frameworks[2]: is ray.io/rayservice, which is not supported; jobs of this kind are ignored",
+        "leaderElection.resourceName: is Kueue's own Lease, and is not used; Closeknit's Lease has its own name",
     ]
 
 
@@ -207,18 +207,18 @@ def test_an_address_of_0_is_none() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"integration": {}}, "integration: is no field that is known; did you mean integrations?"),
+        ({"integration": {}}, "integration: is not a known field; did you mean integrations?"),
         (
             {"waitForPodsReady": {"recoveryTimout": "1m"}},
-            "waitForPodsReady.recoveryTimout: is no field that is known; did you mean recoveryTimeout?",
+            "waitForPodsReady.recoveryTimout: is not a known field; did you mean recoveryTimeout?",
         ),
-        ({"waitForPodsReady": {"enable": True}}, "waitForPodsReady.enable: is no field that is known"),
+        ({"waitForPodsReady": {"enable": True}}, "waitForPodsReady.enable: is not a known field"),
         ({"resources": {"transformations": [{"input": "a", "output": {}}]}}, "did you mean outputs?"),
-        ({"integrations": {"frameworks": ["batch/jobs"]}}, "no kind of job; did you mean batch/job?"),
-        ({"manageJobsWithoutQueueName": "yes"}, 'manageJobsWithoutQueueName: is "yes"; give true or false'),
+        ({"integrations": {"frameworks": ["batch/jobs"]}}, "not a known kind of job; did you mean batch/job?"),
+        ({"manageJobsWithoutQueueName": "yes"}, 'manageJobsWithoutQueueName: is "yes"; use true or false'),
         ({"managedJobsNamespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}, ".operator: is"),
-        ({"health": {"healthProbeBindAddress": "8081"}}, 'is "8081", no address; give HOST:PORT'),
-        ({"clientConnection": {"qps": "fast"}}, 'clientConnection.qps: is "fast"; give a number, 0 or more'),
+        ({"health": {"healthProbeBindAddress": "8081"}}, 'is "8081", not an address; use HOST:PORT'),
+        ({"clientConnection": {"qps": "fast"}}, 'clientConnection.qps: is "fast"; use a number, 0 or more'),
         ({"leaderElection": {"leaseDuration": "5s"}}, "leaderElection: lasts 5 s, is renewed within 7 s"),
         ({"apiVersion": "config.kueue.x-k8s.io/v1"}, "use one of: config.kueue.x-k8s.io/v1beta2"),
     ],

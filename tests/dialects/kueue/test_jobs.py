@@ -115,17 +115,17 @@ def test_a_name_to_be_generated_is_known_by_its_beginning() -> None:
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ({"parallelism": "four"}, 'spec.parallelism: is "four", not a whole number; give a whole number'),
-        ({"parallelism": -1}, "spec.parallelism: is -1; give a whole number from 0 to 2147483647"),
-        ({"completions": 2**31}, "spec.completions: is 2147483648; give a whole number from 0 to 2147483647"),
-        ({"template": None}, "spec.template.spec.containers: is missing; give at least one container"),
+        ({"parallelism": "four"}, 'spec.parallelism: is "four", not a whole number; use a whole number'),
+        ({"parallelism": -1}, "spec.parallelism: is -1; use a whole number from 0 to 2147483647"),
+        ({"completions": 2**31}, "spec.completions: is 2147483648; use a whole number from 0 to 2147483647"),
+        ({"template": None}, "spec.template.spec.containers: is missing; add at least one container"),
         (
             {"template": template(cpu="-1")},
-            "spec.template.spec.containers[0].resources.requests.cpu: is -1; give a quantity that is not negative",
+            "spec.template.spec.containers[0].resources.requests.cpu: is -1; use a quantity that is not negative",
         ),
         (
             {"template": template({keys.SLICE_SIZE: 4, keys.SLICE_LEVEL: RACK})},
-            f'spec.template.metadata.annotations[{keys.SLICE_SIZE}]: is 4, not a text; put it in quotes: "4"',
+            f'spec.template.metadata.annotations[{keys.SLICE_SIZE}]: is 4, not a string; put it in quotes: "4"',
         ),
     ],
 )
@@ -137,10 +137,10 @@ def test_all_mistakes_of_all_objects_are_said_together() -> None:
     other = a_job(parallelism=[])
     other["metadata"]["name"] = "tune"
     assert refusals(a_job({keys.REQUIRED: "a/b/c"}, parallelism="x"), a_job(), other) == [
-        'Job train: spec.parallelism: is "x", not a whole number; give a whole number',
+        'Job train: spec.parallelism: is "x", not a whole number; use a whole number',
         f'Job train: spec.template.metadata.annotations[{keys.REQUIRED}]: is "a/b/c", not a label name; '
         'name a level such as "kubernetes.io/hostname"',
-        "Job tune: spec.parallelism: is a list, not a whole number; give a whole number",
+        "Job tune: spec.parallelism: is a list, not a whole number; use a whole number",
     ]
 
 
@@ -149,7 +149,7 @@ def test_a_job_runs_rules_7_and_9_but_not_8() -> None:
     assert "is 4, but there are only 3 pods" in refusals(a_job(sliced, parallelism=3))[0]
     elastic = a_job({keys.REQUIRED: RACK})
     elastic["metadata"]["annotations"] = {keys.ELASTIC: "true"}
-    assert "cannot stand in an elastic job" in refusals(elastic)[0]
+    assert "is not allowed in an elastic job" in refusals(elastic)[0]
     (job,) = jobs(a_job({keys.REQUIRED: RACK, keys.GROUP: "alone"}))
     assert [group.name for group in job.request.groups] == ["alone"]
 
@@ -157,7 +157,7 @@ def test_a_job_runs_rules_7_and_9_but_not_8() -> None:
 def test_our_gates_are_asked_when_a_job_is_read() -> None:
     both = {keys.REQUIRED: "example.com/block", keys.PREFERRED: RACK}
     assert sets(a_job(both), gates=OURS)[0].constraint == Constraint("example.com/block", RACK)
-    assert "cannot stand together" in refusals(a_job(both))[0]
+    assert "cannot be combined" in refusals(a_job(both))[0]
     uneven = a_job({keys.SLICE_LEVEL: RACK, keys.SLICE_SIZE: "4"}, parallelism=10)
     assert counts(uneven) == {"main": 10}
     assert "10 pods do not divide into slices of 4; use 8 or 12 pods" in refusals(uneven, gates=OURS)[0]
@@ -178,7 +178,7 @@ def test_topology_on_the_job_itself_is_warned_about() -> None:
     raw["metadata"]["annotations"] = {keys.REQUIRED: RACK}
     parsed = requests([("file.yaml", raw)], KUEUE)
     assert [str(warning) for warning in parsed.warnings] == [
-        f"file.yaml: Job train: metadata.annotations[{keys.REQUIRED}]: is not read there; put it on the pod template"
+        f"file.yaml: Job train: metadata.annotations[{keys.REQUIRED}]: is ignored there; put it on the pod template"
     ]
 
 
@@ -254,7 +254,7 @@ def test_a_job_set_runs_rule_8() -> None:
     ("replicated_jobs", "text"),
     [
         ([], "spec.replicatedJobs: is missing"),
-        ([replicated("a"), replicated("a")], 'spec.replicatedJobs[1].name: is "a", as another pod set is called'),
+        ([replicated("a"), replicated("a")], 'spec.replicatedJobs[1].name: is "a", the name of another pod set'),
         ([replicated("")], "spec.replicatedJobs[0].name: is missing"),
         ([replicated("a_b")], 'spec.replicatedJobs[0].name: is "a_b"'),
         ([replicated(f"r{i}") for i in range(19)], "spec.replicatedJobs[18].name: is pod set 19"),
@@ -313,16 +313,16 @@ def test_with_fast_admission_the_first_pod_stands_for_all() -> None:
 @pytest.mark.parametrize(
     ("pods", "text"),
     [
-        ([a_pod("a", total=None)], "is missing; say how many pods the group has"),
+        ([a_pod("a", total=None)], "is missing; set the number of pods in the group"),
         ([a_pod("a", total="two")], 'is "two", not a whole number'),
-        ([a_pod("a", total="0")], 'is "0"; give the number of pods in the group'),
-        ([a_pod("a", total="2")], "is 2, but the group has 1 pod; give all of its pods, or the right number"),
+        ([a_pod("a", total="0")], 'is "0"; set the number of pods in the group'),
+        ([a_pod("a", total="2")], "is 2, but the group has 1 pod; add the missing pods, or correct the number"),
         ([a_pod(name, total="1") for name in "ab"], "is 1, but the group has 2 pods"),
         (
             [a_pod("a", total="2"), a_pod("b", total="3")],
-            "is 3, but Pod a says 2; give all pods of the group one number",
+            "is 3, but Pod a has 2; use the same number for all pods of the group",
         ),
-        ([a_pod("a", None, "2")], "stands without a group"),
+        ([a_pod("a", None, "2")], "requires a group"),
     ],
 )
 def test_a_group_says_how_many_pods_it_has_and_has_them(pods: list[Raw], text: str) -> None:
@@ -343,7 +343,7 @@ def test_every_pod_of_a_group_is_checked() -> None:
 
 def test_a_group_of_too_many_shapes_is_refused() -> None:
     pods = [a_pod(f"p{i}", total="19", cpu=i + 1) for i in range(19)]
-    assert refusals(*pods) == ["Pod p18: is of shape number 19 in its group; a group takes at most 18"]
+    assert refusals(*pods) == ["Pod p18: is of shape number 19 in its group; a group allows at most 18"]
 
 
 @pytest.mark.parametrize("state", [{"spec": {"nodeName": "n1"}}, {"status": {"phase": "Succeeded"}}])
@@ -394,10 +394,10 @@ def test_layers_are_read_in_v1beta2_and_dropped_in_v1beta1() -> None:
         ),
         ([{"template": template(), "minCount": 0}], "spec.podSets[0].minCount: is 0"),
         ([{"count": 1}], "spec.podSets[0].template.spec.containers: is missing"),
-        ([{"template": template()}, {"template": template()}], 'spec.podSets[1].name: is "main", as another'),
+        ([{"template": template()}, {"template": template()}], 'spec.podSets[1].name: is "main", the name of another'),
         (
             [{"name": name, "template": template(), "minCount": 1} for name in "ab"],
-            "spec.podSets[1].minCount: is a second one",
+            "spec.podSets[1].minCount: is set for a second pod set",
         ),
         (
             [{"template": template(), "topologyRequest": {"podSetSliceSize": "4"}}],
@@ -405,7 +405,7 @@ def test_layers_are_read_in_v1beta2_and_dropped_in_v1beta1() -> None:
         ),
         (
             [{"template": template(), "topologyRequest": {"podSetSliceSize": 4}}],
-            "spec.podSets[0].topologyRequest.podSetSliceSize: stands without podSetSliceRequiredTopology",
+            "spec.podSets[0].topologyRequest.podSetSliceSize: requires podSetSliceRequiredTopology",
         ),
     ],
 )
@@ -521,12 +521,14 @@ def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
     assert "spec.enableInTreeAutoscaling" in refusals(scaling)[0]
     second_head = a_ray_cluster()
     second_head["workerGroupSpecs"][0]["groupName"] = "head"
-    assert "as another pod set is called" in refusals(an_object("ray.io/v1", "RayCluster", second_head))[0]
+    assert "the name of another pod set" in refusals(an_object("ray.io/v1", "RayCluster", second_head))[0]
 
 
 def test_whatever_waits_in_a_queue_is_a_job() -> None:
     raw = an_object("batch.volcano.sh/v1alpha1", "Job", {}, labels={keys.QUEUE: "q"})
-    assert "batch.volcano.sh/v1alpha1/Job is not placed yet; give one of batch/Job, batch/CronJob, " in refusals(raw)[0]
+    assert (
+        "batch.volcano.sh/v1alpha1/Job is not supported yet; use one of batch/Job, batch/CronJob, " in refusals(raw)[0]
+    )
 
 
 def test_what_an_object_of_the_input_owns_is_not_placed_again() -> None:
@@ -583,7 +585,7 @@ def test_a_name_that_kubernetes_would_refuse_is_refused(name: str) -> None:
         raw["metadata"]["name"] = name
         (text,) = refusals(raw)
         assert "metadata.name: is " in text
-        assert "not a name; use lower-case letters, digits, dashes and dots" in text
+        assert "not a valid name; use lower-case letters, digits, dashes and dots" in text
 
 
 @pytest.mark.parametrize(("prefix", "fine"), [("train-", True), ("train", True), ("Train-", False), ("a b", False)])

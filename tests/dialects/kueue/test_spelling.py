@@ -102,18 +102,18 @@ def test_keys_of_kueue_and_of_others_are_left_alone() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_topology_annotation_among_labels_is_warned_about(key: str) -> None:
     assert warnings(a_job(a_template(labels={key: "4"}))) == [
-        f"spec.template.metadata.labels[{key}]: is not read as a label; make it an annotation"
+        f"spec.template.metadata.labels[{key}]: is ignored as a label; make it an annotation"
     ]
     on_job = a_job()
     on_job["metadata"]["labels"] = {key: "4"}
     assert warnings(on_job) == [
-        f"metadata.labels[{key}]: is not read as a label; make it an annotation of the pod template"
+        f"metadata.labels[{key}]: is ignored as a label; make it an annotation of the pod template"
     ]
 
 
 def test_topology_between_the_object_and_its_pods_is_not_read() -> None:
     inner = {"metadata": {"annotations": {keys.REQUIRED: RACK}}, "spec": {"template": a_template()}}
-    text = f"metadata.annotations[{keys.REQUIRED}]: is not read there; put it on the pod template"
+    text = f"metadata.annotations[{keys.REQUIRED}]: is ignored there; put it on the pod template"
     assert warnings(a_job_set(inner)) == [f"spec.replicatedJobs[0].template.{text}"]
     assert warnings(an_object("batch/v1", "CronJob", {"jobTemplate": inner})) == [f"spec.jobTemplate.{text}"]
 

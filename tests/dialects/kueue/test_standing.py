@@ -91,7 +91,7 @@ def test_a_group_of_pods_goes_by_its_first() -> None:
     ("raw", "said"),
     [
         (job({f"{PREFIX}queue-name": "Not/A/Name"}), 'queue-name]: is "Not/A/Name", not the name of an object'),
-        (job({f"{PREFIX}max-exec-time-seconds": "0"}), 'max-exec-time-seconds]: is "0"; give a whole number'),
+        (job({f"{PREFIX}max-exec-time-seconds": "0"}), 'max-exec-time-seconds]: is "0"; use a whole number'),
         (job({f"{PREFIX}max-exec-time-seconds": "soon"}), 'max-exec-time-seconds]: is "soon"'),
         (job(creationTimestamp="yesterday"), 'metadata.creationTimestamp: is "yesterday", not a time'),
     ],

@@ -51,11 +51,11 @@ def test_one_of_required_preferred_and_unconstrained_is_fine(key: str) -> None:
 
 def test_two_of_required_preferred_and_unconstrained_are_refused() -> None:
     assert template({keys.REQUIRED: RACK, keys.PREFERRED: RACK}) == (
-        f"{keys.PREFERRED}: cannot stand together with {keys.REQUIRED}; "
-        "keep one of them, or switch on the feature gate RequiredAndPreferred"
+        f"{keys.PREFERRED}: cannot be combined with {keys.REQUIRED}; "
+        "keep one of them, or enable the feature gate RequiredAndPreferred"
     )
     assert template({keys.PREFERRED: RACK, keys.UNCONSTRAINED: "true"}) == (
-        f"{keys.UNCONSTRAINED}: cannot stand together with {keys.PREFERRED}; keep one of them"
+        f"{keys.UNCONSTRAINED}: cannot be combined with {keys.PREFERRED}; keep one of them"
     )
 
 
@@ -70,7 +70,7 @@ def test_our_gate_lets_required_and_preferred_stand_together() -> None:
 
 @pytest.mark.parametrize("key", [keys.REQUIRED, keys.PREFERRED])
 def test_our_gate_still_refuses_unconstrained_with_either(key: str) -> None:
-    assert "cannot stand together" in template({key: RACK, keys.UNCONSTRAINED: "true"}, OURS)
+    assert "cannot be combined" in template({key: RACK, keys.UNCONSTRAINED: "true"}, OURS)
 
 
 # Rule 2
@@ -92,13 +92,13 @@ def test_what_is_no_label_name_is_no_level(key: str, level: str) -> None:
 
 def test_a_level_longer_than_a_workload_takes_is_refused() -> None:
     assert template({keys.REQUIRED: LONG[:63]}) == ""
-    assert template({keys.REQUIRED: LONG}) == f"{keys.REQUIRED}: has 64 characters; a Workload takes at most 63"
+    assert template({keys.REQUIRED: LONG}) == f"{keys.REQUIRED}: has 64 characters; a Workload allows at most 63"
 
 
 def test_auto_is_a_level_of_pod_sets_but_not_of_slices() -> None:
     assert template({keys.REQUIRED: "auto"}, OURS) == ""
     assert template({keys.PREFERRED: "auto"}, OURS) == ""
-    refusal = 'is "auto", which slices cannot have; name the level that holds one slice'
+    refusal = 'is "auto", which is not allowed for slices; name the level that holds one slice'
     assert template(slices(level="auto"), OURS) == f"{keys.SLICE_LEVEL}: {refusal}"
     assert template(layers(("auto", 4)), OURS) == f"{keys.LAYERS}[0].topology: {refusal}"
 
@@ -121,15 +121,15 @@ def test_a_group_has_a_name_and_a_level() -> None:
 @pytest.mark.parametrize("name", ["0", "17", "007", str(2**64 - 1)])
 def test_a_group_is_not_named_by_a_number(name: str) -> None:
     assert template({keys.GROUP: name, keys.REQUIRED: RACK}) == (
-        f'{keys.GROUP}: is "{name}", a number; give a name that is not a number'
+        f'{keys.GROUP}: is "{name}", a number; use a name that is not a number'
     )
 
 
 def test_a_group_without_a_level_is_refused() -> None:
     assert template({keys.GROUP: "train"}) == (
-        f"{keys.GROUP}: stands without a level; add {keys.REQUIRED} or {keys.PREFERRED}"
+        f"{keys.GROUP}: requires a level; add {keys.REQUIRED} or {keys.PREFERRED}"
     )
-    assert "stands without a level" in template({keys.GROUP: "train", keys.UNCONSTRAINED: "true"})
+    assert "requires a level" in template({keys.GROUP: "train", keys.UNCONSTRAINED: "true"})
 
 
 @pytest.mark.parametrize("extra", [slices(), layers((RACK, 4))])
@@ -177,8 +177,8 @@ def test_a_slice_has_at_least_one_pod(size: str) -> None:
 
 
 def test_slice_level_and_slice_size_come_together() -> None:
-    assert template({keys.SLICE_LEVEL: RACK}) == f"{keys.SLICE_LEVEL}: stands without {keys.SLICE_SIZE}; add it"
-    assert template({keys.SLICE_SIZE: "4"}) == f"{keys.SLICE_SIZE}: stands without {keys.SLICE_LEVEL}; add it"
+    assert template({keys.SLICE_LEVEL: RACK}) == f"{keys.SLICE_LEVEL}: requires {keys.SLICE_SIZE}; add it"
+    assert template({keys.SLICE_SIZE: "4"}) == f"{keys.SLICE_SIZE}: requires {keys.SLICE_LEVEL}; add it"
 
 
 # Rule 6
@@ -192,14 +192,14 @@ def test_one_to_three_layers_that_divide_each_other_are_fine() -> None:
 def test_layers_are_refused_when_their_gate_is_off() -> None:
     off = Gates.profile("kueue", {"TASMultiLayerTopology": False})
     assert template(layers((RACK, 4)), off) == (
-        f"{keys.LAYERS}: needs the feature gate TASMultiLayerTopology; switch it on"
+        f"{keys.LAYERS}: requires the feature gate TASMultiLayerTopology; enable it"
     )
 
 
 def test_layers_do_not_stand_beside_single_slices() -> None:
     text = template({**layers((RACK, 4)), **slices()})
-    assert f"{keys.LAYERS}: cannot stand together with {keys.SLICE_LEVEL}; keep one of them" in text
-    assert f"{keys.LAYERS}: cannot stand together with {keys.SLICE_SIZE}; keep one of them" in text
+    assert f"{keys.LAYERS}: cannot be combined with {keys.SLICE_LEVEL}; keep one of them" in text
+    assert f"{keys.LAYERS}: cannot be combined with {keys.SLICE_SIZE}; keep one of them" in text
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_layers_that_are_no_json_list_are_refused(value: str) -> None:
 
 
 def test_there_are_one_to_three_layers() -> None:
-    assert template({keys.LAYERS: "[]"}) == f"{keys.LAYERS}: has 0 entries; give one to 3"
+    assert template({keys.LAYERS: "[]"}) == f"{keys.LAYERS}: has 0 entries; use one to 3"
     assert "has 4 entries" in template(layers(("a", 8), ("b", 4), ("c", 2), ("d", 1)))
 
 
@@ -230,7 +230,7 @@ def test_a_layer_is_not_given_twice() -> None:
 
 def test_a_layer_divides_the_one_above() -> None:
     assert template(layers((BLOCK, 16), (RACK, 6))) == (
-        f"{keys.LAYERS}[1].size: is 6, which does not divide the 16 of the layer above; give a divisor of it"
+        f"{keys.LAYERS}[1].size: is 6, which does not divide the 16 of the layer above; use a divisor of it"
     )
 
 
@@ -326,7 +326,7 @@ def test_one_pod_set_of_a_group_is_a_single_pod() -> None:
 )
 def test_both_pod_sets_of_a_group_ask_for_the_same_level(one: dict[str, str], other: dict[str, str]) -> None:
     text = said(group_mistakes([member("a", 1, **one), member("b", 3, **other)]))
-    assert 'group "g" asks for one level in a and for another in b' in text
+    assert 'group "g" requests different levels in a and b' in text
 
 
 # Rule 9
@@ -336,7 +336,7 @@ def test_an_elastic_job_takes_no_level() -> None:
     job = {keys.ELASTIC: "true"}
     mistakes = elastic_mistakes(job, {keys.REQUIRED: RACK, keys.PREFERRED: RACK}, KUEUE)
     assert [mistake.field for mistake in mistakes] == [keys.REQUIRED, keys.PREFERRED]
-    assert mistakes[0].text == "cannot stand in an elastic job"
+    assert mistakes[0].text == "is not allowed in an elastic job"
 
 
 def test_an_elastic_job_may_be_unconstrained_and_others_may_have_levels() -> None:
@@ -361,9 +361,9 @@ def test_a_full_request_of_a_workload_is_fine() -> None:
 
 def test_a_workload_has_slice_level_and_slice_size_together() -> None:
     assert request(pod_set_slice_required_topology=RACK) == (
-        "podSetSliceRequiredTopology: stands without podSetSliceSize; add it"
+        "podSetSliceRequiredTopology: requires podSetSliceSize; add it"
     )
-    assert request(pod_set_slice_size=4) == "podSetSliceSize: stands without podSetSliceRequiredTopology; add it"
+    assert request(pod_set_slice_size=4) == "podSetSliceSize: requires podSetSliceRequiredTopology; add it"
 
 
 def test_without_its_gate_a_workload_may_have_half_a_slice() -> None:
@@ -381,8 +381,8 @@ def test_our_gates_hold_for_workloads_too() -> None:
     uneven: dict[str, Any] = {"pod_set_slice_required_topology": RACK, "pod_set_slice_size": 3}
     assert request(KUEUE, **uneven) == ""
     assert "8 pods do not divide into slices of 3; use 6 or 9 pods" in request(OURS, **uneven)
-    assert "slices cannot have" in request(OURS, pod_set_slice_required_topology="auto", pod_set_slice_size=4)
-    assert "slices cannot have" in request(OURS, layers=[WireLayer("auto", 4)])
+    assert "is not allowed for slices" in request(OURS, pod_set_slice_required_topology="auto", pod_set_slice_size=4)
+    assert "is not allowed for slices" in request(OURS, layers=[WireLayer("auto", 4)])
 
 
 @pytest.mark.parametrize(
@@ -397,13 +397,13 @@ def test_our_gates_hold_for_workloads_too() -> None:
 )
 def test_texts_of_a_workload_have_limits(field: str, name: str, limit: int) -> None:
     assert request(KUEUE, **{field: "x" * limit}) == ""
-    expected = f"{name}: has {limit + 1} characters; a Workload takes at most {limit}"
+    expected = f"{name}: has {limit + 1} characters; a Workload allows at most {limit}"
     assert request(KUEUE, **{field: "x" * (limit + 1)}) == expected
 
 
 def test_layers_of_a_workload_have_limits() -> None:
     assert "has 64 characters" in request(layers=[WireLayer("x" * 64, 1)])
-    assert "slices cannot have" in request(layers=[WireLayer("", 1)])
+    assert "is not allowed for slices" in request(layers=[WireLayer("", 1)])
     assert "has 4 entries" in request(layers=[WireLayer(f"l{i}", 1) for i in range(4)])
     assert "has 64 characters" in request(pod_set_slice_required_topology="x" * 64, pod_set_slice_size=1)
     assert "subGroupCount: is -1" in request(sub_group_count=-1)

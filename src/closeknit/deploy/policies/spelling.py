@@ -52,7 +52,7 @@ def _misspelt() -> Check:
 
 
 def _misplaced(places: str) -> Check:
-    return _check(places, f"k.startsWith({text(STEM)})", "is not read there; put it on the pod template")
+    return _check(places, f"k.startsWith({text(STEM)})", "is ignored there; put it on the pod template")
 
 
 def _check(places: str, wrong: str, message: str) -> Check:

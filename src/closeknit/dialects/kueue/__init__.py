@@ -1,1 +1,1 @@
-"""Kueue's dialect: annotations on pod templates, and the objects of `kueue.x-k8s.io`."""
+"""Kueue's dialect: annotations on pod templates, its configuration, and the objects of `kueue.x-k8s.io`."""

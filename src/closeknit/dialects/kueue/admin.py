@@ -1,4 +1,4 @@
-"""What administrators write, judged: the kinds of Kueue's API by the rules in `objects.rules`, and Nodes."""
+"""Validation of administrators' objects: the kinds of Kueue's API by the rules in `objects.rules`, and Nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPOLOGY = (GROUP, "Topology")
 
 
 def topology_of(topology: Field) -> Topology | None:
-    """What it says, if nothing is wrong with it."""
+    """The topology; None if it is invalid."""
     check_topology(topology)
     if topology.report:
         return None
@@ -25,7 +25,7 @@ def topology_of(topology: Field) -> Topology | None:
 
 
 def check_node(node: Field) -> None:
-    """Labels are text, what a node offers is a quantity, and the rest has the form in which nodes are read."""
+    """Check that labels are strings, allocatable amounts are quantities, and that the rest decodes as a Node."""
     before = node.report.noted
     node.at("metadata", "labels").strings()
     check_marks(node.at("metadata", "annotations"), OF_NODES, OF_PODS, "put it on the pods")

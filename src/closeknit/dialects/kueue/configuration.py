@@ -1,7 +1,7 @@
-"""Kueue's own configuration: who is admitted and by which rules, which jobs are managed, and how the process is run.
+"""Kueue's configuration: the rules of admission, which jobs are managed, and how the process runs.
 
-It is read as a file of its own, or from the ConfigMap in which Kueue's manifests keep it. Reading is strict, as Kueue's
-is; fields that have no effect here are named in a warning.
+It is read from a file, or from the ConfigMap in Kueue's manifests. Decoding is strict, like Kueue's; a field that has
+no effect here causes a warning.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .objects.rules.values import check_selector
 GROUP = "config.kueue.x-k8s.io"
 KIND = "Configuration"
 FILE = "controller_manager_config.yaml"
-"""What the configuration is called inside its ConfigMap."""
+"""The key of the configuration in its ConfigMap."""
 VERSIONS = (f"{GROUP}/v1beta2", f"{GROUP}/v1beta1")
 
 STRATEGIES = (FINAL_SHARE, INITIAL_SHARE)
 CHECKS = ("BlockUndeclared", "IgnoreUndeclared")
 
 KUEUE_LEASE = "c1f6bfd2.kueue.x-k8s.io"
-"""The Lease by which Kueue elects its leader."""
+"""The Lease of Kueue's leader election."""
 LEASE = "closeknit-controller"
 KUEUE_FRAMEWORKS = frozenset({"batch/job"})
-"""What Kueue manages where nobody says anything."""
+"""What Kueue manages by default."""
 
 
 class Election(NamedTuple):
-    """By which Lease a leader is chosen: in seconds how long it lasts, by when it is renewed, how often it is tried.
+    """Leader election: the Lease, and its duration, renew deadline and retry period in seconds.
 
-    An empty `namespace`: nothing was said.
+    `namespace` is empty if not set.
     """
 
     wanted: bool = True
@@ -56,7 +56,7 @@ class Election(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """Requests a second, and at once."""
+    """Requests per second, and burst."""
 
     qps: float = 500.0
     burst: int = 1000
@@ -64,9 +64,9 @@ class Connection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`settings` and `gates` decide who is admitted; the rest is for a control plane that runs.
+    """`settings` and `gates` decide about admission; the rest configures the running control plane.
 
-    `frameworks` and `namespaces` are None where nothing was said. An address of None: nobody listens.
+    `frameworks` and `namespaces` are None if not set. An address of None means that the server is disabled.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -85,7 +85,7 @@ class Configuration:
 
 
 def configuration(root: Field) -> Configuration:
-    """What it says; mistakes are noted in the report of the field."""
+    """Read the configuration; mistakes go to the field's report."""
     is_old = root.at("apiVersion").text().endswith("/v1beta1")
     if root.at("apiVersion").given:
         one_of(root.at("apiVersion"), VERSIONS)
@@ -140,12 +140,14 @@ def _frameworks(named: Field) -> frozenset[str] | None:
     for one in named.items():
         name = one.text()
         if name in NOT_RUN:
-            one.warn(f"is {name}, which is not run here", "jobs of this kind are left alone")
+            one.warn(f"is {name}, which is not supported", "jobs of this kind are ignored")
         elif name in FRAMEWORKS:
             found.add(name)
         else:
             near = did_you_mean(name, FRAMEWORKS).strip()
-            one.wrong(f"is {shown(name)}, no kind of job", near or f"use one of: {', '.join(sorted(FRAMEWORKS))}")
+            one.wrong(
+                f"is {shown(name)}, not a known kind of job", near or f"use one of: {', '.join(sorted(FRAMEWORKS))}"
+            )
     return frozenset(found) if named.given else None
 
 
@@ -157,11 +159,11 @@ def _label(one: Field) -> str:
 
 def _name(one: Field) -> str:
     if one.text() and not is_subdomain(one.text()):
-        one.wrong(f"is {shown(one.value)}, which no object can be called", "use lower-case letters, digits and dashes")
+        one.wrong(f"is {shown(one.value)}, not a valid object name", "use lower-case letters, digits and dashes")
     return one.text()
 
 
-# How it is run
+# How the process runs
 
 
 def _connection(given: Field) -> Connection:
@@ -173,7 +175,7 @@ def _connection(given: Field) -> Connection:
 def _election(given: Field) -> Election:
     name = _name(given.at("resourceName"))
     if name == KUEUE_LEASE:
-        given.at("resourceName").warn("is Kueue's own Lease, and is not taken", "ours has its own name")
+        given.at("resourceName").warn("is Kueue's own Lease, and is not used", "Closeknit's Lease has its own name")
         name = ""
     usual, times = Election(), ("leaseDuration", "renewDeadline", "retryPeriod")
     duration, deadline, retry = (
@@ -182,28 +184,28 @@ def _election(given: Field) -> Election:
     )
     if not duration > deadline > retry > 0 or duration < 1:
         text = f"lasts {duration:g} s, is renewed within {deadline:g} s and tried every {retry:g} s"
-        given.wrong(text, f"give {' > '.join(times)} > 0s, and at least 1s of the first")
+        given.wrong(text, f"use {' > '.join(times)} > 0s, and at least 1s of the first")
     home = _name(given.at("resourceNamespace"))
     return Election(truth(given.at("leaderElect"), True), name or usual.name, home, duration, deadline, retry)
 
 
 def _address(given: Field) -> Address | None:
-    """`0` switches it off."""
+    """An address to listen on; None for `0`, which disables the server."""
     text = "" if given.value == 0 else given.text()
     if text in ("", "0"):
         return None
     try:
         return address(text)
     except ValueError:
-        given.wrong(f"is {shown(text)}, no address", "give HOST:PORT, :PORT for every interface, or 0 for none")
+        given.wrong(f"is {shown(text)}, not an address", "use HOST:PORT, :PORT for every interface, or 0 for none")
         return None
 
 
-# Who is admitted
+# Admission
 
 
 def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
-    """On, unless it is an old one that does not ask for it."""
+    """Enabled if present; v1beta1 also has an `enable` field."""
     if is_old and wait.at("enable").value is not True:
         return None
     usual = PodsReady(timeout=300.0) if is_old else PodsReady()
@@ -219,7 +221,7 @@ def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
 
 
 def _fair_sharing(sharing: Field, is_old: bool) -> tuple[str, ...]:
-    """That it is there switches it on, but in v1beta1 it says so itself."""
+    """Enabled if present; v1beta1 also has an `enable` field."""
     if not sharing.given or (is_old and sharing.at("enable").value is not True):
         return ()
     given = sharing.at("preemptionStrategies").items()
@@ -227,7 +229,7 @@ def _fair_sharing(sharing: Field, is_old: bool) -> tuple[str, ...]:
         one_of(one, STRATEGIES)
     named = tuple(one.text() for one in given)
     if len(named) > 1 and named != FAIR:
-        sharing.at("preemptionStrategies").wrong(f"is {', '.join(named)}", f"give one, or {', '.join(FAIR)}")
+        sharing.at("preemptionStrategies").wrong(f"is {', '.join(named)}", f"use one, or {', '.join(FAIR)}")
     return named or FAIR
 
 
@@ -236,7 +238,7 @@ def _transformation(one: Field) -> Transformation:
     if strategy.given:
         one_of(strategy, ("Retain", "Replace"))
     if not one.at("input").text():
-        one.at("input").wrong("is missing", "name the resource that is counted as others")
+        one.at("input").wrong("is missing", "name the resource to be replaced")
     outputs = {name: _factor(factor) for name, factor in one.at("outputs").fields().items()}
     return Transformation(
         one.at("input").text(), outputs, strategy.text("Retain") != "Replace", one.at("multiplyBy").text()
@@ -247,16 +249,16 @@ def _factor(factor: Field) -> int:
     try:
         return nanos(str(factor.value))
     except (QuantityError, ValueError):
-        factor.wrong(f"is {shown(factor.value)}, not a quantity", "give a quantity such as 500m, 2 or 1.5Gi")
+        factor.wrong(f"is {shown(factor.value)}, not a quantity", "use a quantity such as 500m, 2 or 1.5Gi")
         return 0
 
 
 def _gates(gates: Field) -> dict[str, bool]:
-    """Kueue has gates that change nothing here; they are named in a warning."""
+    """Warn of gates that Kueue may know and that have no effect here."""
     changes = {}
     for name, value in gates.fields().items():
         if name in ALL_GATES:
             changes[name] = truth(value)
         else:
-            value.warn("is a gate that is not known here", "it is passed over")
+            value.warn("is not a known feature gate", "it is ignored")
     return changes

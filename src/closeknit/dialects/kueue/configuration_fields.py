@@ -1,7 +1,7 @@
 """Every field of Kueue's Configuration, and which of them have an effect here.
 
-Kueue reads its configuration strictly, so whatever is in none of these trees is a mistake. What v1beta1 had besides is
-in a tree of its own.
+Kueue decodes its configuration strictly, so a field that is in none of these trees is a mistake. v1beta1 has a tree of
+its own, with its additional fields.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..strictness import READ, UNUSED, Tree
 
 DECISIVE = "answers may differ from Kueue's"
-"""Of what changes in Kueue who is admitted."""
+"""The warning for fields that change admission in Kueue."""
 
 _SELECTOR: Tree = {
     "matchLabels": READ,
@@ -77,4 +77,4 @@ OLD_FIELDS: dict[str, Tree] = {
     "integrations": {**FIELDS["integrations"], "podOptions": UNUSED},  # type: ignore[dict-item]
     "fairSharing": {**FIELDS["fairSharing"], "enable": READ},  # type: ignore[dict-item]
 }
-"""Of v1beta1."""
+"""The fields of v1beta1."""

@@ -17,7 +17,7 @@ IS_GROUP = PREFIX + "is-group-workload"
 ELASTIC = PREFIX + "elastic-job"
 
 MAIN = "main"
-"""The pod set of a job that has only one."""
+"""The name of the only pod set of a job."""
 
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
 """A pod with any of these was placed by topology."""

@@ -36,7 +36,7 @@ class TopologyRequest(Struct):
     layers: list[WireLayer] | None = msgspec.field(default=None, name="podsetSliceRequiredTopologyConstraints")
 
     def constraint(self) -> Constraint | None:
-        """As the engine reads it; None if it says nothing about where pods go."""
+        """The constraint for the engine; None if the request does not constrain placement."""
         if self.layers:
             slices = tuple(Layer(layer.topology, layer.size) for layer in self.layers)
         elif self.pod_set_slice_required_topology is not None:
@@ -52,13 +52,13 @@ class TopologyRequest(Struct):
 
 
 Grouped = tuple[PodSet, str | None]
-"""A pod set, and the name of the group that it was written into."""
+"""A pod set, and the name of its pod set group."""
 
 
 def grouped(pod_sets: Iterable[Grouped]) -> Request:
-    """Pod sets in order; those with one group name come together, at the place of the first of them.
+    """Pod sets in order, with the members of a group together at the position of the first of them.
 
-    Kueue numbers the pods of a leader and its workers through, and the pods of larger groups by pod set.
+    Kueue numbers the pods of a leader and its workers consecutively, and those of larger groups per pod set.
     """
     found: dict[str, tuple[str | None, list[PodSet]]] = {}
     for index, (pod_set, group) in enumerate(pod_sets):
@@ -68,7 +68,7 @@ def grouped(pod_sets: Iterable[Grouped]) -> Request:
 
 
 class AnnotationError(ValueError):
-    """An annotation cannot be read."""
+    """An annotation cannot be parsed."""
 
     def __init__(self, key: str, text: str, remedy: str) -> None:
         self.key, self.text, self.remedy = key, text, remedy
@@ -80,10 +80,10 @@ def build(
     gates: Gates,
     ranks: Ranks = Ranks(),  # noqa: B008 - a frozen value
 ) -> TopologyRequest | None:
-    """The request that a pod template's annotations make; None if they make none.
+    """The topology request of a pod template's annotations; None if there are none.
 
-    The first of required, preferred and unconstrained wins, unless required and preferred may stand together.
-    Validation is a matter of its own (`validation`); this only refuses what cannot be read.
+    The first of required, preferred and unconstrained wins, unless required and preferred may be combined.
+    `validation` has the rules; this refuses only what it cannot parse.
     """
     request = TopologyRequest(
         pod_index_label=ranks.index_label,
@@ -105,7 +105,7 @@ def build(
 
 
 def _read_slices(annotations: Mapping[str, str], gates: Gates, request: TopologyRequest) -> bool:
-    """Fill in the slices; a lone slice annotation is not a slice."""
+    """Set the slices of the request; a slice level without a size, or the reverse, is ignored."""
     if keys.LAYERS in annotations and "TASMultiLayerTopology" in gates:
         request.layers = parse_layers(annotations[keys.LAYERS])
         return True
@@ -123,26 +123,26 @@ def parse_layers(text: str) -> list[WireLayer]:
         raise AnnotationError(
             keys.LAYERS,
             f"is not a JSON list of layers: {error}",
-            'give a list such as [{"topology": "example.com/rack", "size": 8}]',
+            'use a list such as [{"topology": "example.com/rack", "size": 8}]',
         ) from error
     if not 1 <= len(layers) <= MAX_LAYERS:
-        raise AnnotationError(keys.LAYERS, f"has {len(layers)} entries", f"give one to {MAX_LAYERS}")
+        raise AnnotationError(keys.LAYERS, f"has {len(layers)} entries", f"use one to {MAX_LAYERS}")
     if any(abs(layer.size) > INT32_MAX for layer in layers):
-        raise AnnotationError(keys.LAYERS, "has a size beyond 32 bits", "give the number of pods in a slice")
+        raise AnnotationError(keys.LAYERS, "has a size beyond 32 bits", "use the number of pods in a slice")
     return layers
 
 
 def parse_int32(text: str) -> int:
-    """A whole number as Go reads it: digits with an optional sign, nothing else."""
+    """A whole number as Go parses it: digits with an optional sign, nothing else."""
     match = _INTEGER.fullmatch(text)
     number = int(match[1] + match[2]) if match else INT32_MAX + 1
     if not -INT32_MAX - 1 <= number <= INT32_MAX:
-        raise AnnotationError(keys.SLICE_SIZE, f'is "{text}", not a whole number', 'give a number such as "4"')
+        raise AnnotationError(keys.SLICE_SIZE, f'is "{text}", not a whole number', 'use a number such as "4"')
     return number
 
 
 def parse_bool(text: str) -> bool:
-    """The spellings that Go's ParseBool takes."""
+    """A boolean in a spelling that Go's ParseBool accepts."""
     if text in ("1", "t", "T", "true", "TRUE", "True"):
         return True
     if text in ("0", "f", "F", "false", "FALSE", "False"):

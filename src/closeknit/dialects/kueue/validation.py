@@ -1,11 +1,10 @@
-"""What Kueue's webhooks refuse about topology, rule by rule, and what gates of ours add to it.
+"""The validation rules of Kueue's webhooks for topology requests, and the rules that gates of ours add.
 
-Rules 1 to 6 look at the annotations of one pod template, rule 7 also at its number of pods, rule 8 at all pod
-sets of a job, rule 9 at the job itself; which kind of job runs which is said where the kinds are listed. A request
-that came in a Workload has rules of its own. `at` is the path to the annotations or to the request; mistakes say
-neither file nor object, which the caller knows.
+Rules 1 to 6 check the annotations of one pod template, rule 7 also its number of pods, rule 8 all pod sets of a job,
+rule 9 the job itself; each job kind's descriptor names the rules that apply to it. A request in a Workload has rules of
+its own. `at` is the path to the annotations or to the request; the caller adds file and object to the mistakes.
 
-That layers run coarse to fine is not checked here: only a topology knows.
+Whether layers go from coarse to fine is not checked here, since that depends on the topology.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ def count_mistakes(
     try:
         size = slice_size(annotations, gates)
     except AnnotationError:
-        return []  # said by rules 5 and 6
+        return []  # reported by rules 5 and 6
     return list(_size(size, count, gates, _field(at, key), bounded))
 
 
 def slice_size(annotations: Annotations, gates: Gates) -> int | None:
-    """The size of a slice, the outermost one where there are layers; None without slices."""
+    """The slice size, with layers that of the outermost one; None without slices."""
     if keys.LAYERS in annotations and "TASMultiLayerTopology" in gates:
         return parse_layers(annotations[keys.LAYERS])[0].size
     return parse_int32(annotations[keys.SLICE_SIZE]) if keys.SLICE_SIZE in annotations else None
@@ -82,7 +81,7 @@ class Member:
 
 
 def group_mistakes(pod_sets: Sequence[Member]) -> list[Mistake]:
-    """Rule 8: a group is two pod sets, one of them a single pod, that ask for the same level."""
+    """Rule 8: a group is two pod sets that request the same level, one of them with a single pod."""
     groups: dict[str, list[Member]] = {}
     for member in pod_sets:
         if keys.GROUP in member.annotations and member.levels != (None, None):
@@ -91,12 +90,12 @@ def group_mistakes(pod_sets: Sequence[Member]) -> list[Mistake]:
 
 
 def elastic_mistakes(job: Annotations, template: Annotations, gates: Gates, at: str = "") -> list[Mistake]:
-    """Rule 9: a batch Job that may grow and shrink takes no required or preferred level."""
+    """Rule 9: an elastic Job must not have a required or preferred level."""
     if not is_elastic(job, gates):
         return []
     return [
         Mistake(
-            "cannot stand in an elastic job",
+            "is not allowed in an elastic job",
             f"remove it, or the annotation {keys.ELASTIC} of the job",
             field=_field(at, key),
         )
@@ -110,7 +109,7 @@ def is_elastic(job: Annotations, gates: Gates) -> bool:
 
 
 def request_mistakes(request: TopologyRequest, count: int, gates: Gates, at: str = "") -> list[Mistake]:
-    """The rules for a request that came in a Workload."""
+    """The rules for a topology request in a Workload."""
     return [*_request_lengths(request, at), *_request_slices(request, count, gates, at)]
 
 
@@ -120,11 +119,11 @@ def _modes(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake]
     if given == [keys.REQUIRED, keys.PREFERRED]:
         if "RequiredAndPreferred" in gates:
             return
-        remedy = "keep one of them, or switch on the feature gate RequiredAndPreferred"
+        remedy = "keep one of them, or enable the feature gate RequiredAndPreferred"
     else:
         remedy = "keep one of them"
     if len(given) > 1:
-        yield Mistake(f"cannot stand together with {' and '.join(given[:-1])}", remedy, field=_field(at, given[-1]))
+        yield Mistake(f"cannot be combined with {' and '.join(given[:-1])}", remedy, field=_field(at, given[-1]))
 
 
 def _levels(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake]:
@@ -138,13 +137,15 @@ def _level(level: str, gates: Gates, field: str, of_slice: bool) -> Iterator[Mis
     if not is_qualified_name(level):
         yield Mistake(f'is "{level}", not a label name', 'name a level such as "kubernetes.io/hostname"', field=field)
     elif of_slice and level == AUTO and "AutoLevel" in gates:
-        yield Mistake(f'is "{AUTO}", which slices cannot have', "name the level that holds one slice", field=field)
+        yield Mistake(
+            f'is "{AUTO}", which is not allowed for slices', "name the level that holds one slice", field=field
+        )
     yield from _length(level, MAX_LEVEL, field)
 
 
 def _length(text: str | None, limit: int, field: str) -> Iterator[Mistake]:
     if text is not None and len(text) > limit:
-        yield Mistake(f"has {len(text)} characters", f"a Workload takes at most {limit}", field=field)
+        yield Mistake(f"has {len(text)} characters", f"a Workload allows at most {limit}", field=field)
 
 
 def _group_name(annotations: Annotations, at: str) -> Iterator[Mistake]:
@@ -153,12 +154,12 @@ def _group_name(annotations: Annotations, at: str) -> Iterator[Mistake]:
         return
     name, field = annotations[keys.GROUP], _field(at, keys.GROUP)
     if name.isascii() and name.isdigit() and len(name) <= MAX_GROUP and int(name) < 2**64:
-        yield Mistake(f'is "{name}", a number', "give a name that is not a number", field=field)
+        yield Mistake(f'is "{name}", a number', "use a name that is not a number", field=field)
     for key in (keys.SLICE_SIZE, keys.SLICE_LEVEL, keys.LAYERS):
         if key in annotations:
-            yield Mistake(f"cannot stand together with {key}", "keep one of them", field=field)
+            yield Mistake(f"cannot be combined with {key}", "keep one of them", field=field)
     if keys.REQUIRED not in annotations and keys.PREFERRED not in annotations:
-        yield Mistake("stands without a level", f"add {keys.REQUIRED} or {keys.PREFERRED}", field=field)
+        yield Mistake("requires a level", f"add {keys.REQUIRED} or {keys.PREFERRED}", field=field)
     yield from _length(name, MAX_GROUP, field)
 
 
@@ -184,7 +185,7 @@ def _slices(annotations: Annotations, at: str) -> Iterator[Mistake]:
         given, missing = keys.SLICE_SIZE, keys.SLICE_LEVEL
         if keys.SLICE_LEVEL in annotations:
             given, missing = missing, given
-        yield Mistake(f"stands without {missing}", "add it", field=_field(at, given))
+        yield Mistake(f"requires {missing}", "add it", field=_field(at, given))
 
 
 def _layers(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake]:
@@ -193,11 +194,11 @@ def _layers(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake
         return
     field = _field(at, keys.LAYERS)
     if "TASMultiLayerTopology" not in gates:
-        yield Mistake("needs the feature gate TASMultiLayerTopology", "switch it on", field=field)
+        yield Mistake("requires the feature gate TASMultiLayerTopology", "enable it", field=field)
         return
     for key in (keys.SLICE_LEVEL, keys.SLICE_SIZE):
         if key in annotations:
-            yield Mistake(f"cannot stand together with {key}", "keep one of them", field=field)
+            yield Mistake(f"cannot be combined with {key}", "keep one of them", field=field)
     try:
         layers = parse_layers(annotations[keys.LAYERS])
     except AnnotationError as error:
@@ -208,7 +209,7 @@ def _layers(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake
         if below.size > 0 and above.size % below.size:
             yield Mistake(
                 f"is {below.size}, which does not divide the {above.size} of the layer above",
-                "give a divisor of it",
+                "use a divisor of it",
                 field=f"{field}[{index}].size",
             )
 
@@ -260,7 +261,7 @@ def _group(name: str, members: Sequence[Member]) -> Iterator[Mistake]:
         )
     if one.levels != other.levels:
         yield Mistake(
-            f'group "{name}" asks for one level in {one.name} and for another in {other.name}',
+            f'group "{name}" requests different levels in {one.name} and {other.name}',
             "give both the same required or the same preferred level",
             field=field,
         )
@@ -273,7 +274,7 @@ def _request_lengths(request: TopologyRequest, at: str) -> Iterator[Mistake]:
     yield from _length(request.sub_group_index_label, MAX_INDEX_LABEL, _below(at, "subGroupIndexLabel"))
     yield from _length(request.pod_set_group_name, MAX_GROUP, _below(at, "podSetGroupName"))
     if (request.sub_group_count or 0) < 0:
-        yield Mistake(f"is {request.sub_group_count}", "give 0 or more", field=_below(at, "subGroupCount"))
+        yield Mistake(f"is {request.sub_group_count}", "use 0 or more", field=_below(at, "subGroupCount"))
 
 
 def _request_slices(request: TopologyRequest, count: int, gates: Gates, at: str) -> Iterator[Mistake]:
@@ -284,13 +285,13 @@ def _request_slices(request: TopologyRequest, count: int, gates: Gates, at: str)
         given, missing = (
             (level_field, "podSetSliceSize") if size is None else (size_field, "podSetSliceRequiredTopology")
         )
-        yield Mistake(f"stands without {missing}", "add it", field=given)
+        yield Mistake(f"requires {missing}", "add it", field=given)
     if size is not None:
         yield from _at_least_one(size, size_field)
     if level is not None:
         yield from _named_level(level, gates, level_field)
     if len(layers) > MAX_LAYERS:
-        yield Mistake(f"has {len(layers)} entries", f"give at most {MAX_LAYERS}", field=layers_field)
+        yield Mistake(f"has {len(layers)} entries", f"use at most {MAX_LAYERS}", field=layers_field)
     for index, layer in enumerate(layers):
         yield from _named_level(layer.topology, gates, f"{layers_field}[{index}].topology")
         yield from _at_least_one(layer.size, f"{layers_field}[{index}].size")
@@ -299,9 +300,11 @@ def _request_slices(request: TopologyRequest, count: int, gates: Gates, at: str)
 
 
 def _named_level(level: str, gates: Gates, field: str) -> Iterator[Mistake]:
-    """In a Workload the level of a slice need only be named; whether it is a label shows when it is placed."""
+    """Check a slice level of a Workload: it must not be empty; only placement finds out whether the label exists."""
     if not level or (level == AUTO and "AutoLevel" in gates):
-        yield Mistake(f'is "{level}", which slices cannot have', "name the level that holds one slice", field=field)
+        yield Mistake(
+            f'is "{level}", which is not allowed for slices', "name the level that holds one slice", field=field
+        )
     yield from _length(level, MAX_LEVEL, field)
 
 

@@ -80,7 +80,7 @@ def test_an_object_that_breaks_a_rule_is_rejected_by_field(kind: Kind, body: Raw
 def test_the_sentence_says_what_to_do() -> None:
     message = refused(lambda: Host().create(LOCAL_QUEUE, {"spec": {}}))[1]
     assert message == (
-        'LocalQueue.kueue.x-k8s.io "x" is invalid: spec.clusterQueue: is missing; give the name of a ClusterQueue'
+        'LocalQueue.kueue.x-k8s.io "x" is invalid: spec.clusterQueue: is missing; set the name of a ClusterQueue'
     )
 
 

@@ -57,9 +57,9 @@ def test_a_resource_that_is_nearly_a_known_device_is_named() -> None:
     ("kind", "body", "expected"),
     [
         (POD, pod(), 'closeknit.dev/run-time]: "soon" is not a duration: write one such as 90s, 2m, 1h30m'),
-        (NODE, {}, "closeknit.dev/run-time]: is not read there; put it on the pods"),
-        (JOB, job(), "closeknit.dev/run-time]: is not read there; put it on the pod template"),
-        (DEPLOYMENT, a_set(), "closeknit.dev/run-time]: is not read there; put it on the pod template"),
+        (NODE, {}, "closeknit.dev/run-time]: is ignored there; put it on the pods"),
+        (JOB, job(), "closeknit.dev/run-time]: is ignored there; put it on the pod template"),
+        (DEPLOYMENT, a_set(), "closeknit.dev/run-time]: is ignored there; put it on the pod template"),
     ],
 )
 def test_annotations_of_ours_are_judged_where_they_stand(kind: Kind, body: Raw, expected: str) -> None:

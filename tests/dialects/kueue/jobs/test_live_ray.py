@@ -142,7 +142,7 @@ def test_a_job_has_to_take_its_cluster_away() -> None:
 def test_no_group_of_workers_is_called_head() -> None:
     spec = a_spec()
     spec["workerGroupSpecs"][0]["groupName"] = "head"
-    with pytest.raises(Unreadable, match="as another pod set is called"):
+    with pytest.raises(Unreadable, match="the name of another pod set"):
         JOB.pod_sets(a_job(rayClusterSpec=spec))
 
 

@@ -224,8 +224,8 @@ def test_a_train_job_in_a_file_without_its_runtime_says_what_is_missing() -> Non
     with pytest.raises(InputError) as error:
         requests([("a.yaml", a_job(kind="TrainingRuntime")), ("b.yaml", elsewhere)], KUEUE)
     assert str(error.value) == (
-        'a.yaml: TrainJob team/train: spec.runtimeRef: names the TrainingRuntime "torch", which is not given; '
-        "give it too: the pods of the job are described there"
+        'a.yaml: TrainJob team/train: spec.runtimeRef: refers to TrainingRuntime "torch", '
+        "which is not among the objects; add it: it describes the pods of the job"
     )
 
 

@@ -40,7 +40,7 @@ def test_an_object_may_lack_everything(reader: Any) -> None:
 def test_a_wholly_wrong_type_is_refused_with_the_name_of_the_object(reader: Any) -> None:
     with pytest.raises(objects.Unreadable, match=r"^Thing team/x: Expected `"):
         reader({"kind": "Thing", "metadata": {"namespace": "team", "name": "x", "labels": 3}})
-    with pytest.raises(objects.Unreadable, match="an object is a mapping, not list"):
+    with pytest.raises(objects.Unreadable, match="an object must be a mapping, not list"):
         reader([])
     with pytest.raises(objects.Unreadable, match="object: "):
         reader({"metadata": "x"})

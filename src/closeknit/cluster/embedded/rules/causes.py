@@ -107,7 +107,7 @@ _NOT_SUPPORTED = "FieldValueNotSupported"
 
 
 def _reason(mistake: Mistake) -> str:
-    if mistake.text.startswith("is missing"):
+    if mistake.text.startswith(("is missing", "is required")):
         return "FieldValueRequired"
     if mistake.remedy.startswith("use one of:"):
         return _NOT_SUPPORTED

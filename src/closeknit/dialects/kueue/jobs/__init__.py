@@ -1,4 +1,4 @@
-"""Jobs of every kind that Kueue manages, read into requests: one file a family of kinds, one table of kinds."""
+"""Jobs of every kind that Kueue manages: one descriptor per kind, and what all kinds share."""
 
 from .names import workload_name
 from .reading import READ_KINDS, Job, Parsed, Reading, odd, read, requests

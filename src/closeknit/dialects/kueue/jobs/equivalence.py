@@ -1,11 +1,11 @@
-"""Whether a job still is what its Workload says.
+"""Whether a job still matches its Workload.
 
-Compared are the owner, the longest time it may run, and of each pod set, by position, how many pods it has, with how
-few it may start, its containers, and, until it is admitted, its tolerations. Names, selectors, affinity, labels,
-annotations and topology are not: a change to those alone leaves a Workload as it is.
+It compares the owner, the maximum execution time, and for each pod set, by position, the count, the minimum count, the
+containers, and, until the workload is admitted, the tolerations. It ignores names, selectors, affinity, labels,
+annotations and topology: a change to those alone keeps the Workload.
 
-A job that was given quota has had its templates changed by us, so it is held against the Workload with the same
-changes; a suspended one may also still be, or be again, as it was submitted.
+Starting a job changes its templates, so a job with quota is compared with the Workload after the same changes; if it is
+suspended, it may also match the Workload as submitted.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def is_same(
     source: Raw | None = None,
     partial: bool = True,
 ) -> bool:
-    """`infos` is what the pod sets of a Workload with quota get; None for one that has none.
+    """Whether the job matches. `infos` is what the pod sets of a Workload with quota get; None without quota.
 
-    `partial`: whether jobs may start with fewer pods; if none may, Workloads do not say with how few.
+    `partial`: whether partial admission is enabled; otherwise Workloads have no minimum counts.
     """
     if not owns(raw, workload):
         return False
@@ -56,7 +56,7 @@ def same_sets(sets: Sequence[PodSetForm], workload: Raw, infos: Sequence[Info] |
 
 
 def owns(raw: Raw, workload: Raw) -> bool:
-    """Whether the Workload belongs to this very object, by name and uid."""
+    """Whether this object owns the Workload, by name and uid."""
     named = at(raw, "metadata", "name"), at(raw, "metadata", "uid") or ""
     return any(
         (one.get("name"), one.get("uid")) == named and one.get("kind") == raw.get("kind")
@@ -65,7 +65,7 @@ def owns(raw: Raw, workload: Raw) -> bool:
 
 
 def running(submitted: Sequence[Raw], infos: Sequence[Info]) -> list[Raw]:
-    """The pod sets of a Workload as they are while the job runs; with fewer pods where it may have fewer."""
+    """The pod sets of a Workload as injected into the running job, with the admitted counts where they may be lower."""
     found = []
     for one, info in zip(submitted, infos, strict=False):
         template = injected(mapping(one, "template"), info)

@@ -1,4 +1,4 @@
-"""What an object is called: its kind, its API group, its name."""
+"""The identity of an object: its kind, API group, namespace and name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...field import Field, shown
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An object opened for reading. A name that the cluster will generate is known here by its beginning."""
+    """An object to be read. For an object with `generateName`, that prefix is used as its name."""
 
     field: Field
     kind: str
@@ -42,28 +42,30 @@ class Identity:
 
     @property
     def owners(self) -> set[str]:
-        """The uids of the objects that this one belongs to."""
+        """The uids of the object's owners."""
         return {owner.at("uid").text() for owner in self.field.at("metadata", "ownerReferences").items()}
 
     def check_kind(self) -> None:
         for key, example in (("apiVersion", "batch/v1"), ("kind", "Job")):
             if not self.field.at(key).text():
-                self.field.at(key).wrong("is missing", f"give one such as {example}")
+                self.field.at(key).wrong("is missing", f"set one such as {example}")
 
     def check_name(self) -> None:
         meta = self.field.at("metadata")
         if not self.name and not meta.at("name").text() and not meta.at("generateName").text():
-            meta.at("name").wrong("is missing", "give the object a name")
+            meta.at("name").wrong("is missing", "set a name")
         _check_form(meta.at("name"), meta.at("name").text())
         prefix = meta.at("generateName").text()
-        _check_form(meta.at("generateName"), prefix + "x" if prefix else "")  # something follows a last dash
+        _check_form(
+            meta.at("generateName"), prefix + "x" if prefix else ""
+        )  # the generated suffix follows a final dash
         meta.at("namespace").text()
 
 
 def _check_form(field: Field, name: str) -> None:
     if name and not is_subdomain(name):
         remedy = "use lower-case letters, digits, dashes and dots, with a letter or digit at both ends"
-        field.wrong(f"is {shown(field.value)}, not a name", f"{remedy}, at most {MAX_PREFIX} characters")
+        field.wrong(f"is {shown(field.value)}, not a valid name", f"{remedy}, at most {MAX_PREFIX} characters")
 
 
 def _plain(mapping: Any, key: str) -> str:

@@ -1,8 +1,8 @@
-"""What starting a job puts into its pod templates, and how stopping takes it out again.
+"""What starting a job injects into its pod templates, and how stopping removes it.
 
-An `Info` is what one pod set gets: the labels and tolerations of its flavors, marks by which its pods are found, the
-gate that holds them back until they have a place, and what admission checks add. It is merged into a template; a key
-that is there with another value is a conflict, for nobody knows who is right. Affinity is left alone.
+An `Info` is what one pod set gets: the node labels and tolerations of its flavors, labels and annotations that identify
+its pods, the topology gate if they are to be placed, and the updates of admission checks. It is merged into a template;
+a key that has another value there is a conflict, since either could be right. Affinity does not change.
 
     template  nodeSelector {zone: a}             info  selector {pool: big}
     injected  nodeSelector {zone: a, pool: big}        restored to {zone: a}
@@ -31,7 +31,7 @@ _SPEC = ("nodeSelector", "tolerations", "schedulingGates")
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What one pod set gets; `count` is how many pods of it may run."""
+    """What one pod set gets; `count` is the admitted number of pods."""
 
     name: str
     count: int
@@ -44,7 +44,7 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why a job cannot start. `passes` if it is only a matter of time: a flavor that was not seen yet."""
+    """Why a job cannot start. `passes`: the conflict is temporary, such as a flavor that is not in the cache yet."""
 
     text: str
     passes: bool = False
@@ -110,7 +110,7 @@ def _from_assignment(
 
 
 def _says_nothing(wish: Constraint) -> bool:
-    """Neither how close nor that anything goes: there are slices alone."""
+    """Whether a constraint has no required, preferred or unconstrained level, but slices alone."""
     return (wish.required, wish.preferred, wish.unconstrained) == (None, None, None)
 
 
@@ -129,7 +129,7 @@ def _updated(info: Info, update: PodSetUpdate) -> Info | Conflict:
 
 
 def plus(info: Info, added: Info) -> Info | Conflict:
-    """Both in one; the count and the name are those of the first."""
+    """The merge of two infos; count and name are those of the first."""
     for what, before, after in (
         ("annotations", info.annotations, added.annotations),
         ("labels", info.labels, added.labels),
@@ -149,7 +149,7 @@ def plus(info: Info, added: Info) -> Info | Conflict:
 
 
 def injected(template: Raw, info: Info) -> Raw | Conflict:
-    """The template with everything that `info` adds. Doing it twice changes nothing more."""
+    """The template with everything that `info` adds; idempotent."""
     metadata, spec = mapping(template, "metadata"), mapping(template, "spec")
     for what, before, added in (
         ("annotations", mapping(metadata, "annotations"), info.annotations),
@@ -175,7 +175,7 @@ def injected(template: Raw, info: Info) -> Raw | Conflict:
 
 
 def restored(template: Raw, original: Raw) -> Raw:
-    """The template with what `injected` may have touched as it is in the original; what is absent there is gone."""
+    """The template with the fields that `injected` changes reset to those of the original."""
     return {
         key: value
         for key, value in {
@@ -221,20 +221,20 @@ def _new_tolerations(spec: Raw, tolerations: tuple[Toleration, ...]) -> list[Raw
 
 
 def _key(wire: Raw) -> tuple[object, ...]:
-    """What makes two tolerations the same one; the operator is Equal unless another is given."""
+    """The identity of a toleration; the operator is Equal by default."""
     texts = (wire.get("key") or "", wire.get("operator") or "Equal", wire.get("value") or "", wire.get("effect") or "")
     return (*texts, wire.get("tolerationSeconds"))
 
 
 def toleration_form(one: Toleration) -> Raw:
-    """As it goes over the wire, without what is empty."""
+    """A toleration on the wire, without empty fields."""
     wire = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
     seconds = {} if one.seconds is None else {"tolerationSeconds": one.seconds}
     return {key: value for key, value in wire.items() if value} | seconds
 
 
 def _distinct(tolerations: Iterable[Toleration]) -> tuple[Toleration, ...]:
-    """Each once, at its first place."""
+    """Each toleration once, at its first position."""
     found: dict[tuple[object, ...], Toleration] = {}
     for one in tolerations:
         found.setdefault(_key(toleration_form(one)), one)

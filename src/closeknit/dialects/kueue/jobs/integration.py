@@ -1,10 +1,9 @@
-"""The descriptor of a kind that can be suspended: where suspend, pod templates, counts and status lie in it.
+"""The descriptor of a kind that can be suspended: where its suspend flag, pod templates, counts and status are.
 
-It is a value of pure functions over the raw tree; nothing is changed in place. What is the same for all
-kinds is not here: merging into templates and taking it out again is `injection`, making the Workload is
-`workload_object`, telling whether both still agree is `equivalence`.
+It is a value of pure functions over the raw tree; nothing is changed in place. What all kinds share is elsewhere:
+`injection` changes and restores templates, `workload_object` builds the Workload, `equivalence` compares the two.
 
-A TrainJob says only in part what it runs. The rest is in its runtime, which is handed in as `source` wherever pods
+A TrainJob describes its pods only in part. The rest is in its runtime, which callers pass as `source` wherever pods
 are counted; no other kind has one.
 """
 
@@ -26,7 +25,7 @@ from .train_job import Source
 
 @dataclass(frozen=True, slots=True)
 class PodSetForm:
-    """A pod set as the job has it: the very template that lies in the job, and the annotations that speak for it."""
+    """A pod set of a job: the template in the job itself, and the annotations that apply to it."""
 
     name: str
     count: int
@@ -42,7 +41,7 @@ class Finished(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One write on the way to a job that stands still: the object as it is to be, one part of it, or its end."""
+    """One write that stops a job: an update of the object or of a subresource, or its deletion."""
 
     body: Raw
     subresource: str = ""
@@ -63,7 +62,7 @@ def suspended(raw: Raw, yes: bool) -> Raw:
 
 
 def ended(*conditions: str) -> Callable[[Raw], Finished | None]:
-    """Over when one of two conditions holds: the first stands for success."""
+    """A function that tells whether a job has finished: when one of two conditions holds, the first of them success."""
 
     def finished(raw: Raw) -> Finished | None:
         end = condition(raw, *conditions)
@@ -96,12 +95,11 @@ def _none(_raw: Raw) -> dict[str, int]:
 class Integration(JobKind):
     """A kind that is suspended while it waits.
 
-    `sets_in` gives the pod sets where they are more than the roles. `with_templates` puts templates back by the name of
-    their pod set, and counts where the kind may start with fewer pods. `ignored` says that an object needs no Workload
-    and why, `refusal` why it can have none as it is, `on_hold` why it shall not be admitted for now. `notes` are
-    annotations, by pod set, for the pods of this very job. `start`, `restore` and `stop` are for kinds that cannot do
-    it by templates, or in one write; see `starting`. `render` gives what pods are counted in, for a kind that has a
-    source.
+    `sets_in` returns the pod sets if the roles are not enough. `with_templates` sets templates by pod set name, and
+    counts if the kind supports partial admission. `ignored` is the reason why an object needs no Workload, `refusal`
+    why it cannot have one, `on_hold` why it must not be admitted yet. `notes` are annotations, by pod set, for the
+    pods of this job. `start`, `restore` and `stop` are for kinds that need more than templates, or several writes; see
+    `starting`. `render` returns the object whose pods are counted, for a kind that has a source.
     """
 
     is_suspended: Callable[[Raw], bool] = is_suspended
@@ -123,16 +121,16 @@ class Integration(JobKind):
     stop: Callable[[Raw, Callable[[Raw], Raw]], Step | None] | None = None
 
     def pod_sets(self, raw: Raw, source: Raw | None = None) -> Sets:
-        """What its Workload asks for; raises Unreadable if that cannot be told."""
+        """The pod sets of its Workload; raises Unreadable if they cannot be determined."""
         body = raw if self.render is None else self.render(raw, source)
         return forms(body, self.roles) if self.sets_in is None else self.sets_in(body)
 
     def pods_ready(self, raw: Raw, source: Raw | None = None) -> bool:
-        """Whether all of its pods are ready, or have been and succeeded."""
+        """Whether all of its pods are ready or have succeeded."""
         return self.ready_in(raw if self.render is None else self.render(raw, source))
 
     def reclaimable(self, raw: Raw, source: Raw | None = None) -> dict[str, int]:
-        """How many pods of each pod set will not run any more, for sure; pod sets with none are left out."""
+        """How many pods of each pod set will certainly not run again; pod sets with none are left out."""
         return self.reclaimable_in(raw if self.render is None else self.render(raw, source))
 
 
@@ -141,7 +139,7 @@ def form(name: str, count: int, template: Raw, ranks: Ranks = NO_RANKS, least: i
 
 
 def forms(raw: Raw, roles: Callable[[Field], list[Role]]) -> Sets:
-    """Pod sets from the roles that a kind of job has; raises Unreadable if something about them is wrong."""
+    """The pod sets of a job's roles; raises Unreadable if they are invalid."""
     body = Field.root(raw)
     found = roles(body)
     for mistake in body.report.mistakes:

@@ -1,8 +1,8 @@
-"""The descriptor of a kind of job: all that the rest of the code has to know of it, as one value.
+"""The descriptor of a kind of job: everything that the rest of the code knows about it, as one value.
 
-Its address, its name in Kueue's configuration, its pod sets, the fields that people write, the columns that they see
-and how admission policies hold it. Rooms above read the table of descriptors (`kinds`), so a kind is added by writing
-one. How a kind waits, starts and is restored is in the two sorts of descriptors that the control plane runs:
+It has the API path, the name in Kueue's configuration, the pod sets, the known fields, the columns of `kubectl get` and
+what admission policies need. The packages above use the table of descriptors (`kinds`), so adding a kind means writing
+one. How a kind waits, starts and is restored is in the two subclasses that the control plane runs:
 `integration.Integration` and `kinds.serving.Serving`.
 """
 
@@ -21,7 +21,7 @@ ALL_RULES = Rules.COUNT | Rules.GROUPS
 
 
 class Column(NamedTuple):
-    """A column of `kubectl get`. `path` leads to the value.
+    """A column of `kubectl get`; `path` is that of the value.
 
     `condition`: the value is the status of the condition of this type, or, if that is `*`, the type of the last one.
     """
@@ -38,9 +38,9 @@ STATE = Column("State", "status.conditions", condition="*")
 
 
 class Offset(NamedTuple):
-    """Workers count from 1 where their leader is rank 0: it is given, and `works` is true.
+    """An index offset: workers count from 1 if the leader is rank 0, that is if it exists and `works` is true.
 
-    In one topology group with the leader, both are counted together anyway.
+    If leader and workers are in one topology group, they are numbered together anyway.
     """
 
     leader: str
@@ -50,11 +50,11 @@ class Offset(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """How admission policies hold a kind that can be suspended, in paths and phrases of CEL.
+    """What admission policies need to suspend and validate a kind, as paths and CEL expressions.
 
-    `unless`: objects that do not wait. `sets`: the pod sets, as records of `cel.one_set`; empty where CEL cannot tell
-    them. `checks` hold for every object, `checks_when_held` for those that wait. `unbounded`: when the number of pods
-    does not bound the size of slices.
+    `unless`: the condition for objects that do not wait. `sets`: the pod sets, as records of `cel.one_set`; empty if
+    CEL cannot compute them. `checks` apply to every object, `checks_when_held` to those that wait. `unbounded`: when
+    slices may be larger than the number of pods.
     """
 
     suspend: str = "spec.suspend"
@@ -75,16 +75,15 @@ def no_roles(_body: Field) -> list[Role]:
 class JobKind:
     """`framework` is the name in Kueue's configuration; `hosted`: whether we run it, or only place it from files.
 
-    Pods: `roles` are its pod sets in a `body` (the path to the part that looks like a job), `rules` those of topology
-    that it is held to. `copies` counts workloads where there may be several. `owner` is the kind and group that the
-    Workload is named after, if that is not the object itself. `rendered`: the roles are not in the object alone, but in
-    what it makes with its runtime. `judges_roles`: what is wrong with them is refused at creation, since the operator
-    of the kind does not see to it.
+    Pods: `roles` are its pod sets in a `body` (the path to the part that looks like a job), `rules` the topology rules
+    that apply. `copies` is the number of workloads if there may be several. `owner` is the kind and group that the
+    Workload is named after, if that is not the object itself. `rendered`: the roles depend on the runtime as well as
+    the object. `judges_roles`: invalid roles are refused at creation, since the kind's operator does not check them.
 
-    People: `fields` are those known at a path, where [] stands for every element of a list; `between` is the path to
-    metadata between that of the object and that of its pods; `runs_itself`: its own annotations say how long it runs,
-    where no pods are seen. `says` describes it, `columns` are those of its definition. `schema` is that of its
-    spec, in the form of the embedded host's tables, for a kind that is in none of them.
+    Users: `fields` are the known fields by path, where [] stands for every element of a list; `between` is the path of
+    the metadata between that of the object and that of its pods; `runs_itself`: annotations on the object itself set
+    how long it runs, since no pods are created. `says` is its description, `columns` are those of its definition.
+    `schema` is that of its spec, in the form of the embedded host's tables, for a kind that is in none of them.
     """
 
     served: Kind

@@ -1,4 +1,4 @@
-"""The keys that the control plane itself writes on jobs, their pods and Workloads; what users write is in `keys`."""
+"""The keys that the control plane sets on jobs, their pods and Workloads; those that users set are in `keys`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ADMISSION_GATE = PREFIX + "admission"
 IN_USE = PREFIX + "resource-in-use"
 """The finalizer of Workloads."""
 MANAGED = PREFIX + "managed"
-"""The label of pods that are ours, and the finalizer that keeps those that ended until they were counted."""
+"""The label of managed pods, and the finalizer that keeps ended pods until they are counted."""
 PARENT = PREFIX + "pod-suspending-parent"
 INDEX_FROM = PREFIX + "pod-group-pod-index-label"
 SERVING = PREFIX + "pod-group-serving"
@@ -22,7 +22,7 @@ SAME_COMPLETIONS = PREFIX + "job-completions-equal-parallelism"
 LOCAL_QUEUE = PREFIX + "local-queue-name"
 CLUSTER_QUEUE = PREFIX + "cluster-queue-name"
 PROVISIONING = "provreq.kueue.x-k8s.io/"
-"""Annotations that begin so are parameters for whoever provisions nodes."""
+"""The prefix of annotations that are parameters for the provisioner of nodes."""
 
 __all__ = [
     "ADMISSION_GATE",

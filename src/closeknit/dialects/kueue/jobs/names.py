@@ -11,7 +11,7 @@ HASH = 5
 def workload_name(kind: str, group: str, owner: str, uid: str = "", extra: str = "") -> str:
     """`<kind>-<owner>-<hash>`: workload_name("Job", "batch", "name", "uid") == "job-name-ef3a1".
 
-    `extra` is the generation of an elastic job, whose Workloads follow one another.
+    `extra` is the generation of an elastic job, which has one Workload after another.
     """
     parts = [kind, group, owner, uid, *([extra] if extra else [])]
     digest = hashlib.sha1("\n".join(parts).encode(), usedforsecurity=False).hexdigest()

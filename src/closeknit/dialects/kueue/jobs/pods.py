@@ -1,7 +1,7 @@
-"""Plain pods: alone, or as a group that is placed whole.
+"""Plain pods: single ones, or a group that is placed as a whole.
 
-Pods of a group name it in a label and say how many they are in an annotation. Pods of one shape are one pod set,
-which is named by a hash of that shape; so the order of pod sets says nothing.
+The pods of a group have its name in a label and its number of pods in an annotation. Pods of one shape are one pod set,
+which is named by a hash of that shape; so the order of pod sets has no meaning.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ RANKS = Ranks(keys.POD_GROUP_INDEX)
 
 
 def group_name(pod: Identity) -> str:
-    """The group that this pod belongs to; empty if it is alone."""
+    """The name of the pod's group; empty if it is in none."""
     meta = pod.field.at("metadata")
     return meta.at("labels", keys.POD_GROUP).text() or meta.at("annotations", keys.POD_GROUP).text()
 
 
 def is_waiting(pod: Identity) -> bool:
-    """Not bound to a node and not ended: there is something to place."""
+    """Whether the pod is neither bound to a node nor ended, so that it has to be placed."""
     ended = pod.field.at("status", "phase").value in ("Succeeded", "Failed")
     return not pod.field.at("spec", "nodeName").value and not ended
 
@@ -38,18 +38,18 @@ def is_waiting(pod: Identity) -> bool:
 def lone_pod(pod: Identity, gates: Gates) -> list[Grouped]:
     total = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if total.given:
-        total.wrong("stands without a group", f"add the label {keys.POD_GROUP}")
+        total.wrong("requires a group", f"add the label {keys.POD_GROUP}")
     return pod_sets([Role(MAIN, 1, pod.field, RANKS)], Rules.NONE, gates, pod.field.report)
 
 
 def pod_group(pods: Sequence[Identity], gates: Gates) -> list[Grouped]:
-    """One pod set a role, sorted by name; the first pod of a role speaks for its topology, as in Kueue."""
+    """One pod set per role, sorted by name; the topology request is that of the role's first pod, as in Kueue."""
     total = _total(pods)
     roles: dict[str, list[Identity]] = {}
     for pod in pods:
         roles.setdefault(_role(pod.field), []).append(pod)
         if len(roles) > MAX_POD_SETS:
-            pod.field.wrong(f"is of shape number {len(roles)} in its group", f"a group takes at most {MAX_POD_SETS}")
+            pod.field.wrong(f"is of shape number {len(roles)} in its group", f"a group allows at most {MAX_POD_SETS}")
             return []
     if len(roles) > 1 or not _starts_fast(pods[0]):
         _check_number(pods, total)
@@ -66,7 +66,7 @@ def pod_group(pods: Sequence[Identity], gates: Gates) -> list[Grouped]:
 
 
 def group_templates(pods: Sequence[Identity]) -> dict[str, Field]:
-    """The pod that speaks for each role, sorted as pod sets are."""
+    """The first pod of each role, sorted like the pod sets."""
     first: dict[str, Field] = {}
     for pod in pods:
         first.setdefault(_role(pod.field), pod.field)
@@ -74,14 +74,14 @@ def group_templates(pods: Sequence[Identity]) -> dict[str, Field]:
 
 
 def _role(pod: Field) -> str:
-    """What makes pods one pod set: a hash that someone wrote down, or one of their shape."""
+    """The name of the pod's pod set: its role hash annotation, or else a hash of its shape."""
     shape = read_shape(pod.at("spec"))
     written = pod.at("metadata", "annotations", keys.ROLE_HASH).text()
     return written or role_hash(shape)
 
 
 def role_hash(shape: Shape | None) -> str:
-    """A name for all pods of this shape. Pod sets of running groups have it, so its text must never change."""
+    """A name for all pods of this shape. Running groups have it as a pod set name, so it must never change."""
     text = "None"
     if shape is not None:
         text = (
@@ -92,23 +92,27 @@ def role_hash(shape: Shape | None) -> str:
 
 
 def _total(pods: Sequence[Identity]) -> int:
-    """How many pods the group says it has; all must say the same, and wait in the same queue."""
+    """The group's number of pods; reports pods that disagree about it, or about the queue."""
     totals = [_said(pod) for pod in pods]
     queues = [pod.field.at("metadata", "labels", keys.QUEUE).text() for pod in pods]
     for pod, total, queue in zip(pods, totals, queues, strict=True):
         if total and totals[0] and total != totals[0]:
             field = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
-            field.wrong(f"is {total}, but {pods[0].what} says {totals[0]}", "give all pods of the group one number")
+            field.wrong(
+                f"is {total}, but {pods[0].what} has {totals[0]}", "use the same number for all pods of the group"
+            )
         if queue != queues[0]:
             field = pod.field.at("metadata", "labels", keys.QUEUE)
-            field.wrong(f'is "{queue}", but {pods[0].what} has "{queues[0]}"', "put the whole group into one queue")
+            field.wrong(
+                f'is "{queue}", but {pods[0].what} has "{queues[0]}"', "use the same queue for all pods of the group"
+            )
     return totals[0]
 
 
 def _said(pod: Identity) -> int:
     field = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if not field.given:
-        field.wrong("is missing", "say how many pods the group has")
+        field.wrong("is missing", "set the number of pods in the group")
         return 0
     text = field.text()
     try:
@@ -117,18 +121,18 @@ def _said(pod: Identity) -> int:
         field.wrong(error.text, error.remedy)
         return 0
     if total < 1:
-        field.wrong(f'is "{text}"', "give the number of pods in the group")
+        field.wrong(f'is "{text}"', "set the number of pods in the group")
     return max(total, 0)
 
 
 def _check_number(pods: Sequence[Identity], total: int) -> None:
-    """A group is placed whole, so all of it must be here."""
+    """Check that all pods of the group are here, since it is placed as a whole."""
     if total and len(pods) != total:
         field = pods[0].field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
         number = "1 pod" if len(pods) == 1 else f"{len(pods)} pods"
-        field.wrong(f"is {total}, but the group has {number}", "give all of its pods, or the right number")
+        field.wrong(f"is {total}, but the group has {number}", "add the missing pods, or correct the number")
 
 
 def _starts_fast(pod: Identity) -> bool:
-    """Whether the first pod stands for all that are still to come."""
+    """Whether fast admission is on: the first pod represents all that are still to be created."""
     return pod.field.at("metadata", "annotations", keys.FAST_ADMISSION).text() == "true"

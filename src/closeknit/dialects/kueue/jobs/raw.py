@@ -1,6 +1,6 @@
-"""Reading and changing raw trees of JSON: a step into what is not there gives nothing, and a change is a copy.
+"""Read and change raw JSON trees: a missing key reads as None, and a change returns a copy.
 
-Only the mappings on the way to a change are copied; the rest is shared with the tree that it came from.
+Only the mappings on the path of a change are copied; the rest is shared with the original.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Raw = dict[str, Any]
 
 
 def at(tree: Any, *path: str) -> Any:
-    """The value down there; None if there is none, or if something on the way is no mapping."""
+    """The value at a path; None if a key is missing, or if a value on the path is not a mapping."""
     for key in path:
         if not isinstance(tree, dict):
             return None
@@ -21,19 +21,19 @@ def at(tree: Any, *path: str) -> Any:
 
 
 def mapping(tree: Any, *path: str) -> Raw:
-    """As `at`, for what is a mapping: an absent one is empty."""
+    """Like `at`, for a mapping; empty if absent."""
     found = at(tree, *path)
     return found if isinstance(found, dict) else {}
 
 
 def items(tree: Any, *path: str) -> list[Any]:
-    """As `at`, for what is a list: an absent one is empty."""
+    """Like `at`, for a list; empty if absent."""
     found = at(tree, *path)
     return found if isinstance(found, list) else []
 
 
 def each(tree: Any, *path: str) -> list[Raw]:
-    """As `items`, for a list of mappings: whatever else is in it is left out."""
+    """Like `items`, for a list of mappings; other items are left out."""
     return [one for one in items(tree, *path) if isinstance(one, dict)]
 
 
@@ -51,7 +51,7 @@ def put(tree: Raw, path: Sequence[str], value: Any) -> Raw:
 
 
 def without(tree: Raw, path: Sequence[str]) -> Raw:
-    """The tree with nothing at the path; mappings that come to be empty stay."""
+    """The tree without the key at the path; mappings that become empty stay."""
     first, *rest = path
     if first not in tree:
         return tree
@@ -61,7 +61,7 @@ def without(tree: Raw, path: Sequence[str]) -> Raw:
 
 
 def condition(raw: Raw, *kinds: str) -> Raw | None:
-    """The first condition in the status that is of one of these kinds and holds."""
+    """The first condition in the status that has one of these types and is True."""
     for one in each(raw, "status", "conditions"):
         if one.get("type") in kinds and one.get("status") == "True":
             return one

@@ -1,4 +1,4 @@
-"""Objects to requests, in the order of the files; pods of one group come together at the place of the first."""
+"""Read objects into requests, in the order of the files; a pod group is one job, at the position of its first pod."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ Runtimes = Mapping[Source, dict[str, Any]]
 POD = ("", "Pod")
 WORKLOAD = ("kueue.x-k8s.io", "Workload")
 READ_KINDS = tuple("/".join(filter(None, key)) for key in (*KINDS, POD, WORKLOAD))
-"""What can be placed, each with its API group: batch/Job."""
+"""The kinds that can be placed, each with its API group: batch/Job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to place, and the name of its Workload in Kueue.
+    """A job to place, and the name of its Workload in Kueue.
 
-    A Deployment or LeaderWorkerSet is several of them, numbered. `workload` hashes the uid of the object: for one
-    that was not created yet, it is the name as far as it can be known. `unranked` names pod sets whose pods have no
-    rank among the processes of the job: the launcher of MPI, the submitter of Ray. `order` names the pod
-    sets as the object has them, which is not always the order in which the request, group by group, does. `templates`
-    are their pod templates as they were written, by name.
+    A Deployment or LeaderWorkerSet is several of them, numbered. `workload` contains a hash of the object's uid: for an
+    object that does not exist yet, it is a provisional name. `unranked` names the pod sets whose pods have no rank
+    among the processes of the job: the launcher of MPI, the submitter of Ray. `order` names the pod sets in the
+    object's order; that of the request, where groups are together, may differ. `templates` are their raw pod templates.
     """
 
     where: str
@@ -61,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """`skipped` says of objects that made no job why they made none, each reason once."""
+    """`skipped` has the reasons why objects are not jobs, each once."""
 
     jobs: list[Job]
     warnings: tuple[Mistake, ...] = ()
@@ -70,7 +69,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of one object or pod group. `skipped` says why nothing was read; empty if it was."""
+    """The result for one object or pod group. `skipped` is the reason if it was not read."""
 
     where: str
     what: str
@@ -81,7 +80,7 @@ class Reading:
 
 
 def requests(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates) -> Parsed:
-    """The jobs in these objects; other kinds are passed over. Raises InputError with all mistakes found."""
+    """The jobs in these objects; other kinds are skipped. Raises InputError with all mistakes."""
     readings = read(objects, gates)
     mistakes = [mistake for reading in readings for mistake in reading.mistakes]
     if mistakes:
@@ -94,9 +93,9 @@ def requests(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates) -> Par
 
 
 def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Checks | None = None) -> list[Reading]:
-    """What came of each object, mistakes and all; `checks` are run on kinds that are no jobs.
+    """The result for each object, including mistakes; `checks` are run on kinds that are not jobs.
 
-    What another of the objects owns is not placed again: the pods of a Job, the Workload of a JobSet.
+    An object that another of the objects owns is not placed again: the pods of a Job, the Workload of a JobSet.
     """
     identities = [Identity.of(where, raw) for where, raw in objects]
     runtimes = _runtimes(identities)
@@ -151,7 +150,7 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks, runti
     elif key in checks:
         checks[key](first.field)
     elif keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners:
-        first.field.wrong(f"{first.version}/{first.kind} is not placed yet", f"give one of {', '.join(READ_KINDS)}")
+        first.field.wrong(f"{first.version}/{first.kind} is not supported yet", f"use one of {', '.join(READ_KINDS)}")
     unread = f"{first.version}/{first.kind} is not read"
     if key[0] == TRAINER and key[1] in RUNTIMES:
         unread = f"{first.what} is read with the jobs that name it"
@@ -189,7 +188,7 @@ def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skippe
 
 
 def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...]:
-    """What `read` would warn of in one object, where nothing is made of it: a Deployment may be ten thousand jobs."""
+    """The warnings of `read` for one object, without building its jobs: a Deployment may be ten thousand."""
     identity = Identity.of("", raw)
     key = _key(identity)
     if key in KINDS:
@@ -203,7 +202,7 @@ def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...
 
 
 class _Body(NamedTuple):
-    """What looks like a job in an object, what its pods are, and what they ask for."""
+    """The part of an object that looks like a job, its roles, and their pod sets."""
 
     field: Field
     roles: list[Role]
@@ -248,13 +247,13 @@ def _read_job(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtime
 
 
 def _rendered(identity: Identity, runtimes: Runtimes) -> Field | None:
-    """What it comes to with its runtime; None, with the mistake noted, if that is not at hand."""
+    """The object that a job renders to with its runtime; reports a mistake and returns None without the runtime."""
     raw = identity.field.mapping()
     wanted = runtime_of({**raw, "metadata": {**mapping(raw, "metadata"), "namespace": identity.namespace}})
     runtime = runtimes.get(wanted)
     if runtime is None:
-        text = f'names the {wanted.kind} "{wanted.name}", which is not given'
-        identity.field.at("spec", "runtimeRef").wrong(text, "give it too: the pods of the job are described there")
+        text = f'refers to {wanted.kind} "{wanted.name}", which is not among the objects'
+        identity.field.at("spec", "runtimeRef").wrong(text, "add it: it describes the pods of the job")
         return None
     return Field(rendered(raw, runtime), "", identity.field.report)
 
@@ -265,13 +264,13 @@ def _names(identity: Identity, kind: JobKind, body: Field) -> list[str]:
         return [identity.name]
     copies = kind.copies(body)
     if copies > MAX_COPIES:
-        body.at("spec", "replicas").wrong(f"makes {copies} workloads", f"we place at most {MAX_COPIES} of one object")
+        body.at("spec", "replicas").wrong(f"makes {copies} workloads", f"at most {MAX_COPIES} per object are supported")
         return []
     return [f"{identity.name}-{number}" for number in range(copies)]
 
 
 def _generation(body: Field) -> str:
-    """A new object will be of generation 1."""
+    """The generation; 1 for a new object."""
     return str(body.at("metadata", "generation").count(1))
 
 
@@ -292,7 +291,7 @@ def _job(
 
 
 def _spec_only(pod: Field) -> dict[str, Any]:
-    """A pod as a template: what is written about this one pod says nothing about others like it."""
+    """A pod as a template, without the fields that are specific to this pod."""
     return {"spec": pod.at("spec").value}
 
 

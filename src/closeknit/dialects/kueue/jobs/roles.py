@@ -1,7 +1,7 @@
-"""A role is a pod set as its job describes it: a name, a number of pods, and where the pod template lies.
+"""A role is a pod set as its job describes it: a name, a number of pods, and the field of the pod template.
 
-Every kind of job only has to name its roles; reading their templates, checking them and building pod sets is the
-same for all, and is done here.
+A kind of job only has to list its roles; reading and validating their templates and building pod sets is the same for
+all, and is done here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Rules(Flag):
-    """Which rules of `validation` a kind runs besides 1 to 6, which all do."""
+    """The rules of `validation` that apply to a kind, besides 1 to 6, which apply to all."""
 
     NONE = 0
     COUNT = auto()
@@ -40,7 +40,7 @@ class Rules(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`ranked` is false where pods only start or submit the work of others: they have no rank in it."""
+    """`ranked` is false for pods that only start or submit the work: they have no rank among its processes."""
 
     name: str
     count: int
@@ -49,7 +49,7 @@ class Role:
     ranked: bool = True
 
     def annotations(self, gates: Gates) -> dict[str, str]:
-        """Those of the template; without topology-aware scheduling they say nothing."""
+        """The annotations of the template; none if topology-aware scheduling is disabled."""
         annotations = self.template.at("metadata", "annotations").strings()
         return annotations if "TopologyAwareScheduling" in gates else {}
 
@@ -60,7 +60,7 @@ class Role:
 
 
 def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[Grouped]:
-    """The pod sets of these roles; none, with the mistakes noted, if anything is wrong with the job."""
+    """The pod sets of these roles; reports mistakes and returns none if the job is invalid."""
     members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
     for member in members:
         report.add(template_mistakes(member.annotations, gates, member.at))
@@ -73,7 +73,7 @@ def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) 
         return []
     sets: list[Grouped] = []
     for role, member, shape in zip(roles, members, shapes, strict=True):
-        assert shape is not None  # or the report would say why not
+        assert shape is not None  # otherwise the report has mistakes
         request = build(member.annotations, gates, role.ranks) if "TopologyAwareScheduling" in gates else None
         if request is None:
             sets.append((PodSet(role.name, role.count, shape), None))
@@ -84,18 +84,18 @@ def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) 
 
 
 def check_names(names: Sequence[Field]) -> None:
-    """Pod sets are told apart by name, and a Workload takes only so many of them."""
+    """Check that the names of pod sets are valid and unique, and that a Workload allows as many."""
     if len(names) > MAX_POD_SETS:
-        names[MAX_POD_SETS].wrong(f"is pod set {MAX_POD_SETS + 1}", f"a Workload takes at most {MAX_POD_SETS}")
+        names[MAX_POD_SETS].wrong(f"is pod set {MAX_POD_SETS + 1}", f"a Workload allows at most {MAX_POD_SETS}")
     seen: Counter[str] = Counter()
     for field in names:
         name = field.text().lower()
         if not name:
-            field.wrong("is missing", "give every pod set a name of its own")
+            field.wrong("is missing", "use a unique name for every pod set")
         elif not _DNS_LABEL.fullmatch(name):
             field.wrong(f'is "{name}"', "use at most 63 lower-case letters, digits and dashes")
         elif seen[name]:
-            field.wrong(f'is "{name}", as another pod set is called', "give every pod set a name of its own")
+            field.wrong(f'is "{name}", the name of another pod set', "use a unique name for every pod set")
         seen[name] += 1
 
 
@@ -103,6 +103,6 @@ def product(left: Field, times: int, default: int = 1) -> int:
     """The number of pods in `left` copies of `times` pods each."""
     copies = left.count(default)
     if copies * times > INT32_MAX:
-        left.wrong(f"makes {copies * times} pods", f"a pod set has at most {INT32_MAX}")
+        left.wrong(f"makes {copies * times} pods", f"a pod set allows at most {INT32_MAX}")
         return 0
     return copies * times

@@ -1,8 +1,8 @@
-"""Words that Kubernetes and Kueue pass over in silence: misspelt fields, unknown or misplaced topology keys, and
-annotations of ours that cannot be read.
+"""Warnings about what Kubernetes and Kueue silently ignore: misspelt fields, unknown or misplaced topology keys, and
+annotations of ours that cannot be parsed.
 
-Nothing is refused for them, since a field may be newer than these lists; but a job with `paralelism: 64` is a job
-of one pod, and one with an annotation among its labels goes anywhere, so both deserve a warning.
+These are not errors, since a field may be newer than these lists; but a job with `paralelism: 64` has one pod, and a
+topology annotation among the labels has no effect, so both deserve a warning.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ALL_KEYS = frozenset(
     for value in vars(module).values()
     if isinstance(value, str) and value.startswith(keys.PREFIX) and value != keys.PREFIX
 )
-"""Every key of Kueue that is read or written here."""
+"""All keys of Kueue that this code reads or writes."""
 SLIP = 0.9
-"""How much alike a key and a known one are, prefix and all, where one letter went astray."""
+"""Minimum similarity, including the prefix, at which a key counts as a misspelling: one wrong letter."""
 
 FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
     **{one.kind: one.fields for one in KINDS.values()},
@@ -39,7 +39,7 @@ FIELDS: Mapping[str, Mapping[str, Collection[str]]] = {
         "spec.podSets[].topologyRequest": TopologyRequest.__struct_encode_fields__,
     },
 }
-"""By kind: the fields known at a path; [] stands for every element of a list."""
+"""By kind: the known fields by path; [] stands for every element of a list."""
 
 RUNS_ITSELF = frozenset(one.kind for one in JOB_KINDS if one.runs_itself)
 BETWEEN = {one.kind: one.between for one in JOB_KINDS if one.between}
@@ -52,7 +52,7 @@ def check_fields(job: Field, kind: str) -> None:
 
 
 def check_job(job: Field, kind: str) -> None:
-    """What is written around the pod templates."""
+    """Check the fields, labels and annotations outside the pod templates."""
     check_fields(job, kind)
     for metadata in (job.at("metadata"), *(_along(job, BETWEEN[kind]) if kind in BETWEEN else ())):
         _check_metadata(metadata, of_pods=False)
@@ -76,12 +76,12 @@ def _check_metadata(metadata: Field, of_pods: bool) -> None:
         if key not in KEYS:
             _check_key(key, field)
         elif not of_pods:
-            field.warn("is not read there", "put it on the pod template")
+            field.warn("is ignored there", "put it on the pod template")
     for key, field in metadata.at("labels").fields().items():
         if key not in KEYS:
             _check_key(key, field)
         else:
-            field.warn("is not read as a label", "make it an annotation" + ("" if of_pods else " of the pod template"))
+            field.warn("is ignored as a label", "make it an annotation" + ("" if of_pods else " of the pod template"))
 
 
 def _check_key(key: str, field: Field) -> None:
@@ -96,7 +96,7 @@ def _check_key(key: str, field: Field) -> None:
 
 
 def _is_meant_for_topology(key: str) -> bool:
-    """All of Kueue's that are called podset or nearly so; of others those that differ in the domain alone."""
+    """Whether a key is probably meant for topology: Kueue's keys like `podset…`, or known ones in another domain."""
     domain, _, name = key.rpartition("/")
     if f"{domain}/" != keys.PREFIX:
         return name in NAMES
@@ -105,7 +105,7 @@ def _is_meant_for_topology(key: str) -> bool:
 
 
 def _along(field: Field, path: str) -> Iterable[Field]:
-    """The fields at a path: "spec.replicatedJobs[]" are as many as there are replicated jobs."""
+    """The fields at a path: "spec.replicatedJobs[]" gives one per replicated job."""
     found = [field]
     for part in path.split("."):
         found = [one.at(part.removesuffix("[]")) for one in found]

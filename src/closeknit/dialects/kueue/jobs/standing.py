@@ -1,7 +1,7 @@
-"""What a job says of its place in line: its queue, its priority, with how few pods it may start, how long it may run.
+"""The queueing options of a job: its queue, its priority, its minimum number of pods, its maximum execution time.
 
-Nothing is looked up here. A priority class is only a name until somebody knows the classes of the cluster, and a job
-without a queue may still belong to the default queue of its namespace.
+Nothing is looked up here. The caller resolves priority classes, and a job without a queue may still belong to the
+default queue of its namespace.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NAME = "use lower-case letters, digits, dashes and dots"
 class Standing:
     """`workload_class` names a WorkloadPriorityClass, `pod_class` a PriorityClass; `priority` is a plain number.
 
-    `least` has the smallest number of pods for each pod set that may start with fewer. `prebuilt` names a Workload
-    that somebody has made for the job.
+    `least` has the minimum number of pods of each pod set that allows partial admission. `prebuilt` names an existing
+    Workload for the job.
     """
 
     queue: str = ""
@@ -43,7 +43,7 @@ UNKNOWN = Standing()
 
 
 def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> Standing:
-    """`body` is the part that looks like a job, `owner` the object that it stands in; often they are the same."""
+    """Read a job. `body` is the part that looks like a job, `owner` the whole object; often they are the same."""
     labels, annotations = body.at("metadata", "labels"), body.at("metadata", "annotations")
     prebuilt = annotations.at(keys.PREBUILT)
     return Standing(
@@ -61,7 +61,7 @@ def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> Standing:
 
 
 def of_workload(workload: Field) -> Standing:
-    """Whoever wrote a Workload has looked the priority up already."""
+    """Read a Workload, whose priority has already been resolved."""
     spec, priority = workload.at("spec"), workload.at("spec", "priority")
     sets = spec.at("podSets").items()
     return Standing(
@@ -80,7 +80,7 @@ def of_workload(workload: Field) -> Standing:
 
 
 def _pod_class(body: Field, templates: Sequence[Field]) -> str:
-    """Training jobs name one for all of their pods, or take the first that a template names; others go by the first."""
+    """The priority class of the job: that of a training job's scheduling policy, or else the first in a template."""
     names = [template.at("spec", "priorityClassName").text() for template in templates]
     policy = body.at("spec", "runPolicy")
     if policy.given or any("ReplicaSpecs" in template.path for template in templates):
@@ -101,7 +101,7 @@ def _seconds(label: Field) -> int | None:
         return None
     seconds = whole_number(label.text())
     if seconds is None or not 0 < seconds <= INT32_MAX:
-        label.wrong(f"is {shown(label.value)}", "give a whole number of seconds, in quotes, above 0")
+        label.wrong(f"is {shown(label.value)}", "use a whole number of seconds above 0, in quotes")
         return None
     return seconds
 
@@ -111,7 +111,7 @@ def _is_job(owner: Field) -> bool:
 
 
 def _least(annotation: Field) -> dict[str, int]:
-    """Whether the number makes sense is judged where the pods of the job are counted."""
+    """The minimum number of pods; the kind's own reader checks it against the number of pods."""
     number = whole_number(annotation.text()) if annotation.given else None
     return {} if number is None else {MAIN: number}
 

@@ -1,4 +1,4 @@
-"""Starting and stopping a job of any kind: its templates, its counts, its suspend flag, in as few writes as may be."""
+"""Start and stop a job of any kind: set its templates, counts and suspend flag in as few writes as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .raw import Raw, items, mapping
 
 
 def started(integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None = None) -> Raw | Conflict:
-    """The job with what its pod sets get, running. Infos and pod sets are matched by position."""
+    """The unsuspended job with what its pod sets get. Infos and pod sets are matched by position."""
     sets = integration.pod_sets(raw, source)
     if len(sets) != len(infos):
         return Conflict(f"invalid podset infos: expecting {len(sets)} podset, got {len(infos)}")
@@ -30,9 +30,9 @@ def started(integration: Integration, raw: Raw, infos: Sequence[Info], source: R
 
 
 def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None = None) -> Step | None:
-    """The next write on the way to a job that stands still and is as it was submitted; None when it is.
+    """The next write that suspends the job and restores it as submitted; None when both is done.
 
-    Without a Workload nobody knows how the job was: it is only suspended.
+    Without a Workload the original is unknown, so the job is only suspended.
     """
 
     def restore(raw: Raw) -> Raw:
@@ -44,7 +44,7 @@ def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: R
 
 
 def as_submitted(integration: Integration, raw: Raw, workload: Raw, source: Raw | None = None) -> Raw:
-    """The job with templates and counts as its Workload has them, matched by position."""
+    """The job with the templates and counts of its Workload, matched by position."""
     if integration.restore is not None:
         return integration.restore(raw)
     sets = integration.pod_sets(raw, source)

@@ -1,4 +1,4 @@
-"""A TrainJob as the JobSet that it comes to: half of it is in the job, half in a runtime that many jobs share."""
+"""Render a TrainJob as a JobSet: part of it is in the job, the rest in a runtime that many jobs share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 STEP = GROUP + "/trainjob-ancestor-step"
 TRAINER = "trainer"
 NODE = "node"
-"""The container that trains; with MPI also the job whose pods the launcher uses."""
+"""The name of the training container; with MPI also of the job whose pods the launcher uses."""
 MANAGER = "kueue.x-k8s.io/manager"
-"""Whose patches of the runtime are ours."""
+"""The manager of our patches of the runtime."""
 
 PATCHES = ("spec", "runtimePatches")
 POD = ("template", "spec", "template")
@@ -22,7 +22,7 @@ _PLAIN = ("image", "command", "args")
 
 
 class Source(NamedTuple):
-    """The object that a job is rendered from; `namespace` is empty for one of the whole cluster."""
+    """The object that a job is rendered from; `namespace` is empty for a cluster-scoped one."""
 
     group: str
     kind: str
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 def runtime_of(raw: Raw) -> Source:
-    """The runtime that it names: one of the whole cluster, unless it says otherwise."""
+    """The runtime that a job refers to, a ClusterTrainingRuntime by default."""
     ref = mapping(raw, "spec", "runtimeRef")
     group, kind, name = (
         value if isinstance(value := ref.get(key), str) else "" for key in ("apiGroup", "kind", "name")
@@ -61,12 +61,12 @@ def rendered(raw: Raw, runtime: Raw) -> Raw:
 
 
 def others(raw: Raw) -> list[Raw]:
-    """What others patch of the runtime."""
+    """The patches of the runtime by other managers."""
     return [one for one in each(raw, *PATCHES) if one.get("manager") != MANAGER]
 
 
 def _trained(job: Raw, trainer: Raw, policy: Raw) -> Raw:
-    """One of the runtime's jobs, with what the TrainJob says of its trainer and of the number of nodes."""
+    """One of the runtime's jobs, with the TrainJob's trainer fields and number of nodes."""
     name, trains = job.get("name"), at(job, "template", "metadata", "labels", STEP) == TRAINER
     nodes = trainer.get("numNodes") or policy.get("numNodes") or 1
     mpi = policy.get("mpi")
@@ -87,7 +87,7 @@ def _of(job: Raw, nodes: int) -> Raw:
 
 
 def _as_told(container: Raw, trainer: Raw, trains: bool) -> Raw:
-    """The container that trains; the nodes of a launcher only have its resources."""
+    """The training container with the trainer's fields; the nodes of a launcher only get its resources."""
     if container.get("name") != NODE:
         return container
     told = {key: trainer[key] for key in _PLAIN if trains and trainer.get(key)}
@@ -104,7 +104,7 @@ def _patched(job: Raw, patch: Raw | None) -> Raw:
 
 
 def merged(tree: Any, patch: Any) -> Any:
-    """As Trainer patches pods: mappings are merged, lists of named things too, anything else is replaced."""
+    """Apply a patch as Trainer does: mappings and lists of named items are merged, anything else is replaced."""
     if isinstance(tree, dict) and isinstance(patch, dict):
         return {**tree, **{key: merged(tree.get(key), value) for key, value in patch.items()}}
     if _is_named(tree) and _is_named(patch):

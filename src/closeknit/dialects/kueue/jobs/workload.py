@@ -1,4 +1,4 @@
-"""Kueue's own Workload: pod sets that somebody, most often Kueue, has written down already."""
+"""Kueue's Workload as a job: its pod sets are read as they are."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .roles import MAIN, check_names
 def workload(body: Field, gates: Gates) -> list[Grouped]:
     sets = body.at("spec", "podSets")
     if sets.value in (None, []):
-        sets.wrong("is empty" if sets.given else "is missing", "give at least one entry")
+        sets.wrong("is empty" if sets.given else "is missing", "add at least one entry")
     is_old = body.at("apiVersion").text().endswith("/v1beta1")
     read = [_pod_set(one, gates, is_old) for one in sets.items()]
     check_names([_name(one) for one in sets.items()])
     least = [one.at("minCount") for one in sets.items() if one.at("minCount").given]
     for further in least[1:]:
-        further.wrong("is a second one", "only one pod set may start with fewer pods")
+        further.wrong("is set for a second pod set", "only one pod set may have a minCount")
     return [] if body.report else [one for one in read if one is not None]
 
 
@@ -33,7 +33,7 @@ def _pod_set(one: Field, gates: Gates, is_old: bool) -> Grouped | None:
     count = one.at("count").count(1)
     least = one.at("minCount").count(count, least=1)
     if least > count:
-        one.at("minCount").wrong(f"is {least}, more than the count of {count}", f"give at most {count}")
+        one.at("minCount").wrong(f"is {least}, more than the count of {count}", f"use at most {count}")
     shape = read_shape(one.at("template", "spec"))
     request = _request(one.at("topologyRequest"), is_old) if "TopologyAwareScheduling" in gates else TopologyRequest()
     if shape is None or request is None:
@@ -44,7 +44,7 @@ def _pod_set(one: Field, gates: Gates, is_old: bool) -> Grouped | None:
 
 
 def _request(field: Field, is_old: bool) -> TopologyRequest | None:
-    """None if it cannot be read; v1beta1 has no layers, and drops them without a word."""
+    """The topology request; None if it does not decode. v1beta1 has no layers, and drops them silently."""
     request = field.decode(TopologyRequest)
     if request is not None and is_old:
         request.layers = None

@@ -1,7 +1,7 @@
 """The Workload of a job, as the object that the control plane creates.
 
-It holds the job's templates as they are, save for one thing: of environment variables that are given twice only the
-last value counts, so only that is kept. Priorities are looked up by whoever knows the classes of the cluster.
+It has the job's templates as they are, with one exception: of an environment variable that is set twice only the last
+value is kept. The caller resolves priority classes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .standing import Standing, of_job
 
 
 class Priority(NamedTuple):
-    """Its value, and the class that it comes from: `kind` is WorkloadPriorityClass, PriorityClass or ""."""
+    """A priority, and the class that it comes from: `kind` is WorkloadPriorityClass, PriorityClass or ""."""
 
     value: int = 0
     kind: str = ""
@@ -39,7 +39,7 @@ _GROUPS = {"WorkloadPriorityClass": "kueue.x-k8s.io", "PriorityClass": "scheduli
 
 
 def standing_of(raw: Raw, sets: Iterable[PodSetForm]) -> Standing:
-    """What the job says of its place in line; raises Unreadable if it says it wrongly."""
+    """The queueing options of the job; raises Unreadable if they are invalid."""
     body = Field.root(raw)
     standing = of_job(body, body, [Field(one.template, _path(raw), body.report) for one in sets])
     for mistake in body.report.mistakes:
@@ -48,12 +48,12 @@ def standing_of(raw: Raw, sets: Iterable[PodSetForm]) -> Standing:
 
 
 def _path(raw: Raw) -> str:
-    """Training jobs name a class for all of their pods, and are known by where their templates lie."""
+    """The path of the priority class for all pods, which training jobs have, recognised by their templates' path."""
     return "ReplicaSpecs" if any(key.endswith("ReplicaSpecs") for key in mapping(raw, "spec")) else ""
 
 
 def name_for(raw: Raw, integration: Integration, gates: Gates) -> str:
-    """What the Workload of this job is called; those of an elastic job are numbered by its generation."""
+    """The name of the job's Workload; that of an elastic job depends on its generation."""
     metadata = mapping(raw, "metadata")
     extra = str(metadata.get("generation") or 1) if elastic(raw, integration, gates) else ""
     return workload_name(integration.kind, integration.group, metadata["name"], metadata.get("uid") or "", extra)
@@ -72,9 +72,9 @@ def workload_for(
     queue: str = "",
     copied_labels: Collection[str] = (),
 ) -> Raw:
-    """The Workload to create; raises Unreadable if the job contradicts itself.
+    """The Workload to create; raises Unreadable if the job is invalid.
 
-    `queue` is that of a job which names none. `copied_labels` are keys of the job's labels that the Workload gets too.
+    `queue` is used if the job sets none. `copied_labels` are the keys of labels to copy from the job.
     """
     metadata = mapping(raw, "metadata")
     sets = integration.pod_sets(raw, source)
@@ -89,7 +89,7 @@ def workload_for(
 
 
 class Metadata(NamedTuple):
-    """What a Workload is called and whose it is."""
+    """The metadata of a new Workload: name, labels, annotations and owners."""
 
     name: str
     namespace: str
@@ -106,7 +106,7 @@ def workload_object(
     priority: Priority,
     gates: Gates,
 ) -> Raw:
-    """The object itself, of these parts."""
+    """Build the Workload from its parts."""
     spec: Raw = {"podSets": [pod_set(one, gates) for one in sets]}
     if queue:
         spec["queueName"] = queue
@@ -123,7 +123,7 @@ def workload_object(
 
 
 def ranked(priority: Priority) -> Raw:
-    """The part of a spec that says how urgent a Workload is."""
+    """The priority fields of a Workload's spec."""
     if not priority.kind:
         return {"priority": priority.value}
     reference = {"group": _GROUPS[priority.kind], "kind": priority.kind, "name": priority.name}
@@ -131,7 +131,7 @@ def ranked(priority: Priority) -> Raw:
 
 
 def pod_set(one: PodSetForm, gates: Gates) -> Raw:
-    """As it stands in `spec.podSets`."""
+    """An entry of `spec.podSets`."""
     wire: Raw = {"name": one.name, "count": one.count, "template": with_last_values(one.template)}
     if one.least is not None and "PartialAdmission" in gates:
         wire["minCount"] = one.least
@@ -146,27 +146,27 @@ def pod_set(one: PodSetForm, gates: Gates) -> Raw:
 
 
 def owner_reference(raw: Raw, controller: bool) -> Raw:
-    """A reference to this object; a controller is the one object that answers for another."""
+    """An owner reference to this object; `controller` marks it as the managing controller."""
     reference = {"apiVersion": raw["apiVersion"], "kind": raw["kind"]}
     reference |= {"name": at(raw, "metadata", "name"), "uid": at(raw, "metadata", "uid") or ""}
     return {**reference, "controller": True, "blockOwnerDeletion": True} if controller else reference
 
 
 def copied_notes(metadata: Raw) -> dict[str, str]:
-    """Annotations of a job that its Workload gets too: what provisioning is to know, who holds it back."""
+    """The annotations that a Workload copies from its job: provisioning parameters and gates."""
     notes = mapping(metadata, "annotations")
     return {key: value for key, value in notes.items() if key.startswith(marks.PROVISIONING) or key == keys.GATED_BY}
 
 
 def job_labels(metadata: Raw, copied: Collection[str] = ()) -> dict[str, str]:
-    """Labels of the Workload of a job: whose it is, and those of the job's that it gets too."""
+    """The labels of a job's Workload: the job's uid, and those copied from the job."""
     labels, uid = mapping(metadata, "labels"), metadata.get("uid") or ""
     found = {key: labels[key] for key in copied if key in labels}
     return {**found, keys.JOB_UID: uid} if uid and is_label_value(uid) else found
 
 
 def with_last_values(template: Raw) -> Raw:
-    """The template in which every environment variable is given once: the last value, at the first place."""
+    """The template with each environment variable once: its last value, at its first position."""
     spec = mapping(template, "spec")
     changed: dict[str, Any] = {}
     for key in ("initContainers", "containers"):

@@ -1,7 +1,7 @@
-"""The objects of `kueue.x-k8s.io`, one file a kind: as values of ours, and back where we write them.
+"""The objects of `kueue.x-k8s.io`, one file per kind: decoded into model values, and encoded where we write them.
 
-A function named after a kind reads it. `to_v1beta2` and `with_defaults` go from one raw object to another, `written`
-and `with_status` write changes over one, and `rules` says what is wrong with it.
+A function named after a kind reads it. `to_v1beta2` and `with_defaults` turn one raw object into another, `written`
+and `with_status` merge changes into one, and `rules` validates it.
 """
 
 from .admission_checks import admission_check

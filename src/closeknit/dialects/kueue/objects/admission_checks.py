@@ -1,4 +1,4 @@
-"""AdmissionCheck: who has to agree before a workload may start."""
+"""AdmissionCheck: a controller that has to approve a workload before it starts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admission_check(raw: Raw) -> AdmissionCheck:
 
 
 def _parameters(wire: Parameters | None) -> dict[str, str]:
-    """As the wire names them: apiGroup, kind, name."""
+    """The reference to the parameters: apiGroup, kind and name."""
     if wire is None:
         return {}
     return {"apiGroup": wire.api_group, "kind": wire.kind, "name": wire.name}

@@ -1,4 +1,4 @@
-"""ClusterQueue: quota, and the policy by which workloads get it."""
+"""ClusterQueue: quota, and the policies for admission and preemption."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class WireClusterQueue(Wire, frozen=True):
 
 @reader
 def cluster_queue(raw: Raw) -> ClusterQueue:
-    """A queue of either version; words that no version knows are kept, for the rules to find."""
+    """Read a ClusterQueue of either version; unknown enum values are kept, so that the rules can report them."""
     wire = convert(cluster_queue_to_v1beta2(raw), WireClusterQueue)
     spec = wire.spec
     checks = () if spec.admission_checks_strategy is None else spec.admission_checks_strategy.admission_checks

@@ -1,4 +1,4 @@
-"""Cohort: queues that lend to each other, and quota on top of theirs."""
+"""Cohort: ClusterQueues that lend quota to each other, and quota that they share."""
 
 from __future__ import annotations
 

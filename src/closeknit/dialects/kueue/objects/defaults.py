@@ -1,6 +1,6 @@
-"""What the API server and Kueue's webhooks fill in when an object is created.
+"""The defaults that the API server and Kueue's webhooks set when an object is created.
 
-A field that is there stays as it is. Parts that only have defaults inside, such as `fairSharing`, are not made up.
+A field that is present stays as it is. A struct that only has defaults inside, such as `fairSharing`, is not created.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def with_defaults(raw: Raw, gates: Gates = _KUEUE) -> Raw:
 
 
 def filled(raw: Any, defaults: Raw) -> Any:
-    """With every default whose field is absent or null, at any depth; what is no mapping stays what it is."""
+    """A copy with defaults for absent or null fields, at any depth; values that are not mappings stay as they are."""
     if raw is not None and not isinstance(raw, dict):
         return raw
     result: Raw = dict(raw or {})
@@ -55,7 +55,7 @@ def filled(raw: Any, defaults: Raw) -> Any:
 
 
 def _flavor(raw: Raw, _: Gates) -> Raw:
-    """Nobody may delete a flavor that a queue still names."""
+    """Add the finalizer, which keeps a flavor while a queue uses it."""
     meta = raw.get("metadata") or {}
     finalizers = (meta.get("finalizers") or []) if isinstance(meta, dict) else None
     if not isinstance(finalizers, list) or FINALIZER in finalizers:
@@ -82,7 +82,7 @@ def _weighed(spec: Any) -> Any:
 
 
 def _workload(raw: Raw, gates: Gates) -> Raw:
-    """Without PartialAdmission a job starts with all of its pods or not at all."""
+    """Set the defaults, and drop minCount if PartialAdmission is disabled."""
     spec = filled(raw.get("spec"), WORKLOAD)
     if isinstance(spec, dict) and isinstance(spec.get("podSets"), list):
         spec["podSets"] = [_pod_set(one, "PartialAdmission" in gates) for one in spec["podSets"]]

@@ -1,4 +1,4 @@
-"""LocalQueue: a namespace's way to a ClusterQueue."""
+"""LocalQueue: a namespace's entry to a ClusterQueue."""
 
 from __future__ import annotations
 

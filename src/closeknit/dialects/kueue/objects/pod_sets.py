@@ -1,7 +1,7 @@
-"""A Workload's pod sets as the request and the parts of our own workload.
+"""A Workload's pod sets as the request and the pod sets of the model's workload.
 
-Workloads are many and their pod templates are few: what a template comes to is worked out once and kept, so that
-equal pods also have the very same shape. Nothing is judged here; see `rules`.
+There are many Workloads with few distinct pod templates: the result for a template is cached, so that equal pods also
+share one shape object. Nothing is validated here; see `rules`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..topology_request import Grouped, TopologyRequest, grouped
 from .wire import Wire, convert, without_nulls
 
 KEPT = 4096
-"""How many pod templates are remembered."""
+"""Size of the cache of pod templates."""
 
 _POD_FIELDS = ("runtimeClassName", "priority", "topologySpreadConstraints", "resourceClaims")
 _AFFINITIES = ("podAffinity", "podAntiAffinity")
@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WirePodSet(Wire, frozen=True):
-    """The template stays as it was written; a count of 0 is a count."""
+    """A pod set on the wire. The template stays raw; a count of 0 is not the same as an absent one."""
 
     name: str = ""
     count: int | None = None
@@ -45,7 +45,7 @@ class WirePodSet(Wire, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """What one pod of a template comes to."""
+    """What scheduling needs of one pod of a template."""
 
     shape: Shape
     requests: dict[str, int]
@@ -53,14 +53,14 @@ class Pod:
 
 
 def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Part, ...]]:
-    """v1beta1 has no layers of slices, and drops them without a word."""
+    """The topology request, without slice layers for v1beta1, whose API server drops them silently."""
     pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
     request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
 def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, Part]:
-    """A pod set with the shape of its template, and what quota counts for it."""
+    """A pod set with the shape of its template, and the amounts that count against quota."""
     pod = _pod(_encode(template.get("spec") or {}))
     part = Part(pod_set.name, dict(pod.requests), least, pod.likeness)
     return replace(pod_set, shape=pod.shape), part
@@ -88,10 +88,10 @@ def _pod(text: bytes) -> Pod:
 
 
 def likeness(spec: dict[str, Any]) -> str:
-    """A digest of what tells pods apart for a scheduler and is not in their shape; "" if there is nothing of it.
+    """A digest of the scheduling-relevant fields that are not in the shape; "" if the template has none.
 
-    What each container asks for is part of it only if there are several, or if the pod adds something to it: with one
-    and nothing else, the shape says it.
+    The requests of each container are part of it only if there are several containers, or if the pod adds requests of
+    its own: those of a single container equal the shape's.
     """
     spec = without_nulls(spec)
     told = {key: spec[key] for key in _POD_FIELDS if spec.get(key)}
@@ -113,6 +113,6 @@ def likeness(spec: dict[str, Any]) -> str:
 
 
 def _asks(owner: dict[str, Any]) -> list[tuple[str, int]]:
-    """What a container, or the pod as a whole, asks for by itself."""
+    """The requests of a container, or those at pod level."""
     needs = owner.get("resources") or {}
     return sorted(amounts(needs.get("requests") or {}).items())

@@ -1,4 +1,4 @@
-"""WorkloadPriorityClass: a priority by name. Its value stands at the top of the object."""
+"""WorkloadPriorityClass: a named priority. Its value is a top-level field of the object."""
 
 from __future__ import annotations
 

@@ -54,6 +54,6 @@ def provisioning_config(raw: Raw) -> ProvisioningConfig:
 
 
 def _retry(wire: RetryStrategy) -> Retry:
-    """0 is a number like others; only what is absent has a default."""
+    """The retry policy; defaults replace absent fields, not a 0."""
     given = (wire.backoff_limit_count, wire.backoff_base_seconds, wire.backoff_max_seconds)
     return Retry(*(default if number is None else number for number, default in zip(given, DEFAULT_RETRY, strict=True)))

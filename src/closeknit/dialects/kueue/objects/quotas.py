@@ -1,4 +1,4 @@
-"""`resourceGroups`, which ClusterQueues and Cohorts have alike, and what queues say of their use."""
+"""`resourceGroups` of ClusterQueues and Cohorts, and the usage that queues report in their status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .wire import Wire
 
 
 class WireQuota(Wire, frozen=True):
-    """No limit is another thing than a limit of 0."""
+    """A quota on the wire. An absent limit means no limit, unlike a limit of 0."""
 
     name: str = ""
     nominal_quota: core.Quantity = "0"
@@ -30,7 +30,7 @@ class WireGroup(Wire, frozen=True):
 
 
 class ResourceUsage(Wire, frozen=True):
-    """Only ClusterQueues say what is borrowed."""
+    """Usage of a resource; only ClusterQueues report `borrowed`."""
 
     name: str = ""
     total: core.Quantity = "0"

@@ -1,4 +1,4 @@
-"""In one word, how a queue, a flavor or a topology stands."""
+"""A one-word state of a queue, a flavor or a topology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STANDING = "active"
 
 
 def state_of(raw: Raw, unjudged: str = "") -> str:
-    """Going, stopped, active, or why it is not; `unjudged` where nobody has said yet, or ever does."""
+    """Terminating, stopped, active, or the reason why not; `unjudged` if there is no Active condition."""
     if raw["metadata"].get("deletionTimestamp"):
         return GOING
     stop = (raw.get("spec") or {}).get("stopPolicy") or "None"

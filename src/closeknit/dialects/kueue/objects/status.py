@@ -1,4 +1,4 @@
-"""The status of a Workload as it is read, of either version; `status_form` writes it."""
+"""Decoding of a Workload's status, of either version; `status_form` encodes it."""
 
 from __future__ import annotations
 
@@ -139,11 +139,11 @@ def _assignment(given: WireAssignment) -> PodSetAssignment:
 
 
 def placement(given: Raw) -> Assignment:
-    """`topologyAssignment` of either version."""
+    """Decode a `topologyAssignment` of either version."""
     try:
         return decode(given)
     except (KeyError, TypeError, AttributeError) as error:
-        raise wire.Unreadable(f"topologyAssignment lacks a part: {error}") from error
+        raise wire.Unreadable(f"topologyAssignment is incomplete: {error}") from error
     except ValueError as error:
         raise wire.Unreadable(f"topologyAssignment contradicts itself: {error}") from error
 

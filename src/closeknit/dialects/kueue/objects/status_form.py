@@ -1,7 +1,7 @@
-"""A Workload's status as it is written: v1beta2, without what is empty.
+"""Encoding of a Workload's status: v1beta2, without empty fields.
 
-It holds what we know of a status and no more. What others keep there survives because the form is written over the
-object at hand, never in its place: see `workloads.with_status`.
+It contains only the fields that the model has. Other fields survive because the result is merged into the existing
+object and does not replace it: see `workloads.with_status`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .wire import Raw
 
 
 def workload_status(status: Status) -> Raw:
-    """Times in UTC, quantities as text; a time that nobody knows is left out."""
+    """The status with times in UTC and quantities as strings; an unknown time is left out."""
     return _filled(
         {
             "conditions": [_condition(kind, one) for kind, one in status.conditions.items()],
@@ -41,7 +41,7 @@ def quantities(resources: Resources) -> dict[str, str]:
 
 
 def _filled(fields: Mapping[str, Any]) -> Raw:
-    """Without what is empty; numbers that count from 0 are empty at 0."""
+    """Without empty fields; counters are empty at 0."""
     return {key: value for key, value in fields.items() if value}
 
 

@@ -1,16 +1,16 @@
-"""Changes written over a raw object, so that what we do not know of it stays as it is.
+"""Merge changes into a raw object and keep the fields that we do not know.
 
-Whatever we read of an object is a projection: it leaves out fields that others have put there. So an object is never
-made anew from what was read. Instead the projection of the object as it was is held against the projection that is
-wanted, and only what differs between the two is written:
+What we decode of an object is a projection: it leaves out fields that others have set. So an object is never rebuilt
+from the projection. Instead the projection of the old object is compared with the wanted one, and only the differences
+are written:
 
     raw     {"spec": {"stopPolicy": "None", "news": 1}}
     before  {"spec": {"stopPolicy": "None"}}
     after   {"spec": {"stopPolicy": "Hold"}}
     merged  {"spec": {"stopPolicy": "Hold", "news": 1}}
 
-Lists whose items have a name are matched by name, as Kubernetes does; other items are kept where an equal one is
-wanted. Nothing is changed in place, but what stays is shared with the raw object.
+Items of lists are matched by name if they have one, as in Kubernetes; other items are kept if an equal one is wanted.
+Nothing is changed in place; unchanged parts are shared with the raw object.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ import msgspec
 from .wire import Raw, convert
 
 KEYS = (("name",), ("type",), ("coveredResources",), ("reason", "underlyingCause"))
-"""By what items are told apart: pod sets and flavors, conditions, groups of resources, counts of evictions."""
+"""The merge keys of list items: of pod sets and flavors, conditions, resource groups, and eviction counts."""
 
 _ABSENT: Any = object()
 
 
 def written(raw: Raw, wanted: msgspec.Struct) -> Raw:
-    """The raw object with what `wanted` says; `wanted` is of the struct that the raw object decodes to."""
+    """The raw object with the fields of `wanted`, which is of the struct that the raw object decodes to."""
     changed: Raw = merged(raw, form(convert(raw, type(wanted))), form(wanted))
     return changed
 
 
 def form(value: Any) -> Any:
-    """A struct as plain values. None and what is empty are left out; a part that is there, though empty, is not.
+    """A struct as plain values. None and empty lists, maps and strings are left out; an empty nested struct is kept.
 
-    That part is a struct of its own: an empty selector matches everything, an absent one nothing.
+    An empty selector matches everything, an absent one nothing.
     """
     if isinstance(value, msgspec.Struct):
         fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
@@ -48,7 +48,7 @@ def form(value: Any) -> Any:
 
 
 def merged(raw: Any, before: Any, after: Any) -> Any:
-    """`raw` with the changes that lead from `before` to `after`, all three plain values."""
+    """`raw` with the changes from `before` to `after`, all three plain values."""
     if before == after:
         return raw
     if isinstance(raw, dict) and isinstance(after, dict):
@@ -59,7 +59,7 @@ def merged(raw: Any, before: Any, after: Any) -> Any:
 
 
 def _mappings(raw: Raw, before: Raw, after: Raw) -> Raw:
-    """A key that `before` does not have is not ours to remove; nor is an item of a list that is otherwise."""
+    """Merge mappings; a key that `before` does not have is kept, and so is a list item without a match in it."""
     kept = {}
     for key, value in raw.items():
         if key in after:
@@ -89,7 +89,7 @@ def _keyed(items: Sequence[Raw], keys: tuple[str, ...]) -> dict[tuple[Any, ...],
 
 
 def _by_key(raw: dict[Any, Raw], before: dict[Any, Raw], after: dict[Any, Raw]) -> list[Raw]:
-    """In the order that is wanted; items that nobody asked about come last."""
+    """Merge lists by key, in the order of `after`; other items come last."""
     wanted = [merged(raw[key], before.get(key, {}), item) if key in raw else item for key, item in after.items()]
     return wanted + [item for key, item in raw.items() if key not in after and key not in before]
 

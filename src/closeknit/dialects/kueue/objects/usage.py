@@ -1,4 +1,4 @@
-"""Who needs whom: what a finalizer keeps from going while the answer is somebody.
+"""Which objects use which: a finalizer keeps an object while another one uses it.
 
 Topology ◀── ResourceFlavor ◀── ClusterQueue ◀── Workload with quota in it
 """
@@ -11,7 +11,7 @@ from .wire import Raw
 
 
 def has_quota(workload: Raw, queue: str) -> bool:
-    """Whether it holds quota of the ClusterQueue; one that has finished gave it back."""
+    """Whether a workload holds quota of the ClusterQueue; a finished one has released it."""
     status = _part(workload, "status")
     if _part(status, "admission").get("clusterQueue") != queue:
         return False
@@ -19,7 +19,7 @@ def has_quota(workload: Raw, queue: str) -> bool:
 
 
 def flavors(queue: Raw) -> dict[str, str]:
-    """The flavors that a ClusterQueue names, each with the field that does."""
+    """The flavors that a ClusterQueue refers to, each with the path of the field."""
     return {
         flavor["name"]: f"spec.resourceGroups[{i}].flavors[{j}].name"
         for i, group in enumerate(_part(queue, "spec").get("resourceGroups") or ())
@@ -28,7 +28,7 @@ def flavors(queue: Raw) -> dict[str, str]:
 
 
 def topology(flavor: Raw) -> str:
-    """The Topology that a ResourceFlavor names."""
+    """The Topology that a ResourceFlavor refers to."""
     return _part(flavor, "spec").get("topologyName") or ""
 
 

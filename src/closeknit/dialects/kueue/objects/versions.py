@@ -1,8 +1,8 @@
-"""v1beta1 objects in the words of v1beta2.
+"""Conversion of v1beta1 objects to v1beta2.
 
-Only what was renamed is touched, everything else stays as it is written, known to us or not. An object that says
-v1beta2 is returned as it is: an old name in it is no field of that version, and Kubernetes drops it. One that does
-not say its version may use the words of either.
+Only renamed fields change; everything else stays as it is, known to us or not. A v1beta2 object is returned as it is:
+an old name in it is not a field of that version, and Kubernetes drops it. An object without a version may use the
+names of either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PRIORITY_SOURCES = {
 """`priorityClassSource` of v1beta1 as group and kind."""
 
 LAYERS = "podsetSliceRequiredTopologyConstraints"
-"""Unknown to v1beta1, which drops it without a word."""
+"""Not a field of v1beta1, whose API server drops it silently."""
 
 _FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 _FUNGIBILITY_KEYS = ("whenCanBorrow", "whenCanPreempt")
@@ -39,7 +39,7 @@ def to_v1beta2(raw: Raw) -> Raw:
 
 
 def cluster_queue_to_v1beta2(raw: Raw) -> Raw:
-    """`cohort`, the flat list of checks, and the old words of flavor fungibility."""
+    """Convert `cohort`, the flat list of checks, and the enum values of flavorFungibility."""
     if raw.get("apiVersion") == V1BETA2:
         return raw
     return _within(_within(raw, "spec", _cluster_queue_spec), "status", _cluster_queue_status)
@@ -71,7 +71,7 @@ def _workload(raw: Raw) -> Raw:
 
 
 def _workload_spec(old: Raw) -> Raw:
-    """A class whose source nobody knows keeps its old fields, for the rules to find."""
+    """Convert the priority class; one with an unknown source keeps its old fields, so that the rules can report it."""
     reference = PRIORITY_SOURCES.get(str(old.get("priorityClassSource")))
     if not old.get("priorityClassName") or reference is None or old.get("priorityClassRef"):
         return old
@@ -98,18 +98,18 @@ def _admission(old: Raw) -> Raw:
 
 
 def _topology_assignment(old: Raw) -> Raw:
-    """The flat list of domains as slices."""
+    """Convert the flat list of domains to slices."""
     return {**_without(old, "domains"), **encode(placement(old))} if old.get("domains") else old
 
 
 def _within(raw: Raw, key: str, change: Callable[[Raw], Raw]) -> Raw:
-    """A copy with one mapping inside it changed, if it has that."""
+    """A copy with one nested mapping changed, if present."""
     part = raw.get(key) if isinstance(raw, dict) else None
     return {**raw, key: change(part)} if part and isinstance(part, dict) else raw
 
 
 def _within_each(raw: Raw, key: str, inner: str, change: Callable[[Raw], Raw]) -> Raw:
-    """A copy with one mapping changed inside each item of a list."""
+    """A copy with one nested mapping changed in each item of a list."""
     items = raw.get(key)
     return {**raw, key: [_within(one, inner, change) for one in items]} if isinstance(items, list) else raw
 
@@ -119,7 +119,7 @@ def _without(mapping: Raw, *keys: str) -> Raw:
 
 
 def _renamed(mapping: Raw, old: str, new: str) -> Raw:
-    """A copy with one key renamed in its place; what is there under the new name already stays."""
+    """A copy with one key renamed in its position; an existing value under the new name is kept."""
     if mapping.get(new) is not None:
         return _without(mapping, old)
     return {new if key == old else key: value for key, value in mapping.items() if key != new or old not in mapping}

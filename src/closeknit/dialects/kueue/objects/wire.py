@@ -1,9 +1,9 @@
 """What all objects of `kueue.x-k8s.io` share on the wire, and how a raw object becomes a struct.
 
-Objects written by Go say `null` for whatever is empty. Most have no null at all, so an object is decoded as it is,
-and only one that does not fit is decoded again without its nulls. That keeps the structs plain. None in a type means
-that the field may be absent; a field without it is one that the API wants, and has a default here only because
-objects are read before anybody has judged them.
+Objects written by Go may have `null` for any empty field. Most have no null at all, so an object is decoded as it is,
+and only if that fails again without its nulls. That keeps the structs plain. None in a type means that the field may
+be absent; a field without it is required by the API, and has a default here only because objects are decoded before
+they are validated.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class Unreadable(ValueError):  # noqa: N818 - what is wrong is the object, not the reading
-    """An object has a value of a wholly wrong type, or contradicts itself."""
+    """An object has a value of the wrong type, or contradicts itself."""
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False, frozen=True):
-    """Unknown fields are ignored here; they live on in the raw object."""
+    """The base of all structs; unknown fields are ignored, the raw object keeps them."""
 
 
 class OwnerReference(Wire, frozen=True):
@@ -67,19 +67,19 @@ class FairSharing(Wire, frozen=True):
 
 
 class FairShare(Wire, frozen=True):
-    """What a queue or cohort takes beyond its own, by weight."""
+    """Fair sharing in the status of a queue or cohort: its weighted share of borrowed resources."""
 
     weighted_share: int = 0
     admission_fair_sharing_status: dict[str, Any] | None = None
 
 
 def moment(text: str | None) -> float:
-    """An object that does not say when it was made is older than all others."""
+    """A creation time; an object without one counts as the oldest."""
     return parse(text) if text else LONG_AGO
 
 
 def weight(sharing: FairSharing | None) -> float:
-    """A share's weight; whoever says none has 1. What no float holds counts as the largest that one does well."""
+    """The weight of fair sharing, 1 by default; a value beyond the range of a float is clamped."""
     if sharing is None or sharing.weight is None:
         return 1.0
     return min(nanos(str(sharing.weight)), 10**300) / 1e9
@@ -106,12 +106,12 @@ def without_nulls(value: Any) -> Any:
 
 
 def reader(read: Callable[[Raw], T]) -> Callable[[Raw], T]:
-    """Whatever is wrong with an object is said with its name."""
+    """Wrap a reader so that its errors name the object."""
 
     @wraps(read)
     def named(raw: Raw) -> T:
         if not isinstance(raw, dict):
-            raise Unreadable(f"an object is a mapping, not {type(raw).__name__}")
+            raise Unreadable(f"an object must be a mapping, not {type(raw).__name__}")
         try:
             return read(raw)
         except ValueError as error:

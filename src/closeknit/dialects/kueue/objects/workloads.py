@@ -1,4 +1,4 @@
-"""Workload: what a job asks for, where it stands in line, and what has become of it."""
+"""Workload: what a job requests, its queue and priority, and its state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WireWorkload(Wire, frozen=True):
 
 
 class KnownSpec(Wire, frozen=True):
-    """A spec whose pod sets have been read before."""
+    """A spec whose pod sets have already been decoded."""
 
     queue_name: str | None = None
     priority: int | None = None
@@ -69,7 +69,7 @@ def workload(raw: Raw) -> Workload:
 
 
 def workload_with(raw: Raw, before: Workload) -> Workload:
-    """As `workload`, for one of v1beta2 whose pod sets are as before: most changes are to the status alone."""
+    """Like `workload`, for a v1beta2 object with unchanged pod sets: most changes affect only the status."""
     return _workload(convert(raw, KnownWorkload), before.request, before.parts)
 
 
@@ -99,9 +99,9 @@ def _workload(wire: WireWorkload | KnownWorkload, request: Request, parts: tuple
 
 
 def with_status(raw: Raw, wanted: Status, known: Status | None = None) -> Raw:
-    """The object, in v1beta2, with this status. What the status does not hold stays as others wrote it.
+    """The object, in v1beta2, with this status. Status fields that the model does not have stay as they are.
 
-    `known` is what the status of the object was read as, if that was done.
+    `known` is the decoded status of the object, if the caller has it.
     """
     raw = to_v1beta2(raw)
     before = workload_status(workload(raw).status if known is None else known)
@@ -109,7 +109,7 @@ def with_status(raw: Raw, wanted: Status, known: Status | None = None) -> Raw:
 
 
 def _owned_by_pod(meta: Meta) -> bool:
-    """Whether it stands for one bare pod; a pod group of one is a group all the same."""
+    """Whether the workload belongs to a single plain pod; a pod group of one is still a group."""
     if len(meta.owner_references) != 1 or meta.annotations.get(keys.IS_GROUP) == "true":
         return False
     owner = meta.owner_references[0]

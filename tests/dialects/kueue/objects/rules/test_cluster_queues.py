@@ -65,7 +65,7 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
     ("spec", "text"),
     [
         ({"cohortName": "Team"}, 'spec.cohortName: is "Team", not the name of an object; use lower-case letters'),
-        ({"cohortName": 3}, "spec.cohortName: is 3, not a text"),
+        ({"cohortName": 3}, "spec.cohortName: is 3, not a string"),
         ({"queueingStrategy": "LIFO"}, 'spec.queueingStrategy: is "LIFO"; use one of: BestEffortFIFO, StrictFIFO'),
         ({"stopPolicy": "Stop"}, 'spec.stopPolicy: is "Stop"; use one of: None, Hold, HoldAndDrain'),
         (
@@ -82,7 +82,7 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
         ),
         (
             {"flavorFungibility": {"preference": "BorrowingOverPreemption"}},
-            "spec.flavorFungibility.preference: has a meaning only if both searches go on, with TryNextFlavor; remove",
+            "spec.flavorFungibility.preference: requires whenCanBorrow and whenCanPreempt to be TryNextFlavor; remove",
         ),
         (
             {"preemption": {"withinClusterQueue": "Any"}},
@@ -91,21 +91,22 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
         ({"preemption": {"reclaimWithinCohort": "All"}}, 'spec.preemption.reclaimWithinCohort: is "All"; use one of'),
         (
             {"preemption": {"borrowWithinCohort": {"policy": "LowerPriority"}}},
-            "spec.preemption.borrowWithinCohort.policy: is LowerPriority, but reclaimWithinCohort is Never; set",
+            "spec.preemption.borrowWithinCohort.policy: is LowerPriority, "
+            "which requires a reclaimWithinCohort other than Never; set",
         ),
         ({"preemption": {"borrowWithinCohort": {"policy": "Never"}}}, None),
         (
             {"preemption": {"borrowWithinCohort": {"maxPriorityThreshold": 2**31}}},
-            "spec.preemption.borrowWithinCohort.maxPriorityThreshold: is 2147483648; give a whole number from -2147",
+            "spec.preemption.borrowWithinCohort.maxPriorityThreshold: is 2147483648; use a whole number from -2147",
         ),
-        ({"admissionChecksStrategy": {}}, "spec.admissionChecksStrategy.admissionChecks: is missing; give at least"),
+        ({"admissionChecksStrategy": {}}, "spec.admissionChecksStrategy.admissionChecks: is missing; add at least"),
         (
             {"admissionChecksStrategy": {"admissionChecks": [{"name": f"c{i}"} for i in range(65)]}},
             "spec.admissionChecksStrategy.admissionChecks: has 65 entries; use at most 64",
         ),
         (
             {"admissionChecksStrategy": {"admissionChecks": [{"onFlavors": []}]}},
-            "spec.admissionChecksStrategy.admissionChecks[0].name: is missing; give the name of an AdmissionCheck",
+            "spec.admissionChecksStrategy.admissionChecks[0].name: is missing; set the name of an AdmissionCheck",
         ),
         (
             {"admissionChecksStrategy": {"admissionChecks": [{"name": "n" * 317}]}},
@@ -116,11 +117,11 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
                 "resourceGroups": [GROUP],
                 "admissionChecksStrategy": {"admissionChecks": [{"name": "a", "onFlavors": ["x"]}]},
             },
-            'spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0]: is "x", which is no flavor of this queue; '
-            "use one of: spot",
+            'spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0]: is "x", '
+            "which is not a flavor of this queue; use one of: spot",
         ),
-        ({"fairSharing": {"weight": -1}}, "spec.fairSharing.weight: is -1; give a quantity that is not negative"),
-        ({"fairSharing": {"weight": "1n"}}, "spec.fairSharing.weight: is 1n, too small to be told from 0; give 0, or"),
+        ({"fairSharing": {"weight": -1}}, "spec.fairSharing.weight: is -1; use a quantity that is not negative"),
+        ({"fairSharing": {"weight": "1n"}}, "spec.fairSharing.weight: is 1n, which is too small; use 0, or"),
         ({"fairSharing": {"weight": "2n"}}, None),
         ({"fairSharing": {"weight": 0}}, None),
         ({"fairSharing": {"weight": "much"}}, 'spec.fairSharing.weight: "much" is not a quantity'),
@@ -135,11 +136,11 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
         ),
         (
             {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
-            "spec.namespaceSelector.matchExpressions[0].values: is empty, but In needs values",
+            "spec.namespaceSelector.matchExpressions[0].values: is empty, but In requires values",
         ),
         (
             {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}},
-            "spec.namespaceSelector.matchExpressions[0].values: has no meaning with Exists",
+            "spec.namespaceSelector.matchExpressions[0].values: is not allowed with Exists",
         ),
     ],
 )
@@ -204,7 +205,7 @@ def test_a_policy_of_concurrent_admission_is_for_ever() -> None:
     assert updated({}, {"stopPolicy": "Hold"}) == []
     assert updated({"concurrentAdmissionPolicy": {"a": 1}}, {"concurrentAdmissionPolicy": {"a": 1}}) == []
     assert updated({"concurrentAdmissionPolicy": {"a": 1}}, {}) == [
-        "spec.concurrentAdmissionPolicy: cannot be changed; make a new ClusterQueue"
+        "spec.concurrentAdmissionPolicy: cannot be changed; create a new ClusterQueue"
     ]
 
 

@@ -41,7 +41,7 @@ def test_what_is_not_there_breaks_no_limit(nothing: Any) -> None:
         ({"maximumExecutionTimeSeconds": 2**31}, ["spec.maximumExecutionTimeSeconds: is 2147483648"]),
         ({"maximumExecutionTimeSeconds": "5"}, ['spec.maximumExecutionTimeSeconds: is "5", not a whole number']),
         ({"maximumExecutionTimeSeconds": True}, ["spec.maximumExecutionTimeSeconds: is true, not a whole number"]),
-        ({"queueName": 3}, ["spec.queueName: is 3, not a text"]),
+        ({"queueName": 3}, ["spec.queueName: is 3, not a string"]),
         ({"queueName": "a" * 254}, ["spec.queueName: has 254 characters"]),
         ({"preemptionGates": [{"name": ""}]}, ["spec.preemptionGates[0].name: is empty"]),
         ({"preemptionGates": "many"}, []),

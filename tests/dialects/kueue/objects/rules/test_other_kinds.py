@@ -64,39 +64,39 @@ def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kind", "parts", "text"),
     [
-        ("LocalQueue", {"spec": {}}, "spec.clusterQueue: is missing; give the name of a ClusterQueue"),
+        ("LocalQueue", {"spec": {}}, "spec.clusterQueue: is missing; set the name of a ClusterQueue"),
         ("LocalQueue", {"spec": {"clusterQueue": ""}}, 'spec.clusterQueue: is "", not the name of an object'),
         ("LocalQueue", {"spec": {"clusterQueue": "Q"}}, 'spec.clusterQueue: is "Q", not the name of an object'),
-        ("LocalQueue", {"spec": {"clusterQueue": 3}}, "spec.clusterQueue: is 3, not a text"),
+        ("LocalQueue", {"spec": {"clusterQueue": 3}}, "spec.clusterQueue: is 3, not a string"),
         ("LocalQueue", {"spec": {"clusterQueue": "q", "stopPolicy": ""}}, "spec.stopPolicy: is missing; use one of"),
         (
             "LocalQueue",
             {"spec": {"clusterQueue": "q", "fairSharing": {"weight": "-1"}}},
-            "spec.fairSharing.weight: is -1; give a quantity that is not negative",
+            "spec.fairSharing.weight: is -1; use a quantity that is not negative",
         ),
         ("Cohort", {"spec": {"parentName": "a_b"}}, 'spec.parentName: is "a_b", not the name of an object'),
-        ("Cohort", {"spec": {"fairSharing": {"weight": "-1m"}}}, "spec.fairSharing.weight: is -1m; give a quantity"),
-        ("WorkloadPriorityClass", {}, "value: is missing; give a whole number, at the top of the object"),
+        ("Cohort", {"spec": {"fairSharing": {"weight": "-1m"}}}, "spec.fairSharing.weight: is -1m; use a quantity"),
+        ("WorkloadPriorityClass", {}, "value: is missing; set a whole number, as a top-level field"),
         ("WorkloadPriorityClass", {"value": "1"}, 'value: is "1", not a whole number'),
         (
             "WorkloadPriorityClass",
             {"value": -(2**31) - 1},
-            "value: is -2147483649; give a whole number from -2147483648",
+            "value: is -2147483649; use a whole number from -2147483648",
         ),
         ("WorkloadPriorityClass", {"value": 1, "description": "d" * 2049}, "description: has 2049 characters; use at"),
-        ("AdmissionCheck", {"spec": {}}, "spec.controllerName: is missing; give the name of the controller"),
+        ("AdmissionCheck", {"spec": {}}, "spec.controllerName: is missing; set the name of the controller"),
         ("AdmissionCheck", {"spec": {"controllerName": "c" * 254}}, "spec.controllerName: has 254 characters"),
         (
             "AdmissionCheck",
             {"spec": {"controllerName": "c", "parameters": {**PARAMETERS, "kind": None}}},
-            "spec.parameters.kind: is missing; say what object holds the parameters",
+            "spec.parameters.kind: is missing; set the API group, kind and name",
         ),
         (
             "AdmissionCheck",
             {"spec": {"controllerName": "c", "parameters": {**PARAMETERS, "name": "P"}}},
             'spec.parameters.name: is "P", not the name of an object',
         ),
-        ("ProvisioningRequestConfig", {"spec": {}}, "spec.provisioningClassName: is missing; give the name of"),
+        ("ProvisioningRequestConfig", {"spec": {}}, "spec.provisioningClassName: is missing; set the name of"),
         (
             "ProvisioningRequestConfig",
             {"spec": {"provisioningClassName": "a", "parameters": {f"p{i}": "" for i in range(101)}}},
@@ -120,7 +120,7 @@ def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
         (
             "ProvisioningRequestConfig",
             {"spec": {"provisioningClassName": "a", "retryStrategy": {"backoffLimitCount": -1}}},
-            "spec.retryStrategy.backoffLimitCount: is -1; give a whole number from 0",
+            "spec.retryStrategy.backoffLimitCount: is -1; use a whole number from 0",
         ),
         (
             "ProvisioningRequestConfig",
@@ -135,7 +135,7 @@ def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
         (
             "ProvisioningRequestConfig",
             {"spec": {"provisioningClassName": "a", "podSetUpdates": {"nodeSelector": [{"key": "a"}]}}},
-            "spec.podSetUpdates.nodeSelector[0].valueFromProvisioningClassDetail: is missing; name the detail",
+            "spec.podSetUpdates.nodeSelector[0].valueFromProvisioningClassDetail: is missing; set the detail",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_cohort_within_itself_is_warned_of() -> None:
     field = an_object("Cohort", spec={"parentName": "x"})
     CREATE_CHECKS["Cohort"](field)
     assert [str(one) for one in field.report.warnings] == [
-        "spec.parentName: is the cohort itself: no queue in it can admit anything; name another, or none"
+        "spec.parentName: is the cohort itself, so that no queue in it can admit workloads; set another parent, or none"
     ]
     assert not field.report.mistakes
 
@@ -166,7 +166,7 @@ def levels(*labels: str) -> dict[str, Any]:
             "LocalQueue",
             {"clusterQueue": "a"},
             {"clusterQueue": "b"},
-            "spec.clusterQueue: cannot be changed from a; make",
+            "spec.clusterQueue: cannot be changed from a; create",
         ),
         ("AdmissionCheck", {"controllerName": "a"}, {"controllerName": "a", "parameters": PARAMETERS}, None),
         ("AdmissionCheck", {"controllerName": "a"}, {"controllerName": "b"}, "spec.controllerName: cannot be changed"),
@@ -179,14 +179,14 @@ def levels(*labels: str) -> dict[str, Any]:
             {"topologyName": "t", "nodeLabels": {"a": "c"}, "nodeTaints": [{"key": "x", "effect": "NoSchedule"}]},
             None,
         ),
-        ("ResourceFlavor", {"topologyName": "t"}, {}, "spec.topologyName: cannot be changed from t; make a new"),
+        ("ResourceFlavor", {"topologyName": "t"}, {}, "spec.topologyName: cannot be changed from t; create a new"),
         (
             "ResourceFlavor",
             {"topologyName": "t"},
             {"topologyName": "s", "nodeLabels": {"a": "b"}},
             "spec.topologyName: cannot be changed from t",
         ),
-        ("ResourceFlavor", {}, {"topologyName": "t"}, "spec.nodeLabels: is missing, but the flavor has a topology"),
+        ("ResourceFlavor", {}, {"topologyName": "t"}, "spec.nodeLabels: is required for a flavor with a topology"),
         ("Topology", levels("block", "rack"), levels("block", "rack"), None),
         ("Topology", levels("block", HOST), levels("rack", "row", HOST), None),
         ("Topology", levels("block", "rack"), levels("block"), f"spec.levels: cannot be changed unless {HOST} is"),

@@ -47,8 +47,8 @@ def test_groups_that_are_right_are_right() -> None:
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
-        ([{"flavors": [flavor()]}], f"{AT}.coveredResources: is missing; give at least one entry"),
-        ([{"coveredResources": ["cpu"], "flavors": []}], f"{AT}.flavors: is empty; give at least one entry"),
+        ([{"flavors": [flavor()]}], f"{AT}.coveredResources: is missing; add at least one entry"),
+        ([{"coveredResources": ["cpu"], "flavors": []}], f"{AT}.flavors: is empty; add at least one entry"),
         (
             [group(flavor("spot", quota("a/b/c")), covers=("a/b/c",))],
             f'{AT}.coveredResources[0]: is "a/b/c", not the name of a resource',
@@ -59,12 +59,12 @@ def test_groups_that_are_right_are_right() -> None:
         ),
         (
             [group(covers=("cpu", "memory"))],
-            f"{AT}.flavors[0].resources: has no quota for memory; give one for every resource that the group covers",
+            f"{AT}.flavors[0].resources: has no quota for memory; add a quota for every resource of coveredResources",
         ),
-        ([group({"name": "spot"})], f"{AT}.flavors[0].resources: is missing; give a quota for each of: cpu"),
+        ([group({"name": "spot"})], f"{AT}.flavors[0].resources: is missing; add a quota for each of: cpu"),
         (
             [group(flavor("spot", quota("memory"), quota()), covers=("cpu", "memory"))],
-            f"{AT}.flavors[0].resources: lists memory, cpu; keep to the order of coveredResources: cpu, memory",
+            f"{AT}.flavors[0].resources: lists memory, cpu; use the order of coveredResources: cpu, memory",
         ),
         (
             [group(flavor("spot", quota(), quota()))],
@@ -82,11 +82,11 @@ def test_groups_that_are_right_are_right() -> None:
         ),
         (
             [group(flavor("spot", quota(nominal=None)))],
-            f"{AT}.flavors[0].resources[0].nominalQuota: is missing; give a quantity such as",
+            f"{AT}.flavors[0].resources[0].nominalQuota: is missing; use a quantity such as",
         ),
         (
             [group(flavor("spot", quota(nominal="-1")))],
-            f"{AT}.flavors[0].resources[0].nominalQuota: is -1; give a quantity that is not negative",
+            f"{AT}.flavors[0].resources[0].nominalQuota: is -1; use a quantity that is not negative",
         ),
         (
             [group(flavor("spot", quota(nominal=True)))],
@@ -94,11 +94,11 @@ def test_groups_that_are_right_are_right() -> None:
         ),
         (
             [group(flavor("spot", quota(borrowingLimit="1")))],
-            f"{AT}.flavors[0].resources[0].borrowingLimit: stands without a cohort; remove it, or give a cohort",
+            f"{AT}.flavors[0].resources[0].borrowingLimit: requires a cohort; remove it, or set a cohort",
         ),
         (
             [group(flavor("spot", quota(lendingLimit="1")))],
-            f"{AT}.flavors[0].resources[0].lendingLimit: stands without a cohort; remove it, or give a cohort",
+            f"{AT}.flavors[0].resources[0].lendingLimit: requires a cohort; remove it, or set a cohort",
         ),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_queue_lends_no_more_than_it_has_but_a_cohort_may() -> None:
     over = group(flavor("spot", quota(nominal="1500m", lendingLimit=2)))
     assert mistakes(over, cohortName="c") == [
         f"{AT}.flavors[0].resources[0].lendingLimit: is 2, more than the nominal quota of 1500m; "
-        "lend at most what is there"
+        "use at most the nominal quota"
     ]
     assert cohort_mistakes(over, parentName="c") == []
 
@@ -120,7 +120,7 @@ def test_a_queue_lends_no_more_than_it_has_but_a_cohort_may() -> None:
 def test_a_cohort_has_limits_only_with_a_parent() -> None:
     limited = group(flavor("spot", quota(borrowingLimit=1)))
     assert cohort_mistakes(limited) == [
-        f"{AT}.flavors[0].resources[0].borrowingLimit: stands without a parent; remove it, or give a parent"
+        f"{AT}.flavors[0].resources[0].borrowingLimit: requires a parent; remove it, or set a parent"
     ]
     assert cohort_mistakes(limited, parentName="c") == []
 

@@ -26,7 +26,7 @@ def said(kind: str, name: str = "x", **parts: Any) -> list[str]:
         ("Cohort", {"spec": {"parentName": "A"}}, 'spec.parentName: is "A"'),
         ("LocalQueue", {"spec": {}}, "spec.clusterQueue: is missing"),
         ("ProvisioningRequestConfig", {"spec": {}}, "spec.provisioningClassName: is missing"),
-        ("ResourceFlavor", {"spec": {"topologyName": "t"}}, "spec.nodeLabels: is missing"),
+        ("ResourceFlavor", {"spec": {"topologyName": "t"}}, "spec.nodeLabels: is required"),
         ("Topology", {"spec": {}}, "spec.levels: is missing"),
         ("WorkloadPriorityClass", {}, "value: is missing"),
     ],
@@ -38,5 +38,5 @@ def test_every_kind_of_the_group_is_checked(kind: str, parts: dict[str, Any], te
 
 
 def test_names_of_objects_are_checked_too() -> None:
-    assert said("Cohort", name="A_b")[0].startswith('file.yaml: Cohort A_b: metadata.name: is "A_b", not a name')
-    assert said("Cohort", name="")[0].endswith("metadata.name: is missing; give the object a name")
+    assert said("Cohort", name="A_b")[0].startswith('file.yaml: Cohort A_b: metadata.name: is "A_b", not a valid name')
+    assert said("Cohort", name="")[0].endswith("metadata.name: is missing; set a name")

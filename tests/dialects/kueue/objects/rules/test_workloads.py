@@ -77,10 +77,10 @@ def test_what_is_right_is_right(spec: Any, status: Any) -> None:
     ("spec", "text"),
     [
         ({"queueName": "Q"}, 'spec.queueName: is "Q", not the name of an object'),
-        ({"priority": 2**31}, "spec.priority: is 2147483648; give a whole number from -2147483648"),
-        ({"maximumExecutionTimeSeconds": 0}, "spec.maximumExecutionTimeSeconds: is 0; give a whole number from 1"),
-        ({"active": "no"}, 'spec.active: is "no"; give true or false'),
-        ({"priorityClassRef": WPC}, "spec.priorityClassRef: stands without priority; give the priority of the class"),
+        ({"priority": 2**31}, "spec.priority: is 2147483648; use a whole number from -2147483648"),
+        ({"maximumExecutionTimeSeconds": 0}, "spec.maximumExecutionTimeSeconds: is 0; use a whole number from 1"),
+        ({"active": "no"}, 'spec.active: is "no"; use true or false'),
+        ({"priorityClassRef": WPC}, "spec.priorityClassRef: requires a priority; set that of the class"),
         (
             {"priority": 1, "priorityClassRef": {**WPC, "kind": "PriorityClass"}},
             "spec.priorityClassRef: is of kueue.x-k8s.io PriorityClass; refer to kueue.x-k8s.io WorkloadPriority",
@@ -98,7 +98,7 @@ def test_what_is_right_is_right(spec: Any, status: Any) -> None:
             {"preemptionGates": [{"name": f"g{i}"} for i in range(9)]},
             "spec.preemptionGates: has 9 entries; use at most 8",
         ),
-        ({"preemptionGates": [{}]}, "spec.preemptionGates[0].name: is missing; give the gate a name"),
+        ({"preemptionGates": [{}]}, "spec.preemptionGates[0].name: is missing; set the name of the gate"),
         (
             {"podSets": [{"template": {"metadata": {"labels": {"a": "x!"}}}}]},
             'spec.podSets[0].template.metadata.labels.a: is "x!", not a label value',
@@ -109,7 +109,7 @@ def test_what_is_right_is_right(spec: Any, status: Any) -> None:
         ),
         (
             {"podSets": [{"template": {"metadata": {"annotations": {"a": 1}}}}]},
-            "spec.podSets[0].template.metadata.annotations.a: is 1, not a text",
+            "spec.podSets[0].template.metadata.annotations.a: is 1, not a string",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_an_elastic_job_starts_with_all_of_its_pods() -> None:
     fewer = {"podSets": [{**SETS[0], "minCount": 2}]}
     assert mistakes(fewer) == []
     assert mistakes(fewer, meta=ELASTIC) == [
-        "spec.podSets[0].minCount: cannot stand in an elastic job; "
+        "spec.podSets[0].minCount: is not allowed in an elastic job; "
         "remove it, or the annotation kueue.x-k8s.io/elastic-job"
     ]
 
@@ -131,22 +131,24 @@ def test_an_elastic_job_starts_with_all_of_its_pods() -> None:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        ({"conditions": true("QuotaReserved")}, "status.admission: is missing, but quota is reserved; say what was"),
+        ({"conditions": true("QuotaReserved")}, "status.admission: is required while quota is reserved; set it"),
         (
             {"conditions": true("QuotaReserved"), "admission": {"clusterQueue": "q"}},
-            "status.admission.podSetAssignments: has 0 entries; give one for each of 1 pod sets",
+            "status.admission.podSetAssignments: has 0 entries; use one for each pod set",
         ),
         (
             {"admission": admission({"name": "other", "count": 1})},
-            'status.admission.podSetAssignments[0].name: is "other", which is no pod set; use one of: main',
+            'status.admission.podSetAssignments[0].name: is "other", which is not a pod set of the spec; '
+            "use one of: main",
         ),
         (
             {"admission": admission({"name": "main", "count": 4, "resourceUsage": {"cpu": "1", "gpu": "3"}})},
-            "status.admission.podSetAssignments[0].resourceUsage.gpu: is 3, which 4 pods cannot share evenly",
+            "status.admission.podSetAssignments[0].resourceUsage.gpu: is 3, "
+            "which cannot be divided evenly among 4 pods",
         ),
         (
             {"admission": admission({"name": "main", "count": 4, "resourceUsage": {"cpu": "-4"}})},
-            "status.admission.podSetAssignments[0].resourceUsage.cpu: is -4; give a quantity that is not negative",
+            "status.admission.podSetAssignments[0].resourceUsage.cpu: is -4; use a quantity that is not negative",
         ),
         ({"conditions": true(*(f"C{i}" for i in range(17)))}, "status.conditions: has 17 entries; use at most 16"),
         (
@@ -155,7 +157,7 @@ def test_an_elastic_job_starts_with_all_of_its_pods() -> None:
         ),
         (
             {"reclaimablePods": [{"name": "x", "count": 1}]},
-            'status.reclaimablePods[0].name: is "x", which is no pod set',
+            'status.reclaimablePods[0].name: is "x", which is not a pod set of the spec',
         ),
         (
             {"admissionChecks": [{"name": f"c{i}", "state": "Ready"} for i in range(9)]},
@@ -167,7 +169,7 @@ def test_an_elastic_job_starts_with_all_of_its_pods() -> None:
         ),
         (
             {"admissionChecks": [{"name": "a", "state": "Ready", "podSetUpdates": [{"name": "x"}]}]},
-            'status.admissionChecks[0].podSetUpdates[0].name: is "x", which is no pod set',
+            'status.admissionChecks[0].podSetUpdates[0].name: is "x", which is not a pod set of the spec',
         ),
         (
             {
@@ -203,7 +205,7 @@ def test_pod_sets_may_change_until_quota_is_reserved() -> None:
     assert updated(given(sets(4), RESERVED), given(sets(4), RESERVED)) == []
     assert updated(given(sets(4), RESERVED), given(sets(4, minCount=None), RESERVED)) == []
     assert updated(given(sets(4), RESERVED), given(sets(3), RESERVED)) == [
-        "spec.podSets: cannot be changed while quota is reserved; stop the job first, so that its quota is given back"
+        "spec.podSets: cannot be changed while quota is reserved; stop the job first, which releases its quota"
     ]
 
 
@@ -219,7 +221,7 @@ def test_a_queue_may_change_unless_quota_is_reserved_before_and_after() -> None:
     assert updated(given({"queueName": "a"}), given({"queueName": "b"})) == []
     assert updated(given({"queueName": "a"}, RESERVED), given({"queueName": "b"})) == []
     assert updated(given({"queueName": "a"}, RESERVED), given({"queueName": "b"}, RESERVED))[0].startswith(
-        'spec.queueName: cannot be changed from "a" now'
+        'spec.queueName: cannot be changed from "a" while quota is reserved'
     )
 
 
@@ -232,8 +234,16 @@ def classed(reference: Any) -> dict[str, Any]:
     [
         (WPC, {**WPC, "name": "low"}, None),
         (POD_CLASS, POD_CLASS, None),
-        (POD_CLASS, {**POD_CLASS, "name": "low"}, 'spec.priorityClassRef.name: cannot be changed from "high" now'),
-        (WPC, POD_CLASS, 'spec.priorityClassRef.group: cannot be changed from "kueue.x-k8s.io" now'),
+        (
+            POD_CLASS,
+            {**POD_CLASS, "name": "low"},
+            'spec.priorityClassRef.name: cannot be changed from "high" while quota is reserved',
+        ),
+        (
+            WPC,
+            POD_CLASS,
+            'spec.priorityClassRef.group: cannot be changed from "kueue.x-k8s.io" while quota is reserved',
+        ),
         (None, WPC, "spec.priorityClassRef: cannot be added while quota is reserved"),
         (WPC, None, "spec.priorityClassRef: cannot be removed while quota is reserved"),
     ],
@@ -254,7 +264,7 @@ def test_the_longest_run_may_change_until_the_workload_runs() -> None:
     old, new = {"maximumExecutionTimeSeconds": 5}, {"maximumExecutionTimeSeconds": 6}
     assert updated(given(old, RESERVED), given(new, RESERVED)) == []
     assert updated(given(old, ADMITTED), given(new, ADMITTED))[0].startswith(
-        "spec.maximumExecutionTimeSeconds: cannot be changed from 5 now"
+        "spec.maximumExecutionTimeSeconds: cannot be changed from 5 while the workload is admitted"
     )
 
 
@@ -268,7 +278,7 @@ def test_an_admission_is_given_and_taken_but_not_edited_except_for_places() -> N
     place = {"levels": ["a"], "slices": []}
     assert updated(at(), at(topologyAssignment=place, delayedTopologyRequest="Ready", flavors=None)) == []
     assert updated(at(), at(flavors={"cpu": "f"})) == [
-        "status.admission: cannot be edited; take it back, and give another"
+        "status.admission: cannot be changed, except topologyAssignment; remove it and set a new one"
     ]
     other = given(None, {"admission": {**admission(), "clusterQueue": "other"}})
     assert len(updated(given(None, {"admission": admission()}), other)) == 1
@@ -280,8 +290,10 @@ def test_pods_that_are_done_do_not_come_back() -> None:
         return given(None, {**RESERVED, "reclaimablePods": pods})
 
     assert updated(done(2), done(3)) == []
-    assert updated(done(2), done(1)) == ["status.reclaimablePods: has 1 for main, after 2; give at least 2"]
-    assert updated(done(2), done(None)) == ["status.reclaimablePods: has no entry for main, after 2; give at least 2"]
+    assert updated(done(2), done(1)) == ["status.reclaimablePods: has 1 for main, which had 2; use at least 2"]
+    assert updated(done(2), done(None)) == [
+        "status.reclaimablePods: has no entry for main, which had 2; use at least 2"
+    ]
     assert updated(done(2), given()) == []
 
 
@@ -319,7 +331,7 @@ def test_gates_are_set_at_the_start_and_then_only_taken_away() -> None:
     assert updated(gated("a"), gated(None)) == []
     assert updated(gated("a, b"), gated("b,a")) == []
     assert updated(gated(None), gated("a")) == [
-        f"metadata.annotations[{GATED}]: cannot gain a; give all gates when the Workload is made"
+        f"metadata.annotations[{GATED}]: cannot gain a; set all gates when the Workload is created"
     ]
     assert len(updated(gated("a"), gated("a,b"))) == 1
 
@@ -327,4 +339,4 @@ def test_gates_are_set_at_the_start_and_then_only_taken_away() -> None:
 def test_domains_that_cannot_be_read_are_a_mistake_and_no_crash() -> None:
     broken = {"levels": ["a"], "domains": [{"values": ["x"]}]}
     new = given(None, {"admission": admission({"name": "main", "topologyAssignment": broken})}, None, "v1beta1")
-    assert updated(given(), new)[0].startswith("status.admission: topologyAssignment lacks a part")
+    assert updated(given(), new)[0].startswith("status.admission: topologyAssignment is incomplete")

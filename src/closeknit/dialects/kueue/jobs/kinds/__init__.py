@@ -1,4 +1,4 @@
-"""Every kind of job that we know, one descriptor each. A new kind is a file here, and a line below.
+"""All known kinds of jobs, one descriptor each. A new kind is a file here, and a line below.
 
 The order is that of policies and permissions of an installation.
 """
@@ -41,21 +41,21 @@ JOB_KINDS: tuple[JobKind, ...] = (
 )
 
 KINDS: dict[tuple[str, str], JobKind] = {(one.group, one.kind): one for one in JOB_KINDS if one is not POD}
-"""By API group and kind: those whose pod sets are read from the object alone. Pods come in groups."""
+"""By API group and kind: the kinds whose objects are read one by one. Pods are read in groups."""
 
 LIVE: dict[tuple[str, str], Integration] = {
     (one.group, one.kind): one for one in JOB_KINDS if isinstance(one, Integration)
 }
-"""By API group and kind: those that are suspended, or gated, while they wait."""
+"""By API group and kind: the kinds that are suspended, or gated, while they wait."""
 
 SERVING: dict[tuple[str, str], Serving] = {(one.group, one.kind): one for one in JOB_KINDS if isinstance(one, Serving)}
-"""By API group and kind: those that are never suspended."""
+"""By API group and kind: the kinds that are never suspended."""
 
 FRAMEWORKS = frozenset(one.framework for one in JOB_KINDS if one.hosted and one.framework)
 """All kinds of jobs that can wait in a queue, by their names in Kueue's configuration."""
 
 NOT_RUN = frozenset(one.framework for one in JOB_KINDS if not one.hosted)
-"""Kinds that Kueue manages, and we only place from files."""
+"""Kinds that Kueue manages, and that we only place from files."""
 
 __all__ = [
     "FRAMEWORKS",

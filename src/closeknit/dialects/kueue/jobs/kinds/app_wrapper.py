@@ -1,8 +1,8 @@
-"""AppWrapper: any objects, made together and taken away together; some of them have pods.
+"""AppWrapper: arbitrary objects that are created and deleted together; some of them have pods.
 
-A component says at which paths of its template pods are described, and how many there are; common kinds are known.
-What a started job's pods get is not written into these templates but beside them, in `podSetInfos`, and the operator
-puts it in when it makes the objects. So restoring a job is forgetting the infos.
+A component declares the paths of the pod templates in its template, and the numbers of pods; for common kinds they are
+inferred. What a started job's pods get is not written into these templates but into `podSetInfos` beside them, and the
+operator injects it when it creates the objects. So restoring a job means removing the infos.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PATH = re.compile(r"template(?:\.[^.\[\]]+|\[\d+\])*")
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """A pod set of a component; `path` leads to its template: template.spec.template."""
+    """A pod set of a component; `path` is that of its pod template: template.spec.template."""
 
     path: str
     count: int
@@ -49,7 +49,7 @@ class Wrapped:
 
 
 def wrapped(component: Field) -> list[Wrapped]:
-    """The pod sets that a component declares, or else those that its kind is known to have."""
+    """The pod sets that a component declares, or else those inferred from its kind."""
     declared = component.at("podSets").items()
     return [_declared(component, one) for one in declared] if declared else _inferred(component.at("template"))
 
@@ -57,11 +57,11 @@ def wrapped(component: Field) -> list[Wrapped]:
 def _declared(component: Field, one: Field) -> Wrapped:
     path, found = one.at("path"), component
     if not _PATH.fullmatch(path.text()):
-        path.wrong(f'is "{path.text()}"', "give the way to a pod template, such as template.spec.template")
+        path.wrong(f'is "{path.text()}"', "set the path of a pod template, such as template.spec.template")
     else:
         found = down(component, path.text())
         if not isinstance(at(found.value, "spec"), dict):
-            path.wrong(f"leads to {found.path}, where no pod template is", "give the way to one")
+            path.wrong(f"leads to {found.path}, which is not a pod template", "set the path of one")
     notes = one.at("annotations").strings()
     groups = whole_number(notes.get(f"{_HINT}sub-group-count", ""))
     ranks = Ranks(notes.get(f"{_HINT}pod-index-label"), notes.get(f"{_HINT}sub-group-index-label"), groups)
@@ -82,7 +82,7 @@ def _inferred(template: Field) -> list[Wrapped]:
 
 
 def down(component: Field, path: str) -> Field:
-    """What is at a path of a component, if anything."""
+    """The field at a path of a component; empty if there is none."""
     template, rest = component.at("template"), path.removeprefix("template")
     value = template.value
     for key, index in _STEP.findall(rest):
@@ -112,9 +112,9 @@ def roles(body: Field) -> list[Role]:
     components, name = body.at(*COMPONENTS), body.at("metadata", "name").text()
     found = [one for component in components.items() for one in wrapped(component)]
     if components.value in (None, []):
-        components.wrong("is missing", "give at least one component")
+        components.wrong("is missing", "add at least one component")
     if len(found) > MAX_POD_SETS:
-        components.wrong(f"have {len(found)} pod sets", f"a Workload takes at most {MAX_POD_SETS}")
+        components.wrong(f"have {len(found)} pod sets", f"a Workload allows at most {MAX_POD_SETS}")
     return [Role(f"{name}-{index}", one.count, one.template, one.ranks) for index, one in enumerate(found)]
 
 
@@ -146,7 +146,7 @@ def restore(raw: Raw) -> Raw:
 
 
 def finished(raw: Raw) -> Finished | None:
-    """One that failed is over when its objects are gone."""
+    """A failed AppWrapper has finished only when its objects are gone."""
     match at(raw, "status", "phase"):
         case "Succeeded":
             return Finished(True, "AppWrapper finished successfully")
@@ -187,7 +187,7 @@ _COMPONENT = {
 APP_WRAPPER = Integration(
     served=Kind(GROUP, "v1beta2", "AppWrapper", "appwrappers"),
     framework=f"{GROUP}/appwrapper",
-    says="Objects that are made together, once there is room for all of their pods.",
+    says="Objects that are created together once there is capacity for all of their pods.",
     roles=roles,
     judges_roles=True,
     fields={

@@ -1,6 +1,6 @@
-"""Job: pods that run to completion. It is stopped in steps, since Kubernetes takes no new template from one that ran.
+"""Job: pods that run to completion. It is stopped in steps, since the template of a Job that has started is immutable.
 
-suspended, marked as stopping ──▶ its start time is forgotten ──▶ templates and counts as submitted, the mark gone
+suspend, mark as stopping ──▶ clear the start time ──▶ restore templates and counts, remove the mark
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def roles(body: Field) -> list[Role]:
 
 
 def pods_in(spec: Field) -> int:
-    """How many pods of a Job run at once; without `completions` nothing bounds its parallelism."""
+    """How many pods of a Job run at once: its parallelism, bounded by `completions` if that is set."""
     parallelism = spec.at("parallelism").count(1)
     return min(parallelism, spec.at("completions").count(parallelism))
 
 
 def _check_least(least: Field, count: int) -> None:
-    """A job may start with fewer pods, but with at least one, and with fewer than all."""
+    """Check that the minimum is at least one pod, and less than all."""
     if not least.given:
         return
     try:
@@ -56,11 +56,11 @@ def _check_least(least: Field, count: int) -> None:
         least.wrong(error.text, error.remedy)
         return
     if not 0 < number < count:
-        least.wrong(f"is {number}", f"give a number between 0 and {count}, the pods of the job")
+        least.wrong(f"is {number}", f"use a number above 0 and below {count}, the number of pods")
 
 
 def pods(spec: Raw) -> int:
-    """How many pods run at once; without `completions` nothing bounds the parallelism."""
+    """How many pods run at once: the parallelism, bounded by `completions` if that is set."""
     parallelism = number(spec, "parallelism", default=1)
     return min(parallelism, number(spec, "completions", default=parallelism))
 
@@ -72,13 +72,13 @@ def pod_sets(raw: Raw) -> Sets:
 
 
 def least(raw: Raw, count: int) -> int | None:
-    """With how few pods it may start. It is said even of a job that did start with as few."""
+    """The minimum number of pods for partial admission, also of a job that has started with the minimum."""
     fewest = whole_number(str(at(raw, "metadata", "annotations", keys.MIN_PARALLELISM) or ""))
     return fewest if fewest is not None and 0 < fewest <= count else None
 
 
 def with_templates(raw: Raw, templates: Templates, counts: Counts) -> Raw:
-    """Counts are put back only where the job may start with fewer pods."""
+    """Set the template, and the counts if the job allows partial admission."""
     spec = {**mapping(raw, "spec"), "template": _with_server_labels(templates[MAIN], raw)}
     if at(raw, "metadata", "annotations", keys.MIN_PARALLELISM):
         spec["parallelism"] = counts[MAIN]
@@ -88,7 +88,7 @@ def with_templates(raw: Raw, templates: Templates, counts: Counts) -> Raw:
 
 
 def _with_server_labels(template: Raw, raw: Raw) -> Raw:
-    """With the labels that the server gave the job's pods and insists on; Workloads that Kueue made lack them."""
+    """Add the labels that the API server sets and requires; Workloads that Kueue created lack them."""
     labels, now = mapping(template, "metadata", "labels"), mapping(raw, "spec", "template", "metadata", "labels")
     lost = {key: now[key] for key in SERVER_LABELS if key in now and key not in labels}
     return put(template, ("metadata", "labels"), {**labels, **lost}) if lost else template
@@ -105,7 +105,7 @@ def pods_ready(raw: Raw) -> bool:
 
 
 def reclaimable(raw: Raw) -> dict[str, int]:
-    """Pods whose turn will not come any more: fewer completions are left than pods may run."""
+    """Pods that will not run, since fewer completions are left than pods may run at once."""
     spec = mapping(raw, "spec")
     parallelism = number(spec, "parallelism", default=1)
     ended = terminal(raw)
@@ -116,7 +116,7 @@ def reclaimable(raw: Raw) -> dict[str, int]:
 
 
 def terminal(raw: Raw) -> int:
-    """How many completions are over: those that succeeded; where pods have an index, those that failed for good too."""
+    """How many completions are done: those that succeeded, and in Indexed mode also those that failed permanently."""
     spec, status = mapping(raw, "spec"), mapping(raw, "status")
     if spec.get("completionMode") != INDEXED:
         return number(status, "succeeded")
@@ -126,7 +126,7 @@ def terminal(raw: Raw) -> int:
 
 
 def _spans(text: object) -> list[tuple[int, int]]:
-    """`1,3-5` is [(1, 1), (3, 5)]; what cannot be read is left out."""
+    """`1,3-5` is [(1, 1), (3, 5)]; unparsable pieces are left out."""
     spans = []
     for piece in text.split(",") if isinstance(text, str) and text else ():
         first, dash, last = piece.partition("-")
@@ -137,7 +137,7 @@ def _spans(text: object) -> list[tuple[int, int]]:
 
 
 def _covered(spans: list[tuple[int, int]], bound: int) -> int:
-    """How many different indexes below the bound are in any of the spans."""
+    """How many distinct indexes below the bound are in any of the spans."""
     total, reached = 0, -1
     for start, end in sorted(spans):
         start, end = max(start, reached + 1), min(end, bound - 1)
@@ -147,7 +147,7 @@ def _covered(spans: list[tuple[int, int]], bound: int) -> int:
 
 
 def stop(raw: Raw, restore: Callable[[Raw], Raw]) -> Step | None:
-    """The server lets the template change only once the start time is gone and all pods are on their way out."""
+    """The next step; the API server refuses a new template while the job has a start time or active pods."""
     if not is_suspended(raw):
         return Step(suspended(put(raw, _MARK, "true"), True))
     if at(raw, *_MARK) is None:
@@ -168,21 +168,21 @@ _IS_RUNNING = negated(cel.suspended("spec.suspend"))
 
 
 def _completions() -> tuple[Check, ...]:
-    """Completions go with the pods that the job starts with, if it says so."""
+    """The rules for the annotation that keeps completions equal to parallelism."""
     value, path = note(marks.SAME_COMPLETIONS), f"metadata.annotations[{marks.SAME_COMPLETIONS}]"
     given, yes = has_note(marks.SAME_COMPLETIONS), f"{value} in {cel.texts(cel.YES)}"
     indexed = f'{cel.at("spec.completionMode", cel.text("NonIndexed"))} == "Indexed"'
     equal = f"{cel.at('spec.completions', '-1')} == {_PODS}"
-    told = f"must be equal to parallelism, for {marks.SAME_COMPLETIONS} says so"
+    told = f"must be equal to parallelism if {marks.SAME_COMPLETIONS} is true"
     return (
         Check(when(given, f"{value} in {cel.texts((*cel.YES, *cel.NO))}"), path, "must be true or false"),
-        Check(when(yes, indexed), path, "needs completionMode Indexed"),
+        Check(when(yes, indexed), path, "requires completionMode Indexed"),
         Check(when(all_of(yes, indexed), equal), "spec.completions", told),
     )
 
 
 def _fewer() -> tuple[Check, ...]:
-    """How few it may start with is judged when it is said, and when the number of pods is."""
+    """The rules for the minimum number of pods, checked when that or the parallelism is set."""
     unsaid = all_of(f"{_FEWEST} == {note(keys.MIN_PARALLELISM, 'oldObject')}", same("spec.parallelism"))
     judged = any_of(f"!({IS_UPDATE})", all_of(cel.suspended("spec.suspend"), negated(unsaid)))
     ran = f"{cel.at('spec.suspend', 'false', 'oldObject')} != true"
@@ -195,7 +195,7 @@ def _fewer() -> tuple[Check, ...]:
         Check(
             when(all_of(IS_UPDATE, _PARTIAL, _IS_RUNNING, ran), same("spec.parallelism")),
             "spec.parallelism",
-            "cannot change while a job that may start with fewer pods runs; stop the job first",
+            "cannot be changed while a job with partial admission runs; stop the job first",
         ),
     )
 
@@ -226,7 +226,7 @@ JOB = Integration(
 
 CRON_JOB = JobKind(
     served=Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), categories=("all",)),
-    says="Makes Jobs at given times.",
+    says="Creates Jobs on a schedule.",
     roles=roles,
     rules=Rules.COUNT | Rules.ELASTIC,
     body=("spec", "jobTemplate"),

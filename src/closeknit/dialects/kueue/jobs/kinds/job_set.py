@@ -1,4 +1,4 @@
-"""JobSet: several Jobs that belong together, each replicated so many times."""
+"""JobSet: several Jobs that belong together, each with a number of replicas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def roles(body: Field) -> list[Role]:
     found = []
     jobs = body.at("spec", "replicatedJobs")
     if jobs.value in (None, []):
-        jobs.wrong("is missing", "give at least one replicated job")
+        jobs.wrong("is missing", "add at least one replicated job")
     for one in jobs.items():
         replicas = one.at("replicas")
         ranks = Ranks(COMPLETION_INDEX, JOB_INDEX, replicas.count(1))
@@ -42,7 +42,7 @@ def is_active(raw: Raw) -> bool:
 
 
 def pods_ready(raw: Raw) -> bool:
-    """Whether every replica of every job is ready, or was and succeeded."""
+    """Whether every replica of every job is ready or has succeeded."""
     wanted = sum(number(one, "replicas", default=1) for one in items(raw, "spec", "replicatedJobs"))
     statuses = items(raw, "status", "replicatedJobsStatus")
     return sum(number(one, "ready") + number(one, "succeeded") for one in statuses) == wanted

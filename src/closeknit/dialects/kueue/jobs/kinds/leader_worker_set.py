@@ -1,4 +1,4 @@
-"""LeaderWorkerSet: the pods of each replica are a group, with a leader of its own template or without."""
+"""LeaderWorkerSet: the pods of each replica are a group; the leader may have a template of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEADER_NAME = "leaderworkerset.sigs.k8s.io/leader-name"
 
 
 def roles(body: Field) -> list[Role]:
-    """One replica: a leader with a template of its own is not one of the workers."""
+    """The roles of one replica; a leader with a template of its own is a separate role."""
     group = body.at("spec", "leaderWorkerTemplate")
     size, leader, workers = (
         group.at("size").count(1, least=1),
@@ -38,7 +38,7 @@ def roles(body: Field) -> list[Role]:
 
 
 def prepared(raw: Raw, gates: Gates) -> Raw:
-    """Workers count from 1 where the leader is not one of them, unless both are placed as one group."""
+    """Set the workers' index offset to 1 if the leader is a separate role, unless both are one topology group."""
     path = ("spec", "leaderWorkerTemplate")
     notes = {marks.PARENT: FRAMEWORK, marks.SERVING: "true"}
     leader, worker = at(raw, *path, "leaderTemplate"), mapping(raw, *path, "workerTemplate")
@@ -51,7 +51,7 @@ def prepared(raw: Raw, gates: Gates) -> Raw:
 
 
 def replica_name(raw: Raw, index: int | str) -> str:
-    """What the Workload of one replica of a LeaderWorkerSet is called."""
+    """The name of the Workload of one replica."""
     name = f"{at(raw, 'metadata', 'name')}-{index}"
     return workload_name(SERVED.kind, SERVED.group, name, at(raw, "metadata", "uid") or "")
 
@@ -67,7 +67,7 @@ def workloads(raw: Raw, gates: Gates, priority: Priority) -> tuple[Raw, ...]:
 
 
 def marked_pod(raw: Raw, pod: Raw) -> Raw:
-    """A pod of which the group is not known yet stays as it is."""
+    """The pod with the marks of its group; unchanged if the group is not known yet."""
     index = at(pod, "metadata", "labels", GROUP_INDEX)
     if index is None:
         return pod

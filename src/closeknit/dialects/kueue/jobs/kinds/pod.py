@@ -1,7 +1,7 @@
-"""A plain pod. It waits behind a gate, and a gate that is gone does not come back: it is stopped by deleting it.
+"""A plain pod. It waits behind a scheduling gate. A removed gate cannot be added again, so it is stopped by deletion.
 
-All that is put on a pod is put there when it is created, save for what its Workload gives it when it starts. Kubernetes
-adds no gate later, so every pod of ours also gets that of topology, and loses it if it is not placed.
+Everything is set on a pod when it is created, except what its Workload adds at the start. Kubernetes does not allow
+adding a gate later, so every managed pod also gets the topology gate, which is removed if the pod is not placed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def is_gated(raw: Raw) -> bool:
 
 
 def role(raw: Raw) -> str:
-    """What makes pods of a group one pod set: a hash that was written down, or one of their shape."""
+    """The role hash of a pod, which defines its pod set: that of the annotation, or else a hash of its shape."""
     written = at(raw, "metadata", "annotations", keys.ROLE_HASH)
     return written or role_hash(plain_shape(convert(mapping(raw, "spec"), PodSpec)))
 
 
 def prepared(raw: Raw, gates: Gates) -> Raw:
-    """As it is created: ours by its label, behind its gates, with its role written down.
+    """The pod at creation: with the managed label, its gates and its role hash.
 
-    Pods of a Deployment, StatefulSet or LeaderWorkerSet need no finalizer: their controller makes others.
+    Pods of a Deployment, StatefulSet or LeaderWorkerSet need no finalizer: their controllers replace them.
     """
     metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
     labels = {**mapping(metadata, "labels"), marks.MANAGED: "true"}
@@ -66,13 +66,13 @@ def ungated(raw: Raw, *names: str) -> Raw:
 
 
 def let_go(raw: Raw) -> Raw:
-    """Without our finalizer: it was counted, and may be gone."""
+    """The pod without the finalizer: it has been counted, and may be deleted."""
     left = [one for one in items(raw, *_FINALIZERS) if one != marks.MANAGED]
     return put(raw, _FINALIZERS, left) if left else without(raw, _FINALIZERS)
 
 
 def doomed(raw: Raw, reason: str, message: str, stamp: str) -> Raw:
-    """With the condition that says why it is about to be deleted; `reason` is that of the eviction."""
+    """The pod with the condition that reports why it is about to be deleted; `reason` is that of the eviction."""
     target = {"type": "TerminationTarget", "status": "True", "reason": f"WorkloadEvictedDueTo{reason}"}
     target |= {"message": message, "lastTransitionTime": stamp}
     others = [one for one in items(raw, "status", "conditions") if one.get("type") != "TerminationTarget"]
@@ -80,7 +80,7 @@ def doomed(raw: Raw, reason: str, message: str, stamp: str) -> Raw:
 
 
 def template_of(raw: Raw) -> Raw:
-    """A pod as a template: what is written about this one pod says nothing about others like it."""
+    """A pod as a template, without the fields that are specific to this pod."""
     return {"spec": mapping(raw, "spec")}
 
 
@@ -101,7 +101,7 @@ def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
 
 
 def start(raw: Raw, _sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
-    """The pod with what its pod set gets, and without the gates that are not needed any more."""
+    """The pod with what its pod set gets, and without the gates that it no longer needs."""
     info = infos[0]
     changed = injected(raw, replace(info, gates=()))
     if isinstance(changed, Conflict):
@@ -118,7 +118,7 @@ def finished(raw: Raw) -> Finished | None:
 
 
 def is_active(_raw: Raw) -> bool:
-    """Never, in Kueue: what a lone pod holds is given back at once."""
+    """Always false, as in Kueue: the quota of a single pod is released at once."""
     return False
 
 

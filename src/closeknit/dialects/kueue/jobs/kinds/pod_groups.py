@@ -1,7 +1,7 @@
-"""Pods of one group, seen as one job: they wait, start and end together, and those that failed are replaced.
+"""A pod group as one job: its pods wait, start and end together, and failed ones are replaced.
 
-All functions take the pods of one group, in the order in which they were created. A pod counts while it may run or did
-succeed; one that failed, was deleted before it ran, or should long have ended does not.
+All functions take the pods of one group, in order of creation. A pod counts while it may run or if it has succeeded;
+one that failed, was deleted before it ran, or has exceeded its deletion time does not.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Pods = Sequence[Raw]
 
 
 def group_name(pod: Raw) -> str:
-    """The group that this pod belongs to; empty if it is alone. A name too long for a label is an annotation."""
+    """The name of the pod's group; empty if it is in none. A name too long for a label is in an annotation."""
     metadata = mapping(pod, "metadata")
     return at(metadata, "annotations", keys.POD_GROUP) or at(metadata, "labels", keys.POD_GROUP) or ""
 
 
 def total(pod: Raw) -> int:
-    """How many pods the group has, as this one says it; raises Unreadable if it does not."""
+    """The group's number of pods, from this pod's annotation; raises Unreadable if that is missing or invalid."""
     said = at(pod, "metadata", "annotations", keys.POD_GROUP_COUNT)
     try:
         count = parse_int32(str(said)) if said is not None else None
@@ -61,7 +61,7 @@ def is_terminated(pod: Raw) -> bool:
 
 
 def is_runnable(pod: Raw, now: float = -inf) -> bool:
-    """It runs, may run one day, or ran with success; one that is deleted counts for as long as it may take to end."""
+    """Whether the pod runs, may still run, or has succeeded; a deleted one counts until its deletion time."""
     phase = at(pod, "status", "phase")
     if phase == "Succeeded" or not is_deleted(pod):
         return bool(phase != "Failed")
@@ -73,21 +73,21 @@ def is_deleted(pod: Raw) -> bool:
 
 
 def is_stopped(pod: Raw) -> bool:
-    """It does not run: it never did, or has ended."""
+    """Whether the pod does not run: it never started, or has ended."""
     return is_gated(pod) or is_terminated(pod) or (is_deleted(pod) and at(pod, "status", "phase") != "Running")
 
 
 def was_let_go(pod: Raw) -> bool:
-    """Whether it was counted already; pods that others make again never are."""
+    """Whether the pod was already counted and released; pods of a serving controller never are."""
     return marks.MANAGED not in items(pod, "metadata", "finalizers") and marks.PARENT not in mapping(
         pod, "metadata", "annotations"
     )
 
 
 def was_given_up(pods: Pods, evicted: bool) -> bool:
-    """Whether its user deleted the whole group: then no other pods are made in their place.
+    """Whether the user has deleted the whole group, so that its pods will not be replaced.
 
-    Pods that we sent away, or that lost their node, say so; an evicted group waits for others as long as it has such.
+    Pods that were evicted or lost their node have a condition; an evicted group with such pods waits for replacements.
     """
     if is_serving(pods) or not all(map(is_deleted, pods)):
         return False
@@ -96,22 +96,22 @@ def was_given_up(pods: Pods, evicted: bool) -> bool:
 
 
 def is_serving(pods: Pods) -> bool:
-    """Its pods are there to answer, not to end."""
+    """Whether the pods serve requests and do not end."""
     return _says(pods[0], marks.SERVING, "true")
 
 
 def starts_fast(pods: Pods) -> bool:
-    """Whether the first pod stands for all that are still to come."""
+    """Whether fast admission is on: the first pod represents all that are still to be created."""
     return _says(pods[0], keys.FAST_ADMISSION, "true")
 
 
 def gives_up(pods: Pods) -> bool:
-    """Whether failed pods are not replaced, because one of them says so."""
+    """Whether failed pods are not replaced, because a pod is annotated as not retriable."""
     return any(_says(pod, marks.RETRIABLE, "false") for pod in pods)
 
 
 def mismatch(pods: Pods) -> str:
-    """What its pods do not agree about, in Kueue's words; "" if they do. Raises Unreadable as `total` does."""
+    """How the pods of the group contradict each other, as Kueue reports it; "" if they do not. Raises like `total`."""
     first = pods[0]
     wanted, number = _queue(first), total(first)
     for pod in pods[1:]:
@@ -124,12 +124,12 @@ def mismatch(pods: Pods) -> str:
 
 
 def is_complete(pods: Pods) -> bool:
-    """Whether there are enough pods, or one and it stands for all."""
+    """Whether there are enough pods, or one with fast admission."""
     return sum(map(is_runnable, pods)) >= (1 if starts_fast(pods) else total(pods[0]))
 
 
 def shortage(pods: Pods) -> str:
-    """Why no Workload can be made yet; "" if one can."""
+    """Why no Workload can be created yet; "" if one can."""
     if not is_complete(pods):
         return f"'{group_name(pods[0])}' group has fewer runnable pods than expected"
     if len({role(pod) for pod in pods if is_runnable(pod)}) > MAX_POD_SETS:
@@ -138,7 +138,7 @@ def shortage(pods: Pods) -> str:
 
 
 def group_sets(pods: Pods) -> Sets:
-    """One pod set a role, sorted by name; the first pod of a role speaks for all of it."""
+    """One pod set per role, sorted by name; the first pod of a role is the template."""
     runnable = [pod for pod in pods if is_runnable(pod)]
     if starts_fast(pods):
         return (form_of(runnable[0], role(runnable[0]), total(pods[0])),) if runnable else ()
@@ -150,12 +150,12 @@ def group_sets(pods: Pods) -> Sets:
 
 
 def group_standing(pods: Pods) -> Standing:
-    """What the group says of its place in line: what its first pod says."""
+    """The queueing options of the group: those of its first pod."""
     return standing_of(pods[0], [form_of(pods[0])])
 
 
 def group_workload(pods: Pods, gates: Gates, priority: Priority = NO_PRIORITY) -> Raw:
-    """Its Workload, named after the group and owned by every pod of it."""
+    """The group's Workload, named after the group and owned by all of its pods."""
     standing, metadata = group_standing(pods), mapping(pods[0], "metadata")
     notes = {**copied_notes(metadata), keys.IS_GROUP: "true"}
     owners = [owner_reference(pod, controller=False) for pod in pods]
@@ -164,16 +164,16 @@ def group_workload(pods: Pods, gates: Gates, priority: Priority = NO_PRIORITY) -
 
 
 def is_same(pods: Pods, workload: Raw) -> bool:
-    """Whether the group still is what its Workload says: as many pods, and none of a role that it does not know."""
+    """Whether the group still matches its Workload: the same number of pods, and no unknown role."""
     wanted = wanted_of(workload)
     roles = {role(pod) for pod in pods if is_runnable(pod)}
     return is_of_group(workload) and sum(wanted.values()) == total(pods[0]) and roles <= wanted.keys()
 
 
 def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
-    """One pod of the group with what its role gets, and without the gates that are not needed any more.
+    """One pod of the group with what its role gets, and without the gates that it no longer needs.
 
-    What it gets changes its shape, so its role is written down: policies of an API server have no hash.
+    That changes its shape, so its role hash is recorded first: admission policies cannot compute one at creation.
     """
     name = role(pod)
     info = next((one for one in infos if one.name == name), None)
@@ -183,15 +183,15 @@ def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
 
 
 def wanted_of(workload: Raw) -> dict[str, int]:
-    """How many pods of each role a Workload counts on."""
+    """How many pods of each role a Workload has."""
     return {one.get("name", ""): one.get("count", 1) for one in items(workload, "spec", "podSets")}
 
 
 def excess(pods: Pods, wanted: Mapping[str, int] | None = None, now: float = -inf) -> list[Raw]:
-    """Pods that are too many, as they are to be deleted: those that wait go first, the newest of them before others.
+    """The excess pods, in order of deletion: gated ones first, and the newest first among them.
 
-    `wanted` is by role, once there is a Workload, and a role that it does not know has no place in the group; before
-    that, the group as a whole says how many it has.
+    `wanted` is by role if there is a Workload, and all pods of an unknown role are in excess; before that, the group's
+    total counts.
     """
     runnable = [pod for pod in pods if is_runnable(pod, now)]
     if wanted is None:
@@ -208,20 +208,20 @@ def _newest(pods: Pods, count: int) -> list[Raw]:
 
 
 def missing(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> dict[str, int]:
-    """How many pods of each role have to be replaced; roles that are complete are left out."""
+    """How many pods of each role are missing; complete roles are left out."""
     there = Counter(role(pod) for pod in pods if is_runnable(pod, now))
     return {name: count - there[name] for name, count in wanted.items() if there[name] < count}
 
 
 def replaced(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> list[Raw]:
-    """Failed pods whose place others have taken, the oldest first: they need not be counted any more."""
+    """Failed pods that have been replaced, the oldest first: they need not be counted any more."""
     gaps = missing(pods, wanted, now)
     failed = _by_role([pod for pod in pods if not is_runnable(pod, now)])
     return [pod for name, group in failed.items() for pod in group[: max(0, len(group) - gaps.get(name, 0))]]
 
 
 def finished(pods: Pods) -> Finished | None:
-    """When as many succeeded as the group has, or when all ended and failed ones are not replaced."""
+    """Finished if all pods of the group have succeeded, or if all have ended and failed ones are not replaced."""
     if is_serving(pods):
         return None
     succeeded, wanted = sum(at(pod, "status", "phase") == "Succeeded" for pod in pods), total(pods[0])
@@ -231,17 +231,17 @@ def finished(pods: Pods) -> Finished | None:
 
 
 def is_active(pods: Pods, now: float) -> bool:
-    """Whether any of its pods runs; one whose time to end is over is not waited for."""
+    """Whether any of its pods runs; one that has exceeded its deletion time does not count."""
     return any(at(pod, "status", "phase") == "Running" and not _is_overdue(pod, now) for pod in pods)
 
 
 def is_occupied(pods: Pods, now: float) -> bool:
-    """Whether any of its pods is past the gate and not known to have ended: what it was given is in use."""
+    """Whether any of its pods is ungated and not known to have ended, so that quota is in use."""
     return any(not is_gated(pod) and not is_terminated(pod) and not _is_overdue(pod, now) for pod in pods)
 
 
 def next_deadline(pods: Pods, now: float) -> float | None:
-    """When the next pod that is on its way out should be gone."""
+    """The next deletion time of a terminating pod."""
     ends = (parse(pod["metadata"]["deletionTimestamp"]) for pod in pods if is_deleted(pod) and not is_terminated(pod))
     return min((end + 1 for end in ends if end >= now), default=None)
 
@@ -252,20 +252,20 @@ def _is_overdue(pod: Raw, now: float) -> bool:
 
 
 def pods_ready(pods: Pods) -> bool:
-    """Whether as many are ready, or have succeeded, as the group has; those that failed are none of them."""
+    """Whether all pods of the group are ready or have succeeded; failed ones do not count."""
     ready = [pod for pod in pods if at(pod, "status", "phase") == "Succeeded" or condition(pod, "Ready") is not None]
     return len(ready) >= total(pods[0])
 
 
 def reclaimable(pods: Pods) -> dict[str, int]:
-    """Pods that succeeded; pods that serve are replaced even then."""
+    """Pods that have succeeded, by role; none of a serving group, whose pods are replaced even then."""
     if is_serving(pods):
         return {}
     return dict(Counter(role(pod) for pod in pods if at(pod, "status", "phase") == "Succeeded"))
 
 
 def is_of_group(workload: Raw) -> bool:
-    """Whether it was made for a group; another one that happens to have its name is in its way."""
+    """Whether the Workload was created for a group; another one with the group's name blocks it."""
     return bool(at(workload, "metadata", "annotations", keys.IS_GROUP) == "true")
 
 

@@ -1,6 +1,6 @@
-"""RayCluster: a head and groups of workers; and what RayJob and RayService, which describe one, share with it.
+"""RayCluster: a head and groups of workers; and what RayJob and RayService, which embed one, share with it.
 
-The head's pod has more containers than its template: KubeRay adds the autoscaler and, if wanted, the submitter. A
+The head's pod has more containers than its template: KubeRay adds the autoscaler and, if configured, the submitter. A
 Workload counts them, but they are never written into the job.
 """
 
@@ -26,7 +26,7 @@ AUTOSCALER: dict[str, Any] = {
     "name": "autoscaler",
     "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"cpu": "500m", "memory": "512Mi"}},
 }
-"""What KubeRay runs beside the head of a cluster that scales itself."""
+"""The container that KubeRay adds to the head of a cluster with autoscaling."""
 
 
 def roles(body: Field) -> list[Role]:
@@ -38,7 +38,7 @@ def is_elastic(body: Field) -> bool:
 
 
 def cluster_roles(spec: Field, elastic: bool) -> list[Role]:
-    """Only a job that may grow and shrink may scale itself; its number of pods is that of the moment."""
+    """The roles of the cluster. Only an elastic job may use autoscaling; its current number of pods counts."""
     scaling = spec.at("enableInTreeAutoscaling")
     if scaling.value and not elastic:
         scaling.wrong("makes the number of pods unknown", "set it to false to have the cluster placed")
@@ -63,7 +63,7 @@ def _autoscaler(spec: Field) -> dict[str, Any]:
 
 
 def with_container(head: Role, container: dict[str, Any]) -> Role:
-    """The head with one more container."""
+    """The head's template with an additional container."""
     template = head.template.mapping()
     spec = head.template.at("spec").mapping()
     containers = [field.value for field in head.template.at("spec", "containers").items()]
@@ -87,7 +87,7 @@ def cluster_with_templates(cluster: Raw, templates: Templates) -> Raw:
 
 
 def never(_raw: Raw) -> Finished | None:
-    """A cluster is there until it is deleted."""
+    """A cluster never finishes: it exists until it is deleted."""
     return None
 
 
@@ -124,7 +124,7 @@ def groups(cluster: str) -> dict[str, str]:
 
 
 def group_checks(cluster: str) -> tuple[Check, ...]:
-    """Groups become pod sets: there are only so many, and each has a name of its own."""
+    """The rules for worker groups, which become pod sets: their number is limited, and their names are unique."""
     scales = f"{cel.at(f'{cluster}.enableInTreeAutoscaling', 'false')} == true"
     before = "variables.groups.exists(j, o, j < i && o.groupName.lowerAscii() == g.groupName.lowerAscii())"
     name = "g.groupName.lowerAscii()"
@@ -139,13 +139,13 @@ def group_checks(cluster: str) -> tuple[Check, ...]:
         Check(
             f"variables.groups.all(i, g, !({wrong}))",
             f'{cel.text(f"{cluster}.workerGroupSpecs[")} + string({first}) + "].groupName"',
-            f"give every group a name of its own, of at most 63 letters, digits and dashes, and not {HEAD}",
+            f"use a unique name for every group, of at most 63 letters, digits and dashes, and not {HEAD}",
             computed=True,
         ),
         Check(
             f"variables.groups.size() < {MAX_POD_SETS}",
             f"{cluster}.workerGroupSpecs[{MAX_POD_SETS - 1}].groupName",
-            f"is one too many; a Workload takes at most {MAX_POD_SETS} pod sets",
+            f"is one too many; a Workload allows at most {MAX_POD_SETS} pod sets",
         ),
     )
 

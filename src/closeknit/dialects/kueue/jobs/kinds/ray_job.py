@@ -1,5 +1,5 @@
-"""RayJob: a RayCluster for the job, and most often a pod that submits it. One in a cluster that exists does not wait:
-KubeRay could not suspend it.
+"""RayJob: a RayCluster for the job, and usually a pod that submits it. A RayJob in an existing cluster does not wait,
+since KubeRay cannot suspend it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUBMITTER: dict[str, Any] = {
     "name": "ray-job-submitter",
     "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
 }
-"""What KubeRay runs when no submitter is described."""
+"""The submitter that KubeRay creates if the job has none."""
 
 SUBMITTER_ROLE = "submitter"
 CLUSTER = "spec.rayClusterSpec"
@@ -32,7 +32,7 @@ _SUBMITTER = ("spec", "submitterPodTemplate")
 
 
 def roles(body: Field) -> list[Role]:
-    """No roles for a job that runs in a cluster which exists already."""
+    """The roles; none for a job that runs in an existing cluster."""
     spec = body.at("spec")
     if spec.at("clusterSelector").value:
         return []
@@ -48,7 +48,7 @@ def roles(body: Field) -> list[Role]:
 
 
 def pod_sets(raw: Raw) -> Sets:
-    """As read, but for the submitter that KubeRay makes when none is described: that has the image of the head."""
+    """The pod sets; the submitter that KubeRay creates by default gets the image of the head."""
     found = forms(raw, roles)
     if found and found[-1].name == SUBMITTER_ROLE and at(raw, *_SUBMITTER) is None:
         return (*found[:-1], form(SUBMITTER_ROLE, 1, default_submitter(raw)))
@@ -63,7 +63,7 @@ def default_submitter(raw: Raw) -> Raw:
 
 
 def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
-    """A submitter that is as KubeRay would make it need not be written down."""
+    """Set the templates, but leave out a submitter that equals KubeRay's default."""
     raw = put(raw, _CLUSTER, ray_cluster.cluster_with_templates(mapping(raw, *_CLUSTER), templates))
     submitter = templates.get(SUBMITTER_ROLE)
     if submitter is None:
@@ -87,7 +87,7 @@ def is_ready(raw: Raw) -> bool:
 
 
 def ignored(raw: Raw) -> str:
-    return "it runs in a cluster that exists already" if at(raw, "spec", "clusterSelector") else ""
+    return "it runs in an existing cluster" if at(raw, "spec", "clusterSelector") else ""
 
 
 def refusal(raw: Raw) -> str:
@@ -114,14 +114,14 @@ def _sets() -> str:
 _SHUTDOWN = Check(
     f"{cel.at('spec.shutdownAfterJobFinishes', 'false')} == true",
     "spec.shutdownAfterJobFinishes",
-    "must be true, so that the quota is given back in the end",
+    "must be true, so that the quota is released when the job finishes",
 )
 
 RAY_JOB = replace(
     RAY_CLUSTER,
     served=Kind(GROUP, "v1", "RayJob", "rayjobs", categories=("all",)),
     framework="ray.io/rayjob",
-    says="A program that runs on a Ray cluster made for it.",
+    says="A program that runs on a Ray cluster of its own.",
     roles=roles,
     fields={f"{CLUSTER}.workerGroupSpecs[]": known.RAY_WORKERS},
     runs_itself=True,

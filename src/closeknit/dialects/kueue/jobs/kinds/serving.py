@@ -1,8 +1,8 @@
 """What Deployment, StatefulSet and LeaderWorkerSet share: they are never suspended; their pods wait behind gates.
 
-Pods of a Deployment are on their own, each with its own Workload. Those of a StatefulSet are one group, those of each
-replica of a LeaderWorkerSet another, and the Workload of such a group is made before its pods are there. So three
-things are to be known of a kind: what its templates get at creation, which Workloads it has, and what each pod gets.
+Each pod of a Deployment has its own Workload. The pods of a StatefulSet are one group, and so are those of each replica
+of a LeaderWorkerSet; the Workload of such a group is created before its pods. So a descriptor has three parts: what the
+templates get at creation, which Workloads there are, and what each pod gets.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def _nothing(_raw: Raw) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Serving(JobKind):
-    """`prepared`: as it is created. `workloads`: those that it has, of this priority.
+    """`prepared`: the object at creation. `workloads`: its Workloads, with this priority.
 
-    `marked`: one of its pods with what makes it one of a group; the very same one if it has it all. `on_hold`: why its
-    Workloads shall not be admitted for now.
+    `marked`: a pod with the labels and annotations of its group; the same object if it has them. `on_hold`: why its
+    Workloads must not be admitted yet.
     """
 
     prepared: Callable[[Raw, Gates], Raw]
@@ -44,13 +44,13 @@ def replicas(body: Field) -> int:
 
 
 def standing_labels(raw: Raw) -> dict[str, str]:
-    """The queue and the priority class that a set names, for its pods."""
+    """The queue and priority class labels of a set, for its pods."""
     labels = mapping(raw, "metadata", "labels")
     return {key: labels[key] for key in (keys.QUEUE, keys.PRIORITY_CLASS) if labels.get(key)}
 
 
 def marked(tree: Raw | None, labels: dict[str, str], notes: dict[str, str]) -> Raw:
-    """A pod or a template with these labels and annotations; the very same one if it has them."""
+    """A pod or a template with these labels and annotations; the same object if it has them."""
     tree = tree or {}
     metadata = mapping(tree, "metadata")
     for key, added in (("labels", labels), ("annotations", notes)):
@@ -77,7 +77,7 @@ def group_workload(raw: Raw, name: str, sets: Sets, notes: dict[str, str], gates
 
 
 def group_marks(workload: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The marks of a group whose Workload is there already; a name too long for a label becomes an annotation."""
+    """The labels and annotations of a group with a prebuilt Workload; a name too long for a label is an annotation."""
     named = {keys.PREBUILT: workload, keys.POD_GROUP: workload}
     ours = {marks.MANAGED: "true"}
     return ({**ours, **named}, {}) if is_label_value(workload) else (ours, named)

@@ -1,8 +1,8 @@
-"""SparkApplication: a driver, and executors that it asks for once it runs.
+"""SparkApplication: a driver, and the executors that it creates once it runs.
 
-There are no pod templates that count. What a pod asks for is worked out as Spark does: cores, and memory with an
-overhead that is a share of it, by fields of the role or else by properties in `sparkConf`. What started pods get goes
-into the fields of their role, and gates into its template, which Spark begins with when it makes a pod.
+The requests are not in pod templates. They are computed as Spark does: cores, and memory plus a proportional overhead,
+from the fields of the role or else from properties in `sparkConf`. What started pods get goes into the fields of their
+role, and gates into its template, which Spark uses as the base of a pod.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def roles(body: Field) -> list[Role]:
     spec = body.at("spec")
     scaling = spec.at("dynamicAllocation", "enabled")
     if scaling.value is True:
-        scaling.wrong("makes the number of pods unknown", "set it to false, and give spec.executor.instances")
+        scaling.wrong("makes the number of pods unknown", "set it to false, and set spec.executor.instances")
     for name in (DRIVER, EXECUTOR):
         if not spec.at(name).given:
-            spec.at(name).wrong("is missing", "say what its pods ask for")
+            spec.at(name).wrong("is missing", "describe its pods")
     count = spec.at(EXECUTOR, "instances").count(0)
     return [Role(DRIVER, 1, template_of(spec, DRIVER)), Role(EXECUTOR, count, template_of(spec, EXECUTOR))]
 
 
 def template_of(spec: Field, name: str) -> Field:
-    """The pod of a role, as far as it is placed by it."""
+    """The pod template of a role, with the fields that placement needs."""
     role = spec.at(name)
     limits = {"cpu": role.at("coreLimit").value, **_gpus(role.at("gpu"))}
     limit = role.at("memoryLimit")
@@ -71,7 +71,7 @@ def template_of(spec: Field, name: str) -> Field:
 
 
 def _metadata(role: Field) -> Raw:
-    """Labels and annotations of the role over those of its template."""
+    """The labels and annotations of a role, which override those of its template."""
     given = role.at("template", "metadata").mapping()
     found = {
         key: {**mapping(given, key), **role.at(key).mapping()}
@@ -87,7 +87,7 @@ def _gpus(gpu: Field) -> dict[str, Any]:
 
 
 def _said(spec: Field, role: Field, key: str, name: str) -> Field:
-    """A field of the role, or else a property."""
+    """A field of the role, or else the property in `sparkConf`."""
     return role.at(key) if role.at(key).given else spec.at("sparkConf", name)
 
 
@@ -107,7 +107,7 @@ def _cpu(spec: Field, role: Field, name: str) -> str:
 
 
 def _memory(spec: Field, role: Field, name: str) -> int:
-    """What the container asks for, in MiB: the heap, what is beside it, and for executors what else is configured."""
+    """The container's memory request in MiB: heap and overhead, and for executors also off-heap and PySpark memory."""
     heap = _mebibytes(_said(spec, role, "memory", f"spark.{name}.memory"), 1024)
     overhead = _said(spec, role, "memoryOverhead", f"spark.{name}.memoryOverhead")
     total = heap + (_mebibytes(overhead) if overhead.given else max(int(_factor(spec, name) * heap), _LEAST_OVERHEAD))
@@ -122,7 +122,7 @@ def _memory(spec: Field, role: Field, name: str) -> int:
 
 
 def _factor(spec: Field, name: str) -> float:
-    """The share of the heap that the overhead is. Properties win over the field; Python and R need more."""
+    """The overhead as a fraction of the heap. Properties override the field; the default is higher for Python and R."""
     settings = spec.at("sparkConf")
     places = (
         settings.at(f"spark.{name}.memoryOverheadFactor"),
@@ -137,13 +137,13 @@ def _factor(spec: Field, name: str) -> float:
     except ValueError:
         factor = -1.0
     if not 0 <= factor < 1 << 20:
-        given.wrong(f'is "{given.value}"', 'give a share of the memory, such as "0.1"')
+        given.wrong(f'is "{given.value}"', 'use a fraction of the memory, such as "0.1"')
         return 0.0
     return factor
 
 
 def _mebibytes(memory: Field, default: int = 0, unit: int = _MIB) -> int:
-    """Whole MiB of a text as the JVM has it: "2g" is 2048. A number alone is in `unit`."""
+    """JVM memory text in whole MiB: "2g" is 2048. A number without a suffix is in `unit`."""
     if not memory.given:
         return default
     match = _MEMORY.fullmatch(memory.text().strip().lower())
@@ -154,7 +154,7 @@ def _mebibytes(memory: Field, default: int = 0, unit: int = _MIB) -> int:
 
 
 def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
-    """Where all pods share a selector, that gets what either role needs."""
+    """Set both roles; a node selector that all pods share gets the labels of both."""
     shared = at(raw, "spec", "nodeSelector") is not None
     for name in (DRIVER, EXECUTOR):
         raw = put(raw, ("spec", name), _with_template(mapping(raw, "spec", name), name, templates[name], shared))
@@ -165,7 +165,7 @@ def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
 
 
 def _with_template(role: Raw, name: str, template: Raw, shared: bool) -> Raw:
-    """The role with what its template says of placing."""
+    """The role with the placement fields of its template."""
     for key in ("labels", "annotations"):
         theirs, now = mapping(role, "template", "metadata", key), at(template, "metadata", key)
         kept = {one: value for one, value in (now or {}).items() if one in (role.get(key) or {}) or one not in theirs}
@@ -177,7 +177,7 @@ def _with_template(role: Raw, name: str, template: Raw, shared: bool) -> Raw:
 
 
 def _with_gates(role: Raw, name: str, gates: Any) -> Raw:
-    """Gates need a template. What was made for them alone goes with them."""
+    """Set the gates, which need a pod template; remove a template that was created only for them."""
     bare = {"spec": {"containers": [{"name": CONTAINERS[name]}]}}
     if gates is not None:
         return put({"template": bare, **role}, (*_POD, "schedulingGates"), gates)
@@ -206,7 +206,7 @@ def is_active(raw: Raw) -> bool:
 
 
 def pods_ready(raw: Raw) -> bool:
-    """The driver runs, and so does every executor, or did."""
+    """Whether the driver runs, and every executor runs or has completed."""
     states = mapping(raw, "status", "executorState").values()
     wanted = number(raw, "spec", EXECUTOR, "instances")
     return is_active(raw) and sum(one in (RUNNING, COMPLETED) for one in states) >= wanted
@@ -221,7 +221,7 @@ def refusal(raw: Raw) -> str:
 
 
 def _sets() -> str:
-    """Annotations may be on the role, or on its template."""
+    """The pod sets in CEL; annotations may be on the role, or on its template."""
     counts = {DRIVER: "1", EXECUTOR: cel.at("spec.executor.instances", "0")}
     records = [
         cel.record(at=cel.text(path), count=count, notes=cel.at(path, "{}"))
@@ -269,7 +269,7 @@ _ROLE = {
 SPARK_APPLICATION = Integration(
     served=Kind("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications", True, ("sparkapp",)),
     framework="sparkoperator.k8s.io/sparkapplication",
-    says="A Spark program: a driver, and the executors that work for it.",
+    says="A Spark program: a driver and its executors.",
     roles=roles,
     rules=Rules.COUNT,
     judges_roles=True,
@@ -308,7 +308,7 @@ SPARK_APPLICATION = Integration(
             Check(
                 f"{cel.at('spec.dynamicAllocation.enabled', 'false')} != true",
                 "spec.dynamicAllocation.enabled",
-                "makes the number of pods unknown; set it to false, and give spec.executor.instances",
+                "makes the number of pods unknown; set it to false, and set spec.executor.instances",
             ),
         ),
     ),

@@ -37,7 +37,7 @@ def workloads(raw: Raw, gates: Gates, priority: Priority) -> tuple[Raw, ...]:
 
 
 def marked_pod(raw: Raw, pod: Raw) -> Raw:
-    """As it is, where the set wants no pods: it is on its way out, and no group has none."""
+    """The pod with the marks of its group; unchanged if the set is scaled to zero, since a group cannot be empty."""
     count = number(raw, "spec", "replicas", default=1)
     if not count:
         return pod
@@ -56,14 +56,14 @@ def marked_pod(raw: Raw, pod: Raw) -> Raw:
 
 
 def on_hold(raw: Raw) -> str:
-    """A set that was scaled to nothing keeps its Workload."""
+    """Hold the Workload of a set that is scaled to zero; it is kept."""
     return "StatefulSet is scaled to zero" if number(raw, "spec", "replicas", default=1) == 0 else ""
 
 
 STATEFUL_SET = Serving(
     served=Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), scale=True, categories=("all",)),
     framework=FRAMEWORK,
-    says="Keeps numbered pods running, each with a name of its own.",
+    says="Keeps numbered pods running, each with a stable name.",
     roles=roles,
     fields={"spec": known.STATEFUL_SET},
     prepared=prepared,

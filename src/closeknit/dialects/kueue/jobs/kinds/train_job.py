@@ -1,8 +1,8 @@
-"""TrainJob: its pods are counted in the JobSet that it comes to.
+"""TrainJob: its pods are counted in the JobSet that Trainer renders from it.
 
-What a started job's pods get cannot be put into templates, since these lie in the runtime; it is a patch of the runtime
-that the job carries, in an entry of ours. Trainer takes a change of patches only while the job is suspended and none of
-its Jobs has pods, so a job is stopped in two steps.
+What a started job's pods get cannot be written into templates, since those are in the runtime; the job has an entry
+of ours that patches the runtime. Trainer accepts changed patches only while the job is suspended and none of its Jobs
+has pods, so a job is stopped in two steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def render(raw: Raw, runtime: Raw | None) -> Raw:
 
 
 def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
-    """With an entry of ours that gives each pod set what of its template may be patched."""
+    """The job with an entry of ours that patches each pod set with the patchable fields of its template."""
     jobs = [_patch(name, template) for name, template in templates.items()]
     entry = {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}}}
     return put(raw, PATCHES, [*others(raw), entry])
@@ -42,14 +42,14 @@ def _patch(name: str, template: Raw) -> Raw:
 
 
 def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
-    """Tolerations are given whole, since a patch replaces the list; all else is only what is added."""
+    """The started job. Its patch has all tolerations, since it replaces the list, but only the additions elsewhere."""
     added = {}
     for one, info in zip(sets, infos, strict=True):
         template = injected(one.template, info)
         if isinstance(template, Conflict):
             return template
         plain = injected({}, info)
-        assert isinstance(plain, dict)  # there is nothing that it could be in conflict with
+        assert isinstance(plain, dict)  # an empty template cannot conflict
         if info.tolerations:
             plain = put(plain, ("spec", "tolerations"), template["spec"]["tolerations"])
         added[one.name] = plain
@@ -75,7 +75,7 @@ def is_active(raw: Raw) -> bool:
 TRAIN_JOB = Integration(
     served=Kind(GROUP, "v1alpha1", "TrainJob", "trainjobs"),
     framework=GROUP + "/trainjob",
-    says="A training run that names a runtime.",
+    says="A training run that refers to a runtime.",
     roles=job_set.roles,
     rules=Rules.COUNT,
     rendered=True,

@@ -1,7 +1,7 @@
-"""Training jobs of Kubeflow, MPIJob among them: replicas by type, each type with a template of its own.
+"""Kubeflow's training jobs, including MPIJob: replicas by type, each type with a template of its own.
 
-They differ in the field that holds the replicas, and in the types that there are: that is one table. Jobs of some kinds
-are only placed from files.
+They differ only in the field that holds the replicas and in the replica types, which is one table. Some kinds are only
+placed from files.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ TRAINING_JOBS = {
 
 
 def training_job(kind: str) -> Callable[[Field], list[Role]]:
-    """The roles of a Kubeflow job: those of its replica types that are given, in Kueue's order."""
+    """The roles of a Kubeflow job: the replica types that it has, in Kueue's order."""
     key, types = TRAINING_JOBS[kind]
 
     def roles(body: Field) -> list[Role]:
         specs = body.at("spec", key)
         given = [(name, specs.at(name)) for name in types if specs.at(name).given]
         if not given:
-            specs.wrong(f"has none of {', '.join(types)}", "give at least one")
+            specs.wrong(f"has none of {', '.join(types)}", "add at least one")
         return [
             Role(
                 name.lower(),
@@ -61,7 +61,7 @@ def training_job(kind: str) -> Callable[[Field], list[Role]]:
 
 
 def _launcher_works(body: Field) -> bool:
-    """Whether the launcher of an MPIJob is rank 0; else it runs mpirun and nothing more."""
+    """Whether the launcher of an MPIJob is rank 0; otherwise it only runs mpirun."""
     return body.at("spec", "runLauncherAsWorker").value is True
 
 
@@ -82,7 +82,7 @@ def pods_ready(raw: Raw) -> bool:
 
 
 def launcher_notes(raw: Raw) -> dict[str, dict[str, str]]:
-    """Where the launcher is rank 0, workers count from 1; in a group with it, they are counted together anyway."""
+    """The workers' index offset: 1 if the launcher is rank 0, unless both are numbered together as a topology group."""
     specs = mapping(raw, "spec", "mpiReplicaSpecs")
     if at(raw, "spec", "runLauncherAsWorker") is not True or not (specs.get(LAUNCHER) and specs.get("Worker")):
         return {}
@@ -92,7 +92,7 @@ def launcher_notes(raw: Raw) -> dict[str, dict[str, str]]:
 
 
 def counted(raw: Raw) -> Raw:
-    """An MPIJob as it is created: its workers say from where they count."""
+    """An MPIJob at creation, with the index offset on its workers."""
     notes = launcher_notes(raw).get("worker")
     path = ("spec", "mpiReplicaSpecs", "Worker", "template", "metadata", "annotations")
     return raw if notes is None else put(raw, path, {**mapping(raw, *path), **notes})
@@ -145,7 +145,7 @@ def _mpi_job() -> Integration:
         served=Kind(GROUP, "v2beta1", "MPIJob", "mpijobs"),
         hosted=True,
         rules=ALL_RULES,
-        says="A launcher and the workers that it starts processes on.",
+        says="A launcher, and the workers on which it starts processes.",
         notes=launcher_notes,
         held=replace(plain.held, offset=offset),
     )

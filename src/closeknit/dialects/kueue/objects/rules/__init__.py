@@ -1,7 +1,7 @@
-"""What Kueue's API refuses, as sentences that name the field and the remedy; one table by kind.
+"""The validation rules of Kueue's API, with messages that name the field and the remedy; one table by kind.
 
-A check of an update judges the new object as well as the change. Names of objects are checked where objects are
-opened for reading, the pod sets of a Workload where jobs are read.
+An update check validates the new object as well as the change. `jobs.identity` checks the names of objects, `jobs` the
+pod sets of a Workload.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _UPDATE_CHECKS: dict[str, Callable[[Field, Field], None]] = {
 
 
 def check_update(old: Field, new: Field) -> None:
-    """Mistakes are noted with the new object. Kinds without rules of their own for updates are judged as if new."""
+    """Check an update; mistakes go to the new object's report. Kinds without update rules are checked as if new."""
     kind = new.at("kind").text()
     if kind in _UPDATE_CHECKS:
         _UPDATE_CHECKS[kind](old, new)

@@ -11,10 +11,10 @@ from .values import INT32_MIN, check_reference, check_spelling, check_word
 
 
 def check_priority_class(one: Field) -> None:
-    """The value is not inside a spec."""
+    """Check the value, a top-level field; there is no spec."""
     value = one.at("value")
     if not value.given:
-        value.wrong("is missing", "give a whole number, at the top of the object")
+        value.wrong("is missing", "set a whole number, as a top-level field")
     value.count(least=INT32_MIN)
     check_limits(one, "WorkloadPriorityClass")
 
@@ -24,21 +24,23 @@ def check_admission_check(check: Field) -> None:
     check_spelling(spec, CheckSpec)
     controller = spec.at("controllerName")
     if not controller.given:
-        controller.wrong("is missing", "give the name of the controller that runs the check")
+        controller.wrong("is missing", "set the name of the controller that runs the check")
     check_limits(check, "AdmissionCheck")
     parameters = spec.at("parameters")
     if parameters.given:
         for key in ("apiGroup", "kind"):
             if not parameters.at(key).given:
-                parameters.at(key).wrong("is missing", "say what object holds the parameters")
-        check_reference(parameters.at("name"), "the object that holds the parameters")
+                parameters.at(key).wrong(
+                    "is missing", "set the API group, kind and name of the object with the parameters"
+                )
+        check_reference(parameters.at("name"), "the object with the parameters")
 
 
 def check_admission_check_update(old: Field, new: Field) -> None:
     check_admission_check(new)
     before, after = old.at("spec", "controllerName").text(), new.at("spec", "controllerName")
     if before != after.text():
-        after.wrong(f"cannot be changed from {before}", "make a new AdmissionCheck")
+        after.wrong(f"cannot be changed from {before}", "create a new AdmissionCheck")
 
 
 def check_provisioning_config(config: Field) -> None:
@@ -54,6 +56,6 @@ def _check_updates(updates: Field) -> None:
     for update in updates.items():
         key, detail = update.at("key"), update.at("valueFromProvisioningClassDetail")
         if not key.given:
-            key.wrong("is missing", "name the label")
+            key.wrong("is missing", "set the key of the label")
         if not detail.given:
-            detail.wrong("is missing", "name the detail of the provisioning class that gives the value")
+            detail.wrong("is missing", "set the detail of the provisioning class that provides the value")

@@ -36,11 +36,11 @@ def check_cluster_queue(queue: Field) -> None:
 
 
 def check_cluster_queue_update(old: Field, new: Field) -> None:
-    """A check on a flavor that the queue does not have is tolerated if it was there before."""
+    """Tolerate a check on a flavor that the queue does not have if the old object has it too."""
     _check(new, frozenset((check, flavor.text()) for check, flavor in _strangers(old, _own_flavors(old))))
     policy = "concurrentAdmissionPolicy"
     if old.at("spec", policy).value != new.at("spec", policy).value:
-        new.at("spec", policy).wrong("cannot be changed", "make a new ClusterQueue")
+        new.at("spec", policy).wrong("cannot be changed", "create a new ClusterQueue")
 
 
 def _check(queue: Field, tolerated: frozenset[tuple[str, str]]) -> None:
@@ -77,8 +77,8 @@ def _check_fungibility(fungibility: Field, is_old: bool) -> None:
     )
     preference = fungibility.at("preference")
     if check_word(preference, PREFERENCES, "") in PREFERENCES and words != (NEXT, NEXT):
-        remedy = f"remove it, or set whenCanBorrow and whenCanPreempt to {NEXT}"
-        preference.wrong(f"has a meaning only if both searches go on, with {NEXT}", remedy)
+        remedy = "remove it, or set both"
+        preference.wrong(f"requires whenCanBorrow and whenCanPreempt to be {NEXT}", remedy)
 
 
 def _check_preemption(preemption: Field) -> None:
@@ -88,8 +88,8 @@ def _check_preemption(preemption: Field) -> None:
     policy = check_word(borrow.at("policy"), BORROW, "Never")
     borrow.at("maxPriorityThreshold").count(least=INT32_MIN)
     if policy != "Never" and reclaim == "Never":
-        text = f"is {policy}, but reclaimWithinCohort is Never"
-        borrow.at("policy").wrong(text, "set reclaimWithinCohort to LowerPriority or Any, or remove it")
+        text = f"is {policy}, which requires a reclaimWithinCohort other than Never"
+        borrow.at("policy").wrong(text, "set that to LowerPriority or Any, or remove this")
 
 
 def _check_checks(queue: Field, tolerated: frozenset[tuple[str, str]]) -> None:
@@ -101,9 +101,9 @@ def _check_checks(queue: Field, tolerated: frozenset[tuple[str, str]]) -> None:
     own = _own_flavors(queue)
     for name_of, flavor in _strangers(queue, own):
         if (name_of, flavor.text()) not in tolerated:
-            # A queue without any flavor admits nothing yet: published examples leave the flavors to be filled in.
+            # Warn only if the queue has no flavors: it admits nothing then, and published examples leave them out.
             note = flavor.wrong if own else flavor.warn
-            note(f"is {shown(flavor.text())}, which is no flavor of this queue", f"use {_listed(own)}")
+            note(f"is {shown(flavor.text())}, which is not a flavor of this queue", f"use {_listed(own)}")
 
 
 def _own_flavors(queue: Field) -> list[str]:
@@ -112,7 +112,7 @@ def _own_flavors(queue: Field) -> list[str]:
 
 
 def _strangers(queue: Field, own: list[str]) -> Iterator[tuple[str, Field]]:
-    """Flavors that checks name and the queue does not have, each with its check."""
+    """Flavors that checks refer to and the queue does not have, each with the name of its check."""
     for check in queue.at("spec", "admissionChecksStrategy", "admissionChecks").items():
         for flavor in check.at("onFlavors").items():
             if flavor.text() not in own:

@@ -8,12 +8,12 @@ from .limits import OPERATORS, check_limits
 
 
 def check_flavor(flavor: Field) -> None:
-    """Labels, taints and tolerations in form, at most 8 of each; a topology needs labels that say which nodes."""
+    """Check labels, taints and tolerations, at most 8 of each; a flavor with a topology requires node labels."""
     check_limits(flavor, "ResourceFlavor")
     spec = flavor.at("spec")
     labels = spec.at("nodeLabels")
     if spec.at("topologyName").text() and not labels.mapping():
-        labels.wrong("is missing, but the flavor has a topology", "give the label of the nodes that belong to it")
+        labels.wrong("is required for a flavor with a topology", "set a label that its nodes have")
     for key, field in labels.fields().items():
         check_label(key, field)
     _check_taints(spec.at("nodeTaints"))
@@ -29,13 +29,13 @@ def _check_taints(taints: Field) -> None:
             taint.at("key").wrong("is missing", LABEL_NAME)
         one_of(taint.at("effect"), EFFECTS)
         if (key, effect) in seen:
-            taint.wrong(f"is a second taint {key}:{effect}", "give each key and effect once")
+            taint.wrong(f"is a second taint {key}:{effect}", "use each pair of key and effect once")
         seen.add((key, effect))
 
 
 def check_flavor_update(old: Field, new: Field) -> None:
-    """A flavor may gain a topology, not lose or exchange it."""
+    """A flavor may get a topology; it cannot be changed or removed afterwards."""
     check_flavor(new)
     before, after = old.at("spec", "topologyName").text(), new.at("spec", "topologyName")
     if before and before != after.text():
-        after.wrong(f"cannot be changed from {before}", "make a new ResourceFlavor")
+        after.wrong(f"cannot be changed from {before}", "create a new ResourceFlavor")

@@ -1,8 +1,8 @@
-"""How long, how many, how large, and of what form: the limits of every field of Kueue's kinds, in one table.
+"""The limits of every field of Kueue's kinds, in one table: length, number of entries, range and pattern.
 
-The table is read twice. `check_limits` holds objects against it, wherever they come from; the definitions that a
-cluster of Kubernetes is given are made from it. A path leads through lists with `[]` and through maps with `{}`. What a
-field means beside others is for the rules of its kind.
+The table is used twice. `check_limits` validates objects against it, and the CustomResourceDefinitions for a real
+cluster are generated from it. In a path, `[]` stands for the items of a list and `{}` for the values of a map. Rules
+that relate several fields are in the modules of the kinds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....node_choice import EFFECTS, LABEL_NAME, one_of
 from ...validation import MAX_GROUP, MAX_INDEX_LABEL, MAX_LEVEL
 
 OPERATORS = ("Equal", "Exists")
-"""Of tolerations, here; pods have more."""
+"""Operators of tolerations in Kueue's kinds; pods have more."""
 
 SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 NAME_REMEDY = f"use lower-case letters, digits, dashes and dots, at most {MAX_PREFIX} characters"
@@ -27,7 +27,7 @@ NAME_REMEDY = f"use lower-case letters, digits, dashes and dots, at most {MAX_PR
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a text has to look like: the pattern matches all of it."""
+    """A pattern that a string must match as a whole."""
 
     pattern: str
     text: str
@@ -39,7 +39,7 @@ class Form:
 
 @lru_cache(maxsize=4096)
 def _fits(pattern: str, value: str) -> bool:
-    """The same few names are looked at again and again."""
+    """Cached, since few distinct names are checked again and again."""
     return re.fullmatch(pattern, value) is not None
 
 
@@ -60,7 +60,7 @@ REASON = Form("[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?", "not a reason", "write
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Of a list or a map."""
+    """The number of entries of a list or map."""
 
     most: int
     least: int = 0
@@ -70,14 +70,14 @@ class Entries:
 
     def complain(self, one: Field) -> None:
         if len(one.value) < self.least:
-            one.wrong("is empty", "give at least one entry")
+            one.wrong("is empty", "add at least one entry")
         else:
             one.wrong(f"has {len(one.value)} entries", f"use at most {self.most}")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Characters; a text of a form is one of the form even if it is empty, unless the form allows that."""
+    """The length and pattern of a string. An empty string has to match the pattern too."""
 
     most: int
     least: int = 0
@@ -97,12 +97,12 @@ class Text:
         elif self.form is not None and not self.form.fits(value):
             one.wrong(f"is {shown(value)}, {self.form.text}", self.form.remedy)
         else:
-            one.wrong("is empty", "give a text")
+            one.wrong("is empty", "use a non-empty string")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One of these, and nothing else."""
+    """A string of a closed set."""
 
     allowed: tuple[str, ...]
 
@@ -115,7 +115,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number."""
+    """A whole number in a range."""
 
     least: int
     most: int = INT32_MAX
@@ -125,20 +125,20 @@ class Number:
 
     def complain(self, one: Field) -> None:
         if type(one.value) is int:
-            one.wrong(f"is {one.value}", f"give a whole number from {self.least} to {self.most}")
+            one.wrong(f"is {one.value}", f"use a whole number from {self.least} to {self.most}")
         else:
             one.count()
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A quantity that is not negative; looked at by `check_quantity` in the rules, which compare it with others."""
+    """A quantity that is not negative; the rules check it with `check_quantity`, since they compare it with others."""
 
     def fits(self, value: Any) -> bool:
         return True
 
     def complain(self, one: Field) -> None:
-        """Nothing, then."""
+        """Never called: every value fits."""
 
 
 Limit = Entries | Text | Words | Number | Amount
@@ -332,7 +332,7 @@ LIMITS: dict[str, Limits] = {
     "Workload": _WORKLOAD,
     "WorkloadPriorityClass": {"description": Text(2048)},
 }
-"""By kind and path."""
+"""The limits, by kind and path."""
 
 
 Way = tuple[Any, ...]
@@ -340,7 +340,7 @@ Way = tuple[Any, ...]
 
 @dataclass(slots=True)
 class _Step:
-    """The table as a tree, so that a check costs what an object holds, not what it could hold."""
+    """A node of the table as a tree, so that the cost of a check depends on the object's size, not the table's."""
 
     limit: Limit | None = None
     fields: dict[str, _Step] = field(default_factory=dict)
@@ -348,7 +348,7 @@ class _Step:
 
 
 def check_limits(one: Field, kind: str) -> None:
-    """Note every limit of the kind that the object breaks."""
+    """Report every limit of the kind that the object violates."""
     _check(_tree(kind), one.value, (), one)
 
 
@@ -373,7 +373,7 @@ def _tree(kind: str) -> _Step:
 
 
 def _check(at: _Step, value: Any, way: Way, root: Field) -> None:
-    """`way` leads from the root, last step first; it is spelled out only for who breaks a limit."""
+    """Check a value recursively. `way` is the path from the root, last step first; it is joined only on failure."""
     if at.limit is not None and not at.limit.fits(value):
         at.limit.complain(Field(value, _spelled(way, root.path), root.report))
     if isinstance(value, dict):

@@ -24,16 +24,18 @@ def check_local_queue_update(old: Field, new: Field) -> None:
     check_local_queue(new)
     before, after = old.at("spec", "clusterQueue").text(), new.at("spec", "clusterQueue")
     if before != after.text():
-        after.wrong(f"cannot be changed from {before}", "make a new LocalQueue")
+        after.wrong(f"cannot be changed from {before}", "create a new LocalQueue")
 
 
 def check_cohort(cohort: Field) -> None:
-    """Limits only with a parent; more than its own may be lent, for what its members have is lent on."""
+    """Limits require a parent. The lending limit may exceed the nominal quota, since members' quota is lent as well."""
     check_limits(cohort, "Cohort")
     spec = cohort.at("spec")
     check_spelling(spec, CohortSpec)
     parent = spec.at("parentName").text()
     if parent and parent == cohort.at("metadata", "name").text():
-        spec.at("parentName").warn("is the cohort itself: no queue in it can admit anything", "name another, or none")
+        spec.at("parentName").warn(
+            "is the cohort itself, so that no queue in it can admit workloads", "set another parent, or none"
+        )
     check_groups(spec.at("resourceGroups"), Bounds(bool(parent), "a parent", lends_own=False))
     check_weight(spec.at("fairSharing"))

@@ -14,9 +14,9 @@ MAX_IN_GROUP = 512
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What limits are allowed: `within` is the field that names whom to borrow from and lend to.
+    """Which limits are allowed: they require `within`, the cohort or parent to borrow from and lend to.
 
-    `lends_own` says that no more can be lent than is nominal.
+    `lends_own`: whether the lending limit is bounded by the nominal quota.
     """
 
     has_lenders: bool
@@ -25,7 +25,7 @@ class Bounds:
 
 
 def check_groups(groups: Field, bounds: Bounds) -> list[Field]:
-    """All of it; the names of all flavors, for others to refer to."""
+    """Check all resource groups; the fields with the names of their flavors."""
     covered = [one for group in groups.items() for one in group.at("coveredResources").items()]
     flavors = [one.at("name") for group in groups.items() for one in group.at("flavors").items()]
     for fields, what in ((covered, "resources"), (flavors, "flavors")):
@@ -54,24 +54,24 @@ def _check_group(group: Field, bounds: Bounds) -> None:
 
 
 def _check_order(resources: Field, covered: Sequence[str]) -> None:
-    """One quota for every resource that the group covers, in the same order."""
+    """Check that there is one quota for every covered resource, in the same order."""
     fields = [one.at("name") for one in resources.items()]
     names = [field.text() for field in fields]
     if not covered:
         return
     if not names:
-        resources.wrong("is missing", f"give a quota for each of: {', '.join(covered)}")
+        resources.wrong("is missing", f"add a quota for each of: {', '.join(covered)}")
         return
     for field, name in zip(fields, names, strict=True):
         if name not in covered:
             field.wrong(f"is {shown(name)}, which the group does not cover", "add it to coveredResources, or remove it")
     missing = [name for name in covered if name not in names]
     if missing:
-        resources.wrong(f"has no quota for {', '.join(missing)}", "give one for every resource that the group covers")
+        resources.wrong(f"has no quota for {', '.join(missing)}", "add a quota for every resource of coveredResources")
     check_repeats(fields, "resource")
     if sorted(names) == sorted(covered) and names != list(covered):
         order = ", ".join(covered)
-        resources.wrong(f"lists {', '.join(names)}", f"keep to the order of coveredResources: {order}")
+        resources.wrong(f"lists {', '.join(names)}", f"use the order of coveredResources: {order}")
 
 
 def _check_quota(quota: Field, bounds: Bounds) -> None:
@@ -80,7 +80,7 @@ def _check_quota(quota: Field, bounds: Bounds) -> None:
         limit = quota.at(key)
         exact = check_quantity(limit) if limit.given else None
         if limit.given and not bounds.has_lenders:
-            limit.wrong(f"stands without {bounds.within}", f"remove it, or give {bounds.within}")
+            limit.wrong(f"requires {bounds.within}", f"remove it, or set {bounds.within}")
         if key == "lendingLimit" and bounds.lends_own and exact is not None and nominal is not None and exact > nominal:
             text = f"is {limit.value}, more than the nominal quota of {quota.at('nominalQuota').value}"
-            limit.wrong(text, "lend at most what is there")
+            limit.wrong(text, "use at most the nominal quota")

@@ -10,7 +10,7 @@ from .values import check_given
 
 
 def check_topology(topology: Field) -> None:
-    """1 to 16 levels, each a label, none twice; the host can only be the last."""
+    """Check the levels: 1 to 16 distinct labels, with the hostname only as the last."""
     check_limits(topology, "Topology")
     levels = topology.at("spec", "levels")
     fields = [level.at("nodeLabel") for level in levels.items()]
@@ -28,16 +28,16 @@ def _check_level(field: Field, is_last: bool, seen: set[str]) -> None:
     elif label in seen:
         field.wrong(f'is "{label}" a second time', "name each level once")
     elif label == HOSTNAME and not is_last:
-        field.wrong(f"is {HOSTNAME}, but levels follow it", "put the host last")
+        field.wrong(f"is {HOSTNAME}, which can only be the last level", "move it to the end")
 
 
 def check_topology_update(old: Field, new: Field) -> None:
-    """Levels may change only between topologies that end at the host: where pods are is then told by hosts alone."""
+    """Levels may change only if both topologies end at the hostname, since assignments then name only hosts."""
     check_topology(new)
     before, after = _levels(old), _levels(new)
     if before != after and not (before[-1:] == after[-1:] == [HOSTNAME]):
         text = f"cannot be changed unless {HOSTNAME} is the last level before and after"
-        new.at("spec", "levels").wrong(text, "make a new Topology")
+        new.at("spec", "levels").wrong(text, "create a new Topology")
 
 
 def _levels(topology: Field) -> list[str]:

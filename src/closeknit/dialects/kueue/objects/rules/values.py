@@ -1,4 +1,4 @@
-"""Rules that many fields share: names of objects, words of a closed set, quantities, numbers of entries."""
+"""Rules that many fields share: names of objects, enum values, quantities, required lists."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .limits import OBJECT, SELECTOR_OPERATORS, check_limit
 
 INT32_MIN = -INT32_MAX - 1
 
-_QUANTITY = "give a quantity such as 500m, 2 or 1.5Gi"
+_QUANTITY = "use a quantity such as 500m, 2 or 1.5Gi"
 
 
 def check_reference(field: Field, what: str) -> None:
-    """The name of another object, which must be given: `what` says whose."""
+    """Check a required reference to another object, described by `what`."""
     if not field.given:
-        field.wrong("is missing", f"give the name of {what}")
+        field.wrong("is missing", f"set the name of {what}")
 
 
 def check_optional_reference(field: Field) -> None:
-    """A name where an empty one means none."""
+    """Check an optional reference; an empty name means none."""
     if field.text():
         check_limit(OBJECT, field)
 
 
 def check_word(field: Field, allowed: Sequence[str], default: str) -> str:
-    """A word of a closed set; the default if none is given. An empty word is one too many."""
+    """Check an enum value and return it, or the default if the field is absent. An empty string is not allowed."""
     if not field.given:
         return default
     one_of(field, allowed)
@@ -38,13 +38,13 @@ def check_word(field: Field, allowed: Sequence[str], default: str) -> str:
 
 
 def check_given(field: Field) -> None:
-    """A list that must be there; how long it may be is in the table of limits."""
+    """Check that a required list is present; the table of limits has its maximum length."""
     if not field.given:
-        field.wrong("is missing", "give at least one entry")
+        field.wrong("is missing", "add at least one entry")
 
 
 def check_quantity(field: Field) -> int | None:
-    """In nano-units; None, with the mistake noted, if it is no quantity or a negative one."""
+    """The quantity in nano-units; reports a mistake and returns None if it is not a quantity or negative."""
     if isinstance(field.value, bool) or not isinstance(field.value, (str, int, float)):
         field.wrong(f"is {shown(field.value)}, not a quantity" if field.given else "is missing", _QUANTITY)
         return None
@@ -53,25 +53,25 @@ def check_quantity(field: Field) -> int | None:
     except QuantityError as error:
         field.wrong(str(error))
         return None
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # more digits than Python parses
         field.wrong(f"is {shown(field.value)}, not a quantity", _QUANTITY)
         return None
     if exact < 0:
-        field.wrong(f"is {field.value}", "give a quantity that is not negative")
+        field.wrong(f"is {field.value}", "use a quantity that is not negative")
         return None
     return exact
 
 
 def check_weight(sharing: Field) -> None:
-    """0 or more; what is smaller than anything that is counted would be taken for 0."""
+    """Check that the weight is 0 or more, and not so small that it would count as 0."""
     weight = sharing.at("weight")
     exact = check_quantity(weight) if weight.given else None
     if exact == 1:
-        weight.wrong(f"is {weight.value}, too small to be told from 0", "give 0, or more than 1n")
+        weight.wrong(f"is {weight.value}, which is too small", "use 0, or more than 1n")
 
 
 def check_selector(selector: Field) -> None:
-    """The rules of Kubernetes for selectors of labels."""
+    """Check a label selector by the rules of Kubernetes."""
     for key, field in selector.at("matchLabels").fields().items():
         check_label(key, field)
     for expression in selector.at("matchExpressions").items():
@@ -84,16 +84,16 @@ def check_selector(selector: Field) -> None:
 
 def _check_values(operator: str, values: Field) -> None:
     if operator in ("In", "NotIn") and not values.items():
-        values.wrong(f"is empty, but {operator} needs values", "give at least one, or use Exists")
+        values.wrong(f"is empty, but {operator} requires values", "add at least one, or use Exists")
     if operator in ("Exists", "DoesNotExist") and values.items():
-        values.wrong(f"has no meaning with {operator}", "remove it, or use In or NotIn")
+        values.wrong(f"is not allowed with {operator}", "remove it, or use In or NotIn")
     for value in values.items():
         if not is_label_value(value.text()):
             value.wrong(f"is {shown(value.text())}, not a label value", "use at most 63 letters, digits, dashes, dots")
 
 
 def check_spelling(field: Field, kind: type[msgspec.Struct], *more: str) -> None:
-    """Warn of keys that look like a field of this struct but are none."""
+    """Warn of keys that are probably misspelt fields of this struct."""
     field.expect((*kind.__struct_encode_fields__, *more))
 
 

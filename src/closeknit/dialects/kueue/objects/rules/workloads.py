@@ -1,6 +1,6 @@
-"""The rules for Workloads beyond their pod sets, which the reader of jobs looks at.
+"""The rules for Workloads, except those for pod sets, which `jobs.workload` checks.
 
-What a controller writes into the status is judged too: a status that contradicts its spec would be counted wrongly.
+The status, which controllers write, is validated too: quota would be wrong if it contradicted the spec.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def check_workload(workload: Field) -> None:
     check_given(spec.at("podSets"))
     spec.at("priority").count(least=INT32_MIN)
     if spec.at("active").given and not isinstance(spec.at("active").value, bool):
-        spec.at("active").wrong(f"is {shown(spec.at('active').value)}", "give true or false")
+        spec.at("active").wrong(f"is {shown(spec.at('active').value)}", "use true or false")
     _check_priority_class(spec)
     for gate in spec.at("preemptionGates").items():
         if not gate.at("name").given:
-            gate.at("name").wrong("is missing", "give the gate a name")
+            gate.at("name").wrong("is missing", "set the name of the gate")
     _check_templates(workload)
     _check_status(workload)
 
 
 def _check_priority_class(spec: Field) -> None:
-    """Either version; a class without a priority says nothing, for the class is not looked up again."""
+    """Check the class of either version; it requires a priority, since the class is not looked up again."""
     reference, name = spec.at("priorityClassRef"), spec.at("priorityClassName")
     if reference.given:
         kind = reference.at("group").text(), reference.at("kind").text()
@@ -45,18 +45,18 @@ def _check_priority_class(spec: Field) -> None:
             allowed = " or ".join(f"{group} {kind}" for group, kind in PRIORITY_SOURCES.values())
             reference.wrong(f"is of {' '.join(kind).strip() or 'no kind'}", f"refer to {allowed}")
         if not reference.at("name").given:
-            reference.at("name").wrong("is missing", "give the name of the class")
+            reference.at("name").wrong("is missing", "set the name of the class")
     elif name.text():
         check_word(spec.at("priorityClassSource"), tuple(PRIORITY_SOURCES), "")
         if not spec.at("priorityClassSource").given:
             spec.at("priorityClassSource").wrong("is missing", f"use one of: {', '.join(PRIORITY_SOURCES)}")
     for field in (reference, name):
         if field.given and not spec.at("priority").given:
-            field.wrong("stands without priority", "give the priority of the class too")
+            field.wrong("requires a priority", "set that of the class")
 
 
 def _check_templates(workload: Field) -> None:
-    """Labels and annotations that Kubernetes would refuse once pods are made; fewer pods do not go with elastic."""
+    """Check labels and annotations that Kubernetes would refuse in pods; minCount is not allowed in an elastic job."""
     elastic = is_elastic(workload)
     for one in workload.at("spec", "podSets").items():
         meta = one.at("template", "metadata")
@@ -67,7 +67,7 @@ def _check_templates(workload: Field) -> None:
             if not is_qualified_name(key.lower()):
                 field.wrong(f"{shown(key)} is not the name of an annotation", LABEL_NAME)
         if elastic and one.at("minCount").given:
-            one.at("minCount").wrong("cannot stand in an elastic job", f"remove it, or the annotation {keys.ELASTIC}")
+            one.at("minCount").wrong("is not allowed in an elastic job", f"remove it, or the annotation {keys.ELASTIC}")
 
 
 def is_elastic(workload: Field) -> bool:
@@ -89,18 +89,18 @@ def _check_status(workload: Field) -> None:
             for toleration in update.at("tolerations").items():
                 check_toleration(toleration, OPERATORS)
     if status.at("clusterName").given and status.at("nominatedClusterNames").items():
-        status.at("clusterName").wrong("stands while clusters are nominated", "clear nominatedClusterNames")
+        status.at("clusterName").wrong("cannot be combined with nominatedClusterNames", "clear them")
 
 
 def _check_admission(workload: Field, counts: Mapping[str, int]) -> None:
     admission = workload.at("status", "admission")
     reserved = holds(workload, "QuotaReserved")
     if reserved and not admission.given:
-        admission.wrong("is missing, but quota is reserved", "say what was reserved, or set QuotaReserved to False")
+        admission.wrong("is required while quota is reserved", "set it, or set QuotaReserved to False")
     assignments = admission.at("podSetAssignments")
     wanted = len(workload.at("spec", "podSets").items())
     if reserved and admission.given and len(assignments.items()) != wanted:
-        assignments.wrong(f"has {len(assignments.items())} entries", f"give one for each of {wanted} pod sets")
+        assignments.wrong(f"has {len(assignments.items())} entries", "use one for each pod set")
     for one in assignments.items():
         _is_known(one.at("name"), counts)
         _check_usage(one)
@@ -109,17 +109,19 @@ def _check_admission(workload: Field, counts: Mapping[str, int]) -> None:
 
 
 def _check_usage(assignment: Field) -> None:
-    """Pods of a pod set use the same each."""
+    """Check that the usage is divisible by the number of pods, since all pods of a pod set use the same."""
     count = assignment.at("count").count(0)
     for resource, field in assignment.at("resourceUsage").fields().items():
         if check_quantity(field) is not None and count and amount(resource, field.value) % count:
-            field.wrong(f"is {field.value}, which {count} pods cannot share evenly", "give a multiple of the count")
+            field.wrong(
+                f"is {field.value}, which cannot be divided evenly among {count} pods", "use a multiple of the count"
+            )
 
 
 def _is_known(name: Field, counts: Mapping[str, int]) -> bool:
     if (name.text() or MAIN) in counts:
         return True
-    name.wrong(f"is {shown(name.text())}, which is no pod set", f"use one of: {', '.join(counts)}")
+    name.wrong(f"is {shown(name.text())}, which is not a pod set of the spec", f"use one of: {', '.join(counts)}")
     return False
 
 
