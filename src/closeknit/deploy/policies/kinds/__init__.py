@@ -1,1 +1,1 @@
-"""The policies of each kind of job, a file a kind."""
+"""The admission policies of pods and of the kinds that wait by their pods, one file per kind."""

@@ -1,4 +1,4 @@
-"""LeaderWorkerSet: the pods of each replica are a group, with a leader of its own template or without."""
+"""LeaderWorkerSet: the pods of each replica are a group; the leader may have a template of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _marked(template: Path, *more: str) -> str:
 
 
 def _offset() -> str:
-    """Workers count from 1 where the leader is not one of them, unless both are placed as one group."""
+    """Set the workers' index offset to 1 if the leader has its own template, unless both are one topology group."""
     leader, worker = TEMPLATES
     grouped = f"{text(keys.GROUP)} in {at(WORKER + ANNOTATIONS, '{}')}"
     return only_if(all_of(within(leader), f"!({grouped})"), note_on(worker, marks.INDEX_OFFSET, text("1")))
@@ -39,7 +39,7 @@ def validating(settings: Settings) -> Validating:
     kind, size = LEADER_WORKER_SET, at(f"{GROUP}.size", "1")
     leader = _one(LEADER, "1")
     sets = f"{given(LEADER)} ? [{leader}, {_one(WORKER, f'{size} - 1')}] : [{_one(WORKER, size)}]"
-    fixed = Check(same(f"{GROUP}.size"), f"{GROUP}.size", "cannot be changed; make another set")
+    fixed = Check(same(f"{GROUP}.size"), f"{GROUP}.size", "cannot be changed; create a new set")
     changes = [fixed, same_shape(LEADER), same_shape(WORKER)]
     return judging(settings, kind, KINDS[kind.group, kind.kind].rules, sets, changes)
 

@@ -1,8 +1,8 @@
-"""Pods: behind their gates from the first moment, since Kubernetes lets nobody add one later.
+"""Pods: they get their scheduling gates at creation, since Kubernetes does not allow adding one later.
 
-Those that nobody controls whom we hold, and those of templates that were marked. Only the first get a finalizer: the
-controller takes it off when they have been counted, and whoever made the others makes new ones. What makes pods of a
-group one pod set is a hash, which CEL does not have; the controller works it out.
+This applies to pods without an owner that waits itself, and to pods of marked templates. Only the former get a
+finalizer, which the controller removes once they are counted; the latter are replaced by their owners. The role hash,
+which defines the pod sets of a group, cannot be computed in CEL; the controller does it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BOTH = "both the name and the total count of a group should be set"
 
 
 def ours(settings: Settings) -> str:
-    """Whether a pod is one of those: by its template, or by itself."""
+    """Whether the policies apply to a pod: by its template, or by itself."""
     alone = negated(belongs(settings)) if "pod" in settings.frameworks else "false"
     return f"{PARENT} ? {parent_is_ours(settings)} : {alone}"
 
@@ -74,7 +74,7 @@ def _missing_gate(name: str) -> str:
 
 
 def _index() -> str:
-    """The value of the label that the annotation names."""
+    """The value of the label that the annotation refers to."""
     return f'object.metadata.?labels[?{note(marks.INDEX_FROM)}].orValue("")'
 
 
@@ -86,11 +86,11 @@ def validating(settings: Settings) -> Validating:
 
 
 def _group() -> list[Check]:
-    """A group has a name and a number of pods, or it is none."""
+    """The rules for groups: a group has a name and a number of pods."""
     by_label, by_note = label(keys.POD_GROUP), note(keys.POD_GROUP)
     name = f"({has_label(keys.POD_GROUP)} ? {by_label} : {by_note})"
     count, counted = note(keys.POD_GROUP_COUNT), has_note(keys.POD_GROUP_COUNT)
-    told = "is not a name; use lower-case letters, digits, '-' and '.'"
+    told = "is not a valid name; use lower-case letters, digits, '-' and '.'"
     total = field_of(keys.POD_GROUP_COUNT, "annotations")
     return [
         Check(
@@ -111,18 +111,18 @@ def _group() -> list[Check]:
 
 
 def _changes() -> list[Check]:
-    """A pod stays in its group, and one whose group gave up does not hope again."""
+    """The rules for updates: a pod stays in its group, and an unretriable group stays unretriable."""
     was = has_label(keys.POD_GROUP, "oldObject")
     gave_up = f'{note(marks.RETRIABLE, "oldObject")} == "false"'
     return [
         Check(
             when(all_of(IS_UPDATE, was), f"{label(keys.POD_GROUP)} == {label(keys.POD_GROUP, 'oldObject')}"),
             field_of(keys.POD_GROUP),
-            "cannot be changed; make another pod",
+            "cannot be changed; create a new pod",
         ),
         Check(
             when(all_of(IS_UPDATE, gave_up), f'{note(marks.RETRIABLE)} == "false"'),
             field_of(marks.RETRIABLE, "annotations"),
-            "a group that does not retry cannot begin to",
+            "an unretriable group cannot become retriable",
         ),
     ]

@@ -1,7 +1,7 @@
 """What Deployment, StatefulSet and LeaderWorkerSet have in common: they wait by their pods.
 
-Their templates are marked, and marked again whenever they are changed, so that each pod that comes of them is gated.
-Who changes the scale of a set writes another object, which says nothing of queues: that is for the controller to see.
+Their templates are marked at creation and at every update, so that each of their pods is gated. A client that scales a
+set writes its Scale, which has no queue; the controller handles that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..marking import Path, label_on, note_on, only_if
 from ..policy import CREATE, UPDATE, Mutating, Validating
 
 READY = f"{at('status.readyReplicas', '0', 'oldObject')} > 0"
-"""Whether some of its pods run: what `running` is for a job."""
+"""Whether some of its pods are ready, which corresponds to a running job."""
 
 
 def marking(settings: Settings, kind: Kind, *patches: str) -> Mutating:
@@ -30,12 +30,12 @@ def marking(settings: Settings, kind: Kind, *patches: str) -> Mutating:
 
 
 def parent(kind: Kind, template: Path) -> str:
-    """That pods of this template wait, and for whom they were made."""
+    """Mark a template: its pods wait, and belong to this kind."""
     return note_on(template, marks.PARENT, text(SERVING[kind.group, kind.kind].framework))
 
 
 def standing_of_set(template: Path) -> list[str]:
-    """The queue and the class of the set, for its pods."""
+    """Copy the queue and the priority class of the set to its pods."""
     return [
         only_if(f'{label(key)} != ""', label_on(template, key, label(key))) for key in (keys.QUEUE, keys.PRIORITY_CLASS)
     ]
@@ -55,14 +55,17 @@ def judging(settings: Settings, kind: Kind, rules: Rules, sets: str, changes: Se
 
 
 def same_shape(template: str) -> Check:
-    """What pods are placed by: what they ask for, where they may go. Their images and commands may change."""
+    """Check that the fields that placement depends on, requests and node selection, do not change; others may."""
     there = f"{given(template)} == {given(template, 'oldObject')}"
     same = f"{_shape(template, 'object')} == {_shape(template, 'oldObject')}"
-    return Check(all_of(there, same), f"{template}.spec", "cannot be changed, as far as pods are placed by it")
+    return Check(all_of(there, same), f"{template}.spec", "fields that placement depends on cannot be changed")
 
 
 def _shape(template: str, of: str) -> str:
-    """A limit counts where nothing is asked for. Without `dyn`, a server warns that it knows no field of quantities."""
+    """The fields that placement depends on. A limit without a request counts as the request.
+
+    Without `dyn` the API server warns of unknown fields of quantities.
+    """
     asked = at("resources.requests", "{}", "c")
     limits = f"{at('resources.limits', '{}', 'c')}.transformMap(k, v, !(k in {asked}), v)"
     listed = [at(f"{template}.spec.{key}", "[]", f"dyn({of})") for key in _CONTAINERS]

@@ -1,4 +1,4 @@
-"""StatefulSet: its pods are one group, which has been counted as it is."""
+"""StatefulSet: its pods are one group, with quota for its current size."""
 
 from __future__ import annotations
 
