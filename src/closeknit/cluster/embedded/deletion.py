@@ -1,8 +1,8 @@
-"""How an object goes: at once, or marked with a time while something holds it.
+"""Deletion of an object: immediate, or with a deletionTimestamp while something holds it.
 
-Finalizers hold every kind, a namespace is held by those of its spec, and a pod that runs by its grace period. Deleting
-in the foreground or orphaning dependents are finalizers too. Pure functions over raw objects; the store removes what is
-no longer held.
+Finalizers hold every kind, a namespace is also held by those of its spec, and a running pod by its grace period.
+Foreground deletion and orphaning are finalizers too. Pure functions over raw objects; the store removes an object once
+nothing holds it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ..kinds import NAMESPACE, POD, Kind
 from ..port import Propagation, Raw
 
 LONGEST_GRACE = 1 << 31
-"""In seconds: what is longer would end after the last year that a time can be written for."""
+"""In seconds. With a longer grace period the deletionTimestamp would be after the year 9999."""
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 KEEPING = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 ENDED = ("Succeeded", "Failed")
 
 
 def marked(kind: Kind, old: Raw, propagation: Propagation, grace: int | None, now: float) -> Raw:
-    """The object as a deletion leaves it: with its time to go, which a later deletion can only bring forward."""
+    """The object with a deletionTimestamp, which a later deletion can only move forward."""
     meta = dict(old["metadata"])
     finalizers = [one for one in meta.get("finalizers", ()) if one not in (FOREGROUND, ORPHAN)]
     if propagation in KEEPING:
@@ -39,7 +39,7 @@ def marked(kind: Kind, old: Raw, propagation: Propagation, grace: int | None, no
 
 
 def is_held(kind: Kind, raw: Raw) -> bool:
-    """Whether something keeps an object that is to go."""
+    """Whether finalizers or a grace period hold a deleted object."""
     meta = raw["metadata"]
     if meta.get("finalizers"):
         return True
@@ -49,7 +49,7 @@ def is_held(kind: Kind, raw: Raw) -> bool:
 
 
 def grace_period(kind: Kind, raw: Raw, asked: int | None) -> int:
-    """How long a pod may take to stop: nothing if it never ran, or has ended."""
+    """The grace period of a pod in seconds: 0 if it never ran, or has ended."""
     if kind is not POD or not raw["spec"].get("nodeName"):
         return 0
     if (raw.get("status") or {}).get("phase") in ENDED:

@@ -1,12 +1,12 @@
 """Objects with Kubernetes' semantics, in memory: versions, conflicts, finalizers, owners, and a history to watch.
 
-The store is a list of changes in one order; its objects are what these changes add up to. A log, if there is one,
-gets every change too, and the file behind it always holds a beginning of that list: `commit` says how far. Nobody
-outside the process is told of a change before it is committed.
+The store is an ordered list of changes, and its objects are their result. If there is a log, every change is also
+written to it, and its file always holds a prefix of that list: `commit` returns up to which version. No change is
+visible outside the process before it is committed.
 
     write ──▶ prepare ──▶ rules ──▶ versions ──▶ objects + history ──▶ log ──▶ commit ──▶ watchers, answers
 
-It reads no clock and draws no random ids: both are given to it, so that a run can be repeated exactly.
+It reads no clock and generates no random ids: both are passed in, so that a run can be repeated exactly.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from .deletion import is_held, marked
 from .strategy import is_next_generation, prepared, same_but_times
 
 HISTORY = 20_000
-"""How many changes can be watched again; who comes back from before that has to list anew."""
+"""How many changes are kept for watches; a client that resumes from an older version has to list again."""
 
 NAME_TAIL, NAME_LENGTH = 5, 63
-"""A generated name is no longer than this, and ends with as many random characters."""
+"""The random suffix and the maximum length of a generated name, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to write. `manager` owns the fields that are written; without one nobody keeps track.
+    """Options of a write. `manager` becomes the owner of the written fields; without one ownership is not tracked.
 
-    `trusted` is for writers of ours: the form of their objects is not looked at again. `warnings` collects what a
-    client should be told though its request was carried out.
+    `trusted` is for internal writers: their objects are not checked against the schema. `warnings` collects warnings
+    for the client of a request that succeeded.
     """
 
     manager: str = ""
@@ -66,20 +66,20 @@ PLAIN = Options()
 
 
 class Rules(Protocol):
-    """What objects have to be like. `admit` gives the object with its defaults, or raises `errors.Refused`."""
+    """Defaulting and validation. `admit` returns the object with its defaults, or raises `errors.Refused`."""
 
     def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw: ...
 
 
 class NoRules:
-    """Everything is fine as it is."""
+    """Rules that accept every object unchanged."""
 
     def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
         return new
 
 
 class Log(Protocol):
-    """Where changes are kept for good. `commit` raises NotKeptError if it cannot write."""
+    """Durable storage of changes. `commit` raises NotKeptError if it cannot write."""
 
     def append(self, change: Change) -> None: ...
 
@@ -87,11 +87,11 @@ class Log(Protocol):
 
 
 class NotKeptError(Exception):
-    """What was done stays in memory only, for now: nobody may be told of it."""
+    """Changes could not be written and are in memory only, so they must not be visible to clients yet."""
 
 
 class Ids(Protocol):
-    """Where names and identities come from."""
+    """The source of uids and of the suffixes of generated names."""
 
     def uid(self) -> str: ...
 
@@ -99,7 +99,7 @@ class Ids(Protocol):
 
 
 class Store:
-    """All objects by kind, then by namespace and name. Read what you like, write through the methods only."""
+    """All objects by kind, then by namespace and name. Read them freely, but write only through the methods."""
 
     def __init__(self, now: Callable[[], float], ids: Ids, rules: Rules | None = None, log: Log | None = None) -> None:
         self.now, self.ids, self.log = now, ids, log
@@ -108,7 +108,7 @@ class Store:
         self.history: deque[Change] = deque(maxlen=HISTORY)
         self.version = 1
         self.forgotten = 1
-        """The newest version that cannot be resumed from any more is the one before this."""
+        """The version of the oldest change in the history; a watch can resume from the version before it."""
         self._owned: dict[str, dict[Key, None]] = {}
         self._committed = 1
 
@@ -124,18 +124,18 @@ class Store:
         return found
 
     def all(self, kind: Kind, namespace: str = "") -> Iterator[Raw]:
-        """All objects of a kind, or those of a namespace, oldest key first."""
+        """All objects of a kind, or those of a namespace, in order of creation."""
         if not namespace:
             return iter(self.objects[kind].values())
         return (one for (of, _), one in self.objects[kind].items() if of == namespace)
 
     def owned(self, uid: str, kind: Kind | None = None) -> list[Raw]:
-        """What names this object as an owner, in the order in which it came."""
+        """The objects that have this one as an owner, in order of creation."""
         keys = self._owned.get(uid, ())
         return [self.objects[key.kind][key[1:]] for key in keys if kind is None or key.kind is kind]
 
     def changes(self, after: int) -> list[Change]:
-        """What happened since a version; raises Expired if that is too long ago."""
+        """The changes since a version; raises Expired if that is no longer in the history."""
         if after + 1 < self.forgotten:
             raise Expired(f"too old resource version: {after} ({self.forgotten - 1})")
         newest = self.history[-1].version if self.history else self.version
@@ -187,7 +187,7 @@ class Store:
         return self._put(kind, None, new, options)
 
     def _home(self, kind: Kind, meta: Raw) -> str:
-        """The namespace that an object is made in; it has to be there, and to stay."""
+        """The namespace to create an object in; it must exist and not be terminating."""
         if not kind.namespaced:
             meta.pop("namespace", None)
             return ""
@@ -240,7 +240,7 @@ class Store:
     def _change(
         self, kind: Kind, old: Raw, body: Raw, subresource: str, options: Options, tracked: bool = False
     ) -> Raw:
-        """The one way of changing an object that is there: it becomes `body`, as far as that may be."""
+        """Update an existing object to `body`, as far as its strategy allows. All updates go through here."""
         key = key_of(kind, old)
         self._check_version(key, old, body.get("metadata") or {})
         new = prepared(kind, old, body, subresource)
@@ -272,7 +272,7 @@ class Store:
         grace: int | None = None,
         options: Options = PLAIN,
     ) -> Raw:
-        """Remove an object, or mark it as going while something holds it: finalizers, or pods that still run."""
+        """Remove an object, or mark it as terminating while finalizers or a running pod's grace period hold it."""
         kind, old = key.kind, self.get(key.kind, key.namespace, key.name)
         before = old["metadata"]
         if (uid and uid != before["uid"]) or (version and version != before["resourceVersion"]):
@@ -287,7 +287,7 @@ class Store:
         return self._put(kind, old, new, options)
 
     def bind(self, namespace: str, pod: str, node: str, uid: str = "", options: Options = PLAIN) -> Raw:
-        """Give a pod its node."""
+        """Bind a pod to a node."""
         old = self.get(POD, namespace, pod)
         if uid and uid != old["metadata"]["uid"]:
             raise _changed(key_of(POD, old), "the pod is another one")
@@ -350,10 +350,10 @@ class Store:
         if self.log is not None:
             self.log.append(change)
 
-    # What lasts
+    # Durability
 
     def commit(self) -> int:
-        """All changes so far are kept; says up to which version."""
+        """Write all changes so far; the version up to which they are durable."""
         if self._committed != self.version:
             if self.log is not None:
                 self.log.commit(self.version)
@@ -361,19 +361,19 @@ class Store:
         return self._committed
 
     def restore(self, kind: Kind, raw: Raw) -> None:
-        """An object from the file, as it was."""
+        """Load an object from the file unchanged."""
         key = key_of(kind, raw)
         self.objects[kind][key[1:]] = raw
         for owner in raw["metadata"].get("ownerReferences") or ():
             self._owned.setdefault(owner["uid"], {})[key] = None
 
     def resume(self, version: int) -> None:
-        """Go on from the version that the file ended with."""
+        """Continue from the last version of the file."""
         self.version = self._committed = version
         self.forgotten = version + 1
 
     def compact(self) -> None:
-        """Forget all history: whoever watches on has to list anew."""
+        """Drop all history: clients that resume a watch have to list again."""
         self.history.clear()
         self.forgotten = self.version + 1
 
@@ -382,7 +382,7 @@ _NOTHING: Raw = {"metadata": {}}
 
 
 def _by(write: Patch, options: Options) -> Options:
-    """A patch may bring its own owner."""
+    """The options of a write; a patch may name its own field manager."""
     if not write.owner:
         return options
     return Options(write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings)

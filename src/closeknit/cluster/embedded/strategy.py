@@ -1,8 +1,7 @@
-"""What a write makes of an object that is there: which parts its writer may change, and whether it is a change at all.
+"""The update strategy of a resource: which fields a write may change, and whether it changes anything.
 
-The API server calls this the strategy of a resource. A write of a status changes the status alone, a write of the
-object leaves its status as it was, and fields of the system are never taken from a writer. Pure functions over raw
-objects; versions, rules and history are the store's.
+A status update changes only the status, any other update keeps the status, and system fields are never taken from a
+client. Pure functions over raw objects; the store handles versions, rules and history.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SYSTEM = (
 
 
 def prepared(kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
-    """`body` with what its writer may not change as it was."""
+    """`body` with the fields that this write may not change reset to the old values."""
     before = old["metadata"]
     meta = dict(body.get("metadata") or {})
     for system in SYSTEM:
@@ -52,7 +51,7 @@ def prepared(kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
 
 
 def _metadata_by_status(kind: Kind, before: Raw, meta: Raw) -> Raw:
-    """What a write of a status may change of the metadata: of custom kinds nothing, of a Deployment not its labels."""
+    """The metadata after a status update: of custom kinds unchanged, of a Deployment with the old labels."""
     if not kind.is_built_in:
         return _with_fields(before, meta)
     if kind is not DEPLOYMENT:
@@ -67,7 +66,7 @@ def _with_fields(before: Raw, meta: Raw) -> Raw:
 
 
 def is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool:
-    """Whether a change counts: what is wanted is another thing now. A PriorityClass only ever has its first one."""
+    """Whether the generation increases, because the desired state changed. That of a PriorityClass never does."""
     if kind is PRIORITY_CLASS:
         return False
     if kind is DEPLOYMENT and subresource != "status":
@@ -78,7 +77,7 @@ def is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool
 
 
 def same_but_times(old: Raw, new: Raw) -> bool:
-    """Whether only the times in managedFields differ: then nothing has changed."""
+    """Whether only the times of managedFields differ, which does not count as a change."""
     before, after = old["metadata"], new["metadata"]
     if "managedFields" not in before or before.get("managedFields") == after.get("managedFields"):
         return False
