@@ -183,7 +183,7 @@ def test_a_group_that_cannot_be_read_is_told() -> None:
     host.patch(CONFIG_MAP, "closeknit-node-groups", {"data": {"gpu": "max: many"}}, namespace="kube-system")
     request(host, OWN, 1)
     host.run(6)
-    assert said(host, "Failed")[2].startswith("ConfigMap kube-system/closeknit-node-groups: gpu is no node group")
+    assert said(host, "Failed")[2].startswith("ConfigMap kube-system/closeknit-node-groups: gpu is not a node group")
 
 
 def test_requests_of_other_classes_are_left_alone() -> None:
@@ -240,7 +240,7 @@ def test_a_restart_waits_for_the_same_nodes() -> None:
 
 @pytest.mark.parametrize("text", ["", "max: 3", "allocatable: {cpu: 1}", "max: 1\nallocatable: {cpu: lots}", "]["])
 def test_what_is_no_group_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no node group"):
+    with pytest.raises(ValueError, match="is not a node group"):
         read({"data": {"g": text}})
 
 

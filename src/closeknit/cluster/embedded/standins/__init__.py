@@ -1,7 +1,7 @@
-"""Stand-ins for what runs around a control plane: kubelets, the binding of pods, controllers of the kinds.
+"""Stand-ins for the components around a control plane: kubelets, the binding of pods, the controllers of the kinds.
 
-Each is one controller of a real cluster, as a function of the store, and small: what a user of this host can see is as
-there, how it comes about need not be. They share which pods are on which node, and what is free.
+Each reproduces one controller of a real cluster on top of the store: what users can observe is the same, the
+implementation is much smaller. They share which pods are on which node, and what is free.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .taint_eviction import TaintEviction
 
 
 def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> list[Standin]:
-    """All of them, in the order in which they get their turns."""
+    """All stand-ins, in the order in which they run."""
     seats, binder = Seats(), Binder()
     return [
         Heartbeat(settings),

@@ -1,14 +1,14 @@
-"""Answers ProvisioningRequests: yes if there is room, nodes where there is not, no where none may be made.
+"""The cluster autoscaler: it finds or creates capacity for ProvisioningRequests, or fails them.
 
-    check-capacity.autoscaling.x-k8s.io              is there room now?
-    best-effort-atomic-scale-up.autoscaling.x-k8s.io nodes for what there is no room for
-    anything.closeknit.dev                           nodes for all of it
+    check-capacity.autoscaling.x-k8s.io              checks for free capacity, creates nothing
+    best-effort-atomic-scale-up.autoscaling.x-k8s.io creates nodes for the pods that do not fit
+    anything.closeknit.dev                           creates nodes for all pods
 
     ∅ ──▶ Accepted ──after the delay──▶ Provisioned, when its nodes are ready ──▶ BookingExpired │ CapacityRevoked
                                    └──▶ Failed
 
-All or nothing: if one group of nodes cannot hold all that is missing, none is made. Nodes come from `node_groups`; one
-that stays empty for long enough is removed again. Parameters of a request, as durations: `delay`, `booking`,
+All or nothing: if no single node group can hold all missing pods, no node is created. Nodes come from `node_groups`;
+one that stays empty for long enough is removed again. Parameters of a request, as durations: `delay`, `booking`,
 `revocation`.
 """
 
@@ -39,11 +39,11 @@ OWN = ".closeknit.dev"
 
 
 class NoCapacityError(Exception):
-    """There is no room, and none may be made; the text says why."""
+    """There is no capacity, and none can be created; the message is the reason."""
 
 
 class Autoscaler:
-    """`room` is what is free now, kept up to date by whoever binds pods."""
+    """`room` is the free capacity, which the binder keeps up to date."""
 
     watches = (PROVISIONING_REQUEST, NODE, POD)
 
@@ -52,12 +52,12 @@ class Autoscaler:
         self.room = room or Room()
         self.seats = seats or Seats()
         self._made: dict[str, dict[str, None]] = {}
-        """Nodes by the request that they were made for: namespace/name."""
+        """Nodes by the request that they were created for: namespace/name."""
         self._numbers: dict[str, set[str]] = {}
         """Names of the nodes of each group."""
         self._empty: dict[str, float] = {}
 
-    # What concerns it
+    # Keys of a change
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is PROVISIONING_REQUEST:
@@ -95,7 +95,7 @@ class Autoscaler:
         found = store.find(NODE, "", node)
         return found is not None and GROUP in (found["metadata"].get("labels") or {})
 
-    # What there is to do
+    # Reconciling
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         if isinstance(key, str):
@@ -117,7 +117,7 @@ class Autoscaler:
     def _accept(self, request: Raw, now: float) -> Iterator[Step]:
         delay = self._time(request, "delay", self.settings.provisioning_delay)
         eta = f"Capacity is expected at {stamp(now + (delay or 0))}"
-        yield from _say(
+        yield from _report(
             request,
             now,
             ("Accepted", True, "Accepted", "Provisioning request was accepted"),
@@ -140,22 +140,24 @@ class Autoscaler:
         try:
             plan = self._plan(store, request)
         except (NoCapacityError, ValueError) as error:
-            yield from _say(request, now, ("Failed", True, "CapacityIsNotFound", str(error)))
+            yield from _report(request, now, ("Failed", True, "CapacityIsNotFound", str(error)))
             return
         if plan is None:
-            yield from _say(request, now, ("Provisioned", True, "CapacityIsFound", "Capacity is found in the cluster"))
+            yield from _report(
+                request, now, ("Provisioned", True, "CapacityIsFound", "Capacity is found in the cluster")
+            )
             return
         yield from self._make(store, request, *plan)
 
     def _wait(self, store: Store, request: Raw, made: Iterable[str], now: float) -> Iterator[Step]:
-        """The nodes were made; they count when they are ready."""
+        """Wait until the created nodes are ready."""
         nodes = [store.find(NODE, "", name) for name in made]
         if not all(node is not None and is_ready(node) for node in nodes):
             return
         group = next(node["metadata"]["labels"][GROUP] for node in nodes if node is not None)
         details = {"NodeGroup": group, "ProvisioningRequest": label_of(request)}
         text = f"Capacity is provisioned: {len(nodes)} nodes of group {group}"
-        yield from _say(request, now, ("Provisioned", True, "CapacityIsProvisioned", text), details=details)
+        yield from _report(request, now, ("Provisioned", True, "CapacityIsProvisioned", text), details=details)
 
     def _make(self, store: Store, request: Raw, group: NodeGroup, count: int) -> Iterator[Step]:
         number = 0
@@ -171,7 +173,7 @@ class Autoscaler:
     # Is there room?
 
     def _plan(self, store: Store, request: Raw) -> tuple[NodeGroup, int] | None:
-        """The group that grows and by how many nodes; None if there is room for all. Raises NoCapacityError."""
+        """The group to grow and by how many nodes; None if all pods fit. Raises NoCapacityError."""
         asked = _asked(store, request)
         kind = request["spec"]["provisioningClassName"]
         missing = asked if is_own(kind) else self._without_room(asked)
@@ -196,7 +198,7 @@ class Autoscaler:
         raise NoCapacityError(f"No node group can hold {pods} more pods: {', '.join(refusals)}")
 
     def _without_room(self, asked: list[tuple[Shape, int]]) -> list[tuple[Shape, int]]:
-        """What does not fit on the nodes that there are: all are put there, and taken away again."""
+        """The pods that do not fit on the existing nodes: all are charged there tentatively, and released again."""
         tried, missing = [], []
         for place, (shape, count) in enumerate(asked):
             for number in range(count):
@@ -213,7 +215,7 @@ class Autoscaler:
     # Afterwards
 
     def _keep(self, request: Raw, now: float) -> Iterator[Step]:
-        """A booking expires, capacity is taken away, if that is wanted."""
+        """Expire the booking and revoke the capacity after the configured times."""
         provisioned = condition(request, "Provisioned")
         assert provisioned is not None
         since = parse(provisioned["lastTransitionTime"])
@@ -222,11 +224,11 @@ class Autoscaler:
         if revocation is not None and since + revocation <= now:
             for name in self._made.get(_full_name(request), ()):
                 yield Delete(Key(NODE, "", name))
-            yield from _say(request, now, ("CapacityRevoked", True, "CapacityRevoked", "Capacity was taken away"))
+            yield from _report(request, now, ("CapacityRevoked", True, "CapacityRevoked", "Capacity was revoked"))
             return
         if booking is not None and since + booking <= now and not holds(request, "BookingExpired"):
             text = "Capacity reservation time is expired."
-            yield from _say(request, now, ("BookingExpired", True, "CapacityReservationTimeExpired", text))
+            yield from _report(request, now, ("BookingExpired", True, "CapacityReservationTimeExpired", text))
         for span in (booking, revocation):
             if span is not None and since + span > now:
                 yield Later(since + span)
@@ -263,7 +265,7 @@ def is_own(kind: str) -> bool:
 
 
 def label_of(request: Raw) -> str:
-    """What nodes made for a request carry as a label: its name, shortened if it must be."""
+    """The label value of nodes created for a request: its name, shortened if necessary."""
     name = str(request["metadata"]["name"])
     return name if len(name) <= LONGEST_LABEL else f"{name[:52]}-{fingerprint(name)}"
 
@@ -273,7 +275,7 @@ def _full_name(request: Raw) -> str:
 
 
 def _asked(store: Store, request: Raw) -> list[tuple[Shape, int]]:
-    """The pods that are asked for: their shapes and how many of each."""
+    """The requested pods: their shapes and how many of each."""
     result = []
     for one in request["spec"].get("podSets") or ():
         name = (one.get("podTemplateRef") or {}).get("name", "")
@@ -285,7 +287,7 @@ def _asked(store: Store, request: Raw) -> list[tuple[Shape, int]]:
     return result
 
 
-def _say(
+def _report(
     request: Raw, now: float, *what: tuple[str, bool, str, str], details: dict[str, str] | None = None
 ) -> Iterator[Step]:
     status = request.get("status") or {}

@@ -1,8 +1,8 @@
-"""Gives pods their nodes, as far as nobody else has: selectors, affinity, taints and room, the first node by name.
+"""Binds pods in place of kube-scheduler: to the first node by name that fits selectors, affinity, taints and room.
 
-It is no second scheduler. What our control plane placed names its host and is looked up; the rest waits in a line for
-each shape, and a line is looked at when a pod joins it or a node changes. Spreading, preferences, pod affinity and
-preemption are left out.
+It is not a second scheduler. Pods that our control plane has placed select their host, which is looked up; the others
+wait in one queue per shape, which is reconciled when a pod joins it or a node changes. Spreading, preferences, pod
+affinity and preemption are left out.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from .room import HOSTNAME, Pin, Room, pin_of, why_not
 
 SCHEDULER = "default-scheduler"
 AT_ONCE = 256
-"""Pods of a line that are bound before others get their turn."""
-SAME_WORDS = 1.0
-"""Seconds for which the reason of a line is not worked out anew."""
+"""How many pods of a queue are bound before other queues get their turn."""
+REASON_INTERVAL = 1.0
+"""Seconds for which the reason of a queue is reused."""
 
 
 @dataclass(slots=True)
 class Line:
-    """Pods of one shape that wait. `untold` have not been told why."""
+    """Unbound pods of one shape. `unreported` are those whose status does not have the reason yet."""
 
     shape: Shape
     pin: Pin | None
     waiting: dict[Key, None] = field(default_factory=dict)
-    untold: dict[Key, None] = field(default_factory=dict)
-    words: str = ""
-    words_at: float = -SAME_WORDS
+    unreported: dict[Key, None] = field(default_factory=dict)
+    reason: str = ""
+    reason_at: float = -REASON_INTERVAL
 
 
 class Binder:
@@ -51,9 +51,9 @@ class Binder:
         self._free: dict[Shape, None] = {}
         self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
         self._tried: list[tuple[Key, str, Shape]] = []
-        """Pods that were given a node in the last step."""
+        """Pods that were sent a binding in the last step."""
 
-    # What concerns it
+    # Keys of a change
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
@@ -101,7 +101,7 @@ class Binder:
         if self._line_of.get(key) is not line:
             self._leave(key)
             self._line_of[key] = line
-        line.waiting[key] = line.untold[key] = None
+        line.waiting[key] = line.unreported[key] = None
         return (shape,)
 
     def _leave(self, key: Key) -> None:
@@ -109,7 +109,7 @@ class Binder:
         if line is None:
             return
         line.waiting.pop(key, None)
-        line.untold.pop(key, None)
+        line.unreported.pop(key, None)
         if not line.waiting:
             self._close(line)
 
@@ -127,7 +127,7 @@ class Binder:
                 del self._tied[line.pin.label, value]
 
     def _wake(self, node: str) -> Iterable[Shape]:
-        """The lines that may go on now that this node has changed."""
+        """The shapes of the queues that a change of this node may unblock."""
         awake = list(self._free)
         if self._tied:
             awake += self._tied.get(("", node), ())
@@ -136,7 +136,7 @@ class Binder:
                 awake += self._tied.get((HOSTNAME, known.labels[HOSTNAME]), ())
         return awake
 
-    # What there is to do
+    # Reconciling
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         self._take_back(store)
@@ -150,11 +150,11 @@ class Binder:
                 continue
             node = self.room.find(line.shape)
             if node is None:
-                yield from self._tell(store, line, now)
+                yield from self._report(store, line, now)
                 return
             self.room.charge(pod_key, node, line.shape.charge)
             line.waiting.pop(pod_key)
-            line.untold.pop(pod_key, None)
+            line.unreported.pop(pod_key, None)
             uid = pod["metadata"]["uid"]
             self._tried.append((pod_key, uid, line.shape))
             yield Bind(pod_key.namespace, pod_key.name, node, uid)
@@ -162,7 +162,7 @@ class Binder:
             yield Later(now)
 
     def _take_back(self, store: Store) -> None:
-        """What was given a node and did not get it waits again; another pod of its name has nothing to do with it."""
+        """Requeue the pods of failed bindings, unless another pod has taken the name."""
         for key, uid, shape in self._tried:
             pod = store.find(POD, key.namespace, key.name)
             if pod is not None and pod["metadata"]["uid"] != uid:
@@ -173,16 +173,16 @@ class Binder:
                     self._join(key, shape)
         self._tried.clear()
 
-    def _tell(self, store: Store, line: Line, now: float) -> Iterator[Step]:
-        """Those who have not heard it, and the first in line, hear why they wait."""
-        if now >= line.words_at + SAME_WORDS:
-            line.words, line.words_at = why_not(self.room, line.shape), now
+    def _report(self, store: Store, line: Line, now: float) -> Iterator[Step]:
+        """Report the reason on all pods that do not have it, and update it on the first in the queue."""
+        if now >= line.reason_at + REASON_INTERVAL:
+            line.reason, line.reason_at = why_not(self.room, line.shape), now
         first = next(iter(line.waiting))
-        for key in {first: None, **line.untold}:
+        for key in {first: None, **line.unreported}:
             pod = store.find(POD, key.namespace, key.name)
             if pod is not None and wants_a_node(pod):
-                yield from _unschedulable(pod, line.words, now)
-        line.untold.clear()
+                yield from _unschedulable(pod, line.reason, now)
+        line.unreported.clear()
 
 
 def wants_a_node(pod: Raw) -> bool:
@@ -200,14 +200,14 @@ def shape_of(pod: Raw) -> Shape:
     return core.plain_shape(msgspec.convert(pod["spec"], core.PodSpec))
 
 
-def _unschedulable(pod: Raw, words: str, now: float) -> Iterator[Step]:
+def _unschedulable(pod: Raw, reason: str, now: float) -> Iterator[Step]:
     status = pod.get("status") or {}
     conditions = with_condition(
         status.get("conditions"),
         "PodScheduled",
         False,
         "Unschedulable",
-        words,
+        reason,
         now,
         lastProbeTime=None,
         observedGeneration=pod["metadata"].get("generation", 1),

@@ -1,7 +1,7 @@
-"""What PodDisruptionBudgets say of themselves: how many of their pods are healthy, and how many could go.
+"""The status of PodDisruptionBudgets: how many of their pods are healthy, and how many may be evicted.
 
-Which pods a budget selects is kept change by change. `eviction` looks a pod's budgets up itself, notes the pod in
-`disruptedPods`, and takes one disruption; here the note is dropped when the pod is gone, or has not gone in time.
+The pods that a budget selects are tracked incrementally. `eviction` finds a pod's budgets itself, records the pod in
+`disruptedPods`, and uses up one disruption; here the record is removed when the pod is gone, or not deleted in time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .children import controller_of, is_active, is_ended, is_ready, number, part
 from .pace import Pace
 
 FORGOTTEN = 120.0
-"""Seconds after which an eviction that did not happen is forgotten."""
+"""Seconds after which an eviction without a deletion is forgotten."""
 
 
 class Budgets:
@@ -110,7 +110,7 @@ def status_of(store: Store, budget: Raw, pods: list[Raw], disrupted: dict[str, s
 
 
 def needs(store: Store, budget: Raw, pods: list[Raw]) -> tuple[int, int]:
-    """How many pods there should be, and how many of them have to be healthy."""
+    """The expected number of pods, and how many of them have to be healthy."""
     spec = budget["spec"]
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if most is not None:
@@ -123,7 +123,7 @@ def needs(store: Store, budget: Raw, pods: list[Raw]) -> tuple[int, int]:
 
 
 def expected_pods(store: Store, pods: list[Raw]) -> int:
-    """The sum over the pods' controllers of how many pods each should have; a pod without one counts for itself."""
+    """The total replicas of the pods' controllers; a pod without a controller counts as one."""
     seen: set[str] = set()
     total = 0
     for one in pods:
@@ -145,7 +145,7 @@ def _scale(store: Store, namespace: str, reference: Raw) -> int:
 
 
 def _pending(budget: Raw, pods: list[Raw], now: float) -> dict[str, str]:
-    """Evictions that were allowed and are not yet seen as deletions."""
+    """Allowed evictions whose deletion has not been observed yet."""
     noted: dict[str, str] = (budget.get("status") or {}).get("disruptedPods") or {}
     if not noted:
         return {}

@@ -1,8 +1,7 @@
-"""What every controller does: makes children of an owner, looks at how its pods fare, and writes what it saw.
+"""What all controllers share: creating children of an owner, inspecting its pods, and writing the status.
 
-Objects are shared with the store and never changed in place, so everything here gives new trees and leaves the parts
-that stay the same as they are. `status_write` is silent when nothing changed: a controller may be asked as often as
-anybody likes.
+Objects are shared with the store and never changed in place, so everything here returns new trees that share the
+unchanged parts. `status_write` writes nothing if nothing changed, so reconciling is idempotent.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def owner_reference(kind: Kind, owner: Raw, *, controller: bool = True, block: bool = True) -> Raw:
-    """As `metadata.ownerReferences` of a child has it."""
+    """An entry of `metadata.ownerReferences` of a child."""
     meta = owner["metadata"]
     return {
         "apiVersion": kind.api_version,
@@ -39,7 +38,7 @@ def owner_reference(kind: Kind, owner: Raw, *, controller: bool = True, block: b
 
 
 def controller_of(raw: Raw) -> Raw | None:
-    """The owner reference that says `controller`; None if nobody controls the object."""
+    """The owner reference with `controller: true`; None if the object has no controller."""
     for one in raw["metadata"].get("ownerReferences") or ():
         if one.get("controller"):
             return one  # type: ignore[no-any-return]
@@ -52,12 +51,12 @@ def is_controlled(raw: Raw, owner: Raw) -> bool:
 
 
 def children(store: Store, owner: Raw, kind: Kind) -> list[Raw]:
-    """What this object controls, of one kind, in the order in which it came."""
+    """The objects of one kind that this object controls, in order of creation."""
     return [one for one in store.owned(owner["metadata"]["uid"], kind) if is_controlled(one, owner)]
 
 
 def family(change: Change, kind: Kind) -> Iterator[Key]:
-    """The owner of `kind` that a change concerns: the object itself, or whoever controls it, before or after."""
+    """The owners of `kind` that a change affects: the object itself, or its controller before and after."""
     if change.kind is kind:
         yield change.key
         return
@@ -75,7 +74,7 @@ def _controller_key(raw: Raw, kind: Kind) -> Iterator[Key]:
         yield Key(kind, raw["metadata"].get("namespace", ""), found["name"])
 
 
-# Making and removing
+# Creating and deleting
 
 
 def child(
@@ -92,7 +91,7 @@ def child(
 ) -> Create:
     """An object controlled by `owner`, in its namespace. `prefix` is its generateName.
 
-    Labels and annotations of `body` are kept; those given win.
+    Labels and annotations of `body` are kept; the arguments take precedence.
     """
     given: Raw = body.get("metadata") or {}
     meta: Raw = {key: text for key, text in (("name", name), ("generateName", prefix)) if text}
@@ -135,7 +134,7 @@ def pod(
 
 
 def with_env(containers: Sequence[Raw], env: Sequence[Raw], *, first: bool = False) -> list[Raw]:
-    """The containers, each with these variables as well; one that it has already stays as it is."""
+    """The containers with these variables added; a variable that a container has already is kept."""
     result = []
     for container in containers:
         has = container.get("env") or []
@@ -146,12 +145,12 @@ def with_env(containers: Sequence[Raw], env: Sequence[Raw], *, first: bool = Fal
 
 
 def deletion(kind: Kind, raw: Raw) -> Iterator[Delete]:
-    """Delete this very object, unless it is going already."""
+    """Delete this object, by uid, unless it is already terminating."""
     if not is_deleting(raw):
         yield Delete(key_of(kind, raw), uid=raw["metadata"]["uid"])
 
 
-# Looking at objects
+# Inspecting objects
 
 
 def is_deleting(raw: Raw) -> bool:
@@ -167,7 +166,7 @@ def is_ended(pod: Raw) -> bool:
 
 
 def is_active(pod: Raw) -> bool:
-    """Neither ended nor going."""
+    """Whether the pod has neither ended nor is terminating."""
     return "deletionTimestamp" not in pod["metadata"] and phase(pod) not in ENDED
 
 
@@ -180,7 +179,7 @@ def condition(raw: Raw, kind: str) -> Raw | None:
 
 
 def holds(raw: Raw, kind: str) -> bool:
-    """Whether a condition is there and true."""
+    """Whether a condition is True."""
     found = condition(raw, kind)
     return found is not None and found["status"] == "True"
 
@@ -196,13 +195,13 @@ def ready_since(pod: Raw) -> float | None:
 
 
 def available_at(pod: Raw, min_ready: float) -> float | None:
-    """From when on a pod counts as available: it is ready, and has been for so many seconds. None: not ready."""
+    """When a pod counts as available: after it has been ready for `min_ready` seconds. None if it is not ready."""
     since = ready_since(pod)
     return None if since is None else since + min_ready
 
 
 def dispensable_first(pods: Iterable[Raw], rank: Callable[[Raw], int] = lambda _: 0) -> list[Raw]:
-    """Who goes first when there are too many: without a node, not running, not ready, a high rank, the youngest."""
+    """Pods in order of deletion: without a node, not running, not ready, with a high rank, the youngest first."""
     youngest_first = sorted(pods, key=lambda one: str(one["metadata"].get("creationTimestamp")), reverse=True)
     return sorted(
         youngest_first,
@@ -211,7 +210,7 @@ def dispensable_first(pods: Iterable[Raw], rank: Callable[[Raw], int] = lambda _
 
 
 class Tally(NamedTuple):
-    """How pods fare. `active` ones are neither ended nor going; `ready` ones are among them."""
+    """Counts of pods by state. `active` ones have neither ended nor are terminating; `ready` ones are among them."""
 
     active: int = 0
     ready: int = 0
@@ -236,7 +235,7 @@ def tally(pods: Iterable[Raw]) -> Tally:
     return Tally(active, ready, succeeded, failed, terminating)
 
 
-# Saying what was seen
+# Writing the status
 
 
 def with_condition(
@@ -248,7 +247,7 @@ def with_condition(
     now: float,
     **more: Any,
 ) -> list[Raw]:
-    """The conditions with this one as said; its time of transition moves only if its status does.
+    """The conditions with this one set; its transition time changes only if its status does.
 
     `more` are further fields of the condition: `observedGeneration=2`, `lastProbeTime=…`.
     """
@@ -266,7 +265,7 @@ def with_condition(
 
 
 def status_write(kind: Kind, raw: Raw, status: Raw) -> Iterator[Update]:
-    """The object with this status; nothing if it has it already."""
+    """Write this status; nothing if the object has it already."""
     if (raw.get("status") or _NONE) != status:
         yield Update(kind, {**raw, "status": status}, "status")
 
@@ -281,7 +280,7 @@ def event(
     by: str,
     warning: bool = False,
 ) -> Create:
-    """An Event on an object, by the component of that name."""
+    """An Event about an object, reported by the component of that name."""
     meta = about["metadata"]
     namespace = meta.get("namespace", "")
     involved = {
@@ -315,7 +314,7 @@ def event(
 
 
 def fingerprint(value: object, length: int = 10) -> str:
-    """A short name for a value, of letters that spell no word: equal values have equal fingerprints."""
+    """A short hash of a value, of letters that form no words, as in names of ReplicaSets."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:12], "big")
     letters = []
@@ -326,12 +325,12 @@ def fingerprint(value: object, length: int = 10) -> str:
 
 
 def number(value: Any, default: int) -> int:
-    """A whole number of a spec, where `null` and absence mean the default."""
+    """A whole number of a spec; the default if it is null or absent."""
     return default if value is None else int(value)
 
 
 def part_of(value: Any, whole: int, *, up: bool) -> int:
-    """A count or a share of `whole`: part_of("25%", 10, up=True) == 3."""
+    """A count or a percentage of `whole`: part_of("25%", 10, up=True) == 3."""
     if isinstance(value, str) and value.endswith("%"):
         hundredths = whole * int(value[:-1])
         return -(-hundredths // 100) if up else hundredths // 100

@@ -1,4 +1,4 @@
-"""Conditions in the making: what a controller says about an object, and the events that go with what is new."""
+"""A builder of an object's conditions, and of the events that a controller records with them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .children import event, with_condition
 
 
 class Conditions:
-    """The conditions of an object, to be changed and then written. `by` is who speaks.
+    """The conditions of an object, to be changed and then written. `by` is the component that reports events.
 
-    What is said again in the same words changes nothing and is no event.
+    Setting a condition to the status, reason and message that it has changes nothing.
     """
 
     def __init__(self, kind: Kind, raw: Raw, now: float, by: str) -> None:
@@ -27,8 +27,8 @@ class Conditions:
         found = self.find(kind)
         return found is not None and found["status"] == "True"
 
-    def say(self, kind: str, status: bool, reason: str, message: str, **more: Any) -> bool:
-        """Whether that was new."""
+    def set(self, kind: str, status: bool, reason: str, message: str, **more: Any) -> bool:
+        """Set a condition; whether that changed it."""
         before = self.find(kind)
         if before is not None and (before["status"], before["reason"], before["message"]) == (
             str(status),
@@ -39,14 +39,14 @@ class Conditions:
         self.list = with_condition(self.list, kind, status, reason, message, self.now, **more)
         return True
 
-    def tell(self, reason: str, message: str, *, warning: bool = False) -> None:
-        """An event."""
+    def record(self, reason: str, message: str, *, warning: bool = False) -> None:
+        """Record an event."""
         self.events.append(event(self.kind, self.raw, reason, message, self.now, by=self.by, warning=warning))
 
-    def deny(self, kind: str, **more: Any) -> bool:
-        """What was said holds no longer; its words stay. Whether that was new."""
+    def clear(self, kind: str, **more: Any) -> bool:
+        """Set a condition to False and keep its reason and message; whether that changed it."""
         before = self.find(kind)
-        return before is not None and self.say(kind, False, before["reason"], before["message"], **more)
+        return before is not None and self.set(kind, False, before["reason"], before["message"], **more)
 
     def into(self, status: Raw) -> Raw:
         """The status with these conditions."""

@@ -1,8 +1,8 @@
-"""The frame of a controller that looks after one kind of owner.
+"""The base of a controller of one kind of owner.
 
-    change ──▶ concerns: the owner ──▶ find ──▶ minds? ──▶ wait for its turn ──▶ look ──▶ steps
+    change ──▶ concerns: the owner's key ──▶ find ──▶ minds? ──▶ throttle ──▶ look ──▶ steps
 
-What a kind adds is how it looks at one owner, and which owners are none of its business.
+A subclass adds how to observe one owner, and which owners it ignores.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .settings import DEFAULTS, Settings
 
 
 class Seen(NamedTuple):
-    """What a look cost, counted in children, and what follows from it."""
+    """The result of observing an owner: its number of children, and the steps to take."""
 
     size: int
     steps: Iterator[Step]
 
 
 class Controller(ABC):
-    """`watches` is its kind, and those whose owner it may be."""
+    """`watches` has the controller's kind and the kinds of its children."""
 
     kind: ClassVar[Kind]
     watches: ClassVar[tuple[Kind, ...]]

@@ -1,7 +1,7 @@
-"""The CronJob controller: a Job each time the schedule says so.
+"""The CronJob controller: a Job at each time of the schedule.
 
-Of times that were missed only the last counts, and not if it is too long ago. The name of a Job comes from its time,
-so that none is made twice.
+Of missed times only the last counts, and only within startingDeadlineSeconds. The name of a Job contains its time, so
+that none is created twice.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _new_job(owner: Raw, at: float) -> Create:
 
 
 def _forget(owner: Raw, jobs: list[Raw]) -> Iterator[Step]:
-    """Finished jobs beyond the limits of the history go, the oldest first."""
+    """Delete finished jobs beyond the history limits, the oldest first."""
     for kind, part, usual in (("Complete", "successfulJobsHistoryLimit", 3), ("Failed", "failedJobsHistoryLimit", 1)):
         limit = owner["spec"].get(part)
         done = [one for one in jobs if (found := condition(one, kind)) is not None and found["status"] == "True"]

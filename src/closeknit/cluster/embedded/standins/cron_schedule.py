@@ -1,7 +1,7 @@
-"""Schedules as cron writes them: minute, hour, day of the month, month, day of the week, or a name such as @daily.
+"""Cron schedules: minute, hour, day of the month, month, day of the week, or a name such as @daily.
 
-If both days are restricted, either will do. Times are those of a time zone; a time that its clocks skip does not come,
-one that they show twice comes once.
+If both days are restricted, either is enough. Times are in a time zone; a local time that daylight saving skips is left
+out, one that occurs twice counts once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MACROS = {
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 FARTHEST = 366 * 5
-"""Days to look ahead: a day that does not come in five years does not come."""
+"""Days to look ahead: a day that does not occur within five years never does."""
 
 
 class Schedule(NamedTuple):
@@ -41,21 +41,21 @@ class Schedule(NamedTuple):
         return moment.month in self.months and (by_date or by_week if self.either_day else by_date and by_week)
 
     def after(self, seconds: float, of: tzinfo = UTC) -> float | None:
-        """The next time after that; None if there is none."""
+        """The next time after `seconds`; None if there is none."""
         for at in self._times(seconds, of, forward=True):
             if at > seconds:
                 return at
         return None
 
     def until(self, seconds: float, of: tzinfo = UTC) -> float | None:
-        """The last time up to that; None if there is none."""
+        """The last time up to `seconds`; None if there is none."""
         for at in self._times(seconds, of, forward=False):
             if at <= seconds:
                 return at
         return None
 
     def _times(self, seconds: float, of: tzinfo, *, forward: bool) -> Iterator[float]:
-        """From the day of that time on, one way or the other."""
+        """The times from that day on, forwards or backwards."""
         day = datetime.fromtimestamp(seconds, of).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         step = timedelta(days=1 if forward else -1)
         hours, minutes = (sorted(part, reverse=not forward) for part in (self.hours, self.minutes))
@@ -71,7 +71,7 @@ class Schedule(NamedTuple):
 
 @lru_cache(maxsize=256)
 def schedule(text: str) -> Schedule:
-    """ValueError if it is none."""
+    """Parse a schedule; ValueError if it is invalid."""
     fields = MACROS.get(text.strip(), text).split()
     if len(fields) != 5:
         raise ValueError(f'"{text}" is not a schedule: write five fields, such as "0 2 * * 1-5", or @hourly')
@@ -88,7 +88,7 @@ def schedule(text: str) -> Schedule:
 
 
 def zone(name: str | None) -> tzinfo:
-    """ValueError if nobody knows it."""
+    """A time zone by name; ValueError if it is unknown."""
     if not name:
         return UTC
     try:
@@ -125,7 +125,7 @@ def _value(text: str, names: Sequence[str]) -> int:
 
 
 def _real(moment: datetime) -> float | None:
-    """When that is; None if the clocks skip it."""
+    """The local time as a timestamp; None if daylight saving skips it."""
     seconds = moment.timestamp()
     back = datetime.fromtimestamp(seconds, moment.tzinfo)
     return seconds if (back.hour, back.minute) == (moment.hour, moment.minute) else None

@@ -1,4 +1,4 @@
-"""The pods of a DaemonSet: each is tied to a node by its name, and tolerates what a daemon has to live with."""
+"""The pods of a DaemonSet: each has an affinity to one node by name, and tolerates the node controller's taints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def new_pod(owner: Raw, node: str, text: str) -> Create:
 
 
 def pinned(affinity: Raw, node: str) -> Raw:
-    """The affinity of a template, for one node: every term also asks for its name."""
+    """The affinity of a template for one node: every term also requires its name."""
     by_name = {"matchFields": [{"key": NAME_FIELD, "operator": "In", "values": [node]}]}
     of_node = affinity.get("nodeAffinity") or {}
     terms = (of_node.get(REQUIRED) or {}).get("nodeSelectorTerms")
@@ -43,7 +43,7 @@ def pinned(affinity: Raw, node: str) -> Raw:
 
 
 def tolerations(spec: Raw) -> list[Raw]:
-    """Those of the template, and of what a daemon has to live with."""
+    """The tolerations of the template, and those that every daemon pod gets."""
     has = list(spec.get("tolerations") or ())
     more = (*TOLERATED, *(TOLERATED_ON_HOST_NETWORK if spec.get("hostNetwork") else ()))
     added = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in more]
@@ -51,13 +51,13 @@ def tolerations(spec: Raw) -> list[Raw]:
 
 
 def shape_of(template: Raw) -> Shape:
-    """What the pods ask of a node before they are tied to one."""
+    """The shape of the pods without the affinity to one node."""
     inner = template.get("spec") or {}
     return core.plain_shape(msgspec.convert({**inner, "tolerations": tolerations(inner)}, core.PodSpec))
 
 
 def target(pod: Raw) -> str:
-    """The node that a daemon's pod is on, or is meant for."""
+    """The node that a daemon pod is bound to, or has an affinity to."""
     if pod["spec"].get("nodeName"):
         return str(pod["spec"]["nodeName"])
     of_node = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}

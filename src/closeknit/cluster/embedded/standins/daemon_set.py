@@ -1,7 +1,7 @@
-"""The DaemonSet controller: a pod on every node that takes one.
+"""The DaemonSet controller: a pod on every eligible node.
 
-A node and a DaemonSet are looked at together, and only the pairs that a change concerns: a new node costs one look for
-each DaemonSet. The status is summed up over the pods now and then.
+It reconciles pairs of a node and a DaemonSet, and only those that a change affects: a new node costs one check per
+DaemonSet. The status is recomputed over all pods at throttled intervals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 @dataclass(slots=True)
 class Standing:
-    """What is kept of a DaemonSet: what its pods ask of a node, where they should be, the hash of their template."""
+    """The cached state of a DaemonSet: the shape of its pods, the nodes that should have one, the template's hash."""
 
     template: Raw
     shape: Shape
@@ -53,7 +53,7 @@ class Standing:
     hash: str = ""
 
     def consider(self, name: str, node: Node | None) -> None:
-        """Whether its pods should be on a node; None: it is gone."""
+        """Update whether a node should have a pod; None for a node that is gone."""
         if node is not None and attracts(node, self.shape) and not repels(node, self.shape):
             self.nodes.add(name)
         else:
@@ -69,7 +69,7 @@ class DaemonSets:
         self._sets: dict[Key, Standing] = {}
         self._pods: dict[Pair, dict[Key, None]] = {}
 
-    # What concerns it
+    # Keys of a change
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
@@ -122,7 +122,7 @@ class DaemonSets:
             found += [pair, key]
         return found
 
-    # What there is to do
+    # Reconciling
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         owner_key = key.owner if isinstance(key, Pair) else key
@@ -175,7 +175,7 @@ class DaemonSets:
 
 
 def _update(spec: Raw, standing: Standing, pods: list[Raw], available: list[Raw], text: str) -> Iterator[Step]:
-    """Pods of an older template go, as far as enough others are available."""
+    """Delete pods of an older template, as far as maxUnavailable allows."""
     strategy = spec.get("updateStrategy") or {}
     if strategy.get("type") == "OnDelete":
         return
@@ -211,6 +211,6 @@ def _status(owner: Raw, standing: Standing, pods: list[Raw], available: list[Raw
 
 
 def _driven_off(node: Node, shape: Shape) -> bool:
-    """Whether the node's taints end pods that run there."""
+    """Whether the node has a NoExecute taint that the pods do not tolerate."""
     hard = tuple(taint for taint in node.taints if taint.effect == "NoExecute")
     return repels(replace(node, taints=hard, unschedulable=False), shape)

@@ -1,7 +1,7 @@
-"""The Deployment controller: a ReplicaSet for every pod template it ever had, and a careful way from one to the next.
+"""The Deployment controller: a ReplicaSet for every revision of the pod template, and the rollout from one to the next.
 
-One step a look: what it brings about is seen as a change, and that is the next look. The status is written when there
-is nothing to do.
+Each reconcile takes one step, and its change triggers the next reconcile. The status is written when there is nothing
+else to do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The way of a Deployment from one pod template to the next: which of its ReplicaSets grows or shrinks now.
+"""The rollout of a Deployment: which of its ReplicaSets is scaled up or down next.
 
 roll   up:   the new set grows as long as all sets together stay within replicas + maxSurge
        down: the old sets shrink as long as replicas - maxUnavailable stay available
-recreate     the old sets go to nothing first
+recreate     the old sets are scaled to 0 first
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, DESI
 
 
 class Rollout(NamedTuple):
-    """A Deployment, its sets from the oldest to the newest, and the one that has its template."""
+    """A Deployment, its ReplicaSets from the oldest to the newest, and the one with its template."""
 
     owner: Raw
     sets: list[Raw]
@@ -47,7 +47,7 @@ class Rollout(NamedTuple):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """How many pods there may be beyond those asked for, and how many of those may be missing."""
+        """maxSurge and maxUnavailable as numbers of pods."""
         if self.recreates:
             return 0, self.desired
         rolling = (self.owner["spec"].get("strategy") or {}).get("rollingUpdate") or {}
@@ -89,14 +89,14 @@ class Rollout(NamedTuple):
             yield from self._forget()
 
     def _begin(self) -> Iterator[Step]:
-        """A new set for a template that no set has; a former one that has it again would have been found."""
+        """Create a set for the template; an older set with the same template would have been reused."""
         number_next = max((revision(one) for one in self.sets), default=0) + 1
         room = self.ceiling - sum(wanted(one) for one in self.sets)
         yield _new_set(self.owner, number_next, max(0, min(room, self.desired)), self._notes())
         yield _noted(self.owner, number_next)
 
     def _next_size(self) -> int:
-        """How large the newest set may be now."""
+        """The size to which the newest set can be scaled now."""
         assert self.current is not None
         has = wanted(self.current)
         if has >= self.desired:
@@ -105,7 +105,7 @@ class Rollout(NamedTuple):
         return has + max(0, min(room, self.desired - has))
 
     def _shrink(self) -> Iterator[Step]:
-        """Old sets give way: first those of their pods that are not available anyway."""
+        """Scale down the old sets, unavailable pods first."""
         assert self.current is not None
         running = [one for one in self.old if wanted(one)]
         lacking = wanted(self.current) - available(self.current)
@@ -128,7 +128,7 @@ class Rollout(NamedTuple):
                 yield self.scaled(one, sizes[one["metadata"]["name"]])
 
     def _forget(self) -> Iterator[Step]:
-        """Sets that are long out of use go."""
+        """Delete old sets beyond revisionHistoryLimit."""
         limit = number(self.owner["spec"].get("revisionHistoryLimit"), 10)
         idle = [one for one in self.old if not wanted(one) and not (one.get("status") or {}).get("replicas")]
         for one in idle[: max(0, len(idle) - limit)]:
@@ -164,7 +164,7 @@ def _given(rolling: Raw, part: str) -> Any:
 
 
 def current(owner: Raw, sets: list[Raw]) -> Raw | None:
-    """The oldest set that has the template of the Deployment, its hash aside."""
+    """The oldest set with the Deployment's template, apart from the hash label."""
     template = _plain(owner["spec"]["template"])
     return next((one for one in sets if _plain(one["spec"]["template"]) == template), None)
 
@@ -203,7 +203,7 @@ def _new_set(owner: Raw, number_next: int, replicas: int, notes: dict[str, str])
 
 
 def _noted(owner: Raw, number_now: int) -> Patch:
-    """By its status: an annotation that is written otherwise makes a new generation."""
+    """Set the revision annotation through the status, since another write would increase the generation."""
     notes = {"metadata": {"annotations": {REVISION: str(number_now)}}}
     return Patch(key_of(DEPLOYMENT, owner), notes, subresource="status")
 

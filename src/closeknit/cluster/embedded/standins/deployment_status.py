@@ -1,4 +1,4 @@
-"""The conditions of a Deployment: whether enough of it is available, and whether its rollout gets on."""
+"""The conditions of a Deployment: whether enough pods are available, and whether the rollout makes progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNDER_WAY = ("ReplicaSetUpdated", "NewReplicaSetCreated")
 def conditions_of(
     owner: Raw, counts: Mapping[str, int], desired: int, floor: int, newest: str, now: float
 ) -> list[Raw]:
-    """`floor` is how many have to be available, `newest` the name of the set with the present template."""
+    """The conditions. `floor` is how many pods have to be available, `newest` the name of the current ReplicaSet."""
     conditions = (owner.get("status") or {}).get("conditions") or []
     if counts["availableReplicas"] >= floor:
         text = ("MinimumReplicasAvailable", "Deployment has minimum availability.")
@@ -47,7 +47,7 @@ def _progress(owner: Raw, counts: Mapping[str, int], desired: int, newest: str, 
 
 
 def _moved(owner: Raw, counts: Mapping[str, int]) -> bool:
-    """Whether anything has come nearer since the last look."""
+    """Whether the rollout has made progress since the last status."""
     status = owner.get("status") or {}
     return any(
         counts[part] > status.get(part, 0) for part in ("updatedReplicas", "readyReplicas", "availableReplicas")
@@ -57,7 +57,7 @@ def _moved(owner: Raw, counts: Mapping[str, int]) -> bool:
 def _with(
     conditions: list[Raw], kind: str, status: bool, reason: str, message: str, now: float, moved: bool = False
 ) -> list[Raw]:
-    """A condition that says nothing new keeps the time of its last update, unless a rollout under way moves on."""
+    """Set a condition; an unchanged one keeps its update time, unless the rollout has made progress."""
     new = (kind, str(status), reason, message)
     if not (moved and reason in UNDER_WAY):
         for one in conditions:

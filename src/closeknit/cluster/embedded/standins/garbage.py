@@ -1,11 +1,11 @@
-"""Garbage collection: what belongs to an object goes when it goes, or stays and is let go of.
+"""Garbage collection: dependents of a deleted object are deleted or orphaned.
 
     Background   the owner is gone: dependents without another owner are deleted
     Foreground   the owner waits with a finalizer until the dependents that block it are gone
-    Orphan       the owner waits with a finalizer until nobody names it as an owner any more
+    Orphan       the owner waits with a finalizer until no object refers to it as an owner
 
-An owner counts as there if an object of that kind, name and uid is there. Owners of kinds that are not served here are
-left alone: nobody can tell.
+An owner exists if there is an object of that kind, name and uid. An owner of a kind that is not served here counts as
+existing, since its absence cannot be proven.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .children import is_deleting
 
 
 class Dependent(NamedTuple):
-    """Somebody who may have lost an owner."""
+    """An object that may have lost an owner."""
 
     key: Key
 
 
 class Owner(NamedTuple):
-    """Somebody who is held by a finalizer of ours."""
+    """An object that is held by a finalizer of the garbage collector."""
 
     key: Key
 
@@ -51,7 +51,7 @@ class GarbageCollector:
         return found
 
     def _gone(self, store: Store, change: Change) -> Iterator[Hashable]:
-        """Its dependents have lost an owner; its owners may have waited for it."""
+        """The keys of a deletion: dependents that have lost an owner, and owners that may have waited for it."""
         meta = change.object["metadata"]
         for raw in store.owned(meta["uid"]):
             yield Dependent(key_of(_kind(raw), raw))
@@ -61,7 +61,7 @@ class GarbageCollector:
                 yield Owner(key_of(_kind(owner), owner))
 
     def _claims(self, store: Store, change: Change) -> Iterator[Hashable]:
-        """A new claim to an owner who is not there, or is going."""
+        """The keys of new owner references to owners that are gone or terminating."""
         for reference in change.object["metadata"]["ownerReferences"]:
             owner = owner_of(store, change.object, reference)
             if owner is None:
@@ -81,7 +81,7 @@ class GarbageCollector:
 
 
 def _collect(store: Store, key: Key, raw: Raw) -> Iterator[Step]:
-    """Delete what has no owner left; of several, let go of those that are gone."""
+    """Delete an object without owners; if some remain, remove the references to those that are gone."""
     references = raw["metadata"].get("ownerReferences") or []
     alive = [one for one in references if _kind_named(one) is None or owner_of(store, raw, one) is not None]
     if len(alive) == len(references):
@@ -93,7 +93,7 @@ def _collect(store: Store, key: Key, raw: Raw) -> Iterator[Step]:
 
 
 def _foreground(store: Store, key: Key, raw: Raw) -> Iterator[Step]:
-    """Delete the dependents that have no other owner; when none is left that blocks it, let the owner go."""
+    """Delete the dependents without other owners; release the owner when no dependent blocks its deletion."""
     uid, waits = raw["metadata"]["uid"], False
     for child in store.owned(uid):
         kind, references = _kind(child), child["metadata"]["ownerReferences"]
@@ -118,7 +118,7 @@ def _orphan(store: Store, key: Key, raw: Raw) -> Iterator[Step]:
 
 
 def owner_of(store: Store, raw: Raw, reference: Raw) -> Raw | None:
-    """The object that an owner reference means, if it is there."""
+    """The object of an owner reference, if it exists."""
     kind = _kind_named(reference)
     if kind is None:
         return None
@@ -138,7 +138,7 @@ def _kind(raw: Raw) -> Kind:
 
 
 def _finalizer(raw: Raw) -> str:
-    """The one of ours that holds an object; empty if none does."""
+    """The garbage collector's finalizer on an object; empty if there is none."""
     for one in raw["metadata"].get("finalizers") or ():
         if one in (FOREGROUND, ORPHAN):
             return str(one)
@@ -146,7 +146,7 @@ def _finalizer(raw: Raw) -> str:
 
 
 def _manner(raw: Raw) -> Propagation:
-    """How an object wants to be deleted, by the finalizers it has already."""
+    """The propagation policy of a deletion, by the finalizers that the object has already."""
     match _finalizer(raw):
         case "foregroundDeletion":
             return "Foreground"

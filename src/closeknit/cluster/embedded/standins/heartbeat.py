@@ -1,8 +1,8 @@
-"""The kubelets' word for their nodes: a node that is new is made ready, one that fell silent stops saying so.
+"""The node status of kubelets: a new node becomes Ready, a silent one stops posting its status.
 
-A heartbeat that says nothing new is not written: a healthy node has a Lease from when it came, and no more. When a
-machine falls silent the Lease gets the time of its last heartbeat and a mark, so that how long the silence lasts can be
-told after a restart too; when it is back, both go.
+Unchanged heartbeats are not written: the Lease of a healthy node is created once and not renewed. When a machine falls
+silent, its Lease gets the time of the last heartbeat and a mark, so that the duration of the silence is known after a
+restart too; when it is back, the mark is removed.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Heartbeat:
             return
         silent = machine(node).is_silent
         if not silent:
-            yield from self._speak(node, now)
+            yield from self._post_status(node, now)
         yield from self._lease(store, node, silent, now)
 
-    def _speak(self, node: Raw, now: float) -> Iterator[Step]:
-        """A node without a word on whether it is ready is new; one of which nothing is known is back."""
+    def _post_status(self, node: Raw, now: float) -> Iterator[Step]:
+        """Post the status of a node that is new (without a Ready condition) or back (with status Unknown)."""
         ready = condition(node, "Ready")
         if ready is not None and ready["status"] != "Unknown":
             return
@@ -84,7 +84,7 @@ class Heartbeat:
 
 
 def silent_since(store: Store, node: str) -> float | None:
-    """When the node's last heartbeat was, if it is known to have fallen silent."""
+    """The time of the node's last heartbeat, if it is marked as silent."""
     lease = store.find(LEASE, LEASES, node)
     if lease is None or SILENT not in (lease["metadata"].get("annotations") or {}):
         return None
@@ -106,14 +106,14 @@ def new_lease(node: Raw, silent: bool, now: float) -> Raw:
 
 
 def moment(now: float) -> str:
-    """As Leases write it, with microseconds: moment(60.25) == "1970-01-01T00:01:00.250000Z"."""
+    """A time in a Lease, with microseconds: moment(60.25) == "1970-01-01T00:01:00.250000Z"."""
     text = show(now)[:-1]
     whole, _, fraction = text.partition(".")
     return f"{whole}.{fraction:0<6}Z"
 
 
 def registered(node: Raw) -> Raw:
-    """The status of a node that a kubelet has just registered: what was given, and the rest."""
+    """The status of a newly registered node: the given fields, completed with those that a kubelet sets."""
     given = node.get("status") or {}
     name = node["metadata"]["name"]
     status = {**given, "nodeInfo": NODE_INFO}
@@ -127,13 +127,13 @@ def registered(node: Raw) -> Raw:
 
 
 def address(name: str) -> str:
-    """One that goes with the name, between 172.16.0.0 and 172.31.255.255."""
+    """An IP address derived from the name, between 172.16.0.0 and 172.31.255.255."""
     number = crc32(name.encode())
     return f"172.{16 + (number >> 16 & 15)}.{number >> 8 & 255}.{number & 255}"
 
 
 def fine(conditions: Iterable[Raw], now: float) -> list[Raw]:
-    """All is well; what others say stays."""
+    """The conditions of a healthy node; those that others set are kept."""
     at = stamp(now)
     before = {one["type"]: one for one in conditions}
     for kind, status, reason, message in FINE:

@@ -1,4 +1,4 @@
-"""Sets of completion indexes as a Job's status writes them: 0,2-5,7."""
+"""Sets of completion indexes in the format of a Job's status: 0,2-5,7."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The Job controller: pods until enough have succeeded, or too many have failed.
 
-One look at a job reads its pods and writes the difference; the status comes last. Every pod carries a finalizer until
-it has been counted, as in Kubernetes, but counting and letting go are one step here: nothing is ever `uncounted`.
+A reconcile reads the job's pods and writes the difference; the status comes last. Every pod has a finalizer until it is
+counted, as in Kubernetes, but counting it and removing the finalizer is one step here: `uncounted` is always empty.
 
-    pods ──▶ who ended: counted, or held against its index                                        job_look
-         ──▶ is the job decided?                                                                  job_outcome
-         ──▶ if so: the rest goes, and the job is finished when it has
-             if not: more pods, fewer pods, or a pause after failures
+    pods ──▶ ended pods: count them, or charge their index                                        job_look
+         ──▶ is the outcome decided?                                                              job_outcome
+         ──▶ if so:  delete the remaining pods; the job is finished when they are gone
+             if not: create pods, delete pods, or back off after failures
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .settings import DEFAULTS, Settings
 
 CONTROLLER = "kubernetes.io/job-controller"
 AT_ONCE = 500
-"""Pods that are made in one look; the rest follows at once."""
+"""How many pods are created per reconcile; the rest follows immediately."""
 
 
 class Streak(NamedTuple):
-    """Failures in a row, and when the last was."""
+    """The number of consecutive failures, and the time of the last one."""
 
     length: int = 0
     last: float = 0.0
@@ -70,14 +70,14 @@ class Jobs:
         return self._of_pod(store, change)
 
     def _of_pod(self, store: Store, change: Change) -> Iterator[Hashable]:
-        """The end of its job may never have been shown here: it may lie before a restart."""
+        """The keys of a pod change; a pod's job may have been deleted before a restart, unseen here."""
         yield from family(change, JOB)
         if change.type != "DELETED" and is_tracked(change.object) and not _has_job(store, change.object):
             yield Orphan(change.key)
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         if isinstance(key, Orphan):
-            yield from _let_go(store, key.pod)
+            yield from _release(store, key.pod)
             return
         assert isinstance(key, Key)
         job = store.find(JOB, key.namespace, key.name)
@@ -117,7 +117,7 @@ class Jobs:
         if outcome is not None:
             yield from self._wind_up(look, outcome)
         elif job["spec"].get("suspend"):
-            yield from _dismiss(look, look.active)
+            yield from _delete_surplus(look, look.active)
         elif not is_deleting(job):
             yield from self._manage(look)
         kept = {id(one) for one in look.held.values()}
@@ -130,11 +130,11 @@ class Jobs:
             yield Later(end)
 
     def _wind_up(self, look: Look, outcome: Outcome) -> Iterator[Step]:
-        """What still runs has to go, and counts as failed if the job does."""
+        """Delete the pods that still run; they count as failed if the job fails."""
         for index in tuple(look.held):
             look.release(index)
         if outcome.succeeds:
-            yield from _dismiss(look, look.active)
+            yield from _delete_surplus(look, look.active)
             return
         for one in look.active:
             yield Delete(key_of(POD, one), uid=one["metadata"]["uid"])
@@ -149,11 +149,11 @@ class Jobs:
     def _manage(self, look: Look) -> Iterator[Step]:
         if look.indexed and look.completions is not None:
             top = look.completions
-            yield from _dismiss(look, [one for one in look.active if not 0 <= index_of(one) < top])
+            yield from _delete_surplus(look, [one for one in look.active if not 0 <= index_of(one) < top])
         wanted = _wanted(look)
         surplus = len(look.active) - wanted
         if surplus > 0:
-            yield from _dismiss(look, dispensable_first(look.active, index_of)[:surplus])
+            yield from _delete_surplus(look, dispensable_first(look.active, index_of)[:surplus])
             return
         waits = look.spec.get("podReplacementPolicy") == "Failed"
         missing = wanted - len(look.active) - (look.terminating if waits else 0)
@@ -196,7 +196,7 @@ class Jobs:
             look.made += 1
             missing -= 1
 
-    # Failures in a row
+    # Backoff
 
     def _note(self, look: Look) -> None:
         uid = look.job["metadata"]["uid"]
@@ -219,8 +219,8 @@ def _wanted(look: Look) -> int:
     return max(0, min(look.parallelism, look.completions - look.successes - len(look.lost)))
 
 
-def _dismiss(look: Look, pods: list[Raw]) -> Iterator[Step]:
-    """Remove pods that are not needed; they are not counted."""
+def _delete_surplus(look: Look, pods: list[Raw]) -> Iterator[Step]:
+    """Delete pods that are not needed, without counting them."""
     if not pods:
         return
     for one in pods:
@@ -232,8 +232,8 @@ def _dismiss(look: Look, pods: list[Raw]) -> Iterator[Step]:
     look.active = [one for one in look.active if id(one) not in gone]
 
 
-def _let_go(store: Store, key: Key) -> Iterator[Step]:
-    """Nobody will count this pod any more."""
+def _release(store: Store, key: Key) -> Iterator[Step]:
+    """Remove the finalizer of a pod whose job is gone, since it will not be counted."""
     found = store.find(POD, key.namespace, key.name)
     if found is not None and is_tracked(found) and not _has_job(store, found):
         yield untracked(found)

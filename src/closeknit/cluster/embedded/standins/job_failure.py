@@ -1,4 +1,4 @@
-"""What the failure of a Job's pod means: by its podFailurePolicy, and for how long to wait before the next try."""
+"""The consequence of a failed pod of a Job: the action of podFailurePolicy, and the backoff before the next pod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_PAUSE = 600.0
 
 
 class Verdict(NamedTuple):
-    """`message` says which rule it was, where that matters."""
+    """What to do about a failed pod; `message` names the rule of FailJob."""
 
     action: Action = "Count"
     message: str = ""
@@ -24,7 +24,7 @@ COUNTS = Verdict()
 
 
 def verdict(job: Raw, pod: Raw) -> Verdict:
-    """The first rule that matches decides; without one the failure counts."""
+    """The action of the first matching rule; without one the failure counts."""
     policy = job["spec"].get("podFailurePolicy")
     if policy is None:
         return COUNTS
@@ -37,7 +37,7 @@ def verdict(job: Raw, pod: Raw) -> Verdict:
 
 
 def _matched(rule: Raw, pod: Raw) -> str:
-    """How the rule matches, in words; empty if it does not."""
+    """The message of a matching rule; empty if it does not match."""
     name = f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
     codes = rule.get("onExitCodes")
     if codes is not None:
@@ -65,12 +65,12 @@ def _exit_codes(pod: Raw) -> Iterator[tuple[str, int]]:
 
 
 def restarts(pod: Raw) -> int:
-    """How often its containers were restarted, all together."""
+    """The total number of restarts of its containers."""
     return sum(one.get("restartCount", 0) for one in (pod.get("status") or {}).get("containerStatuses") or ())
 
 
 def ended_at(pod: Raw, now: float) -> float:
-    """When a pod that counts as ended did; now if it does not say."""
+    """When a pod ended; now if its status does not have the time."""
     times = [
         parse(ended["finishedAt"])
         for one in (pod.get("status") or {}).get("containerStatuses") or ()
@@ -85,5 +85,5 @@ def ended_at(pod: Raw, now: float) -> float:
 
 
 def pause(failures: int, first: float) -> float:
-    """Before the next try after so many failures in a row: doubled each time, up to ten minutes."""
+    """The backoff after consecutive failures: doubled each time, up to ten minutes."""
     return 0.0 if failures <= 0 else min(LONGEST_PAUSE, first * 2 ** min(failures - 1, 20))

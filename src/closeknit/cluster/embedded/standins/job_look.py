@@ -1,4 +1,4 @@
-"""One look at a Job: which of its pods are active, which ended and were not counted yet, and what that adds up to."""
+"""The observed state of a Job: its active pods, the ended ones that are not counted yet, and the resulting counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .job_pods import FAILURES, IGNORED, failed_before, ignored_before, index_of
 
 @dataclass(slots=True)
 class Look:
-    """`succeeded` and `failed` are pods that ended and were not counted before; they are part of the sums."""
+    """`succeeded` and `failed` are ended pods that were not counted before; `successes` and `failures` include them."""
 
     job: Raw
     now: float
@@ -24,21 +24,21 @@ class Look:
     """backoffLimitPerIndex"""
     active: list[Raw] = field(default_factory=list)
     terminating: int = 0
-    """How many are going."""
+    """The number of terminating pods."""
     going: list[Raw] = field(default_factory=list)
-    """Those that are going and were not counted."""
+    """Terminating pods that are not counted yet."""
     made: int = 0
-    """Pods that this look brings about."""
+    """The number of pods that this reconcile creates."""
     succeeded: list[Raw] = field(default_factory=list)
     failed: list[Raw] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    """On the failed pods, by uid."""
+    """The actions for the failed pods, by uid."""
     done: set[int] = field(default_factory=set)
     """Indexes that succeeded."""
     lost: set[int] = field(default_factory=set)
-    """Indexes that failed for good."""
+    """Indexes that failed permanently."""
     held: dict[int, Raw] = field(default_factory=dict)
-    """The failed pod of an index that is to be tried again: not counted before its successor is there."""
+    """The failed pod of an index that will be retried; it is counted once its successor exists."""
     successes: int = 0
     failures: int = 0
 
@@ -55,7 +55,7 @@ class Look:
         return self.verdicts[pod["metadata"]["uid"]].action
 
     def release(self, index: int) -> None:
-        """The held pod of an index counts from now on."""
+        """Count the held pod of an index."""
         self.failures += self.action(self.held.pop(index)) != "Ignore"
 
 
@@ -75,12 +75,12 @@ def look_at(job: Raw, pods: list[Raw], now: float) -> Look:
     if look.per_index is None:
         look.failures += sum(one.action != "Ignore" for one in look.verdicts.values())
     else:
-        _blame_indexes(look)
+        _count_failures_by_index(look)
     return look
 
 
 def counts_when_deleted(spec: Raw) -> bool:
-    """Whether a pod has failed as soon as it is deleted, and not only when it has stopped."""
+    """Whether a pod counts as failed when it is deleted, and not only when it has stopped."""
     return spec.get("podReplacementPolicy", "TerminatingOrFailed") != "Failed" and spec.get("podFailurePolicy") is None
 
 
@@ -112,8 +112,8 @@ def _count_indexes(look: Look) -> None:
     look.successes = len(look.done)
 
 
-def _blame_indexes(look: Look) -> None:
-    """Each failure is held against its index: it is lost, or it is to be tried again."""
+def _count_failures_by_index(look: Look) -> None:
+    """Charge each failure to its index, which fails or is retried."""
     assert look.per_index is not None
     running = {index_of(one) for one in look.active}
     for one in sorted(look.failed, key=failed_before, reverse=True):
@@ -128,7 +128,7 @@ def _blame_indexes(look: Look) -> None:
 
 
 def counts_after(look: Look, before: Raw | None) -> dict[str, str]:
-    """How often the index failed so far, as its next pod carries it; `before` is the pod that failed last."""
+    """The annotations of an index's next pod with its failures so far; `before` is the pod that failed last."""
     if look.per_index is None:
         return {}
     if before is None:

@@ -1,4 +1,4 @@
-"""Whether a Job is decided: by its policies, its limits, its deadline, or enough successes."""
+"""The outcome of a Job, decided by its policies, its limits, its deadline, or enough successes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL_LIMIT = 6
 class Outcome(NamedTuple):
     """How a job ends, and why.
 
-    The interim condition holds from the decision on, the final one from when all pods are gone.
+    The interim condition is set when the outcome is decided, the final one when all pods are gone.
     """
 
     succeeds: bool
@@ -48,7 +48,7 @@ def decide(look: Look) -> Outcome | None:
 
 
 def deadline(look: Look) -> float | None:
-    """When the job has to be done; None if it may take as long as it likes, or does not run."""
+    """The time of activeDeadlineSeconds; None if the job has no deadline, or does not run."""
     seconds, start = look.spec.get("activeDeadlineSeconds"), look.status.get("startTime")
     if seconds is None or look.spec.get("suspend"):
         return None

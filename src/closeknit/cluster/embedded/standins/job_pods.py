@@ -1,4 +1,4 @@
-"""The pods of a Job: what they are called and carry, and the finalizer that keeps them until they are counted."""
+"""The pods of a Job: their names, labels and annotations, and the finalizer that keeps them until they are counted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ INDEX_VARIABLE = {
     "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{INDEX}']"}},
 }
 LONGEST_PREFIX = 58
-"""Of a name that gets a tail of five."""
+"""Maximum length of a generateName, which gets a suffix of five characters."""
 
 
 def new_pod(job: Raw, index: int | None = None, counts: dict[str, str] | None = None) -> Create:
-    """One more pod, for an index if the job has them; `counts` says how often the index failed."""
+    """A new pod, for an index if the job is Indexed; `counts` are annotations with the failures of the index."""
     meta, spec = job["metadata"], job["spec"]
     name, template = meta["name"], spec["template"]
     labels = {} if spec.get("manualSelector") else own_labels(meta)
@@ -42,7 +42,7 @@ def new_pod(job: Raw, index: int | None = None, counts: dict[str, str] | None = 
 
 
 def own_labels(meta: Raw) -> dict[str, str]:
-    """What ties a pod to its job."""
+    """The labels that connect a pod to its job."""
     name, uid = meta["name"], meta["uid"]
     return {PREFIX + "controller-uid": uid, PREFIX + "job-name": name, "controller-uid": uid, "job-name": name}
 
@@ -54,12 +54,12 @@ def index_of(pod: Raw) -> int:
 
 
 def failed_before(pod: Raw) -> int:
-    """How often its index had failed when it was made."""
+    """How often its index had failed before the pod was created."""
     return int((pod["metadata"].get("annotations") or {}).get(FAILURES, "0"))
 
 
 def ignored_before(pod: Raw) -> int:
-    """How many failures of its index had been ignored then."""
+    """How many failures of its index had been ignored by then."""
     return int((pod["metadata"].get("annotations") or {}).get(IGNORED, "0"))
 
 

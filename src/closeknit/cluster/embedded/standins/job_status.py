@@ -1,4 +1,4 @@
-"""The status of a Job after a look at it: counts, indexes, and the conditions in Kubernetes' words."""
+"""The status of a Job after a reconcile: counts, indexes, and conditions with Kubernetes' messages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def is_finished(job: Raw) -> bool:
 
 
 def finished_at(job: Raw) -> float:
-    """When a finished job did."""
+    """When a job finished."""
     found = condition(job, "Complete" if holds(job, "Complete") else "Failed")
     assert found is not None
     return parse(found["lastTransitionTime"])
 
 
 def status_of(look: Look, outcome: Outcome | None) -> Raw:
-    """With what the look has just brought about."""
+    """The new status, including the pods that this reconcile has created and counted."""
     before, now = look.status, look.now
     conditions: list[Raw] = before.get("conditions") or []
     status: Raw = {}
@@ -53,7 +53,7 @@ def status_of(look: Look, outcome: Outcome | None) -> Raw:
 
 
 def _with(conditions: list[Raw], kind: str, status: bool, reason: str, message: str, now: float) -> list[Raw]:
-    """A condition that holds already is not said again."""
+    """Set a condition, unless it already has that status."""
     if any(one["type"] == kind and one["status"] == str(status) for one in conditions):
         return conditions
     return with_condition(conditions, kind, status, reason, message, now, lastProbeTime=stamp(now))

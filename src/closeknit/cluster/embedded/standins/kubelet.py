@@ -1,12 +1,11 @@
-"""The kubelets of all nodes: bound pods start, run and end as their annotations say, deleted ones stop and go.
+"""The kubelets of all nodes: bound pods start, run and end according to their annotations, deleted ones are stopped.
 
     Pending ──start──▶ Running ──run──▶ Succeeded │ Failed
-                        ▲   │ failed, and to be restarted
-                        └───┘ after a pause that doubles
+                        ▲   │ failed, and restartPolicy allows a restart
+                        └───┘ after an exponential backoff
 
-What a pod has done so far is counted in seconds of a machine at its usual speed, so that a node that turns slow
-stretches what is left. Exact times are kept in memory; after a restart the whole seconds in a pod's status have to
-do.
+A pod's progress is counted in seconds at normal speed, so that a slow node takes longer for the rest. Exact times are
+in memory; after a restart only the whole seconds in a pod's status are known.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0
 
 @dataclass(slots=True)
 class Life:
-    """Of a pod under way. `done` seconds of its run were over at `since`; since then it goes at `slow`."""
+    """The progress of a pod: it had run for `done` seconds at `since`; from then on the factor is `slow`."""
 
     uid: str
     course: Course
@@ -52,7 +51,7 @@ class Life:
         self.done, self.since, self.slow = 0.0, at, slow
 
     def turn(self, now: float, slow: float) -> None:
-        """From now on it goes at this speed."""
+        """Change the speed from now on."""
         if slow != self.slow:
             self.done += (now - self.since) / self.slow
             self.since, self.slow = now, slow
@@ -65,7 +64,7 @@ class Life:
 
 
 class Kubelet:
-    """`random` decides what is drawn, by the uid of each pod: the same seed gives the same lives."""
+    """`random` draws the durations of each pod from its uid, so that equal seeds give equal runs."""
 
     watches = (POD, NODE)
 
@@ -78,7 +77,7 @@ class Kubelet:
         self._killed: set[Key] = set()
         self._addresses = 0
 
-    # What concerns it
+    # Keys of a change
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
@@ -117,7 +116,7 @@ class Kubelet:
         wrong: tuple[Hashable, ...] = (name,) if now.wrong and (before is None or before.wrong != now.wrong) else ()
         return (*keys, *wrong)
 
-    # What there is to do
+    # Reconciling
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         if isinstance(key, str):
@@ -188,7 +187,7 @@ class Kubelet:
             yield Later(life.ends_at)
 
     def _end(self, key: Key, pod: Raw, life: Life, on: Machine, code: int, at: float, now: float) -> Iterator[Step]:
-        """The containers ended: that is the end of the pod, or they are started again."""
+        """End the pod after its containers have exited, or restart them."""
         began = life.began if life.began is not None else at
         last = termination(began, at, code)
         policy = pod["spec"].get("restartPolicy", "Always")
@@ -208,7 +207,7 @@ class Kubelet:
             yield from self._say_running(key, pod, life, on, now)
 
     def _stop(self, key: Key, pod: Raw, on: Machine, now: float) -> Iterator[Step]:
-        """A deleted pod stops within its grace period, says so, and is removed."""
+        """Stop a deleted pod within its grace period, report its end, and remove it."""
         meta = pod["metadata"]
         grace = meta.get("deletionGracePeriodSeconds", 0)
         if not is_ended(pod):
@@ -226,7 +225,7 @@ class Kubelet:
         if grace:
             yield Delete(key, uid=meta["uid"], grace=0)
 
-    # What it knows of a pod
+    # The state of a pod
 
     def _life(self, key: Key, pod: Raw, on: Machine, now: float) -> Life:
         uid = pod["metadata"]["uid"]
@@ -238,7 +237,7 @@ class Kubelet:
         return life
 
     def _remembered(self, pod: Raw, life: Life, on: Machine, now: float) -> Life:
-        """What the pod's status tells of a life that began before we did."""
+        """Restore the progress of a pod from its status, after a restart of the host."""
         if phase(pod) != "Running":
             return life
         seen = container_state(pod)
@@ -263,13 +262,13 @@ class Kubelet:
 
 
 def condition_lost(pod: Raw) -> bool:
-    """Whether others say of a running pod that it is not ready: they thought its node lost."""
+    """Whether a running pod was marked not ready from outside, because its node counted as lost."""
     ready = condition(pod, "Ready")
     return ready is None or ready["status"] != "True"
 
 
 def moment(text: str, now: float) -> float:
-    """When that was. Objects say it in whole seconds: what was in this very second is taken to be now."""
+    """Parse a time. Objects have whole seconds, so a time in the current second counts as now."""
     at = parse(text)
     return now if int(now) == at else at
 
@@ -280,7 +279,7 @@ def _bound(pod: Raw, now: float) -> float:
 
 
 def _pause(restarts: int) -> float:
-    """Before the next restart: none before the first, then 10 s, doubled up to five minutes."""
+    """The backoff before a restart: none before the first, then 10 s, doubled up to five minutes."""
     return 0.0 if restarts == 0 else min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(restarts - 1, 10))
 
 

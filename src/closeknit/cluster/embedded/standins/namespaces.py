@@ -1,4 +1,4 @@
-"""What a namespace needs: a service account when it comes, and when it goes, everything in it gone first."""
+"""The namespace controller: creates the default service account, and empties a terminating namespace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Namespaces:
 
     def __init__(self) -> None:
         self._left: dict[str, set[Key]] = {}
-        """What is still in the namespaces that are going."""
+        """The objects that are left in terminating namespaces."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is NAMESPACE:
@@ -65,14 +65,14 @@ class Namespaces:
             yield Update(NAMESPACE, {**namespace, "spec": spec}, "finalize")
             return
         self._left[name] = {key for key, _ in inside}
-        yield from _say(namespace, [key for key, _ in inside], now)
+        yield from _report_remaining(namespace, [key for key, _ in inside], now)
         for key, raw in inside:
             if not is_deleting(raw):
                 yield Delete(key, uid=raw["metadata"]["uid"])
 
 
-def _say(namespace: Raw, keys: list[Key], now: float) -> Iterator[Step]:
-    """What a namespace waits for."""
+def _report_remaining(namespace: Raw, keys: list[Key], now: float) -> Iterator[Step]:
+    """Report the objects that a terminating namespace waits for."""
     counts: dict[str, int] = {}
     for key in keys:
         if key.kind is not EVENT:

@@ -1,6 +1,6 @@
-"""Groups of nodes that can be made on demand: what a node of each looks like, and how many there may be.
+"""Groups of nodes that the autoscaler can create: the node of each group, and its maximum size.
 
-They are written in the ConfigMap `closeknit-node-groups` of kube-system, one key a group:
+They are configured in the ConfigMap `closeknit-node-groups` of kube-system, one key per group:
 
     gpu: |
       max: 64
@@ -11,7 +11,7 @@ They are written in the ConfigMap `closeknit-node-groups` of kube-system, one ke
       - {label: example.com/block, nodes: 16}
       - {label: example.com/rack, nodes: 4}
 
-Nodes are numbered from 1, and lie side by side in that order: with the above gpu-0005 is in block gpu-1, rack gpu-2.
+Nodes are numbered from 1 and fill the domains in that order: in this example gpu-0005 is in block gpu-1, rack gpu-2.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LONGEST_LABEL = 63
 
 
 class Level(NamedTuple):
-    """A level of the topology: so many nodes share a domain."""
+    """A level of the topology, and the number of nodes per domain."""
 
     label: str
     nodes: int
@@ -51,7 +51,7 @@ class NodeGroup(NamedTuple):
     levels: tuple[Level, ...]
 
     def body(self, number: int, request: str = "") -> Raw:
-        """The node of that number, made for that request."""
+        """The node with this number, created for this request."""
         name = self.node_name(number)
         labels = {
             **self.labels,
@@ -69,13 +69,13 @@ class NodeGroup(NamedTuple):
         return f"{self.name}-{number:04d}"
 
     def takes(self, shape: Shape) -> bool:
-        """Whether an empty node of the group would take such a pod, its room aside."""
+        """Whether the labels and taints of the group's nodes allow such a pod."""
         node: Node = core.node(msgspec.convert(self.body(1), core.WireNode))
         return attracts(node, shape) and not repels(node, shape)
 
 
 def read(config: Raw | None) -> list[NodeGroup]:
-    """The groups by name; ValueError if one cannot be read."""
+    """The groups by name; ValueError if one is invalid."""
     data = (config or {}).get("data") or {}
     return [_group(name, data[name]) for name in sorted(data)]
 
@@ -95,7 +95,7 @@ def _group(name: str, text: str) -> NodeGroup:
         )
     except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
         where = f"ConfigMap {NAMESPACE}/{CONFIG_MAP}: {name}"
-        raise ValueError(f"{where} is no node group: give max and allocatable ({_line(error)})") from error
+        raise ValueError(f"{where} is not a node group: set max and allocatable ({_line(error)})") from error
 
 
 def _line(error: Exception) -> str:
@@ -103,9 +103,9 @@ def _line(error: Exception) -> str:
 
 
 def nodes_needed(group: NodeGroup, pods: Iterable[tuple[Shape, int]]) -> int | None:
-    """How many empty nodes of a group hold all these pods; None if they hold none of some.
+    """How many empty nodes of a group these pods need; None if a pod does not fit on an empty node.
 
-    Pods of a shape fill up what is open before another node is opened.
+    Pods fill the nodes in use before another one is added.
     """
     whole = amounts(group.allocatable)
     bins: list[dict[str, int]] = []
@@ -125,7 +125,7 @@ def _fits(free: dict[str, int], shape: Shape) -> int:
 
 
 def _put(free: dict[str, int], shape: Shape, count: int) -> int:
-    """How many went in."""
+    """Put up to `count` pods on a node; how many fit."""
     number = min(count, _fits(free, shape))
     for resource, need in shape.charge:
         free[resource] = free.get(resource, 0) - need * number

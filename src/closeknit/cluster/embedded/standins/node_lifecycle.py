@@ -1,10 +1,10 @@
-"""What becomes of a node that is not well: it counts as lost, it is tainted, and its pods as not ready.
+"""The node lifecycle controller: marks silent nodes as lost, taints unhealthy nodes, and marks their pods not ready.
 
     heartbeats ──missed for the grace period──▶ Ready=Unknown ──▶ taints unreachable:NoSchedule, :NoExecute
     Ready=False ──▶ taints not-ready:NoSchedule, :NoExecute        spec.unschedulable ──▶ taint unschedulable:NoSchedule
 
-Taints of these keys are ours: they come and go with their reasons; all others stay. Evicting is `taint_eviction`'s.
-A real cluster holds back when most of a zone is lost; this one does not.
+This controller owns the taints with these keys and keeps all others; `taint_eviction` evicts the pods. A real cluster
+reduces evictions when most of a zone is lost; this one does not.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class NodeLifecycle:
             self._silent.pop(str(key), None)
         yield from self._taint(node, now)
         if not is_ready(node):
-            yield from self._doubt(store, node, now)
+            yield from self._mark_pods_not_ready(store, node, now)
 
     def _heard_last(self, store: Store, name: str, now: float) -> float:
         seen = self._silent.setdefault(name, now)
@@ -94,8 +94,8 @@ class NodeLifecycle:
         if new or len(kept) != len(has):
             yield Patch(Key(NODE, "", node["metadata"]["name"]), {"spec": {"taints": [*kept, *new] or None}})
 
-    def _doubt(self, store: Store, node: Raw, now: float) -> Iterator[Step]:
-        """Its pods may run or not: nobody should count on them."""
+    def _mark_pods_not_ready(self, store: Store, node: Raw, now: float) -> Iterator[Step]:
+        """Mark the pods of a lost node as not ready, since their state is unknown."""
         for pod in self.seats.pods(store, node["metadata"]["name"]):
             if is_ready(pod):
                 status = pod["status"]
@@ -108,7 +108,7 @@ def is_unknown(node: Raw) -> bool:
 
 
 def due_taints(node: Raw) -> list[tuple[str, str]]:
-    """Key and effect of what its state asks for."""
+    """The keys and effects of the taints that the node's state requires."""
     result = []
     ready = condition(node, "Ready")
     status = "False" if ready is None else ready["status"]
@@ -125,7 +125,7 @@ def due_taints(node: Raw) -> list[tuple[str, str]]:
 
 
 def unknown(conditions: Iterable[Raw], now: float) -> list[Raw]:
-    """What kubelets say of their nodes is not known any more; when it was last heard stays."""
+    """The kubelet's conditions with status Unknown; their heartbeat times are kept."""
     at = stamp(now)
     result = {one["type"]: one for one in conditions}
     for kind in HEARD:

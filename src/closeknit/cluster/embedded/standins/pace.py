@@ -1,8 +1,8 @@
-"""How often a controller looks at something large.
+"""Throttling of reconciles of large owners.
 
-Looking at an owner costs what it owns, and a job of ten thousand pods changes ten thousand times on its way. So the
-next look waits in proportion to the size of the last: what is small is looked at at once, what is large about once a
-second, and all of it together stays linear.
+Reconciling an owner costs time proportional to its children, and a job of ten thousand pods changes ten thousand times
+in its life. So the delay to the next reconcile is proportional to that size: small owners are reconciled at once, large
+ones about once per second, and the total cost stays linear.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from collections.abc import Hashable
 from ...port import Raw
 
 SMALL = 64
-"""Up to this many children there is no waiting."""
+"""Owners with up to this many children are not throttled."""
 PER_SECOND = 10_000
-"""Children that are looked at in a second of waiting."""
+"""The number of children for which the delay is one second."""
 
 
 def look_key(owner: Raw) -> Hashable:
-    """One look's worth of an owner: a changed spec is looked at without waiting."""
+    """The throttling key of an owner; it changes with the spec, so that a new spec is reconciled at once."""
     meta = owner["metadata"]
     return meta["uid"], meta.get("generation")
 
 
 class Pace:
-    """Remembers for what is large when it may be looked at again."""
+    """The earliest time of the next reconcile, for large owners."""
 
     def __init__(self) -> None:
         self._next: dict[Hashable, float] = {}
 
     def wait(self, key: Hashable, now: float) -> float | None:
-        """When to come back; None if now is fine."""
+        """When to reconcile; None if now."""
         at = self._next.get(key)
         if at is None or at <= now:
             return None
         return at
 
     def looked(self, key: Hashable, size: int, now: float) -> None:
-        """This key was looked at, and had so many children."""
+        """Record a reconcile of this key with so many children."""
         if size > SMALL:
             self._next[key] = now + size / PER_SECOND
         else:

@@ -1,4 +1,4 @@
-"""Pods of a node that is gone are ended and removed: nobody else can, for their kubelet is gone too."""
+"""The pod garbage collector: it fails and removes the pods of a deleted node, which has no kubelet any more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PodGc:
         self.settings = settings
         self.seats = seats or Seats()
         self._gone: dict[str, float] = {}
-        """Since when a node is missed."""
+        """Missing nodes, and since when."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:

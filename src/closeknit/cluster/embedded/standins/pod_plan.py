@@ -1,7 +1,6 @@
-"""How long a pod starts and runs, and how it ends: what its annotations say, or what is usual for its kind.
+"""How long a pod starts and runs, and how it ends: by its annotations, or else the default for its kind.
 
-The annotations are those of `dialects.own_marks`. Jobs come with few different templates, so what a set of them means
-is read once.
+The annotations are those of `dialects.own_marks`. There are few distinct templates, so the result is cached.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from .settings import Settings
 T = TypeVar("T")
 
 FAILURE = 1
-"""The exit code of what fails and does not say how."""
+"""The exit code of a failure without an exit code of its own."""
 
 SERVICES = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet", "LeaderWorkerSet", "RayCluster", "MPIJob"})
-"""Pods of these run until somebody ends them."""
+"""Pods of these kinds run until they are deleted."""
 
 
 class Plan(NamedTuple):
-    """`wrong` says what could not be read; there the usual holds."""
+    """`wrong` reports annotations that cannot be parsed; defaults replace them."""
 
     start: Duration
     run: Duration
@@ -36,9 +35,9 @@ class Plan(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What will become of one pod: after `start` seconds it runs for `run` seconds and ends with `exit_code`.
+    """The course of one pod: after `start` seconds it runs for `run` seconds and ends with `exit_code`.
 
-    None stands for ever: it never starts, or never ends.
+    None means that it never starts, or never ends.
     """
 
     start: float | None
@@ -54,7 +53,7 @@ def plan_of(pod: Raw, settings: Settings) -> Plan:
 
 
 def course(plan: Plan, share: float) -> Course:
-    """The plan with its draws made; `share` is one between 0 and 1."""
+    """The plan with its random durations drawn; `share` is a number between 0 and 1."""
     run = plan.run.drawn(share)
     fails = None if plan.fail_after is None else plan.fail_after.drawn(share)
     start = plan.start.drawn(share)
@@ -64,12 +63,12 @@ def course(plan: Plan, share: float) -> Course:
 
 
 def is_drawn(plan: Plan) -> bool:
-    """Whether anything is left to chance."""
+    """Whether any duration is random."""
     return bool(plan.start.spread or plan.run.spread or (plan.fail_after and plan.fail_after.spread))
 
 
 def serves(pod: Raw) -> bool:
-    """Whether it is there to stay: restarted always, or kept by a controller of services."""
+    """Whether the pod runs until it is deleted: it is always restarted, or controlled by a serving kind."""
     if pod["spec"].get("restartPolicy", "Always") == "Always":
         return True
     owner = controller_of(pod)

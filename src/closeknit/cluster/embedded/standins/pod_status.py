@@ -1,6 +1,6 @@
-"""The status of a pod as a kubelet writes it: phase, conditions, and the state of its containers.
+"""The status of a pod as a kubelet writes it: phase, conditions, and container states.
 
-All containers of a pod share one fate here. Conditions that others put on the pod stay.
+All containers of a pod have the same state here. Conditions that others set on the pod are kept.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _NONE: Mapping[str, Any] = {}
 
 
 class Place(NamedTuple):
-    """Where a pod is; `host_ip` is empty if its node has no address."""
+    """The addresses of a pod and its host; `host_ip` is empty if its node has no address."""
 
     pod_ip: str
     host_ip: str
 
 
 def running(pod: Raw, place: Place, began: float, restarts: int, last: Raw | None, now: float) -> Raw:
-    """Everything is up since `began`; `last` is how the containers ended before, if they did."""
+    """All containers run since `began`; `last` is their previous termination, if any."""
     containers = _containers(pod, {"running": {"startedAt": stamp(began)}}, last, restarts, up=True)
     return _status(pod, "Running", ("True", ""), ("True", ""), containers, place, now)
 
 
 def waiting(pod: Raw, place: Place, restarts: int, last: Raw, pause: float, now: float) -> Raw:
-    """The containers failed and are given a pause."""
+    """The containers failed and wait for their backoff."""
     message = f"back-off {_short(pause)} restarting failed container={_first(pod)} pod={pod['metadata']['name']}"
     containers = _containers(
         pod, {"waiting": {"reason": "CrashLoopBackOff", "message": message}}, last, restarts, up=False
@@ -38,7 +38,7 @@ def waiting(pod: Raw, place: Place, restarts: int, last: Raw, pause: float, now:
 
 
 def ended(pod: Raw, place: Place, last: Raw, restarts: int, now: float) -> Raw:
-    """The pod is over; `last` is how its containers ended."""
+    """The pod has ended; `last` is the termination of its containers."""
     fine = last["exitCode"] == 0
     containers = _containers(pod, {"terminated": last}, None, restarts, up=False)
     reason = "PodCompleted" if fine else "PodFailed"
@@ -125,12 +125,12 @@ def _first(pod: Raw) -> str:
 
 
 def _short(seconds: float) -> str:
-    """As kubelets write it: 10s, 2m40s."""
+    """A duration in a kubelet's message: 10s, 2m40s."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def container_state(pod: Raw) -> Raw:
-    """The status of the first container, which stands for all; empty if there is none yet."""
+    """The status of the first container, which represents all; empty if there is none yet."""
     statuses: Sequence[Raw] = (pod.get("status") or _NONE).get("containerStatuses") or ({},)
     return statuses[0]

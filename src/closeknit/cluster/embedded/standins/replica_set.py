@@ -1,4 +1,4 @@
-"""The ReplicaSet controller: as many pods as asked for. Those that ended are replaced and left alone."""
+"""The ReplicaSet controller: keeps the desired number of pods. Ended pods are replaced, but not deleted."""
 
 from __future__ import annotations
 

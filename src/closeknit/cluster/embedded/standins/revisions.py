@@ -13,16 +13,16 @@ from .children import child, children, deletion, fingerprint
 
 
 class Revisions(NamedTuple):
-    """The revisions of an owner from the oldest to the newest, and the one of its present template."""
+    """The revisions of an owner from the oldest to the newest, and that of its current template."""
 
     name: str
     hash: str
     known: tuple[Raw, ...]
     writes: tuple[Step, ...]
-    """What there is to write so that the present one is there and the newest."""
+    """The writes that make the current revision the newest."""
 
     def template(self, name: str, present: Raw) -> Raw:
-        """The template of a revision; the present one if it is not known any more."""
+        """The template of a revision; the current one if the revision is gone."""
         for one in self.known:
             if one["metadata"]["name"] == name:
                 template: Raw = one["data"]["spec"]["template"]
@@ -30,14 +30,14 @@ class Revisions(NamedTuple):
         return present
 
     def forget(self, used: Collection[str], limit: int) -> Iterator[Step]:
-        """Those that nobody uses go, beyond so many."""
+        """Delete unused revisions beyond the limit."""
         idle = [one for one in self.known if one["metadata"]["name"] not in {*used, self.name}]
         for one in idle[: max(0, len(idle) - limit)]:
             yield from deletion(CONTROLLER_REVISION, one)
 
 
 def revisions(store: Store, kind: Kind, owner: Raw, label: str, annotations: dict[str, str] | None = None) -> Revisions:
-    """`label` is what the hash is called on the revisions of this kind."""
+    """The revisions of an owner; `label` is the key of the hash label for its kind."""
     known = sorted(
         children(store, owner, CONTROLLER_REVISION), key=lambda one: (one["revision"], one["metadata"]["name"])
     )

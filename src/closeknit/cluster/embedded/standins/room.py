@@ -1,8 +1,8 @@
-"""What is free on each node, and which nodes a pod may go to: kept up to date change by change.
+"""Free capacity per node, and which nodes a pod may use: updated incrementally.
 
-A pod that names its host costs one look-up. For all others there is a `Search` for each shape: a heap of the nodes, in
-order of their names, that are not known to be full for it. A node that turns out to be full leaves the heap and comes
-back when something happens to it, so a pod costs about as many looks as nodes changed since the last one of its shape.
+A pod that selects its host costs one lookup. For all others there is a `Search` per shape: a heap of the nodes, ordered
+by name, that are not known to be full for it. A full node leaves the heap and returns when it changes, so the cost of a
+pod is about the number of nodes that changed since the previous pod of its shape.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...port import Key, Raw
 HOSTNAME = "kubernetes.io/hostname"
 NAME_FIELD = "metadata.name"
 SEARCHES = 128
-"""Shapes for which the nodes with room are remembered; the oldest has to go."""
+"""Maximum number of searches in the cache; the oldest is dropped."""
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 class Pin(NamedTuple):
-    """What ties a pod to nodes by name: a label with few nodes to a value, or the node's own name."""
+    """A restriction of a pod to a few nodes: by the hostname label, or by the node's name."""
 
     label: str
     values: tuple[str, ...]
@@ -45,7 +45,7 @@ def pin_of(shape: Shape) -> Pin | None:
 
 
 class Search:
-    """The nodes that may have room for a shape: `heap` holds their names, `seen` says how far the log was read."""
+    """The nodes that may have room for a shape: `heap` holds their names, `seen` is the position in the log."""
 
     __slots__ = ("heap", "members", "seen")
 
@@ -65,7 +65,7 @@ class Search:
 
 
 class Room:
-    """Nodes, what pods take from them, and where there is room for one more."""
+    """Nodes, the pods' usage of them, and the search for room."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -79,7 +79,7 @@ class Room:
     # Nodes
 
     def put_node(self, raw: Raw) -> bool:
-        """Whether anything about it is new that matters for where pods go."""
+        """Add or update a node; whether the change affects scheduling."""
         node = core.node(msgspec.convert(raw, core.WireNode))
         before = self.nodes.get(node.name)
         if node == before:
@@ -103,7 +103,7 @@ class Room:
     # Pods
 
     def charge(self, key: Key, node: str, amounts: tuple[tuple[str, int], ...]) -> None:
-        """This pod is on that node from now on."""
+        """Charge a pod's requests to a node."""
         known = self._charges.get(key)
         if known is not None:
             if known[0] == node:
@@ -118,7 +118,7 @@ class Room:
         return key in self._charges
 
     def release(self, key: Key) -> str | None:
-        """The node that has room again; None if the pod took none."""
+        """Release a pod's capacity; the node that has room again, or None if the pod used none."""
         known = self._charges.pop(key, None)
         if known is None:
             return None
@@ -132,7 +132,7 @@ class Room:
     # Finding room
 
     def find(self, shape: Shape) -> str | None:
-        """The first node by name that takes a pod of this shape now."""
+        """The first node by name that has room for a pod of this shape."""
         pin = pin_of(shape)
         if pin is not None:
             return next((name for name in self.pinned(pin) if self._takes(name, shape)), None)
@@ -151,7 +151,7 @@ class Room:
         return sorted(name for value in pin.values for name in index.get(value, ()))
 
     def lacks(self, name: str, shape: Shape) -> list[str]:
-        """The resources that a node has too little of for one more."""
+        """The resources that a node lacks for one more pod."""
         allocatable, used = self.nodes[name].allocatable, self._used.get(name) or {}
         return [
             resource
@@ -177,7 +177,7 @@ class Room:
         return search
 
     def _candidates(self, shape: Shape) -> Iterable[str]:
-        """The nodes of the rarest label that the shape asks for, or all."""
+        """The nodes with the rarest label that the shape selects, or all nodes."""
         sets: list[dict[str, None]] = [self._having(key).get(value, {}) for key, value in shape.selector]
         if not sets:
             return self.nodes
@@ -193,7 +193,7 @@ class Room:
         return index
 
     def _happened(self, name: str) -> None:
-        """Whoever searches has to look at this node again."""
+        """Log a change of this node, so that all searches consider it again."""
         self._log.append(name)
         if len(self._log) > 4096 + 4 * len(self.nodes):
             half = len(self._log) // 2
@@ -202,7 +202,7 @@ class Room:
 
 
 def repels(node: Node, shape: Shape) -> bool:
-    """Whether a taint keeps pods of this shape away, or the node is cordoned."""
+    """Whether a taint repels pods of this shape, or the node is cordoned."""
     taints = (*node.taints, CORDON) if node.unschedulable else node.taints
     return any(
         taint.effect in HARD_EFFECTS and not any(one.tolerates(taint) for one in shape.tolerations) for taint in taints
@@ -210,7 +210,7 @@ def repels(node: Node, shape: Shape) -> bool:
 
 
 def attracts(node: Node, shape: Shape) -> bool:
-    """Whether the node has the labels, and meets a term of the affinity, that the shape asks for."""
+    """Whether the node matches the shape's node selector and a term of its affinity."""
     if any(node.labels.get(key) != value for key, value in shape.selector):
         return False
     return shape.required is None or any(_meets(node, term) for term in shape.required)
@@ -229,7 +229,7 @@ def _names(one: Requirement, name: str) -> bool:
 
 
 def why_not(room: Room, shape: Shape) -> str:
-    """As kube-scheduler words it when no node takes a pod."""
+    """kube-scheduler's message for a pod that fits on no node."""
     if not room.nodes:
         return "no nodes available to schedule pods"
     causes: dict[str, int] = {}
@@ -251,7 +251,7 @@ def why_not(room: Room, shape: Shape) -> str:
 
 
 def _causes(room: Room, name: str, node: Node, shape: Shape) -> tuple[list[str], bool]:
-    """What keeps a pod from a node, and whether nothing could be done about it by removing pods."""
+    """Why a pod does not fit on a node, and whether removing other pods would not help."""
     if node.unschedulable and not any(one.tolerates(CORDON) for one in shape.tolerations):
         return ["node(s) were unschedulable"], True
     if repels(node, shape):

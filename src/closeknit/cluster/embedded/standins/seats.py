@@ -1,6 +1,6 @@
-"""Which pods are on which node, kept up to date change by change, so that nobody has to look through all pods.
+"""Which pods are on which node, updated incrementally, so that no stand-in has to iterate over all pods.
 
-Seeing a change twice does no harm: several stand-ins share one instance, and each shows it what it sees.
+Applying a change twice has no effect: several stand-ins share one instance, and each applies the changes it observes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..store import Store
 
 
 class Seats:
-    """Pods by node. A pod that has ended keeps its seat until it is removed."""
+    """Pods by node. An ended pod stays until it is deleted."""
 
     def __init__(self) -> None:
         self._on: dict[str, dict[Key, None]] = {}
@@ -37,6 +37,6 @@ class Seats:
         return tuple(self._on.get(node, ()))
 
     def pods(self, store: Store, node: str) -> list[Raw]:
-        """The pods on a node, in the order in which they came."""
+        """The pods on a node, in the order of their bindings."""
         found = (store.find(POD, key.namespace, key.name) for key in self._on.get(node, ()))
         return [pod for pod in found if pod is not None and pod["spec"].get("nodeName") == node]

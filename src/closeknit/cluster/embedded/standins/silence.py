@@ -1,4 +1,4 @@
-"""What annotations of a node say of the machine behind it: that it is down, cut off from us, or slow."""
+"""The simulated faults of the machine behind a node, from its annotations: it is down, cut off, or slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...port import Raw
 
 
 class Machine(NamedTuple):
-    """`slow` is how much longer things take; `wrong` says what could not be read."""
+    """`slow` is the factor by which everything takes longer; `wrong` reports an annotation that cannot be parsed."""
 
     failed: bool = False
     cut_off: bool = False

@@ -1,10 +1,10 @@
-"""The StatefulSet controller: pods with numbers for names, made and removed in order, or all at once.
+"""The StatefulSet controller: numbered pods, created and deleted in order, or all at once.
 
-    OrderedReady   the next pod is made when the one before it is ready, the last goes first, one at a time
+    OrderedReady   a pod is created when the previous one is ready; the last is deleted first, one at a time
     Parallel       all at once
 
-A new template goes from the highest number down, one pod at a time, as far as `partition`. A pod that ended is deleted
-and made again under its name. Volume claims are left out: this host has no volumes.
+A new template is rolled out from the highest ordinal down to `partition`, one pod at a time. An ended pod is deleted
+and created again with the same name. Volume claims are left out: this host has no volumes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StatefulSets(Controller):
 
 
 class Roll:
-    """One look at a StatefulSet. `by_number` is what it has, `numbers` what it should have."""
+    """One reconcile of a StatefulSet. `by_number` are the existing pods, `numbers` the desired ordinals."""
 
     def __init__(self, owner: Raw, pods: list[Raw], known: Revisions, now: float) -> None:
         self.owner, self.known, self.now = owner, known, now
@@ -113,7 +113,7 @@ class Roll:
         return number(rolling.get("partition"), 0)
 
     def _new_pod(self, at: int) -> Create:
-        """Below the partition with the template that the set had, else with the one it has."""
+        """A new pod: of the old revision below the partition, else of the new one."""
         wanted = self.current if at - self.numbers.start < self._partition() else self.known.name
         name = f"{self.name}-{at}"
         template = self.spec["template"]
@@ -161,7 +161,7 @@ class Roll:
 
 
 def ordinal(name: str, pod: Raw) -> int | None:
-    """The number in the name of a pod: ordinal("db", {… "name": "db-3" …}) == 3."""
+    """The ordinal in the name of a pod: ordinal("db", {… "name": "db-3" …}) == 3."""
     tail = pod["metadata"]["name"].removeprefix(f"{name}-")
     return int(tail) if tail.isdigit() else None
 

@@ -1,6 +1,6 @@
-"""Pods leave a node whose taints say NoExecute: at once, or after as long as they tolerate it.
+"""Taint-based eviction: pods leave a node with a NoExecute taint, at once or after their toleration expires.
 
-The time runs from when the taint came, as the taint says; a taint that says nothing counts from when it was first seen.
+The toleration time starts at the taint's timeAdded, or when a taint without it was first observed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TaintEviction:
     def __init__(self, seats: Seats | None = None) -> None:
         self.seats = seats or Seats()
         self._tainted: dict[str, dict[Taint, float]] = {}
-        """Nodes that pods have to leave: since when, for each taint."""
+        """Nodes with NoExecute taints, and since when each taint exists."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
@@ -71,7 +71,7 @@ class TaintEviction:
 
 
 def leaves_at(pod: Raw, taints: dict[Taint, float]) -> float | None:
-    """When the pod has to go; None if it tolerates all of them for good."""
+    """When the pod is evicted; None if it tolerates all taints without limit."""
     given = pod["spec"].get("tolerations") or ()
     tolerations = core.tolerations(msgspec.convert(one, core.WireToleration) for one in given)
     ends = []

@@ -1,6 +1,6 @@
-"""Stand-ins for the operators of custom kinds of jobs: a module for each, which names its controller `STANDIN`.
+"""Stand-ins for the operators of custom job kinds: one module each, with its controller as `STANDIN`.
 
-A new operator is a file here and nothing else. Its turn comes in the order of the descriptors of the kinds.
+A new operator is a file here and nothing else. They run in the order of the kinds' descriptors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..settings import Settings
 
 
 def operators(settings: Settings) -> list[Standin]:
-    """One for each kind that has one."""
+    """The operators of all kinds that have one."""
     modules = [import_module(f"{__name__}.{one.name}") for one in iter_modules(__path__)]
     found: list[type[Controller]] = [one.STANDIN for one in modules if hasattr(one, "STANDIN")]
     by_kind = {one.kind: one for one in found}

@@ -1,10 +1,10 @@
-"""The AppWrapper operator: makes the objects of the components, and is over when those that run to an end have ended.
+"""The AppWrapper operator: creates the objects of the components, and finishes when those that run to completion have.
 
     "" ──▶ Suspended ──▶ Running ──▶ Succeeded
-               ▲           │  └────▶ Failed, and its objects go
+               ▲           │  └────▶ Failed, and its objects are deleted
                └Suspending◀┘
 
-How an object fares is read by the descriptor of its kind. Left out are grace periods and resets: what fails, fails the
+The descriptor of an object's kind tells its state. Grace periods and resets are left out: a failed object fails the
 AppWrapper at once.
 """
 
@@ -43,7 +43,7 @@ STANDIN = AppWrappers
 
 
 class Part(NamedTuple):
-    """A component, the kind of its object, and that object if it was made."""
+    """A component, the kind of its object, and that object if it exists."""
 
     component: Raw
     kind: Kind | None
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 class Look:
-    """One look at an AppWrapper and its objects."""
+    """The observed state of an AppWrapper and its objects."""
 
     def __init__(self, store: Store, owner: Raw, now: float) -> None:
         self.store, self.owner = store, owner
@@ -77,15 +77,15 @@ class Look:
         yield from status_write(KIND, self.owner, status)
 
     def _emptied(self, phase: str) -> Iterator[Step]:
-        """Everything goes; the phase is reached when it is gone."""
+        """Delete all objects; the phase is reached when they are gone."""
         there = [one for one in self.parts if one.made is not None]
         for one in there:
             if one.kind is not None and one.made is not None:
                 yield from deletion(one.kind, one.made)
-        self._say(READY, False)
+        self._set(READY, False)
         if not there:
-            self._say(DEPLOYED, False)
-            self._say(QUOTA, False)
+            self._set(DEPLOYED, False)
+            self._set(QUOTA, False)
         self.phase = phase if phase == FAILED or not there else SUSPENDING
 
     def _running(self) -> Iterator[Step]:
@@ -93,23 +93,23 @@ class Look:
             self.phase = FAILED
             return
         self.phase = RUNNING
-        self._say(QUOTA, True)
-        self._say(DEPLOYED, True)
+        self._set(QUOTA, True)
+        self._set(DEPLOYED, True)
         for one in self.parts:
             if one.kind is not None and one.made is None:
                 yield self._new(one.kind, one.component)
         ends = [_ended(one.made) for one in self.parts if one.made is not None and _runs(one.made)]
-        self._say(READY, all(one.made is not None and _is_ready(one.made) for one in self.parts))
+        self._set(READY, all(one.made is not None and _is_ready(one.made) for one in self.parts))
         if False in ends:
             self.phase = FAILED
         elif ends and all(ends) and len(ends) == sum(_runs(one.component["template"]) for one in self.parts):
             self.phase = SUCCEEDED
-            self._say(QUOTA, False)
+            self._set(QUOTA, False)
 
-    def _say(self, kind: str, status: bool) -> None:
-        """What was never so is not denied."""
+    def _set(self, kind: str, status: bool) -> None:
+        """Set a condition; one that does not exist is not set to False."""
         if status or self.conditions.find(kind) is not None:
-            self.conditions.say(kind, status, self.phase or SUSPENDED, "")
+            self.conditions.set(kind, status, self.phase or SUSPENDED, "")
 
     def _new(self, kind: Kind, component: Raw) -> Create:
         template = component["template"]
@@ -135,12 +135,12 @@ def _key(raw: Raw) -> tuple[str, str]:
 
 
 def _runs(raw: Raw) -> bool:
-    """Whether it is of a kind that comes to an end."""
+    """Whether the object is of a kind that runs to completion."""
     return _key(raw) in LIVE
 
 
 def _ended(raw: Raw) -> bool | None:
-    """Whether it succeeded; None while it goes on."""
+    """Whether the object has succeeded; None while it runs."""
     end = LIVE[_key(raw)].finished(raw)
     return None if end is None else end.success
 

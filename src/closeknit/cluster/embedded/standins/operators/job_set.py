@@ -1,11 +1,11 @@
 """The JobSet controller: Jobs that start, stop, fail and end together.
 
-    jobs of this attempt ──▶ one failed?    fail, or another attempt: all Jobs are made again       job_set_failure
-                         ──▶ enough done?   completed; what still runs goes
+    jobs of this attempt ──▶ one failed?    fail, or another attempt: all Jobs are created again    job_set_failure
+                         ──▶ enough done?   completed; the Jobs that still run are deleted
                          ──▶ else           a Service, the Jobs in their order, suspended or resumed
 
-A Job says for which attempt it was made; those of earlier ones are removed. What was left out: exclusive placement,
-restarts of single Jobs and in place, claims for volumes.
+A label of each Job has its attempt; Jobs of earlier attempts are deleted. Left out are exclusive placement, restarts of
+single Jobs or in place, and volume claims.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STANDIN = JobSets
 
 
 class Look:
-    """One look at a JobSet and its Jobs, and what follows from it."""
+    """The observed state of a JobSet and its Jobs, and the steps to take."""
 
     def __init__(self, store: Store, job_set: Raw, now: float) -> None:
         self.store, self.job_set, self.now = store, job_set, now
@@ -121,8 +121,8 @@ class Look:
 
     def _end(self, kind: str, reason: str, message: str) -> None:
         self.status = {**self.status, "terminalState": kind}
-        self.conditions.say(kind, True, reason, message)
-        self.conditions.tell(reason, message, warning=kind == "Failed")
+        self.conditions.set(kind, True, reason, message)
+        self.conditions.record(reason, message, warning=kind == "Failed")
         why, text = ("JobSetFailed", "jobset failed") if kind == "Failed" else ("JobSetCompleted", DONE)
         self._restarted(why, text)
 
@@ -133,16 +133,16 @@ class Look:
         self.status = {**self.status, "restarts": self.attempt + 1}
         if judged.counts:
             self.status["restartsCountTowardsMax"] = number(self.status.get("restartsCountTowardsMax"), 0) + 1
-        self.conditions.say("RestartingJobSet", True, judged.reason, judged.message)
-        self.conditions.tell(judged.action, judged.message, warning=True)
+        self.conditions.set("RestartingJobSet", True, judged.reason, judged.message)
+        self.conditions.record(judged.action, judged.message, warning=True)
 
     def _restarted(self, reason: str, message: str) -> None:
-        if self.conditions.find("RestartingJobSet") is not None and self.conditions.say(
+        if self.conditions.find("RestartingJobSet") is not None and self.conditions.set(
             "RestartingJobSet", False, reason, message
         ):
-            self.conditions.tell(reason, message)
+            self.conditions.record(reason, message)
 
-    # On the way
+    # Running
 
     def _going(self) -> Iterator[Step]:
         if (name := subdomain(self.job_set)) and self.store.find(SERVICE, self.namespace, name) is None:
@@ -156,7 +156,7 @@ class Look:
             if halts or (not held_up and self._may_start(replicated)):
                 yield from self._set_going(replicated, halts)
             held_up = held_up or self._holds_up(replicated)
-        self._say(halts, held_up)
+        self._report(halts, held_up)
 
     def _set_going(self, replicated: Raw, halts: bool) -> Iterator[Step]:
         has = {job["metadata"]["name"]: job for job in self.by_name[replicated["name"]]}
@@ -170,7 +170,7 @@ class Look:
                 yield new_job(self.job_set, replicated, index, self.attempt, suspend=halts)
 
     def _may_start(self, replicated: Raw) -> bool:
-        """Whether all that it depends on is ready, or complete."""
+        """Whether all its dependencies are ready or complete."""
         for one in replicated.get("dependsOn") or ():
             counts = self.counts.get(one["name"], Counts())
             needed = next(
@@ -181,7 +181,7 @@ class Look:
         return True
 
     def _holds_up(self, replicated: Raw) -> bool:
-        """Whether those behind it have to wait: not any more once all have started."""
+        """Whether later replicated jobs have to wait, because not all of its Jobs have started."""
         if (self.spec.get("startupPolicy") or {}).get("startupPolicyOrder") != "InOrder" or self.spec.get("suspend"):
             return False
         if self.counts[replicated["name"]].started >= replicas(replicated):
@@ -194,31 +194,31 @@ class Look:
             for one in replicated_jobs(self.job_set)
         )
 
-    def _say(self, halts: bool, held_up: bool) -> None:
-        say, tell = self.conditions.say, self.conditions.tell
+    def _report(self, halts: bool, held_up: bool) -> None:
+        update, record = self.conditions.set, self.conditions.record
         if halts:
-            if say("Suspended", True, "SuspendedJobs", "jobset is suspended"):
-                tell("SuspendedJobs", "jobset is suspended")
+            if update("Suspended", True, "SuspendedJobs", "jobset is suspended"):
+                record("SuspendedJobs", "jobset is suspended")
             self._restarted("JobSetSuspended", "jobset is suspended")
             return
         if held_up:
             reason, message = "InOrderStartupPolicyInProgress", "in order startup policy is in progress"
-            if say("StartupPolicyInProgress", True, reason, message):
-                tell(reason, message)
-            self.conditions.deny("StartupPolicyCompleted")
+            if update("StartupPolicyInProgress", True, reason, message):
+                record(reason, message)
+            self.conditions.clear("StartupPolicyCompleted")
             return
-        if self.conditions.deny("StartupPolicyInProgress"):
+        if self.conditions.clear("StartupPolicyInProgress"):
             reason, message = "InOrderStartupPolicyCompleted", "in order startup policy has completed"
-            say("StartupPolicyCompleted", True, reason, message)
-            tell(reason, message)
+            update("StartupPolicyCompleted", True, reason, message)
+            record(reason, message)
         if self.conditions.holds("Suspended"):
-            say("Suspended", False, "ResumeJobs", "jobset is resumed")
-            tell("ResumeJobs", "jobset is resumed")
+            update("Suspended", False, "ResumeJobs", "jobset is resumed")
+            record("ResumeJobs", "jobset is resumed")
         if all(self.counts[one["name"]].started >= replicas(one) for one in replicated_jobs(self.job_set)):
             self._restarted("JobsReady", "all jobs are ready")
 
 
 def removed(job: Raw) -> Iterator[Step]:
-    """With its pods, before its name is free again."""
+    """Delete a Job and its pods in the foreground, so that its name is free only afterwards."""
     if not is_deleting(job):
         yield Delete(key_of(JOB, job), uid=job["metadata"]["uid"], propagation="Foreground")

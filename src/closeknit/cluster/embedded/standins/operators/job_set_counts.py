@@ -1,4 +1,4 @@
-"""How the Jobs of a JobSet fare, counted for each replicated job."""
+"""Counts of a JobSet's Jobs by state, for each replicated job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..children import holds, number
 
 
 class Counts(NamedTuple):
-    """How the Jobs of one replicated job fare."""
+    """Counts of the Jobs of one replicated job by state."""
 
     ready: int = 0
     succeeded: int = 0

@@ -1,4 +1,4 @@
-"""What becomes of a JobSet of which a Job failed: it fails, or all of it starts over, as its failure policy says."""
+"""The failure policy of a JobSet: after the failure of a Job it fails or is restarted as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAIL, RESTART, RESTART_ANYWAY = "FailJobSet", "RestartJobSet", "RestartJobSetAnd
 
 
 class Verdict(NamedTuple):
-    """`counts`: whether a restart is one of those that are allowed. `action` names it in an event."""
+    """`counts`: whether a restart counts against maxRestarts. `action` is its name in events."""
 
     restarts: bool
     reason: str
@@ -24,7 +24,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(spec: Raw, status: Raw, jobs: Sequence[Raw]) -> Verdict | None:
-    """None if no job failed."""
+    """The action of the failure policy; None if no job failed."""
     failures = [(job, end) for job in jobs if (end := condition(job, "Failed")) and end["status"] == "True"]
     failures.sort(key=lambda one: (one[1]["lastTransitionTime"], one[0]["metadata"]["name"]))
     if not failures:

@@ -1,8 +1,8 @@
-"""What a JobSet is made of: a Job for every replica of every replicated job, and a Service that gives pods names.
+"""The children of a JobSet: a Job for every replica of every replicated job, and a Service for the pods' host names.
 
-Each Job says on itself and on its pods where it belongs, in labels and annotations alike. A Job that is resumed gets
-what the JobSet's template says of labels, annotations and scheduling by then, on top of what it has, as from the real
-controller: nothing is ever taken out of it. Exclusive placement is not done here.
+Labels and annotations on each Job and its pods have its position in the JobSet. A resumed Job gets the current labels,
+annotations and scheduling fields of the JobSet's template in addition to its own, as from the real controller: nothing
+is removed from it. Exclusive placement is left out.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def replicas(replicated: Raw) -> int:
 
 
 def replicated_of(job: Raw) -> str:
-    """Which replicated job of its JobSet it belongs to."""
+    """The name of the Job's replicated job."""
     labels: dict[str, str] = job["metadata"].get("labels") or {}
     return labels.get(REPLICATED, "")
 
 
 def attempt_of(job: Raw) -> int:
-    """For which start of the JobSet it was made."""
+    """The restart attempt of the JobSet that the Job was created for."""
     return int((job["metadata"].get("labels") or {}).get(ATTEMPT, "0"))
 
 
@@ -43,7 +43,7 @@ def job_name(job_set: Raw, replicated: Raw, index: int) -> str:
 
 
 def subdomain(job_set: Raw) -> str:
-    """Where its pods have names; empty if they have none."""
+    """The subdomain of the pods' host names; empty if they have none."""
     network = job_set["spec"].get("network") or {}
     return _subdomain(job_set) if network.get("enableDNSHostnames", True) else ""
 
@@ -85,7 +85,7 @@ def _marked(template: Raw, marks: dict[str, str]) -> Raw:
 
 
 def _marks(job_set: Raw, replicated: Raw, index: int, attempt: int) -> dict[str, str]:
-    """Where a job belongs. Its indexes: among its like, in its group, and in the whole set."""
+    """The position of a Job: its indexes in the replicated job, in its group, and in the whole JobSet."""
     meta, name = job_set["metadata"], job_name(job_set, replicated, index)
     every = replicated_jobs(job_set)
     before = every[: next(place for place, one in enumerate(every) if one["name"] == replicated["name"])]
@@ -114,7 +114,7 @@ def _group(replicated: Raw) -> str:
 
 
 def _coordinator(job_set: Raw, coordinator: Raw) -> str:
-    """The host name of the pod that leads: train-driver-0-0.train."""
+    """The host name of the coordinator pod: train-driver-0-0.train."""
     job = f"{job_set['metadata']['name']}-{coordinator['replicatedJob']}-{number(coordinator.get('jobIndex'), 0)}"
     return f"{job}-{number(coordinator.get('podIndex'), 0)}.{_subdomain(job_set)}"
 

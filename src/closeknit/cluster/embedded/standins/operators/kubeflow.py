@@ -1,7 +1,7 @@
-"""What the operators of Kubeflow have in common: labels of pods, and conditions that are kept in the order they came.
+"""What the Kubeflow operators have in common: labels of pods, and conditions in order of their last change.
 
-A condition that changes moves to the end, so the last one says what state a job is in. `Running` ends with the job,
-in its place and in its words.
+A condition that changes moves to the end, so the last one is the state of the job. When the job ends, `Running` becomes
+False, and keeps its position, reason and message.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def is_over(job: Raw) -> bool:
 
 
 def is_ours(job: Raw, controller: str) -> bool:
-    """Whether no other controller is to look after it."""
+    """Whether this controller manages the job, by its managedBy field."""
     return (job["spec"].get("runPolicy") or {}).get("managedBy") in (None, "", controller)
 
 
 def cleans(job: Raw, usual: str) -> str:
-    """Which pods go when the job ends: All, Running or None."""
+    """Which pods are deleted when the job ends: All, Running or None."""
     policy = (job["spec"].get("runPolicy") or {}).get("cleanPodPolicy")
     return str(policy or usual)
 
@@ -39,7 +39,7 @@ def is_suspended(job: Raw) -> bool:
 
 
 def replica_status(pods: Iterable[Raw]) -> Raw:
-    """Pods that wait are not counted."""
+    """The replica status; pending pods are not counted."""
     counts = {"active": 0, "succeeded": 0, "failed": 0}
     parts = {"Running": "active", "Succeeded": "succeeded", "Failed": "failed"}
     for one in pods:
@@ -49,7 +49,7 @@ def replica_status(pods: Iterable[Raw]) -> Raw:
 
 
 class History:
-    """The conditions of a job in the making, and the events that go with them."""
+    """A builder of a job's conditions, and of the events that go with them."""
 
     def __init__(self, kind: Kind, job: Raw, now: float, by: str) -> None:
         self.kind, self.job, self.now, self.by = kind, job, now, by
@@ -60,7 +60,7 @@ class History:
         return any(one["type"] == kind and one["status"] == "True" for one in self.list)
 
     def add(self, kind: str, status: bool, reason: str, message: str) -> bool:
-        """Whether that is new: said of the same state for the same reason, it is not."""
+        """Add a condition; False if the same status and reason are already set."""
         before = next((one for one in self.list if one["type"] == kind), None)
         if before is not None and (before["status"], before["reason"]) == (str(status), reason):
             return False
@@ -80,7 +80,7 @@ class History:
         self.list = [*others, new]
         return True
 
-    def tell(self, reason: str, message: str, *, warning: bool = False) -> None:
+    def record(self, reason: str, message: str, *, warning: bool = False) -> None:
         self.events.append(event(self.kind, self.job, reason, message, self.now, by=self.by, warning=warning))
 
     def ended_at(self) -> float:
@@ -89,5 +89,5 @@ class History:
 
 
 def _outdated(condition: Raw, by: str) -> bool:
-    """A job restarts or runs, not both."""
+    """Whether a new condition replaces this one: a job is either Restarting or Running."""
     return (condition["type"], by) in (("Running", "Restarting"), ("Restarting", "Running"))

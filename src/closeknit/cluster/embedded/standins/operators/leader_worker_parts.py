@@ -1,7 +1,7 @@
-"""What a LeaderWorkerSet is made of: a StatefulSet of leaders, and one of workers for each of them.
+"""The children of a LeaderWorkerSet: a StatefulSet of leaders, and one of workers for each leader.
 
-The workers of a group belong to its leader's pod, so that they go when it goes. A revision keeps what groups were made
-from, for those that a rolling update has not reached yet.
+The leader's pod owns the workers of its group, so that they are deleted with it. A revision keeps the template of the
+groups that a rolling update has not reached yet.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_unique(raw: Raw) -> bool:
 
 
 def revision_data(raw: Raw) -> Raw:
-    """What a group is made from."""
+    """The part of the spec that a revision keeps."""
     spec = raw["spec"]
     data = {"leaderWorkerTemplate": {"$patch": "replace", **spec["leaderWorkerTemplate"]}}
     if spec.get("networkConfig"):
@@ -63,7 +63,7 @@ def revision(raw: Raw, number: int) -> Create:
 
 
 def template_in(revision: Raw) -> Raw:
-    """The template that a revision keeps."""
+    """The template in a revision."""
     kept: Raw = revision["data"]["spec"]["leaderWorkerTemplate"]
     return {key: value for key, value in kept.items() if key != "$patch"}
 
@@ -84,7 +84,7 @@ def _headless(selector: Mapping[str, str]) -> Raw:
 
 
 def leaders(raw: Raw, key: str, partition: int) -> Create:
-    """The StatefulSet of the leaders, of the revision that the set has now."""
+    """The StatefulSet of the leaders, with the current revision."""
     name, template = raw["metadata"]["name"], raw["spec"]["leaderWorkerTemplate"]
     count = wanted_replicas(raw)
     notes = {SIZE: str(size(template)), **_subgroups(template, leader=True)}

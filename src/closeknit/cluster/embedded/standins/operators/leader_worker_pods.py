@@ -1,7 +1,7 @@
-"""What a pod of a LeaderWorkerSet is told when it is made: its group, its index in it, and where the leader is.
+"""What a pod of a LeaderWorkerSet gets at creation: its group, its index in it, and the leader's address.
 
-In a real cluster a webhook does this, since a StatefulSet gives all its pods the same template. Here whoever makes
-pods of StatefulSets calls `dressed`. Exclusive placement and what TPUs need besides are left out.
+In a real cluster a webhook does this, since a StatefulSet gives all its pods the same template. Here the StatefulSet
+stand-in calls `dressed`. Exclusive placement and the additions for TPUs are left out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ UNIQUE = "UniquePerReplica"
 
 
 def is_dressable(pod: Raw) -> bool:
-    """Whether the pod is one of a LeaderWorkerSet."""
+    """Whether the pod belongs to a LeaderWorkerSet."""
     return NAME in (pod["metadata"].get("labels") or {})
 
 
 def dressed(pod: Raw) -> Raw:
-    """The pod, which has its name, as it is to be made."""
+    """The named pod with its group, index and leader address set."""
     meta, notes = pod["metadata"], pod["metadata"].get("annotations") or {}
     labels, spec = dict(meta["labels"]), dict(pod["spec"])
     group, _, ordinal = meta["name"].rpartition("-")
@@ -57,9 +57,9 @@ def group_key(namespace: str, leader: str) -> str:
 
 
 def _subgroup(notes: Raw, leader: str, index: int) -> dict[str, str]:
-    """A leader that is one too many belongs to the first subgroup, or to none.
+    """The subgroup of a pod. A leader in excess belongs to the first subgroup, or to none.
 
-    Of 4 pods, two a subgroup: 0 and 1, 2 and 3. Of 5: 0, 1 and 2; 3 and 4.
+    With 4 pods and subgroups of two: 0 and 1, 2 and 3. With 5 pods: 0, 1 and 2; 3 and 4.
     """
     size = int(notes.get(SUBGROUP_SIZE) or 0)
     if not size or (index == 0 and notes.get(SUBGROUP_TYPE) == "LeaderExcluded"):

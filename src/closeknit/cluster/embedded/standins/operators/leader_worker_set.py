@@ -3,7 +3,7 @@
     revision ──▶ StatefulSet of leaders ──▶ leader pod ──▶ StatefulSet of its workers ──▶ ready together
 
 If a pod of a group restarts, the leader's pod is deleted, and its workers with it. An update goes from the last group
-to the first, no more of them at a time than may be unavailable. Surge is left out.
+to the first, at most maxUnavailable at a time. Surge is left out.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Group(NamedTuple):
 
 
 class Look:
-    """One look at a set and its groups."""
+    """The observed state of a LeaderWorkerSet and its groups."""
 
     def __init__(self, store: Store, raw: Raw, now: float) -> None:
         self.store, self.raw, self.now = store, raw, now
@@ -109,7 +109,7 @@ class Look:
     # Revisions and leaders
 
     def _revised(self) -> Iterator[Step]:
-        """The revision there should be; older ones go when the last group is up to date."""
+        """The current revision; older ones are deleted when all groups are up to date."""
         if self.revision not in self.revisions:
             last = max((number(one.get("revision"), 0) for one in self.revisions.values()), default=0)
             yield revision(self.raw, last + 1)
@@ -137,7 +137,7 @@ class Look:
             yield Update(STATEFUL_SET, {**self.above, "metadata": meta, "spec": changed})
 
     def _partition(self) -> int:
-        """From which group on leaders may be replaced: those that are done, and as many more as may be missing."""
+        """The partition of the leaders' StatefulSet: updated groups, and as many more as may be unavailable."""
         rollout = (self.raw["spec"].get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
         kept = number(rollout.get("partition"), 0)
         if self.above is None or not self._rolls(self.above):
@@ -153,14 +153,14 @@ class Look:
         return max(kept, self.replicas - done - missing)
 
     def _rolls(self, above: Raw) -> bool:
-        """Whether there is anything of an older revision."""
+        """Whether any group has an older revision."""
         known = [above["metadata"]["labels"].get(REVISION), *(one.revision for one in self.groups)]
         return any(one != self.revision for one in known)
 
     # Groups
 
     def _template(self, group: Group) -> Raw | None:
-        """What the group is made from; None if that is not known any more."""
+        """The template of the group's revision; None if the revision is gone."""
         if group.revision == self.revision:
             return self.raw["spec"]["leaderWorkerTemplate"]  # type: ignore[no-any-return]
         kept = self.revisions.get(group.revision)
@@ -171,7 +171,7 @@ class Look:
         name = leader["metadata"]["name"]
         if broken := self._broken(group):
             text = f"{broken}, deleted leader pod {name} to recreate group {group.number}"
-            conditions.tell("RecreateGroup", text)
+            conditions.record("RecreateGroup", text)
             yield Delete(key_of(POD, leader), uid=leader["metadata"]["uid"], propagation="Foreground")
             return
         if template is None:
@@ -180,11 +180,11 @@ class Look:
             yield own_service(leader)
         waits = self.raw["spec"].get("startupPolicy") == "LeaderReady" and not is_ready(leader)
         if size(template) > 1 and not waits and self.store.find(STATEFUL_SET, self.namespace, name) is None:
-            conditions.tell("GroupsProgressing", f"Created worker statefulset for leader pod {name}")
+            conditions.record("GroupsProgressing", f"Created worker statefulset for leader pod {name}")
             yield workers(self.raw, template, leader)
 
     def _broken(self, group: Group) -> str:
-        """Which of its pods restarted, or is about to; empty if none."""
+        """The pod of the group that has restarted or failed, for an event; empty if none."""
         policy = self.raw["spec"]["leaderWorkerTemplate"].get("restartPolicy") or RECREATES[0]
         pods = (group.leader, *group.workers)
         if policy not in RECREATES or (policy == RECREATES[1] and any(phase(one) == "Pending" for one in pods)):
@@ -206,7 +206,7 @@ class Look:
             return False
         return number((below.get("status") or {}).get("readyReplicas"), 0) >= number(below["spec"].get("replicas"), 1)
 
-    # What is said of it
+    # Status
 
     def _write(self, conditions: Conditions) -> Iterator[Step]:
         generation = self.raw["metadata"].get("generation", 1)
@@ -217,9 +217,9 @@ class Look:
         states = ("Available",) if len(done) >= self.replicas else ("Progressing", *(("UpdateInProgress",) * rolls))
         for state, (reason, text) in STATES.items():
             if state not in states:
-                conditions.deny(state, observedGeneration=generation)
-            elif conditions.say(state, True, reason, text, observedGeneration=generation):
-                conditions.tell(reason, f"{text}, with {len(ready)} groups ready of total {self.replicas} groups")
+                conditions.clear(state, observedGeneration=generation)
+            elif conditions.set(state, True, reason, text, observedGeneration=generation):
+                conditions.record(reason, f"{text}, with {len(ready)} groups ready of total {self.replicas} groups")
         counts = {"readyReplicas": len(ready), "updatedReplicas": len(updated), "replicas": len(self.groups)}
         status = {
             **{part: count for part, count in counts.items() if count},

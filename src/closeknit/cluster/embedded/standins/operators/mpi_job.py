@@ -1,7 +1,7 @@
-"""The MPI operator: workers as pods, and a launcher as a Job, which ends for both.
+"""The MPI operator: workers as pods, and a launcher as a Job.
 
-While the job is suspended its launcher is there, suspended too, and there are no workers. What becomes of the launcher
-becomes of the job.
+While the MPIJob is suspended, its launcher exists and is suspended too, and there are no workers. The outcome of the
+launcher is that of the MPIJob.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STANDIN = MpiJobs
 
 
 class Look:
-    """One look at an MPIJob, its launcher and its workers."""
+    """The observed state of an MPIJob, its launcher and its workers."""
 
     def __init__(self, store: Store, job: Raw, now: float) -> None:
         self.store, self.job, self.now = store, job, now
@@ -54,7 +54,7 @@ class Look:
             yield from self._cleaned()
             return
         if self.history.add("Created", True, "MPIJobCreated", f"{self.called} is created."):
-            self.history.tell("MPIJobCreated", f"{self.called} is created.")
+            self.history.record("MPIJobCreated", f"{self.called} is created.")
         if self.store.find(SERVICE, self.job["metadata"]["namespace"], self.job["metadata"]["name"]) is None:
             yield service(self.job)
         if is_suspended(self.job):
@@ -85,13 +85,13 @@ class Look:
         elif not self.launcher["spec"].get("suspend"):
             yield Update(JOB, {**self.launcher, "spec": {**self.launcher["spec"], "suspend": True}})
         if self.history.add("Suspended", True, "MPIJobSuspended", "MPIJob suspended"):
-            self.history.tell("MPIJobSuspended", "MPIJob suspended")
+            self.history.record("MPIJobSuspended", "MPIJob suspended")
         self.history.add("Running", False, "MPIJobSuspended", f"{self.called} is suspended.")
 
     def _running(self) -> Iterator[Step]:
         if self.history.holds("Suspended"):
             self.history.add("Suspended", False, "MPIJobResumed", "MPIJob resumed")
-            self.history.tell("MPIJobResumed", "MPIJob resumed")
+            self.history.record("MPIJobResumed", "MPIJob resumed")
             self.status["startTime"] = stamp(self.now)
         self.status.setdefault("startTime", stamp(self.now))
         names = {one["metadata"]["name"] for one in self.pods}
@@ -103,13 +103,13 @@ class Look:
         elif self.launcher["spec"].get("suspend"):
             yield relaunched(self.job, self.launcher)
         else:
-            self._told_by(self.launcher)
+            self._follow(self.launcher)
 
     def _all(self, test: Callable[[Raw], bool]) -> bool:
         return sum(map(test, self.pods)) >= workers(self.job)
 
-    def _told_by(self, launcher: Raw) -> None:
-        """What the launcher says of the job."""
+    def _follow(self, launcher: Raw) -> None:
+        """Set the conditions by the state of the launcher."""
         complete, failed = condition(launcher, "Complete"), condition(launcher, "Failed")
         lost = [one for one in self.pods if phase(one) == "Failed" and one["status"].get("reason") == EVICTED]
         if complete is not None:
@@ -126,20 +126,20 @@ class Look:
             if any(phase(one) == "Running" for one in started) and self.history.add(
                 "Running", True, "MPIJobRunning", f"{self.called} is running."
             ):
-                self.history.tell("MPIJobRunning", f"{self.called} is running")
+                self.history.record("MPIJobRunning", f"{self.called} is running")
 
     def _why(self, launcher: Raw, failed: Raw) -> tuple[str, str]:
-        """The job's reason, then that of its last pod, which mostly has none."""
+        """The message of the failed launcher Job, then that of its last pod, which is mostly empty."""
         pods = [one for one in children(self.store, launcher, POD) if phase(one) == "Failed"]
         last: Raw = pods[-1]["status"] if pods else {}
         return f"{failed['reason']}/{last.get('reason') or ''}", f"{failed['message']}: {last.get('message') or ''}"
 
     def _end(self, kind: str, reason: str, text: str) -> None:
         self.history.add(kind, True, reason, text)
-        self.history.tell(reason, text, warning=kind == "Failed")
+        self.history.record(reason, text, warning=kind == "Failed")
 
     def _cleaned(self) -> Iterator[Step]:
-        """Workers run for ever; they go when the job has ended, unless they are to be looked at."""
+        """Delete the workers of an ended job, which would run forever, as cleanPodPolicy requires."""
         policy = cleans(self.job, "None")
         for one in self.pods:
             if policy == "All" or (policy == "Running" and phase(one) in ("Running", "Pending")):

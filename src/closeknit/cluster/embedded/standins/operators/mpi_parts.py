@@ -1,6 +1,6 @@
-"""What an MPIJob is made of: a Service, pods for the workers, a Job for the launcher.
+"""The children of an MPIJob: a Service, pods for the workers, a Job for the launcher.
 
-Keys, lists of hosts and what mpirun is told are left out: no process runs in these pods that would read them.
+SSH keys, host files and the environment of mpirun are left out: no process in these pods would read them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def workers(job: Raw) -> int:
 
 
 def works(job: Raw) -> bool:
-    """Whether the launcher is one of those that compute."""
+    """Whether the launcher also runs as a worker."""
     return bool(job["spec"].get("runLauncherAsWorker"))
 
 
@@ -82,7 +82,7 @@ def _launcher_template(job: Raw) -> Raw:
 
 
 def relaunched(job: Raw, launcher: Raw) -> Update:
-    """The launcher resumed, with what its template says of scheduling by now; labels and annotations only come."""
+    """The resumed launcher with the scheduling fields of its template; labels and annotations are only added."""
     has, wanted = launcher["spec"]["template"], _launcher_template(job)
     meta: Raw = {**has["metadata"]}
     for part in ("labels", "annotations"):

@@ -1,8 +1,8 @@
 """The training operator's PyTorchJob: a master and workers, each a pod of its own with a Service.
 
-The job is what its master is: it runs, succeeds and fails with it; without a master, with its workers. A pod that
-failed for good fails the job; with restart policy ExitCode one that was killed from outside is made again. Elastic
-jobs are run as if they were none.
+The job runs, succeeds and fails with its master, or without a master with its workers. A pod that failed permanently
+fails the job; with restart policy ExitCode a pod that was killed by a signal is created again. Elastic jobs are run
+like others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places,
 CONTROLLER = "kubeflow.org/training-operator"
 COMPONENT = "pytorchjob-controller"
 PASSING = 128
-"""From this exit code on a container was ended from outside."""
+"""From this exit code on a container was killed by a signal, and is retried."""
 PAUSE = 1.0
-"""Seconds between the end of a pod and the next try."""
+"""Seconds between the end of a pod and its replacement."""
 
 
 class PytorchJobs(Controller):
@@ -43,7 +43,7 @@ STANDIN = PytorchJobs
 
 
 class Look:
-    """One look at a PyTorchJob and its pods."""
+    """The observed state of a PyTorchJob and its pods."""
 
     def __init__(self, store: Store, job: Raw, now: float) -> None:
         self.store, self.job, self.now = store, job, now
@@ -87,10 +87,10 @@ class Look:
         if self.history.holds("Running"):
             self.history.add("Running", False, "PyTorchJobSuspended", text)
         if self.history.add("Suspended", True, "PyTorchJobSuspended", text):
-            self.history.tell("PyTorchJobSuspended", text)
+            self.history.record("PyTorchJobSuspended", text)
 
     def _removed(self, pods: Iterable[Raw]) -> Iterator[Step]:
-        """Pods with their Services, which have their names."""
+        """Delete pods and their Services, which have the same names."""
         for one in pods:
             yield from deletion(POD, one)
             meta = one["metadata"]
@@ -104,7 +104,7 @@ class Look:
         if self.history.holds("Suspended"):
             text = f"{self.called} is resumed."
             self.history.add("Suspended", False, "PyTorchJobResumed", text)
-            self.history.tell("PyTorchJobResumed", text)
+            self.history.record("PyTorchJobResumed", text)
             self.status["startTime"] = stamp(self.now)
         self.status.setdefault("startTime", stamp(self.now))
         states = self._count(counted=True)
@@ -115,7 +115,7 @@ class Look:
         yield from self._made()
         retries = list(self._retries())
         yield from self._retried(retries)
-        self._judged(states, {id(one) for one in retries})
+        self._evaluate(states, {id(one) for one in retries})
 
     def _made(self) -> Iterator[Step]:
         namespace = self.job["metadata"]["namespace"]
@@ -127,7 +127,7 @@ class Look:
                 yield service
 
     def _retries(self) -> Iterator[Raw]:
-        """Failed pods that are worth another try."""
+        """Failed pods that will be created again."""
         for kind, spec in specs(self.job).items():
             if restart_policy(spec) == "ExitCode":
                 yield from (one for one in self._of(kind) if phase(one) == "Failed" and exit_code(one) >= PASSING)
@@ -140,24 +140,24 @@ class Look:
             else:
                 yield from deletion(POD, one)
 
-    def _judged(self, states: dict[str, Raw], retried: set[int]) -> None:
-        """The first kind of replicas speaks for the job; any of them can fail it."""
+    def _evaluate(self, states: dict[str, Raw], retried: set[int]) -> None:
+        """Set the conditions. The first replica type determines success; any type can fail the job."""
         first = next(iter(states), MASTER)
         for kind, state in states.items():
             failed = [one for one in self._of(kind) if phase(one) == "Failed"]
             if any(id(one) in retried for one in failed):
                 text = f"{self.called} is restarting because {len(failed)} {kind} replica(s) failed."
                 if self.history.add("Restarting", True, "PyTorchJobRestarting", text):
-                    self.history.tell("PyTorchJobRestarting", text, warning=True)
+                    self.history.record("PyTorchJobRestarting", text, warning=True)
                 return
             if failed:
                 self._end("Failed", f"{self.called} is failed because {len(failed)} {kind} replica(s) failed.")
                 return
-            if kind == first and self._speaks(kind, state):
+            if kind == first and self._has_succeeded(kind, state):
                 return
 
-    def _speaks(self, kind: str, state: Raw) -> bool:
-        """Whether the job has succeeded. One of workers alone is named with its namespace."""
+    def _has_succeeded(self, kind: str, state: Raw) -> bool:
+        """Whether the job has succeeded. The messages of a job without a master have its namespace."""
         called, done = self.called, "is successfully completed."
         if kind == WORKER:
             called, done = f"PyTorchJob {self.job['metadata']['namespace']}/{self.name}", "successfully completed."
@@ -169,7 +169,7 @@ class Look:
         return False
 
     def _overdue(self) -> str:
-        """Why it has gone on for too long, or failed too often; empty if it has not."""
+        """Why the job has exceeded its deadline or backoff limit; empty if it has not."""
         limit, seconds = self.policy.get("backoffLimit"), self.policy.get("activeDeadlineSeconds")
         if seconds is not None and self.now >= parse(self.status["startTime"]) + seconds:
             return "was active longer than specified deadline"
@@ -186,7 +186,7 @@ class Look:
 
     def _end(self, kind: str, text: str) -> None:
         self.history.add(kind, True, f"PyTorchJob{kind}", text)
-        self.history.tell(f"PyTorchJob{kind}", text)
+        self.history.record(f"PyTorchJob{kind}", text)
         self.status["completionTime"] = stamp(self.now)
 
     def _over(self) -> Iterator[Step]:
@@ -210,6 +210,6 @@ def statuses(pod: Raw) -> list[Raw]:
 
 
 def exit_code(pod: Raw) -> int:
-    """That of its first container that did not end well; 0 if none says so."""
+    """The exit code of the first failed container; 0 if there is none."""
     codes = (number(((one.get("state") or {}).get("terminated") or {}).get("exitCode"), 0) for one in statuses(pod))
     return next((code for code in codes if code), 0)

@@ -1,8 +1,8 @@
-"""What a PyTorchJob is made of: a pod and a Service for the master and for every worker.
+"""The children of a PyTorchJob: a pod and a Service for the master and for every worker.
 
-All pods are told which the master is, their rank and how many they are. Where there is no master they find each other,
-and the first worker has its role. Left out are what elastic jobs get besides, and the container in which real workers
-wait for the master: pods ask for what was counted.
+Environment variables of all pods have the master's address, the rank and the world size. Without a master the first
+worker has its role. Left out are the additions for elastic jobs, and the init container in which real workers wait for
+the master, so that pods request what was counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONTAINER = "pytorch"
 
 
 def specs(job: Raw) -> dict[str, Raw]:
-    """The kinds of replicas that the job has, the master first."""
+    """The replica types of the job, the master first."""
     given: Raw = job["spec"].get("pytorchReplicaSpecs") or {}
     return {kind: given[kind] for kind in (MASTER, WORKER) if given.get(kind)}
 
@@ -31,7 +31,7 @@ def replicas(spec: Raw) -> int:
 
 
 def places(job: Raw) -> Iterator[tuple[str, int]]:
-    """All pods that there should be: kind and index."""
+    """All desired pods: replica type and index."""
     for kind, spec in specs(job).items():
         for index in range(replicas(spec)):
             yield kind, index

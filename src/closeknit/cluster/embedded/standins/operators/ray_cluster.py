@@ -1,12 +1,12 @@
-"""KubeRay's RayCluster: one head, groups of workers, and a Service that finds the head.
+"""KubeRay's RayCluster: one head, groups of workers, and a Service for the head.
 
              all pods ready                      suspend: true, all pods gone
     (new) ──────────────────▶ ready ─────────────────────────────────────────▶ suspended
                                 ▲                 all pods ready                   │
                                 └──────────────────────────────────────────────────┘
 
-A cluster that was ready stays so, whatever becomes of its pods: those that end are made again. Once pods have begun to
-go for a suspension, all of them go. Autoscaling adds its container to the head and scales nothing.
+A cluster that was ready stays ready, even if pods end: they are created again. Once a suspension has begun to delete
+pods, all of them are deleted. Autoscaling adds its container to the head, but does not scale.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STANDIN = RayClusters
 
 
 class Look:
-    """One look at a cluster and its pods."""
+    """The observed state of a RayCluster and its pods."""
 
     def __init__(self, store: Store, cluster: Raw, now: float) -> None:
         self.store, self.cluster, self.now = store, cluster, now
@@ -83,15 +83,15 @@ class Look:
         yield from self._write(halts)
 
     def _flag(self, kind: str, status: bool) -> None:
-        """These two say no more than their name."""
-        self.conditions.say(kind, status, kind, "")
+        """Set one of the two suspension conditions, which have no other reason than their type."""
+        self.conditions.set(kind, status, kind, "")
 
     def _emptied(self) -> Iterator[Step]:
         if not self.conditions.holds(SUSPENDING):
             self._flag(SUSPENDED, False)
             self._flag(SUSPENDING, True)
             text = f"Deleted Pods for RayCluster {self.cluster['metadata']['namespace']}/{self.name} due to suspension"
-            self.conditions.tell("DeletedPod", text)
+            self.conditions.record("DeletedPod", text)
         for one in self.pods:
             yield from deletion(POD, one)
 
@@ -111,7 +111,7 @@ class Look:
             yield from self._staffed(group)
 
     def _staffed(self, group: Group) -> Iterator[Step]:
-        """As many replicas as there should be; the last go first, after those that are named."""
+        """Scale a group to its replicas; workersToDelete are deleted first, then the last ones."""
         pods = [one for one in self._of(group.name) if not is_deleting(one) and not is_ended(one)]
         for one in pods:
             if one["metadata"]["name"] in group.doomed:
@@ -127,7 +127,7 @@ class Look:
         for _ in range(group.replicas - len(replicas)):
             yield from new_workers(self.cluster, group, next(free))
 
-    # What is said of it
+    # Status
 
     def _write(self, halts: bool) -> Iterator[Step]:
         before: Raw = self.cluster.get("status") or {}
@@ -139,7 +139,7 @@ class Look:
         state = before.get("state", "")
         if self.conditions.holds(SUSPENDED):
             state = "suspended"
-            self.conditions.say(PROVISIONED, False, PROVISIONING, "RayCluster has been suspended")
+            self.conditions.set(PROVISIONED, False, PROVISIONING, "RayCluster has been suspended")
         elif not halts:
             complete = head is not None and is_ready(head) and len(ready) >= wanted
             if complete:
@@ -172,20 +172,20 @@ class Look:
 
     def _head(self, head: Raw | None) -> None:
         if head is None:
-            self.conditions.say(HEAD_READY, False, "HeadPodNotFound", "Head Pod not found")
+            self.conditions.set(HEAD_READY, False, "HeadPodNotFound", "Head Pod not found")
         elif is_ready(head):
-            self.conditions.say(HEAD_READY, True, "HeadPodRunningAndReady", "")
+            self.conditions.set(HEAD_READY, True, "HeadPodRunningAndReady", "")
         else:
-            self.conditions.say(HEAD_READY, False, "Unknown", "")
+            self.conditions.set(HEAD_READY, False, "Unknown", "")
 
     def _provisioned(self, complete: bool) -> None:
-        """Once all pods were ready, that stays true until the cluster is suspended."""
+        """Set RayClusterProvisioned, which stays True until the cluster is suspended."""
         if complete:
             text = "All Ray Pods are ready for the first time"
-            self.conditions.say(PROVISIONED, True, "AllPodRunningAndReadyFirstTime", text)
+            self.conditions.set(PROVISIONED, True, "AllPodRunningAndReadyFirstTime", text)
         elif not self.conditions.holds(PROVISIONED):
             text = "RayCluster Pods are being provisioned for first time"
-            self.conditions.say(PROVISIONED, False, PROVISIONING, text)
+            self.conditions.set(PROVISIONED, False, PROVISIONING, text)
 
     def _head_info(self, head: Raw | None) -> Raw:
         info = {"serviceName": service_name(self.name)}

@@ -1,12 +1,12 @@
 """KubeRay's RayJob: a RayCluster for the job, and a Job that submits it there.
 
     "" ──▶ Initializing ──cluster ready──▶ Running ──▶ Complete
-     ▲          │                            │  └────▶ Failed, or Retrying: another cluster, another Job
+     ▲          │                            │  └────▶ Failed, or Retrying with a new cluster and Job
      │          └─────────suspend────────────┤
      └── Suspended ◀── Suspending ◀──────────┘
 
-There is no Ray to ask how a job fares: it succeeds and fails with its submitter. Without one it runs for as long as the
-annotations of the RayJob say, as a pod would. Interactive jobs wait for ever.
+There is no Ray that reports the state of a job: it succeeds and fails with its submitter. Without one it runs for as
+long as the annotations of the RayJob specify, like a pod. Interactive jobs wait forever.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ STANDIN = RayJobs
 
 
 class Look:
-    """One look at a RayJob, its cluster and its submitter."""
+    """The observed state of a RayJob, its cluster and its submitter."""
 
     def __init__(self, store: Store, job: Raw, now: float, settings: Settings) -> None:
         self.store, self.job, self.now, self.settings = store, job, now, settings
@@ -103,13 +103,13 @@ class Look:
         yield from status_write(RAY_JOB, self.job, self.status)
         yield from self.events
 
-    def _tell(self, reason: str, text: str) -> None:
+    def _record(self, reason: str, text: str) -> None:
         self.events.append(event(RAY_JOB, self.job, reason, text, self.now, by=COMPONENT))
 
-    # To the start
+    # Starting
 
     def _begin(self) -> Iterator[Step]:
-        """A new run: with a cluster of its own, unless it names one."""
+        """Begin a run with a new cluster, unless the job selects an existing one."""
         for part in OF_THIS_RUN:
             self.status.pop(part, None)
         chosen = (self.spec.get("clusterSelector") or {}).get(SELECTED)
@@ -124,11 +124,11 @@ class Look:
     def _made_cluster(self) -> Iterator[Step]:
         if not self.spec.get("clusterSelector"):
             name = self.status["rayClusterName"]
-            self._tell("CreatedRayCluster", f"Created RayCluster {self.namespace}/{name}")
+            self._record("CreatedRayCluster", f"Created RayCluster {self.namespace}/{name}")
             yield new_cluster(self.job, name)
 
     def _awaited(self) -> Iterator[Step]:
-        """Until the cluster is ready. One that was chosen is not ours, so no change of it is seen: look again."""
+        """Wait for the cluster. A selected one is not a child, so its changes add no key: poll it."""
         if self.cluster is None:
             yield from self._made_cluster()
         if self.cluster is None or (self.cluster.get("status") or {}).get("state") != "ready":
@@ -143,23 +143,23 @@ class Look:
             self._state("Waiting")
             return
         if self.mode == "K8sJobMode" and self.submitter is None:
-            self._tell("CreatedRayJobSubmitter", f"Created Kubernetes Job {self.namespace}/{self.name}")
+            self._record("CreatedRayJobSubmitter", f"Created Kubernetes Job {self.namespace}/{self.name}")
             yield submitter(self.job)
         self._state("Running")
         self.status["jobStatus"] = "PENDING"
         self.status["rayJobInfo"] = {"startTime": stamp(self.now)}
 
-    # On the way
+    # Running
 
     def _followed(self) -> Iterator[Step]:
         if self.mode != "K8sJobMode":
             yield from self._timed()
         elif self.submitter is not None:
-            self._told_by(self.submitter)
+            self._follow(self.submitter)
         if self.status["jobDeploymentStatus"] == "Running":
             yield from self._late()
 
-    def _told_by(self, submitter: Raw) -> None:
+    def _follow(self, submitter: Raw) -> None:
         complete, failed = condition(submitter, "Complete"), condition(submitter, "Failed")
         if complete is not None:
             self._end("SUCCEEDED", "Job finished successfully.")
@@ -171,7 +171,7 @@ class Look:
             self.status["message"] = "Job is currently running."
 
     def _timed(self) -> Iterator[Step]:
-        """A run that no object of this cluster shows."""
+        """A run without a submitter: it ends after the time in its annotations."""
         seen = {"metadata": self.job["metadata"], "spec": {"restartPolicy": "Never"}}
         ahead = course(plan_of(seen, self.settings), 0.5)
         start = parse(self.status["rayJobInfo"]["startTime"])
@@ -225,14 +225,14 @@ class Look:
         self._state("Failed")
 
     def _over(self) -> Iterator[Step]:
-        """The cluster goes if that is wanted, after a while; the Job that submitted stays."""
+        """Delete the cluster of a finished job after its TTL, if configured; the submitter Job stays."""
         if not self.spec.get("shutdownAfterJobFinishes") or self.spec.get("clusterSelector") or self.cluster is None:
             return
         at = parse(self.status["endTime"]) + number(self.spec.get("ttlSecondsAfterFinished"), 0)
         if at > self.now:
             yield Later(at)
         elif not is_deleting(self.cluster):
-            self._tell("DeletedRayCluster", f"Deleted cluster {self.namespace}/{self.status['rayClusterName']}")
+            self._record("DeletedRayCluster", f"Deleted cluster {self.namespace}/{self.status['rayClusterName']}")
             yield from deletion(RAY_CLUSTER, self.cluster)
             yield from self.events
 
@@ -243,7 +243,7 @@ class Look:
             yield Delete(key_of(JOB, self.submitter), uid=self.submitter["metadata"]["uid"])
 
     def _cleared(self, state: str) -> Iterator[Step]:
-        """Both gone: it stands still, or starts over."""
+        """Delete cluster and Job; when both are gone, begin a retry or become Suspended."""
         ours = None if self.spec.get("clusterSelector") else self.cluster
         if ours is not None or self.submitter is not None:
             yield from self._removed()
@@ -257,7 +257,7 @@ class Look:
 
 
 def _finalized(job: Raw, held: bool) -> Update:
-    """With or without the finalizer that keeps a job until its run has been stopped."""
+    """The job with or without the finalizer that keeps it until its run has been stopped."""
     meta = dict(job["metadata"])
     others = [one for one in meta.pop("finalizers", None) or () if one != FINALIZER]
     if kept := [*others, FINALIZER] if held else others:

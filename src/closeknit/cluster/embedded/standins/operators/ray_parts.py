@@ -1,7 +1,7 @@
-"""What Ray's kinds are made of: a head and groups of workers, a Service for the head, a Job that submits.
+"""The children of Ray's kinds: a head and groups of workers, a Service for the head, a Job that submits.
 
-Pods have the containers of their templates, so that they ask for what was counted. What waits for the head in a real
-cluster before a worker starts is left out, and so are addresses of the head: no process runs here that would use them.
+Pods have only the containers of their templates, so that they request what was counted. The init container in which
+real workers wait for the head is left out, and so are addresses of the head: no Ray runs here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SUBMITTER_RETRIES = 2
 
 
 class Group(NamedTuple):
-    """Workers of one template: `replicas` times `hosts` of them."""
+    """A worker group: `replicas` times `hosts` pods of one template."""
 
     name: str
     template: Raw
@@ -57,7 +57,7 @@ def groups(cluster: Raw) -> list[Group]:
 
 
 def desired(cluster: Raw) -> dict[str, str]:
-    """What all pods of a cluster ask for together."""
+    """The total requests of a cluster's pods."""
     parts = [_asked(cluster["spec"]["headGroupSpec"].get("template") or {})]
     parts += [times(_asked(one.template), one.replicas * one.hosts) for one in groups(cluster)]
     every = total(parts)
@@ -66,7 +66,7 @@ def desired(cluster: Raw) -> dict[str, str]:
 
 
 def _written(resource: str, value: int) -> str:
-    """In powers of two or of ten, whichever is shorter: 3Gi, 4G."""
+    """A quantity with a binary or decimal suffix, whichever is shorter: 3Gi, 4G."""
     text = canonical(resource, value)
     return min(text, canonical("", value), key=len) if resource == "memory" else text
 
@@ -105,7 +105,7 @@ def _headless(cluster: Raw, selector: dict[str, str]) -> Raw:
 
 
 def endpoints(cluster: Raw) -> dict[str, int]:
-    """The ports of the head: those that its container names, and those that it has anyway."""
+    """The ports of the head: those of its container, and the defaults."""
     containers = (cluster["spec"]["headGroupSpec"].get("template") or {}).get("spec", {}).get("containers") or [{}]
     named = {one["name"]: one["containerPort"] for one in containers[0].get("ports") or () if one.get("name")}
     found = named or {name: port for name, port in PORTS.items() if name != "metrics"}
@@ -159,7 +159,7 @@ def new_cluster(job: Raw, name: str) -> Create:
 
 
 def job_service(job: Raw, cluster: Raw) -> Create:
-    """The head under a name that stays when there is another cluster."""
+    """A Service for the head, with a name that does not depend on the cluster."""
     name = job["metadata"]["name"]
     labels = {IDENTIFIER: f"{name}-head", NODE_TYPE: "head", **_from(job)}
     body = _headless(cluster, head_selector(cluster["metadata"]["name"]))
@@ -167,7 +167,7 @@ def job_service(job: Raw, cluster: Raw) -> Create:
 
 
 def submitter(job: Raw) -> Create:
-    """The Job that submits; annotations of ours on the RayJob say how long that takes, if it has no template."""
+    """The submitter Job; without a submitter template it gets the run-time annotations of the RayJob."""
     spec, meta = job["spec"], job["metadata"]
     template: Raw = spec.get("submitterPodTemplate") or default_submitter(job)
     notes = {key: value for key, value in (meta.get("annotations") or {}).items() if key.startswith(OURS)}

@@ -1,10 +1,10 @@
-"""The Spark operator: a driver first, its executors once it runs; the application ends as its driver does.
+"""The Spark operator: a driver, and executors once it runs; the application ends with its driver.
 
     "" ──▶ SUBMITTED ──driver runs──▶ RUNNING ──▶ COMPLETED, FAILED
                ▲                        │
                └─ SUSPENDED ◀─ SUSPENDING
 
-Left out are restarts and submissions that fail. Executors belong to the application here, not to its driver.
+Left out are restarts and failed submissions. Here the application owns the executors, not the driver.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _steps(app: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
 
 
 def _driven(before: str, driver: Raw | None) -> tuple[str, str]:
-    """The state that the driver brings about, and what went wrong."""
+    """The application's state by that of its driver, and the error message."""
     if driver is None or is_deleting(driver):
         return (FAILED, "driver pod not found") if before == RUNNING else (SUBMITTED, "")
     match phase(driver):

@@ -1,7 +1,7 @@
-"""The trainer: a TrainJob becomes a JobSet of its name, made from its runtime, and tells what becomes of that.
+"""The trainer: renders a TrainJob with its runtime as a JobSet of the same name, and reports the JobSet's state.
 
-Patches of the runtime are merged in, those of the control plane included. The JobSet is brought up to date while it
-stands still; once it runs it is only ever suspended. Initializers are left as the runtime has them.
+The patches of all managers, including the control plane's, are merged in. The JobSet is updated while it is suspended;
+once it runs it is only suspended. Initializers stay as in the runtime.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TrainJobs(Controller):
     def __init__(self, settings: Settings = DEFAULTS) -> None:
         super().__init__(settings)
         self._waiting: dict[Key, dict[Key, None]] = {}
-        """TrainJobs by the runtime that they name and that is not there."""
+        """Jobs that wait for a runtime, by its key."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is TRAINING_RUNTIME or change.kind is CLUSTER_TRAINING_RUNTIME:
@@ -52,13 +52,13 @@ class TrainJobs(Controller):
         late = self._deadline(found, now)
         if late is not None and late <= now:
             text = "TrainJob exceeded its active deadline"
-            conditions.say("Failed", True, "DeadlineExceeded", text)
-            conditions.tell("DeadlineExceeded", text, warning=True)
+            conditions.set("Failed", True, "DeadlineExceeded", text)
+            conditions.record("DeadlineExceeded", text, warning=True)
             yield from () if child is None else deletion(JOB_SET, child)
         else:
             yield from () if late is None else (Later(late),)
             yield from self._made(store, found, child)
-            self._heard(found, child, conditions)
+            self._report(found, child, conditions)
         yield from self._write(found, child, conditions)
 
     def _made(self, store: Store, job: Raw, child: Raw | None) -> Iterator[Step]:
@@ -88,16 +88,16 @@ class TrainJobs(Controller):
             self._waiting.setdefault(Key(kind, wanted.namespace, wanted.name), {})[me] = None
         return found
 
-    def _heard(self, job: Raw, child: Raw | None, conditions: Conditions) -> None:
-        """What the JobSet says, in the words of a TrainJob."""
+    def _report(self, job: Raw, child: Raw | None, conditions: Conditions) -> None:
+        """Set the TrainJob's conditions by those of its JobSet."""
         if job["spec"].get("suspend"):
-            conditions.say("Suspended", True, "Suspended", "TrainJob is suspended")
+            conditions.set("Suspended", True, "Suspended", "TrainJob is suspended")
         elif conditions.holds("Suspended"):
-            conditions.say("Suspended", False, "Resumed", "TrainJob is resumed")
+            conditions.set("Suspended", False, "Resumed", "TrainJob is resumed")
         for kind, ours in (("Completed", "Complete"), ("Failed", "Failed")):
             found = None if child is None else Conditions(JOB_SET, child, conditions.now, COMPONENT).find(kind)
             if found is not None and found["status"] == "True":
-                conditions.say(ours, True, found["reason"], found["message"])
+                conditions.set(ours, True, found["reason"], found["message"])
 
     def _write(self, job: Raw, child: Raw | None, conditions: Conditions) -> Iterator[Step]:
         status: Raw = dict(job.get("status") or {})
@@ -110,7 +110,7 @@ class TrainJobs(Controller):
         yield from conditions.events
 
     def _deadline(self, job: Raw, now: float) -> float | None:
-        """Counted from when it was made, or last resumed."""
+        """The time of activeDeadlineSeconds, from the creation or the last resume."""
         seconds = job["spec"].get("activeDeadlineSeconds")
         if not seconds or job["spec"].get("suspend"):
             return None

@@ -1,6 +1,6 @@
-"""What a TrainJob is made of: the JobSet that its runtime, its trainer and all patches come to.
+"""The JobSet of a TrainJob, rendered from its runtime, its trainer and all patches.
 
-Torch gets its variables. What MPI needs besides is left out: no process runs in these pods that would read it.
+Torch gets its environment variables. The additions for MPI are left out: no process in these pods would read them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def job_set(job: Raw, template: Raw, *, suspend: bool) -> Create:
 
 
 def refreshed(has: Raw, template: Raw, *, suspend: bool) -> Update:
-    """A JobSet that stands still, with what its template says by now of where pods go; all else is fixed."""
+    """A suspended JobSet with the current scheduling fields of its template; everything else is immutable."""
     wanted = {one["name"]: mapping(one, *POD) for one in template["spec"]["replicatedJobs"]}
     jobs = [put(one, POD, _moved(mapping(one, *POD), wanted.get(one["name"], {}))) for one in replicated_jobs(has)]
     return Update(JOB_SET, {**has, "spec": {**has["spec"], "suspend": suspend, "replicatedJobs": jobs}})
@@ -64,7 +64,7 @@ def _equipped(job: Raw, replicated: Raw, runtime: Raw) -> Raw:
 
 
 def _with_torch(job: Raw, replicated: Raw) -> Raw:
-    """The container that trains is told about the others."""
+    """Set Torch's environment variables on the training container."""
     port = {"containerPort": PORT, "protocol": "TCP"}
     containers = [
         {**with_env([one], _torch(job, replicated))[0], "ports": [*(one.get("ports") or ()), port]}
