@@ -1,4 +1,4 @@
-"""Which labels are known, and in which order."""
+"""Which labels are recognised, and in which order."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_labels_named_by_hand_are_ordered_by_their_last_word(keys: list[str]) ->
         "example.com/team",
     ],
 )
-def test_a_word_inside_another_says_nothing(key: str) -> None:
+def test_a_level_word_inside_another_word_does_not_count(key: str) -> None:
     assert recognise(key) is None
 
 
-def test_the_writer_of_a_label_goes_before_its_last_word() -> None:
+def test_a_known_writer_takes_precedence_over_the_last_word() -> None:
     label = recognise("node.coreweave.cloud/rack")
     assert label is not None
     assert label.family == "CoreWeave"
@@ -70,7 +70,7 @@ def test_the_host_comes_last() -> None:
     assert known([HOSTNAME, "nvidia.com/gpu.clique", "example.com/rack"])[-1].key == HOSTNAME
 
 
-def test_a_pool_tells_more_than_the_kind_of_node() -> None:
+def test_a_pool_label_is_preferred_to_the_kind_of_node() -> None:
     keys = [
         "kubernetes.io/os",
         "node.kubernetes.io/instance-type",
@@ -103,5 +103,5 @@ def test_a_pool_tells_more_than_the_kind_of_node() -> None:
         ("rack", False),
     ],
 )
-def test_labels_that_a_cloud_writes_are_told_from_those_written_by_hand(key: str, by_cloud: bool) -> None:
+def test_labels_of_clouds_are_distinguished_from_hand_made_ones(key: str, by_cloud: bool) -> None:
     assert is_written_by_cloud(key) == by_cloud

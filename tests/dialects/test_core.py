@@ -1,4 +1,4 @@
-"""What nodes and tolerations say about time, which placement does not ask for and reconcilers do."""
+"""Times of nodes and tolerations, which reconcilers use and placement does not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(*conditions: dict[str, Any]) -> Node:
 
 
 @pytest.mark.parametrize(("status", "ready"), [("True", True), ("False", False), ("Unknown", False)])
-def test_a_node_says_since_when_it_is_ready_or_not(status: str, ready: bool) -> None:
+def test_a_node_has_the_time_of_its_last_ready_transition(status: str, ready: bool) -> None:
     other = {"type": "DiskPressure", "status": "False", "lastTransitionTime": "1970-01-01T00:00:01Z"}
     one = read(other, {"type": "Ready", "status": status, "lastTransitionTime": "1970-01-01T00:01:00Z"})
     assert (one.ready, one.ready_since) == (ready, 60.0)
@@ -29,16 +29,16 @@ def test_a_time_that_cannot_be_read_is_long_ago(text: str | None) -> None:
     assert read({"type": "Ready", "status": "True", "lastTransitionTime": text}).ready_since == LONG_AGO
 
 
-def test_a_node_that_has_never_said_whether_it_is_ready() -> None:
+def test_a_node_without_a_ready_condition() -> None:
     one = read()
     assert (one.ready, one.ready_since) == (False, None)
 
 
-def test_when_a_node_turned_ready_makes_no_other_node_of_it() -> None:
+def test_nodes_that_differ_only_in_transition_time_are_equal() -> None:
     assert Node("n", {}, {}, ready_since=1.0) == Node("n", {}, {}, ready_since=2.0)
 
 
-def test_how_long_a_taint_is_tolerated_makes_no_other_shape() -> None:
+def test_shapes_that_differ_only_in_toleration_seconds_are_equal() -> None:
     (short,) = tolerations([WireToleration("gpu", "Exists", effect="NoExecute", toleration_seconds=3)])
     (endless,) = tolerations([WireToleration("gpu", "Exists", effect="NoExecute")])
     assert (short.seconds, endless.seconds) == (3, None)

@@ -14,7 +14,7 @@ def said(field: Field) -> list[str]:
     return [str(mistake) for mistake in field.report.mistakes]
 
 
-def test_steps_lead_down_and_what_is_not_there_is_empty() -> None:
+def test_steps_lead_to_nested_fields_and_missing_ones_are_empty() -> None:
     root = Field.root({"spec": {"size": 3}})
     assert root.at("spec", "size").value == 3
     assert root.at("spec", "size").path == "spec.size"
@@ -23,7 +23,7 @@ def test_steps_lead_down_and_what_is_not_there_is_empty() -> None:
     assert said(root) == []
 
 
-def test_a_step_into_what_has_no_parts_is_a_mistake_noted_once() -> None:
+def test_a_step_into_a_scalar_is_reported_once() -> None:
     root = Field.root({"spec": "none"}, "job.yaml", "Job train")
     assert not root.at("spec", "template").given
     assert not root.at("spec", "parallelism").given
@@ -38,7 +38,7 @@ def test_null_reads_as_absent() -> None:
     assert said(root) == []
 
 
-def test_keys_that_are_no_plain_words_go_into_brackets() -> None:
+def test_keys_that_are_no_identifiers_go_into_brackets() -> None:
     assert step("", "spec") == "spec"
     assert step("requests", "nvidia.com/gpu") == "requests[nvidia.com/gpu]"
     assert [field.path for field in Field({"a": 1, "b.c/d": 2}, "x", Report()).fields().values()] == [
@@ -99,7 +99,7 @@ def test_a_struct_is_decoded_from_where_the_field_is() -> None:
     assert root.at("other").decode(Outer) == Outer()
 
 
-def test_what_does_not_decode_says_where() -> None:
+def test_a_decoding_error_is_reported_with_its_path() -> None:
     root = Field.root({"spec": {"parts": [{"name": 3}]}, "other": {"labels": {"x": []}}, "third": []})
     assert root.at("spec").decode(Outer) is None
     assert root.at("other").decode(Outer) is None

@@ -44,7 +44,7 @@ def test_a_runtime_class_costs_its_overhead() -> None:
     assert runtime_class({"metadata": {"name": "runc"}, "overhead": None}) == ("runc", {})
 
 
-def test_overhead_is_that_of_the_class_unless_the_pod_says_its_own() -> None:
+def test_overhead_is_that_of_the_class_unless_the_pod_has_its_own() -> None:
     classes = {"kata": {"cpu": 250}}
     assert adjusted(pod(runtimeClassName="kata"), [], classes)["spec"]["overhead"] == {"cpu": "250m"}
     own = pod(runtimeClassName="kata", overhead={"cpu": "1"})
@@ -53,7 +53,7 @@ def test_overhead_is_that_of_the_class_unless_the_pod_says_its_own() -> None:
     assert "overhead" not in adjusted(pod(), [], classes)["spec"]
 
 
-def test_defaults_fill_what_a_container_does_not_say() -> None:
+def test_defaults_fill_the_missing_fields_of_a_container() -> None:
     ranges = [LimitRange("Container", default={"cpu": 2000, "memory": 2**30}, default_request={"cpu": 500})]
     template = pod({"requests": {"cpu": "1"}}, {"limits": {"cpu": "3"}})
     assert needs(adjusted(template, ranges, {})) == [
@@ -77,7 +77,7 @@ def test_init_containers_have_the_same_defaults() -> None:
     assert adjusted(template, ranges, {})["spec"]["initContainers"] == want
 
 
-def test_a_limit_is_a_request_where_none_is_given() -> None:
+def test_a_limit_is_the_default_request() -> None:
     template = pod({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}, "claims": [{"name": "x"}]})
     assert needs(adjusted(template, [], {})) == [
         {
@@ -88,7 +88,7 @@ def test_a_limit_is_a_request_where_none_is_given() -> None:
     ]
 
 
-def test_defaults_of_pods_go_to_resources_of_the_pod_only() -> None:
+def test_defaults_of_type_pod_apply_only_to_pod_level_resources() -> None:
     ranges = [LimitRange("Pod", default={"memory": 2**30})]
     assert "resources" not in adjusted(pod({}), ranges, {})["spec"]
     whole = adjusted(pod({}, resources={"requests": {"cpu": "1"}}), ranges, {})
@@ -96,7 +96,7 @@ def test_defaults_of_pods_go_to_resources_of_the_pod_only() -> None:
     assert needs(whole) == [{}]
 
 
-def test_the_template_that_was_given_stays_as_it_was() -> None:
+def test_the_given_template_is_not_changed() -> None:
     template = pod({"limits": {"cpu": "1"}}, runtimeClassName="kata", resources={"limits": {"cpu": "1"}})
     before = copy.deepcopy(template)
     ranges = [LimitRange("Container", default={"memory": 1}), LimitRange("Pod", default={"memory": 1})]

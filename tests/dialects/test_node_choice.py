@@ -1,4 +1,4 @@
-"""Which nodes a pod accepts: what Kubernetes would refuse is refused, each mistake with its field and a remedy."""
+"""Validation of node selection: it refuses what Kubernetes would refuse, with the field and a remedy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def expression(key: Any, operator: Any, *values: str) -> dict[str, Any]:
         expression("cores", "Lt", "-8"),
     ],
 )
-def test_requirements_that_kubernetes_takes_are_taken(one: dict[str, Any]) -> None:
+def test_requirements_that_kubernetes_accepts_are_accepted(one: dict[str, Any]) -> None:
     assert mistakes(affinity=required(matchExpressions=[one])) == []
     preferred = [{"weight": 1, "preference": {"matchExpressions": [one]}}]
     assert mistakes(affinity={"nodeAffinity": {PREFERRED: preferred}}) == []
@@ -83,7 +83,7 @@ def test_a_requirement_that_kubernetes_refuses_is_refused(one: dict[str, Any], s
     assert mistakes(affinity=required(matchExpressions=[one])) == [f"{ONE}.{said}"]
 
 
-def test_preferred_terms_are_held_to_the_same_rules() -> None:
+def test_the_same_rules_apply_to_preferred_terms() -> None:
     preferred = [{"preference": None}, {"weight": 5, "preference": {"matchExpressions": [expression("rack", "Is")]}}]
     assert mistakes(affinity={"nodeAffinity": {PREFERRED: preferred}}) == [
         f'spec.affinity.nodeAffinity.{PREFERRED}[1].preference.matchExpressions[0].operator: is "Is"; {OPERATORS}'
@@ -132,7 +132,7 @@ def test_a_node_selector_is_made_of_labels(selector: dict[str, str], said: list[
         {"key": "gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30},
     ],
 )
-def test_tolerations_that_kubernetes_takes_are_taken(toleration: dict[str, Any]) -> None:
+def test_tolerations_that_kubernetes_accepts_are_accepted(toleration: dict[str, Any]) -> None:
     assert mistakes(tolerations=[toleration]) == []
 
 
@@ -158,7 +158,7 @@ def test_a_toleration_that_kubernetes_refuses_is_refused(toleration: dict[str, A
     assert mistakes(tolerations=[{"operator": "Exists"}, toleration]) == [f"spec.tolerations[1].{said}"]
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     found = mistakes(
         containers=[],
         nodeSelector={"!": "x"},
@@ -173,7 +173,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ]
 
 
-def test_what_is_taken_becomes_the_shape() -> None:
+def test_accepted_fields_become_the_shape() -> None:
     affinity = required(matchExpressions=[expression("cores", "Gt", "8")], matchFields=None)
     field = Field.root({"containers": [{}], "affinity": affinity, "tolerations": [{"key": "a", "effect": None}]})
     shape = read_shape(field)

@@ -12,7 +12,7 @@ from closeknit.dialects.own_configuration import OwnConfiguration, own_configura
 HEAD = {"apiVersion": "config.closeknit.dev/v1alpha1", "kind": "Configuration"}
 
 
-def test_what_it_says_is_read() -> None:
+def test_all_fields_are_read() -> None:
     given = {
         "profile": "kueue",
         "featureGates": {"VerifyBeforeAdmit": True},
@@ -44,7 +44,7 @@ def test_an_empty_one_leaves_everything_as_it_is() -> None:
         ({"apiVersion": "config.closeknit.dev/v1"}, "use one of: config.closeknit.dev/v1alpha1"),
     ],
 )
-def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
+def test_mistakes_are_reported(given: dict[str, Any], said: str) -> None:
     root = Field.root({**HEAD, **given})
     own_configuration(root)
     (mistake,) = root.report.mistakes

@@ -7,7 +7,7 @@ from closeknit.dialects.own_marks import OF_NODES, OF_PODS, check_marks, exit_co
 
 
 def warned(key: str, value: object) -> list[str]:
-    """What is said of an annotation of a pod."""
+    """The warnings about an annotation of a pod."""
     field = Field.root({f"closeknit.dev/{key}": value})
     check_marks(field, OF_PODS, OF_NODES, "put it on a Node")
     return [f"{one.text}; {one.remedy}" if one.remedy else one.text for one in field.report.warnings]
@@ -24,7 +24,7 @@ def warned(key: str, value: object) -> list[str]:
         ("node-group", "a"),
     ],
 )
-def test_what_can_be_read_is_passed_over(key: str, value: str) -> None:
+def test_valid_values_cause_no_warning(key: str, value: str) -> None:
     assert warned(key, value) == []
 
 
@@ -37,16 +37,16 @@ def test_what_can_be_read_is_passed_over(key: str, value: str) -> None:
         ("failed", "true", "is ignored there; put it on a Node"),
     ],
 )
-def test_what_cannot_be_read_is_named(key: str, value: str, said: str) -> None:
+def test_invalid_values_are_reported(key: str, value: str, said: str) -> None:
     assert warned(key, value) == [said]
 
 
-def test_a_key_like_nothing_else_names_those_that_there_are() -> None:
+def test_a_key_without_a_close_match_lists_all_keys() -> None:
     (said,) = warned("zzz", "1")
     assert said.startswith("is not a known key; the keys are closeknit.dev/start-time, closeknit.dev/run-time, ")
 
 
-def test_annotations_of_others_are_not_ours_to_judge() -> None:
+def test_annotations_of_others_cause_no_warning() -> None:
     field = Field.root({"example.com/run-time": "soon", "closeknit.dev/run-time": 5})
     check_marks(field, OF_PODS, OF_NODES, "put it on a Node")
     assert field.report.warnings == ()
@@ -57,6 +57,6 @@ def test_values_are_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "fast", "1e7"])
-def test_a_machine_is_slower_by_a_factor_that_makes_sense(text: str) -> None:
+def test_a_slowness_factor_is_a_positive_number(text: str) -> None:
     with pytest.raises(ValueError, match="is not a factor"):
         slowness(text)

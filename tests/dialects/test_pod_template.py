@@ -42,7 +42,7 @@ def test_containers_sidecars_and_overhead_add_up() -> None:
     assert shape == Shape.of({"cpu": 1650}, containers=containers, overhead={"cpu": 50})
 
 
-def test_what_a_pod_states_for_itself_is_part_of_the_shape() -> None:
+def test_pod_level_resources_are_part_of_the_shape() -> None:
     shape, _ = read({"containers": [container(requests={"cpu": 1})], "resources": {"limits": {"cpu": 2}}})
     stated = Needs((("cpu", 2000),), (("cpu", 2000),))
     assert shape == Shape.of({"cpu": 2000}, containers=(Container.of({"cpu": 1000}),), pod_level=stated)
@@ -87,7 +87,7 @@ def test_a_pod_without_containers_is_refused(spec: Any) -> None:
         ("9" * 5000, 'is "' + "9" * 57 + '...", not a quantity; use a quantity such as 500m, 2 or 1.5Gi'),
     ],
 )
-def test_quantities_are_looked_at_one_by_one(quantity: Any, text: str | None) -> None:
+def test_quantities_are_checked_one_by_one(quantity: Any, text: str | None) -> None:
     shape, mistakes = read({"containers": [container(requests={"memory": quantity})]})
     assert mistakes == ([] if text is None else [f"spec.containers[0].resources.requests.memory: {text}"])
     assert (shape is None) == (text is not None)
@@ -100,7 +100,7 @@ def test_cpu_is_bounded_in_milli_units() -> None:
     ]
 
 
-def test_every_bad_quantity_of_a_pod_is_named() -> None:
+def test_every_bad_quantity_of_a_pod_is_reported() -> None:
     _, mistakes = read(
         {
             "containers": [container(requests={"cpu": "x"}), container(limits={"nvidia.com/gpu": "-1"})],
@@ -141,7 +141,7 @@ def test_a_request_above_its_limit_is_refused() -> None:
         ({"nodeName": 5}, "spec.nodeName: expected str, got int; put the value in quotes"),
     ],
 )
-def test_wrong_types_anywhere_in_the_spec_are_named(extra: dict[str, Any], text: str) -> None:
+def test_wrong_types_anywhere_in_the_spec_are_reported(extra: dict[str, Any], text: str) -> None:
     assert read({"containers": [container()], **extra}) == (None, [text])
 
 
@@ -167,7 +167,7 @@ def test_extended_resources_come_in_whole_units(amount: Any, kind: str) -> None:
         {"kubernetes.io/batch-cpu": "0.5"},
     ],
 )
-def test_resources_of_kubernetes_and_whole_units_in_any_form_are_taken(requests: dict[str, Any]) -> None:
+def test_resources_of_kubernetes_and_whole_units_in_any_form_are_accepted(requests: dict[str, Any]) -> None:
     assert read({"containers": [container(requests=requests)]})[1] == []
 
 
@@ -212,14 +212,14 @@ def test_a_misspelt_field_is_warned_about(spec: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/gpus", "nvidia.com/GPU", "nvidia.con/gpu", "nvida.com/gpu"])
-def test_a_slip_in_the_name_of_a_common_device_is_warned_of(name: str) -> None:
+def test_a_misspelt_common_device_is_warned_of(name: str) -> None:
     field = Field.root({"spec": {"containers": [container(limits={name: 1})]}})
     read_shape(field.at("spec"))
     assert [one.remedy for one in field.report.warnings] == ["did you mean nvidia.com/gpu?"]
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "intel.com/gpu"])
-def test_other_names_of_devices_are_nobodys_slip(name: str) -> None:
+def test_other_names_of_devices_cause_no_warning(name: str) -> None:
     field = Field.root({"spec": {"containers": [container(limits={name: 1})]}})
     read_shape(field.at("spec"))
     assert field.report.warnings == ()

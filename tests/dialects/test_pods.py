@@ -1,4 +1,4 @@
-"""A pod as reconcilers see it, from an object as an API server gives it."""
+"""A pod as reconcilers see it, read from the API server's object."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RAW: dict[str, Any] = {
 }
 
 
-def test_everything_that_is_said_is_read() -> None:
+def test_all_fields_of_a_pod_are_read() -> None:
     meta = RAW["metadata"]
     assert pod(RAW) == Pod(
         "ns",
@@ -63,7 +63,7 @@ def test_everything_that_is_said_is_read() -> None:
     assert pod(RAW).tolerations[0].seconds == 300
 
 
-def test_nothing_said_is_nothing_read() -> None:
+def test_an_empty_pod_is_read() -> None:
     assert pod({}) == Pod("", "")
     assert pod({"metadata": None, "spec": None, "status": None}) == Pod("", "")
     nothing = {"metadata": {"name": "p", "labels": None}, "spec": {"schedulingGates": None}, "status": {"phase": None}}
@@ -80,6 +80,6 @@ def test_other_gates_do_not_hold_back_for_a_place() -> None:
     assert (one.gates, one.gated) == (("example.com/x",), False)
 
 
-def test_who_has_ended() -> None:
+def test_which_pods_have_ended() -> None:
     phases = ["Pending", "Running", "Unknown", "Succeeded", "Failed"]
     assert [pod({"status": {"phase": phase}}).ended for phase in phases] == [False, False, False, True, True]

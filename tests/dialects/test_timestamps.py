@@ -18,12 +18,12 @@ def test_a_fraction_is_shown_only_if_there_is_one() -> None:
     assert show(1794769745.0) == "2026-11-15T19:09:05Z"
 
 
-def test_what_was_shown_is_read_again() -> None:
+def test_a_shown_time_is_parsed_back() -> None:
     for text in ("2026-11-15T19:09:05Z", "2026-11-15T19:09:05.123456Z", "0001-01-01T00:00:00Z"):
         assert show(parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-11-15T19:09:05", "2026-13-01T00:00:00Z"])
-def test_what_names_no_instant_is_refused(text: str) -> None:
+def test_an_invalid_or_ambiguous_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse(text)

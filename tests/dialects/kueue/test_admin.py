@@ -44,7 +44,7 @@ def test_levels_are_labels_with_the_host_last() -> None:
         (["p" * 253 + "/" + "r" * 63], "spec.levels[0].nodeLabel: has 317 characters; use at most 316"),
     ],
 )
-def test_what_is_wrong_in_a_topology_is_said_with_its_path(levels: list[Any], text: str) -> None:
+def test_mistakes_in_a_topology_are_reported_with_their_paths(levels: list[Any], text: str) -> None:
     assert topology(*levels)[0].startswith(text)
 
 
@@ -93,17 +93,17 @@ def test_a_flavor_may_be_empty_or_full() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_flavor_is_said_with_its_path(spec: Any, text: str) -> None:
+def test_mistakes_in_a_flavor_are_reported_with_their_paths(spec: Any, text: str) -> None:
     assert flavor(**spec)[0].startswith(text)
 
 
-def test_what_a_node_offers_is_a_quantity() -> None:
+def test_allocatable_amounts_of_a_node_are_quantities() -> None:
     field = Field.root({"metadata": {"labels": {"a": 1}}, "status": {"allocatable": {"cpu": "many", "pods": 110}}})
     check_node(field)
     assert [mistake.field for mistake in field.report.mistakes] == ["metadata.labels.a", "status.allocatable.cpu"]
 
 
-def test_a_topology_is_what_it_says_unless_something_is_wrong_with_it() -> None:
+def test_a_topology_is_read_unless_it_is_invalid() -> None:
     def read(*levels: str) -> Topology | None:
         spec = {"levels": [{"nodeLabel": level} for level in levels]}
         return topology_of(Field.root({"metadata": {"name": "default"}, "spec": spec}))

@@ -1,4 +1,4 @@
-"""Kueue's configuration: what of it decides who is admitted."""
+"""Kueue's configuration: the settings that affect admission."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def wrong(**given: Any) -> list[str]:
     return [str(mistake) for mistake in root.report.mistakes]
 
 
-def test_an_empty_one_says_nothing() -> None:
+def test_an_empty_configuration_has_the_defaults() -> None:
     assert read() == Configuration(Settings())
 
 
@@ -36,7 +36,7 @@ def test_fair_sharing_is_on_where_it_is_mentioned() -> None:
     assert read(fairSharing={"preemptionStrategies": [FINAL_SHARE]}).settings.fair_sharing == (FINAL_SHARE,)
 
 
-def test_in_v1beta1_it_says_so_itself() -> None:
+def test_in_v1beta1_fair_sharing_has_an_enable_field() -> None:
     old = "config.kueue.x-k8s.io/v1beta1"
     assert read(apiVersion=old, fairSharing={"enable": False}).settings.fair_sharing == ()
     assert read(apiVersion=old, fairSharing={"enable": True}).settings.fair_sharing == FAIR
@@ -61,12 +61,12 @@ def test_what_quota_counts() -> None:
     )
 
 
-def test_when_a_workload_is_back_in_line_after_its_pods_were_not_ready() -> None:
+def test_requeuing_after_pods_were_not_ready() -> None:
     given = {"requeuingStrategy": {"timestamp": "Creation"}}
     assert read(waitForPodsReady=given).settings.requeue_by == "Creation"
 
 
-def test_gates_that_change_something_here_are_taken_and_others_are_named() -> None:
+def test_known_gates_are_read_and_others_are_warned_of() -> None:
     root = Field.root({"featureGates": {"PartialAdmission": False, "MultiKueueBatchJobWithManagedBy": True}})
     assert configuration(root).gates == {"PartialAdmission": False}
     (warning,) = root.report.warnings
@@ -87,7 +87,7 @@ def test_gates_that_change_something_here_are_taken_and_others_are_named() -> No
         ({"featureGates": {"PartialAdmission": "yes"}}, 'featureGates.PartialAdmission: is "yes"; use true or false'),
     ],
 )
-def test_what_is_wrong_is_said_with_the_field(given: dict[str, Any], said: str) -> None:
+def test_mistakes_are_reported_with_the_field(given: dict[str, Any], said: str) -> None:
     found = wrong(**given)
     assert found
     assert said in found[0]
@@ -100,13 +100,13 @@ def test_what_is_wrong_is_said_with_the_field(given: dict[str, Any], said: str) 
         ({"waitForPodsReady": {"blockAdmission": True}}, "waitForPodsReady.blockAdmission"),
     ],
 )
-def test_what_is_not_heeded_is_said(given: dict[str, Any], field: str) -> None:
+def test_ignored_fields_are_warned_of(given: dict[str, Any], field: str) -> None:
     root = Field.root({"kind": "Configuration", **given})
     configuration(root)
     assert [warning.field for warning in root.report.warnings] == [field]
 
 
-def test_workloads_wait_half_an_hour_for_their_pods_unless_told_otherwise() -> None:
+def test_workloads_wait_half_an_hour_for_their_pods_by_default() -> None:
     assert read().pods_ready == PodsReady(timeout=1800.0, recovery=None, limit=None, base=60.0, longest=3600.0)
     told = {
         "timeout": "1h30m",
@@ -116,19 +116,19 @@ def test_workloads_wait_half_an_hour_for_their_pods_unless_told_otherwise() -> N
     assert read(waitForPodsReady=told).pods_ready == PodsReady(5400.0, 0.0, 3, 10.0, 40.0)
 
 
-def test_in_v1beta1_waiting_for_pods_has_to_be_asked_for() -> None:
+def test_in_v1beta1_waiting_for_pods_has_an_enable_field() -> None:
     old = "config.kueue.x-k8s.io/v1beta1"
     assert read(apiVersion=old).pods_ready is None
     assert read(apiVersion=old, waitForPodsReady={"enable": True}).pods_ready == PodsReady(timeout=300.0)
 
 
-def test_how_long_the_finished_are_kept_and_whether_every_job_is_managed() -> None:
+def test_retention_of_workloads_and_jobs_without_a_queue_name() -> None:
     assert (read().keep_finished, read().without_queue) == (None, False)
     found = read(objectRetentionPolicies={"workloads": {"afterFinished": "10m"}}, manageJobsWithoutQueueName=True)
     assert (found.keep_finished, found.without_queue) == (600.0, True)
 
 
-def test_a_span_of_time_that_is_none_is_named() -> None:
+def test_an_invalid_duration_is_reported() -> None:
     assert wrong(waitForPodsReady={"timeout": "soon"}) == [
         'waitForPodsReady.timeout: is "soon"; use a duration such as 90s, 5m or 1h30m'
     ]
@@ -143,7 +143,7 @@ SHIPPED = {
     "clientConnection": {"qps": 500, "burst": 1000},
     "integrations": {"frameworks": ["batch/job", "kubeflow.org/mpijob", "ray.io/rayservice", "pod"]},
 }
-"""What Kueue's own manifests have in it."""
+"""The configuration in Kueue's own manifests."""
 
 
 def warned(**given: Any) -> list[str]:
@@ -153,7 +153,7 @@ def warned(**given: Any) -> list[str]:
     return [str(warning) for warning in root.report.warnings]
 
 
-def test_the_configuration_that_kueue_ships_is_taken_as_it_is() -> None:
+def test_the_configuration_that_kueue_ships_is_accepted() -> None:
     found = read(**SHIPPED)
     assert found.health == Address("", 8081)
     assert found.metrics == Address("", 8443)
@@ -162,7 +162,7 @@ def test_the_configuration_that_kueue_ships_is_taken_as_it_is() -> None:
     assert found.election == Election()
 
 
-def test_what_of_it_has_no_effect_is_named() -> None:
+def test_fields_without_effect_are_warned_of() -> None:
     assert warned(**SHIPPED) == [
         "webhook: is ignored; it has no effect here",
         "controller: is ignored; it has no effect here",

@@ -100,7 +100,7 @@ def test_without_topology_annotations_topology_is_implied() -> None:
     assert sets(a_job())[0].constraint is None
 
 
-def test_without_topology_aware_scheduling_annotations_say_nothing() -> None:
+def test_without_topology_aware_scheduling_annotations_are_ignored() -> None:
     (main,) = sets(a_job({keys.REQUIRED: "no label!", keys.GROUP: "7"}), gates=NO_TAS)
     assert (main.constraint, main.ranks) == (None, Ranks())
 
@@ -129,11 +129,11 @@ def test_a_name_to_be_generated_is_known_by_its_beginning() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_job_is_said_with_its_path(spec: Raw, text: str) -> None:
+def test_mistakes_in_a_job_are_reported_with_their_paths(spec: Raw, text: str) -> None:
     assert f"Job train: {text}" in refusals(a_job(**spec))
 
 
-def test_all_mistakes_of_all_objects_are_said_together() -> None:
+def test_all_mistakes_of_all_objects_are_reported_together() -> None:
     other = a_job(parallelism=[])
     other["metadata"]["name"] = "tune"
     assert refusals(a_job({keys.REQUIRED: "a/b/c"}, parallelism="x"), a_job(), other) == [
@@ -154,7 +154,7 @@ def test_a_job_runs_rules_7_and_9_but_not_8() -> None:
     assert [group.name for group in job.request.groups] == ["alone"]
 
 
-def test_our_gates_are_asked_when_a_job_is_read() -> None:
+def test_our_gates_apply_when_a_job_is_read() -> None:
     both = {keys.REQUIRED: "example.com/block", keys.PREFERRED: RACK}
     assert sets(a_job(both), gates=OURS)[0].constraint == Constraint("example.com/block", RACK)
     assert "cannot be combined" in refusals(a_job(both))[0]
@@ -182,7 +182,7 @@ def test_topology_on_the_job_itself_is_warned_about() -> None:
     ]
 
 
-def test_a_cron_job_makes_jobs_of_its_template() -> None:
+def test_a_cron_job_is_read_by_its_job_template() -> None:
     spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"parallelism": 3, "template": template()}}}
     raw = an_object("batch/v1", "CronJob", spec)
     assert counts(raw) == {"main": 3}
@@ -265,7 +265,7 @@ def test_a_job_set_runs_rule_8() -> None:
         ([replicated("a", None, "two")], 'spec.replicatedJobs[0].replicas: is "two", not a whole number'),
     ],
 )
-def test_what_is_wrong_in_a_job_set_is_said_with_its_path(replicated_jobs: list[Raw], text: str) -> None:
+def test_mistakes_in_a_job_set_are_reported_with_their_paths(replicated_jobs: list[Raw], text: str) -> None:
     assert refusals(a_job_set(*replicated_jobs))[0].startswith(f"JobSet train: {text}")
 
 
@@ -305,7 +305,7 @@ def test_slices_of_a_group_are_counted_over_the_whole_group() -> None:
     assert "3 pods do not divide into slices of 2; use 2 or 4 pods" in refusals(*three, gates=OURS)[0]
 
 
-def test_with_fast_admission_the_first_pod_stands_for_all() -> None:
+def test_with_fast_admission_the_first_pod_represents_all() -> None:
     pod = a_pod("p0", total="5", **{keys.FAST_ADMISSION: "true"})
     assert [one.count for one in sets(pod)] == [5]
 
@@ -325,7 +325,7 @@ def test_with_fast_admission_the_first_pod_stands_for_all() -> None:
         ([a_pod("a", None, "2")], "requires a group"),
     ],
 )
-def test_a_group_says_how_many_pods_it_has_and_has_them(pods: list[Raw], text: str) -> None:
+def test_a_group_has_a_total_count_and_as_many_pods(pods: list[Raw], text: str) -> None:
     (refusal,) = refusals(*pods)
     assert f"metadata.annotations[{keys.POD_GROUP_COUNT}]: {text}" in refusal
 
@@ -362,7 +362,7 @@ def a_workload(*pod_sets: Raw, version: str = "v1beta2") -> Raw:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_a_workload_says_what_it_wants_itself(version: str) -> None:
+def test_a_workload_has_its_own_topology_request(version: str) -> None:
     request = {"required": RACK, "podIndexLabel": "i", "podSetGroupName": "g", "subGroupCount": 2}
     pod_set = {"name": "w", "count": 4, "minCount": 2, "template": template(), "topologyRequest": request}
     (job,) = jobs(a_workload(pod_set, version=version))
@@ -409,7 +409,7 @@ def test_layers_are_read_in_v1beta2_and_dropped_in_v1beta1() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_workload_is_said_with_its_path(pod_sets: list[Raw], text: str) -> None:
+def test_mistakes_in_a_workload_are_reported_with_their_paths(pod_sets: list[Raw], text: str) -> None:
     assert refusals(a_workload(*pod_sets))[0].startswith(f"Workload train: {text}")
 
 
@@ -516,7 +516,7 @@ def test_a_ray_job_in_an_existing_cluster_has_nothing_to_place() -> None:
     assert jobs(an_object("ray.io/v1", "RayJob", {"clusterSelector": {"ray.io/cluster": "c"}})) == []
 
 
-def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
+def test_a_ray_cluster_with_an_unknown_number_of_pods_is_refused() -> None:
     scaling = an_object("ray.io/v1", "RayCluster", a_ray_cluster(enableInTreeAutoscaling=True))
     assert "spec.enableInTreeAutoscaling" in refusals(scaling)[0]
     second_head = a_ray_cluster()
@@ -524,7 +524,7 @@ def test_what_cannot_be_known_of_a_ray_cluster_is_refused() -> None:
     assert "the name of another pod set" in refusals(an_object("ray.io/v1", "RayCluster", second_head))[0]
 
 
-def test_whatever_waits_in_a_queue_is_a_job() -> None:
+def test_an_unknown_kind_with_a_queue_is_refused() -> None:
     raw = an_object("batch.volcano.sh/v1alpha1", "Job", {}, labels={keys.QUEUE: "q"})
     assert (
         "batch.volcano.sh/v1alpha1/Job is not supported yet; use one of batch/Job, batch/CronJob, " in refusals(raw)[0]
@@ -540,7 +540,7 @@ def test_what_an_object_of_the_input_owns_is_not_placed_again() -> None:
     assert [one.kind for one in jobs(workload)] == ["Workload"]
 
 
-def test_what_is_owned_is_no_job_by_its_queue_alone() -> None:
+def test_an_owned_object_with_a_queue_is_no_job() -> None:
     owner = [{"kind": "Deployment", "name": "web", "uid": "u1"}]
     assert jobs(an_object("apps/v1", "ReplicaSet", {}, labels={keys.QUEUE: "q"}, ownerReferences=owner)) == []
 
@@ -548,29 +548,29 @@ def test_what_is_owned_is_no_job_by_its_queue_alone() -> None:
 @pytest.mark.parametrize(
     "kind", ["Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass", "AdmissionCheck"]
 )
-def test_other_objects_of_kueue_are_passed_over(kind: str) -> None:
+def test_other_objects_of_kueue_are_skipped(kind: str) -> None:
     assert jobs(an_object("kueue.x-k8s.io/v1beta2", kind, {"levels": "wrong"})) == []
 
 
 @pytest.mark.parametrize("kind", ["Namespace", "ConfigMap", "Service", "Node"])
-def test_objects_of_kubernetes_that_are_no_jobs_are_passed_over(kind: str) -> None:
+def test_objects_of_kubernetes_that_are_no_jobs_are_skipped(kind: str) -> None:
     assert jobs(an_object("v1", kind, None)) == []
 
 
-def test_objects_that_are_passed_over_are_known_by_their_reading() -> None:
+def test_skipped_objects_have_a_reading_with_the_reason() -> None:
     (reading,) = read([("a.yaml", an_object("v1", "Service", {}))], KUEUE)
     assert (reading.what, reading.jobs, reading.mistakes) == ("Service train", (), ())
     assert reading.skipped == "v1/Service is not read"
 
 
-def test_what_another_object_owns_is_passed_over_and_says_so() -> None:
+def test_objects_owned_by_another_object_are_skipped_with_a_reason() -> None:
     owned = an_object("batch/v1", "Job", {}, ownerReferences=[{"uid": "1"}])
     readings = read([("a.yaml", an_object("v1", "Service", {}, uid="1")), ("a.yaml", owned)], KUEUE)
     assert [reading.skipped for reading in readings] == ["v1/Service is not read", "its owner is read instead"]
 
 
 @pytest.mark.parametrize("raw", [{}, {"kind": "Job"}, {"apiVersion": "batch/v1"}, {"kind": 3, "apiVersion": "v1"}])
-def test_what_is_no_kubernetes_object_is_refused(raw: Raw) -> None:
+def test_an_invalid_kubernetes_object_is_refused(raw: Raw) -> None:
     assert refusals(raw)
 
 

@@ -1,4 +1,4 @@
-"""Whatever people write, reading it ends in requests or in mistakes that can be mended, never in a crash."""
+"""For any input, reading gives requests or reports mistakes with remedies, and never crashes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def a_job_set(inner: Raw, **spec: Any) -> Raw:
 
 
 def warnings(raw: Raw) -> list[str]:
-    """What is said about an object, which is read all the same."""
+    """The warnings about an object, which is read nevertheless."""
     parsed = requests([("file.yaml", raw)], Gates.profile())
     assert parsed.jobs
     start = f"file.yaml: {raw['kind']} train: "
@@ -53,7 +53,7 @@ def test_any_other_key_of_kueue_that_is_misspelt_is_warned_of(key: str, meant: s
 
 
 @pytest.mark.parametrize("key", [keys.QUEUE, keys.PREBUILT, f"{keys.PREFIX}multikueue-origin", "team/queue-nam"])
-def test_keys_that_are_known_or_like_no_other_are_passed_over(key: str) -> None:
+def test_known_keys_and_keys_without_a_close_match_cause_no_warning(key: str) -> None:
     on_job = a_job()
     on_job["metadata"]["labels"] = {key: "x"}
     assert warnings(on_job) == []
@@ -88,7 +88,7 @@ def test_an_unknown_topology_key_is_warned_about_with_the_nearest(key: str, mean
     assert warnings(pod) == [expected]
 
 
-def test_an_unknown_topology_key_that_is_like_none_lists_them_all() -> None:
+def test_an_unknown_topology_key_without_a_close_match_lists_all_keys() -> None:
     (text,) = warnings(a_job(a_template(annotations={f"{PODSET}x": "1"})))
     assert f"is not a known key; the keys are {', '.join(KEYS)}" in text
 
@@ -118,7 +118,7 @@ def test_topology_between_the_object_and_its_pods_is_not_read() -> None:
     assert warnings(an_object("batch/v1", "CronJob", {"jobTemplate": inner})) == [f"spec.jobTemplate.{text}"]
 
 
-def test_every_pod_of_a_group_is_looked_at() -> None:
+def test_every_pod_of_a_group_is_checked() -> None:
     def pod(name: str, **annotations: str) -> Raw:
         meta = {"name": name, "labels": {keys.POD_GROUP: "g"}}
         meta["annotations"] = {keys.POD_GROUP_COUNT: "2", **annotations}
@@ -151,7 +151,7 @@ def test_a_misspelt_field_of_a_job_is_warned_about(key: str, meant: str) -> None
     assert warnings(an_object("batch/v1", "CronJob", {"jobTemplate": inner})) == [f"spec.jobTemplate.{text}"]
 
 
-def test_fields_that_are_like_nothing_we_know_may_be_news_to_us() -> None:
+def test_unknown_fields_without_a_close_match_cause_no_warning() -> None:
     assert warnings(a_job(brandNew=1, parallelism=4)) == []
 
 

@@ -1,4 +1,4 @@
-"""What jobs say of their place in line, and what is wrong with it."""
+"""The queueing options of jobs, and mistakes in them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mistakes(raw: dict[str, Any]) -> list[str]:
     return [str(mistake) for mistake in reading.mistakes]
 
 
-def test_all_of_it() -> None:
+def test_all_options_are_read() -> None:
     found = one(
         job(
             {f"{PREFIX}queue-name": "q", f"{PREFIX}priority-class": "high", f"{PREFIX}max-exec-time-seconds": "90"},
@@ -47,18 +47,18 @@ def test_all_of_it() -> None:
     assert (found.uid, found.created, found.priority) == ("u", "2026-03-01T00:00:00Z", None)
 
 
-def test_a_name_of_a_workload_that_is_there_may_stand_in_either_place() -> None:
+def test_a_prebuilt_workload_may_be_named_in_a_label_or_an_annotation() -> None:
     key = f"{PREFIX}prebuilt-workload-name"
     assert one(job({key: "label"})).standing.prebuilt == "label"
     assert one(job({key: "label"}, {key: "annotation"})).standing.prebuilt == "annotation"
 
 
-def test_templates_are_kept_as_they_were_written() -> None:
+def test_templates_are_kept_unchanged() -> None:
     raw = job()
     assert one(raw).templates == {"main": raw["spec"]["template"]}
 
 
-def test_a_cron_job_says_it_in_the_template_of_its_jobs() -> None:
+def test_a_cron_job_has_its_options_in_the_job_template() -> None:
     inner = job({f"{PREFIX}queue-name": "q"})
     raw = {
         "apiVersion": "batch/v1",
@@ -69,7 +69,7 @@ def test_a_cron_job_says_it_in_the_template_of_its_jobs() -> None:
     assert one(raw).standing.queue == "q"
 
 
-def test_a_group_of_pods_goes_by_its_first() -> None:
+def test_a_pod_group_has_the_options_of_its_first_pod() -> None:
     labels = {f"{PREFIX}queue-name": "q", f"{PREFIX}pod-group-name": "g"}
     notes = {f"{PREFIX}pod-group-total-count": "2", f"{PREFIX}role-hash": "r"}
     pods = [
@@ -96,6 +96,6 @@ def test_a_group_of_pods_goes_by_its_first() -> None:
         (job(creationTimestamp="yesterday"), 'metadata.creationTimestamp: is "yesterday", not a time'),
     ],
 )
-def test_what_is_wrong_is_said(raw: dict[str, Any], said: str) -> None:
+def test_mistakes_are_reported(raw: dict[str, Any], said: str) -> None:
     (text,) = mistakes(raw)
     assert said in text

@@ -1,4 +1,4 @@
-"""Pod sets of Kueue's dialect as a tree: one level of groups, by the name that pod sets share."""
+"""Pod sets of Kueue's dialect as a tree: one level of groups, by group name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from closeknit.model.shape import Shape
 LEADER, WORKERS, STORE, ALONE = (PodSet(name, 2, Shape.of({})) for name in ("leader", "workers", "store", "alone"))
 
 
-def test_pod_sets_of_one_group_name_come_together_at_the_place_of_the_first() -> None:
+def test_pod_sets_of_one_group_are_together_at_the_position_of_the_first() -> None:
     given = [(LEADER, "g"), (STORE, None), (WORKERS, "g"), (ALONE, "")]
     assert [(group.name, group.members) for group in grouped(given).groups] == [
         ("g", (LEADER, WORKERS)),

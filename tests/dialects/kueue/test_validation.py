@@ -64,7 +64,7 @@ def test_all_three_at_once_are_one_mistake() -> None:
     assert [mistake.field for mistake in mistakes] == [keys.UNCONSTRAINED]
 
 
-def test_our_gate_lets_required_and_preferred_stand_together() -> None:
+def test_our_gate_allows_required_and_preferred_together() -> None:
     assert template({keys.REQUIRED: BLOCK, keys.PREFERRED: RACK}, OURS) == ""
 
 
@@ -149,7 +149,7 @@ def test_a_group_name_has_at_most_256_characters() -> None:
 
 
 @pytest.mark.parametrize("value", ["true", "false", "1", "F", "TRUE"])
-def test_unconstrained_is_a_truth_value_as_go_reads_it(value: str) -> None:
+def test_unconstrained_is_a_boolean_as_go_parses_it(value: str) -> None:
     assert template({keys.UNCONSTRAINED: value}) == ""
 
 
@@ -196,7 +196,7 @@ def test_layers_are_refused_when_their_gate_is_off() -> None:
     )
 
 
-def test_layers_do_not_stand_beside_single_slices() -> None:
+def test_layers_cannot_be_combined_with_single_slices() -> None:
     text = template({**layers((RACK, 4)), **slices()})
     assert f"{keys.LAYERS}: cannot be combined with {keys.SLICE_LEVEL}; keep one of them" in text
     assert f"{keys.LAYERS}: cannot be combined with {keys.SLICE_SIZE}; keep one of them" in text
@@ -222,7 +222,7 @@ def test_a_layer_names_a_label_and_has_a_size() -> None:
     assert "beyond 32 bits" in template(layers((RACK, 2**31)))
 
 
-def test_a_layer_is_not_given_twice() -> None:
+def test_each_layer_has_a_level_of_its_own() -> None:
     assert template(layers((RACK, 8), (RACK, 4))) == (
         f'{keys.LAYERS}[1].topology: is "{RACK}" a second time; name each level once'
     )
@@ -234,7 +234,7 @@ def test_a_layer_divides_the_one_above() -> None:
     )
 
 
-def test_that_layers_run_coarse_to_fine_is_left_to_the_topology() -> None:
+def test_the_order_of_layers_is_not_checked_without_the_topology() -> None:
     assert template(layers(("kubernetes.io/hostname", 4), (BLOCK, 4))) == ""
 
 
@@ -277,7 +277,7 @@ def test_our_gate_names_the_two_nearest_counts_that_slices_divide() -> None:
     assert count_mistakes(slices("4"), 12, OURS) == []
 
 
-def test_a_size_that_cannot_be_read_is_said_only_once() -> None:
+def test_an_invalid_size_is_reported_only_once() -> None:
     assert count_mistakes(slices("four"), 4, OURS) == []
     assert count_mistakes(slices("0"), 4, OURS) == []
     assert count_mistakes({keys.LAYERS: "["}, 4, OURS) == []

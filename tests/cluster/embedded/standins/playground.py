@@ -1,4 +1,4 @@
-"""A host to play on: a store with a clock that is turned by hand, stand-ins, and objects to start from."""
+"""A host for tests: a store with a manual clock, stand-ins, and objects to start from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = 1_700_000_000.0
 
 
 class Playground:
-    """`run` lets the stand-ins do what there is to do, and turns the clock to when there is more."""
+    """`run` reconciles until nothing is due, and advances the clock to the next due time."""
 
     def __init__(self, *standins: Standin, rules: Rules | None = None) -> None:
         self.time = START
@@ -27,7 +27,7 @@ class Playground:
         self.start(standins)
 
     def start(self, standins: Iterable[Standin]) -> None:
-        """New workers on the store as it is, as after a restart of the process."""
+        """Start new stand-ins on the existing store, as after a restart of the process."""
         self.workers = [Worker(self.store, one) for one in standins]
         for kind, objects in self.store.objects.items():
             for raw in objects.values():
@@ -36,11 +36,11 @@ class Playground:
         self.loop = Loop(self.store, self.workers)
 
     def settle(self) -> None:
-        """All that there is to do at this time."""
+        """Reconcile everything that is due now."""
         self.loop.run(self.time, most=100_000)
 
     def run(self, seconds: float) -> None:
-        """Let that much time pass."""
+        """Advance the clock by so many seconds, and reconcile on the way."""
         end = self.time + seconds
         while (due := self.loop.run(self.time, most=100_000)) is not None and due <= end:
             assert due > self.time, "something is never done"
@@ -73,7 +73,7 @@ class Playground:
         return self.store.delete(Key(kind, namespace if kind.namespaced else "", name), **how)
 
     def node(self, name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Raw:
-        """A node that is ready; `cpu="4"` and the like say what it can hold."""
+        """A ready node; keywords such as `cpu="4"` are its allocatable resources."""
         room = {"cpu": "64", "memory": "256Gi", "pods": "110", **allocatable}
         return self.create(
             NODE,
@@ -92,7 +92,7 @@ class Playground:
         return self.create(POD, body)
 
     def job(self, name: str, annotations: dict[str, str] | None = None, **spec: Any) -> Raw:
-        """A Job whose pods carry these annotations."""
+        """A Job whose pods have these annotations."""
         return self.create(JOB, {"metadata": {"name": name}, "spec": {"template": template(annotations), **spec}})
 
     def pods(self) -> list[Raw]:

@@ -48,7 +48,7 @@ def ready(host: Playground) -> dict[str, int]:
     return result
 
 
-def test_a_cluster_comes_to_rest() -> None:
+def test_a_cluster_becomes_idle() -> None:
     host = playground()
     busy(host)
     host.run(600)
@@ -60,7 +60,7 @@ def test_a_cluster_comes_to_rest() -> None:
     assert host.store.version == before
 
 
-def test_a_lost_node_is_made_up_for_and_its_return_tidied_up() -> None:
+def test_pods_of_a_lost_node_are_replaced_and_removed_on_its_return() -> None:
     host = playground()
     host.create(DEPLOYMENT, {"metadata": {"name": "web"}, "spec": {"replicas": 3, **selected("web")}})
     host.create(STATEFUL_SET, {"metadata": {"name": "db"}, "spec": {"replicas": 1, **selected("db")}})
@@ -73,7 +73,7 @@ def test_a_lost_node_is_made_up_for_and_its_return_tidied_up() -> None:
     assert {pod["spec"]["nodeName"] for pod in host.pods()} == {"n0"}
     host.patch(NODE, "n0", {"metadata": {"annotations": {"closeknit.dev/failed": "true"}}})
     host.run(13.5)
-    # Lost after 10 s, evicted 3 s later: services are made up for at once, the job pauses for 10 s first.
+    # Lost after 10 s, evicted 3 s later: serving pods are replaced at once, the job after a backoff of 10 s.
     assert ready(host) == {}
     assert sum("deletionTimestamp" in pod["metadata"] for pod in host.pods()) == 5
     host.run(15)
@@ -88,7 +88,7 @@ def test_a_lost_node_is_made_up_for_and_its_return_tidied_up() -> None:
     assert states(host.get(JOB, "train"))["Complete"] == "True"
 
 
-def test_a_node_that_is_deleted_lets_go_of_its_pods() -> None:
+def test_pods_of_a_deleted_node_are_removed() -> None:
     host = playground()
     host.create(STATEFUL_SET, {"metadata": {"name": "db"}, "spec": {"replicas": 1, **selected("db")}})
     host.run(10)
@@ -138,7 +138,7 @@ def test_a_drained_node_is_emptied_pod_by_pod() -> None:
     assert [pod["spec"]["nodeName"] for pod in host.pods()] == ["n1", "n1"]
 
 
-def test_pods_wait_while_the_cluster_is_full_and_go_on_in_turn() -> None:
+def test_pods_wait_while_the_cluster_is_full_and_are_bound_in_turn() -> None:
     host = playground(1)
     for number in range(6):
         spec = {"template": template({"closeknit.dev/run-time": "10s"}, **containers(cpu="2"))}

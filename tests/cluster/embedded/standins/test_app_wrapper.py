@@ -1,4 +1,4 @@
-"""The AppWrapper operator: its objects come and go with it, and it ends as they end."""
+"""The AppWrapper operator: it creates and deletes its objects, and ends with them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def state(host: Playground) -> tuple[str, set[str]]:
     return status["phase"], {one["type"] for one in status.get("conditions", ()) if one["status"] == "True"}
 
 
-def test_it_makes_its_objects_and_succeeds_with_those_that_end() -> None:
+def test_it_creates_its_objects_and_succeeds_with_those_that_complete() -> None:
     host = playground()
     create(host, job(), SETTINGS)
     host.run(10)
@@ -59,7 +59,7 @@ def test_it_makes_its_objects_and_succeeds_with_those_that_end() -> None:
     assert host.names(CONFIG_MAP) == ["settings"]
 
 
-def test_pods_get_what_the_infos_say() -> None:
+def test_pods_get_the_fields_of_the_infos() -> None:
     host = playground()
     info = {"labels": {"l": "1"}, "annotations": {"a": "2"}, "nodeSelector": {"kubernetes.io/hostname": "n1"}}
     gates = {"schedulingGates": [{"name": "example.com/gate"}], "tolerations": [{"key": "gpu", "operator": "Exists"}]}
@@ -75,7 +75,7 @@ def test_pods_get_what_the_infos_say() -> None:
     assert state(host) == ("Running", {"QuotaReserved", "ResourcesDeployed"})
 
 
-def test_it_fails_with_one_of_them_and_all_go() -> None:
+def test_it_fails_with_one_object_and_all_are_deleted() -> None:
     host = playground()
     create(host, job(code="3"), SETTINGS)
     host.run(120)

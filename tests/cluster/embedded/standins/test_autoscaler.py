@@ -73,7 +73,7 @@ def state(host: Playground, name: str = "r") -> dict[str, str]:
     return states(host.get(PROVISIONING_REQUEST, name))
 
 
-def test_a_request_is_accepted_at_once_and_says_when_capacity_is_expected() -> None:
+def test_a_request_is_accepted_at_once_with_the_expected_time_of_capacity() -> None:
     host = playground()
     request(host, OWN, 4, delay="30s")
     host.settle()
@@ -82,7 +82,7 @@ def test_a_request_is_accepted_at_once_and_says_when_capacity_is_expected() -> N
     assert host.names(NODE) == []
 
 
-def test_nodes_are_made_from_the_group_after_the_delay() -> None:
+def test_nodes_of_the_group_are_created_after_the_delay() -> None:
     host = playground()
     request(host, OWN, 5, delay="30s")
     host.run(31)
@@ -124,7 +124,7 @@ def test_a_group_does_not_grow_beyond_its_limit() -> None:
     assert len(host.names(NODE)) == 4
 
 
-def test_only_what_there_is_no_room_for_is_made_by_a_scale_up() -> None:
+def test_a_scale_up_creates_nodes_only_for_pods_that_do_not_fit() -> None:
     host = playground()
     host.node("old", cpu="8")
     request(host, SCALE_UP, 3)
@@ -133,7 +133,7 @@ def test_only_what_there_is_no_room_for_is_made_by_a_scale_up() -> None:
     assert state(host)["Provisioned"] == "True"
 
 
-def test_a_scale_up_that_finds_room_makes_nothing() -> None:
+def test_a_scale_up_with_enough_capacity_creates_nothing() -> None:
     host = playground()
     host.node("old", cpu="8")
     request(host, SCALE_UP, 2)
@@ -142,7 +142,7 @@ def test_a_scale_up_that_finds_room_makes_nothing() -> None:
     assert said(host, "Provisioned") == ("True", "CapacityIsFound", "Capacity is found in the cluster")
 
 
-def test_checking_capacity_makes_no_nodes() -> None:
+def test_checking_capacity_creates_no_nodes() -> None:
     host = playground()
     host.node("old", cpu="8")
     request(host, CHECK, 2)
@@ -167,7 +167,7 @@ def test_pods_that_fit_no_node_of_a_group_are_refused() -> None:
     assert said(host, "Failed")[2] == "No node group can hold 1 more pods: gpu does not fit"
 
 
-def test_a_missing_template_and_missing_groups_are_told() -> None:
+def test_a_missing_template_and_missing_groups_are_reported() -> None:
     host = playground()
     host.delete(CONFIG_MAP, "closeknit-node-groups", "kube-system")
     request(host, OWN, 1)
@@ -178,7 +178,7 @@ def test_a_missing_template_and_missing_groups_are_told() -> None:
     assert said(host, "Failed", "lost")[2] == 'PodTemplate "t-lost" is not found'
 
 
-def test_a_group_that_cannot_be_read_is_told() -> None:
+def test_an_invalid_group_is_reported() -> None:
     host = playground()
     host.patch(CONFIG_MAP, "closeknit-node-groups", {"data": {"gpu": "max: many"}}, namespace="kube-system")
     request(host, OWN, 1)
@@ -213,7 +213,7 @@ def test_without_limits_capacity_stays() -> None:
     assert host.names(NODE) == ["gpu-0001"]
 
 
-def test_nodes_that_stay_empty_go_when_wanted() -> None:
+def test_nodes_that_stay_empty_are_removed_if_configured() -> None:
     host = playground(empty_node_time=300.0)
     request(host, OWN, 4)
     host.run(10)
@@ -239,7 +239,7 @@ def test_a_restart_waits_for_the_same_nodes() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "max: 3", "allocatable: {cpu: 1}", "max: 1\nallocatable: {cpu: lots}", "]["])
-def test_what_is_no_group_is_refused(text: str) -> None:
+def test_an_invalid_group_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a node group"):
         read({"data": {"g": text}})
 

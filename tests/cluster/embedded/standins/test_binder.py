@@ -30,7 +30,7 @@ def why(host: Playground, name: str) -> str:
     return str(found["message"])
 
 
-def test_pods_go_to_the_first_node_by_name_that_has_room() -> None:
+def test_pods_are_bound_to_the_first_node_by_name_that_has_room() -> None:
     host = playground("b", "a", cpu="2")
     for number in range(4):
         pod(host, f"p{number}")
@@ -41,7 +41,7 @@ def test_pods_go_to_the_first_node_by_name_that_has_room() -> None:
     assert scheduled["status"] == "True"
 
 
-def test_a_pod_that_does_not_fit_waits_and_says_why() -> None:
+def test_a_pod_that_does_not_fit_waits_and_reports_the_reason() -> None:
     host = playground("a", "b", cpu="2")
     pod(host, "big", "3")
     host.settle()
@@ -52,7 +52,7 @@ def test_a_pod_that_does_not_fit_waits_and_says_why() -> None:
     )
 
 
-def test_a_pod_that_would_fit_an_empty_node_may_hope() -> None:
+def test_a_pod_that_would_fit_an_empty_node_reports_insufficient_resources() -> None:
     host = playground("a", cpu="2")
     pod(host, "first", "2")
     pod(host, "second", "2")
@@ -83,7 +83,7 @@ def test_without_nodes_there_is_nothing_to_count() -> None:
     assert why(host, "p") == "no nodes available to schedule pods"
 
 
-def test_room_that_is_freed_goes_to_who_waits() -> None:
+def test_freed_room_is_used_by_waiting_pods() -> None:
     host = playground("a", cpu="2")
     pod(host, "first", "2")
     pod(host, "second", "2")
@@ -106,7 +106,7 @@ def test_a_deleted_pod_keeps_its_room_until_it_is_gone() -> None:
     assert nodes(host) == {"second": "a"}
 
 
-def test_a_new_node_takes_who_waits() -> None:
+def test_a_new_node_is_used_by_waiting_pods() -> None:
     host = playground("a", cpu="1")
     pod(host, "p", "2")
     host.settle()
@@ -115,7 +115,7 @@ def test_a_new_node_takes_who_waits() -> None:
     assert nodes(host) == {"p": "b"}
 
 
-def test_a_node_that_gets_a_label_or_loses_a_taint_takes_who_waits() -> None:
+def test_a_node_that_gets_a_label_or_loses_a_taint_is_used_by_waiting_pods() -> None:
     host = playground("a")
     host.patch(NODE, "a", {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}})
     pod(host, "p", nodeSelector={"disk": "ssd"})
@@ -128,7 +128,7 @@ def test_a_node_that_gets_a_label_or_loses_a_taint_takes_who_waits() -> None:
     assert nodes(host) == {"p": "a"}
 
 
-def test_a_pod_that_names_its_host_goes_there_or_nowhere() -> None:
+def test_a_pod_that_selects_its_host_is_bound_there_or_not_at_all() -> None:
     host = playground("a", "b", cpu="2")
     for number in range(3):
         pod(host, f"p{number}", nodeSelector={"kubernetes.io/hostname": "b"})
@@ -139,7 +139,7 @@ def test_a_pod_that_names_its_host_goes_there_or_nowhere() -> None:
     assert nodes(host)["p2"] == "b"
 
 
-def test_a_pod_for_a_host_that_comes_later_goes_there() -> None:
+def test_a_pod_that_selects_a_later_host_is_bound_there() -> None:
     host = playground("a")
     pod(host, "p", nodeSelector={"kubernetes.io/hostname": "b"})
     host.settle()
@@ -201,7 +201,7 @@ def test_pods_of_others_and_extended_resources_count() -> None:
     assert "1 Insufficient example.com/gpu" in why(host, "second")
 
 
-def test_a_node_holds_no_more_pods_than_it_says() -> None:
+def test_a_node_holds_no_more_pods_than_its_capacity() -> None:
     host = playground("a", pods="1")
     pod(host, "first")
     pod(host, "second")
@@ -209,7 +209,7 @@ def test_a_node_holds_no_more_pods_than_it_says() -> None:
     assert "1 Too many pods" in why(host, "second")
 
 
-def test_a_restart_counts_what_is_there() -> None:
+def test_after_a_restart_existing_pods_are_counted() -> None:
     host = playground("a", cpu="2")
     pod(host, "first")
     pod(host, "second", "2")
@@ -220,7 +220,7 @@ def test_a_restart_counts_what_is_there() -> None:
     assert nodes(host) == {"first": "a", "second": None, "third": "a"}
 
 
-def test_a_pod_whose_binding_was_refused_is_tried_again() -> None:
+def test_a_refused_binding_is_tried_again() -> None:
     host = playground("a", cpu="1")
     binder = Binder()
     host.start([binder])

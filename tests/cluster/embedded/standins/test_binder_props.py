@@ -71,7 +71,7 @@ def free(host: Playground, node: Raw) -> int:
 
 @settings(max_examples=150, deadline=None)
 @given(steps)
-def test_nobody_waits_where_there_is_room_and_nothing_is_given_twice(story: list[tuple[Any, ...]]) -> None:
+def test_no_pod_waits_while_there_is_room_and_no_room_is_used_twice(story: list[tuple[Any, ...]]) -> None:
     host = Playground(Binder())
     removed: set[str] = set()
     for number, step in enumerate(story):

@@ -104,7 +104,7 @@ def test_an_eviction_takes_from_the_budget_and_a_second_is_refused() -> None:
     evict(host, 0)
 
 
-def test_an_eviction_that_is_tried_dry_takes_nothing() -> None:
+def test_a_dry_run_eviction_uses_up_no_disruption() -> None:
     host = playground()
     budget(host, minAvailable=2)
     before = host.store.version
@@ -113,14 +113,14 @@ def test_an_eviction_that_is_tried_dry_takes_nothing() -> None:
     assert host.store.version == before
 
 
-def test_without_a_budget_every_pod_may_go() -> None:
+def test_without_a_budget_every_pod_may_be_evicted() -> None:
     host = playground()
     for number in range(3):
         evict(host, number)
     assert all("deletionTimestamp" in pod["metadata"] for pod in host.pods()[:3])
 
 
-def test_a_pod_that_does_not_run_may_go() -> None:
+def test_a_pod_that_does_not_run_may_be_evicted() -> None:
     host = playground()
     host.patch(POD, host.pods()[0]["metadata"]["name"], {"status": {"phase": "Failed"}}, "status")
     budget(host, minAvailable=3)
@@ -135,12 +135,12 @@ def unready(host: Playground, number: int) -> None:
 
 
 def quiet(host: Playground) -> None:
-    """Only budgets are looked after from now on: nobody makes pods ready again."""
+    """Run only the stand-in of budgets from now on, so that no pod becomes ready again."""
     host.start([Budgets()])
     host.settle()
 
 
-def test_a_pod_that_is_not_ready_may_go_while_enough_others_are_healthy() -> None:
+def test_an_unready_pod_may_be_evicted_while_enough_others_are_healthy() -> None:
     host = playground()
     budget(host, minAvailable=2)
     quiet(host)
@@ -150,7 +150,7 @@ def test_a_pod_that_is_not_ready_may_go_while_enough_others_are_healthy() -> Non
     evict(host, 0)
 
 
-def test_a_pod_that_is_not_ready_may_not_go_when_too_few_are_healthy() -> None:
+def test_an_unready_pod_may_not_be_evicted_when_too_few_are_healthy() -> None:
     host = playground()
     budget(host, minAvailable=2)
     quiet(host)
@@ -161,7 +161,7 @@ def test_a_pod_that_is_not_ready_may_not_go_when_too_few_are_healthy() -> None:
         evict(host, 0)
 
 
-def test_a_pod_that_is_not_ready_may_always_go_if_the_budget_says_so() -> None:
+def test_an_unready_pod_may_always_be_evicted_with_policy_always_allow() -> None:
     host = playground()
     budget(host, minAvailable=3, unhealthyPodEvictionPolicy="AlwaysAllow")
     quiet(host)
@@ -172,7 +172,7 @@ def test_a_pod_that_is_not_ready_may_always_go_if_the_budget_says_so() -> None:
     assert all("deletionTimestamp" in pod["metadata"] for pod in host.pods() if pod["metadata"]["name"] == gone)
 
 
-def test_a_budget_that_was_not_looked_at_yet_refuses_for_now() -> None:
+def test_a_budget_without_a_status_refuses_evictions() -> None:
     host = playground()
     host.create(BUDGET, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
     with pytest.raises(TooManyRequests) as refused:
@@ -189,7 +189,7 @@ def test_two_budgets_for_a_pod_are_refused() -> None:
         evict(host)
 
 
-def test_pods_that_come_later_or_change_their_labels_are_counted() -> None:
+def test_later_pods_and_changed_labels_are_counted() -> None:
     host = playground()
     budget(host, minAvailable=1)
     host.patch(REPLICA_SET, "r", {"spec": {"replicas": 5}})
@@ -201,7 +201,7 @@ def test_pods_that_come_later_or_change_their_labels_are_counted() -> None:
     assert numbers(host) == (4, 4, 1, 3)
 
 
-def test_an_eviction_that_came_to_nothing_is_forgotten() -> None:
+def test_an_eviction_without_a_deletion_is_forgotten() -> None:
     host = playground()
     budget(host, minAvailable=2)
     name = host.pods()[0]["metadata"]["name"]

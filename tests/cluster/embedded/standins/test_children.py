@@ -59,7 +59,7 @@ def test_a_pod_of_a_template_carries_its_parts_and_leaves_the_template_alone() -
     assert template["metadata"]["labels"] == {"a": "1", "b": "2"}
 
 
-def test_pods_are_told_apart_by_how_they_fare() -> None:
+def test_pods_are_counted_by_state() -> None:
     pods = [
         made("a"),
         made("b", ready=False),
@@ -71,7 +71,7 @@ def test_pods_are_told_apart_by_how_they_fare() -> None:
     assert tally(pods)._asdict() == {"active": 3, "ready": 1, "succeeded": 1, "failed": 1, "terminating": 1}
 
 
-def test_who_is_least_missed_goes_first() -> None:
+def test_the_most_dispensable_pods_are_first() -> None:
     pods = [
         made("old", creationTimestamp="2026-01-01T00:00:00Z"),
         made("young", creationTimestamp="2026-01-02T00:00:00Z"),
@@ -110,7 +110,7 @@ def test_variables_that_are_there_stay() -> None:
     ]
 
 
-def test_fingerprints_tell_values_apart_and_not_their_order() -> None:
+def test_fingerprints_depend_on_values_but_not_on_key_order() -> None:
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
     assert len(fingerprint("x")) == 10
@@ -120,7 +120,7 @@ def test_fingerprints_tell_values_apart_and_not_their_order() -> None:
     ("value", "whole", "up", "part"),
     [(3, 10, True, 3), ("25%", 10, True, 3), ("25%", 10, False, 2), ("0%", 10, True, 0), ("100%", 7, False, 7)],
 )
-def test_shares_are_rounded_as_asked(value: int | str, whole: int, up: bool, part: int) -> None:
+def test_percentages_are_rounded_as_requested(value: int | str, whole: int, up: bool, part: int) -> None:
     assert part_of(value, whole, up=up) == part
 
 
@@ -140,7 +140,7 @@ def test_selectors(selector: Raw | None, picks: bool) -> None:
     assert selects(selector, {"a": "1"}) is picks
 
 
-def test_what_is_large_is_looked_at_less_often() -> None:
+def test_large_owners_are_reconciled_less_often() -> None:
     pace = Pace()
     pace.looked("small", 10, 100.0)
     pace.looked("large", 5_000, 100.0)

@@ -36,7 +36,7 @@ def body(run_time: str = "10s", **spec: Any) -> Raw:
     return {"metadata": {"name": "c"}, "spec": {"schedule": "*/5 * * * *", "jobTemplate": inner, **spec}}
 
 
-def test_a_job_comes_when_it_is_time() -> None:
+def test_a_job_is_created_on_schedule() -> None:
     host = playground()
     host.create(CRON_JOB, body())
     host.run(99)
@@ -61,7 +61,7 @@ def test_a_job_comes_when_it_is_time() -> None:
     assert host.names(JOB) == ["c-28333335", "c-28333340"]
 
 
-def test_only_so_many_finished_jobs_are_kept() -> None:
+def test_finished_jobs_beyond_the_history_limit_are_deleted() -> None:
     host = playground()
     host.create(CRON_JOB, body(successfulJobsHistoryLimit=2))
     host.run(3600)
@@ -113,7 +113,7 @@ def test_allow_lets_both_run() -> None:
     assert len(host.get(CRON_JOB, "c")["status"]["active"]) == 2
 
 
-def test_a_restart_makes_no_job_twice() -> None:
+def test_a_restart_creates_no_job_twice() -> None:
     host = playground()
     host.create(CRON_JOB, body())
     host.run(101)
@@ -145,7 +145,7 @@ def test_the_next_time(text: str, after: str, expected: str) -> None:
     assert schedule(text).after(at(after)) == at(expected)
 
 
-def test_a_day_that_never_comes() -> None:
+def test_a_day_that_never_occurs() -> None:
     assert schedule("0 0 30 2 *").after(at("2026-01-01T00:00:00")) is None
 
 
@@ -157,10 +157,10 @@ def test_the_last_time_up_to_now() -> None:
 def test_times_are_those_of_the_zone() -> None:
     berlin = zone("Europe/Berlin")
     assert schedule("0 2 * * *").after(at("2026-01-31T12:00:00"), berlin) == at("2026-02-01T01:00:00")
-    # In the night to 29 March 2026 the clocks skip from 2 to 3: half past two does not come.
+    # In the night to 29 March 2026 the clocks skip from 2 to 3: half past two does not occur.
     found = schedule("30 2 * * *").after(at("2026-03-28T12:00:00"), berlin)
     assert found == at("2026-03-30T02:30:00", "Europe/Berlin")
-    # On 25 October they show half past two twice: it comes once.
+    # On 25 October they show half past two twice: it counts once.
     first = schedule("30 2 * * *").after(at("2026-10-24T12:00:00"), berlin)
     assert first is not None
     assert datetime.fromtimestamp(first, UTC).isoformat() == "2026-10-25T00:30:00+00:00"
@@ -168,11 +168,11 @@ def test_times_are_those_of_the_zone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * * mop", "*/0 * * * *", "5-1 * * * *", "@often"])
-def test_what_is_no_schedule_is_refused(text: str) -> None:
+def test_an_invalid_schedule_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         schedule(text)
 
 
-def test_a_zone_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_time_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="not a time zone"):
         zone("Europe/Nowhere")

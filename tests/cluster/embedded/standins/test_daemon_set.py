@@ -127,7 +127,7 @@ def test_a_deleted_node_takes_its_pod_along() -> None:
     assert host.get(DAEMON_SET, "d")["status"]["desiredNumberScheduled"] == 1
 
 
-def test_a_new_template_goes_node_by_node() -> None:
+def test_a_new_template_is_rolled_out_node_by_node() -> None:
     host = playground("a", "b", "c")
     host.create(DAEMON_SET, body())
     host.run(3)
@@ -141,7 +141,7 @@ def test_a_new_template_goes_node_by_node() -> None:
     assert host.get(DAEMON_SET, "d")["status"]["updatedNumberScheduled"] == 3
 
 
-def test_a_terms_of_the_template_are_kept_beside_the_name() -> None:
+def test_affinity_terms_of_the_template_are_kept_beside_the_name() -> None:
     host = playground("a")
     expression = {"key": "kubernetes.io/hostname", "operator": "Exists"}
     required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
@@ -156,7 +156,7 @@ def test_a_terms_of_the_template_are_kept_beside_the_name() -> None:
     assert term["matchFields"][0]["values"] == ["a"]
 
 
-def test_many_nodes_come_in_linear_time() -> None:
+def test_many_nodes_are_handled_in_linear_time() -> None:
     host = playground()
     host.create(DAEMON_SET, body())
     for number in range(300):

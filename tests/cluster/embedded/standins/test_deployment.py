@@ -42,7 +42,7 @@ def change(host: Playground, version: str) -> None:
     host.patch(DEPLOYMENT, "d", {"spec": {"template": {"metadata": {"annotations": {"v": version}}}}})
 
 
-def test_a_deployment_makes_a_replica_set_that_makes_pods() -> None:
+def test_a_deployment_creates_a_replica_set_that_creates_pods() -> None:
     host = playground()
     host.create(DEPLOYMENT, body(2))
     host.run(3)
@@ -106,7 +106,7 @@ def test_a_rolling_update_keeps_within_its_bounds() -> None:
     assert len(host.pods()) == 4
 
 
-def test_going_back_uses_the_old_set_again() -> None:
+def test_a_rollback_reuses_the_old_set() -> None:
     host = playground()
     host.create(DEPLOYMENT, body(2))
     host.run(10)
@@ -173,7 +173,7 @@ def test_pods_have_to_be_ready_for_a_while_to_be_available() -> None:
     assert host.get(DEPLOYMENT, "d")["status"]["availableReplicas"] == 1
 
 
-def test_a_rollout_that_does_not_get_on_says_so_after_its_deadline() -> None:
+def test_a_stalled_rollout_is_reported_after_its_deadline() -> None:
     host = playground()
     host.create(DEPLOYMENT, body(1, progressDeadlineSeconds=60, template=_unplaceable()))
     host.run(59)
@@ -188,7 +188,7 @@ def _unplaceable() -> Raw:
     return template(labels={"app": "d"}, restartPolicy="Always", nodeSelector={"no": "such"})
 
 
-def test_old_sets_beyond_the_limit_go() -> None:
+def test_old_sets_beyond_the_limit_are_deleted() -> None:
     host = playground()
     host.create(DEPLOYMENT, body(1, revisionHistoryLimit=1))
     for version in ("2", "3", "4"):

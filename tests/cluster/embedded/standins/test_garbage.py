@@ -27,7 +27,7 @@ def thing(host: Playground, name: str, *owners: Raw, block: bool = False) -> Raw
     return host.create(CONFIG_MAP, {"metadata": {"name": name, "ownerReferences": references}})
 
 
-def test_what_belongs_to_a_deleted_object_goes_with_it_down_the_tree() -> None:
+def test_dependents_of_a_deleted_object_are_deleted_recursively() -> None:
     host = playground()
     root = thing(host, "root")
     child = thing(host, "child", root)
@@ -39,7 +39,7 @@ def test_what_belongs_to_a_deleted_object_goes_with_it_down_the_tree() -> None:
     assert host.names(CONFIG_MAP) == ["stranger"]
 
 
-def test_what_has_another_owner_stays_and_lets_go_of_the_one_that_is_gone() -> None:
+def test_a_dependent_with_another_owner_stays_without_the_old_reference() -> None:
     host = playground()
     first, second = thing(host, "first"), thing(host, "second")
     thing(host, "child", first, second)
@@ -52,7 +52,7 @@ def test_what_has_another_owner_stays_and_lets_go_of_the_one_that_is_gone() -> N
     assert host.names(CONFIG_MAP) == []
 
 
-def test_a_child_of_an_owner_that_never_was_goes() -> None:
+def test_a_child_of_an_owner_that_never_existed_is_deleted() -> None:
     host = playground()
     gone = thing(host, "gone")
     host.delete(CONFIG_MAP, "gone")
@@ -61,7 +61,7 @@ def test_a_child_of_an_owner_that_never_was_goes() -> None:
     assert host.names(CONFIG_MAP) == []
 
 
-def test_a_child_of_an_earlier_object_of_the_same_name_goes() -> None:
+def test_a_child_of_an_earlier_object_of_the_same_name_is_deleted() -> None:
     host = playground()
     earlier = thing(host, "owner")
     host.delete(CONFIG_MAP, "owner")
@@ -71,7 +71,7 @@ def test_a_child_of_an_earlier_object_of_the_same_name_goes() -> None:
     assert host.names(CONFIG_MAP) == ["owner"]
 
 
-def test_owners_of_kinds_that_nobody_knows_are_left_alone() -> None:
+def test_dependents_of_owners_of_unknown_kinds_are_kept() -> None:
     host = playground()
     reference = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "x", "uid": "1"}
     host.create(CONFIG_MAP, {"metadata": {"name": "child", "ownerReferences": [reference]}})
@@ -79,7 +79,7 @@ def test_owners_of_kinds_that_nobody_knows_are_left_alone() -> None:
     assert host.names(CONFIG_MAP) == ["child"]
 
 
-def test_in_the_foreground_the_owner_waits_for_those_who_block_it() -> None:
+def test_foreground_deletion_waits_for_blocking_dependents() -> None:
     host = playground()
     owner = thing(host, "owner")
     child = thing(host, "child", owner, block=True)
@@ -105,7 +105,7 @@ def test_in_the_foreground_the_owner_does_not_wait_for_others() -> None:
     assert "deletionTimestamp" in host.get(CONFIG_MAP, "child")["metadata"]
 
 
-def test_orphans_are_let_go_of_and_stay() -> None:
+def test_orphans_lose_their_owner_reference_and_stay() -> None:
     host = playground()
     owner = thing(host, "owner")
     thing(host, "child", owner)
@@ -140,7 +140,7 @@ def test_a_deleted_job_takes_its_running_pods_along() -> None:
     assert host.names(POD) == []
 
 
-def test_a_finished_job_whose_time_is_over_goes_with_its_pods() -> None:
+def test_a_finished_job_is_deleted_with_its_pods_after_its_ttl() -> None:
     host = Playground(Jobs(), Binder(), Kubelet(), GarbageCollector())
     host.node("n1")
     host.job("j", {"closeknit.dev/run-time": "1s"}, ttlSecondsAfterFinished=10)

@@ -240,7 +240,7 @@ def test_suspending_removes_the_pods_and_counts_none_as_failed() -> None:
     assert counts(host) == {"succeeded": 2}
 
 
-def test_less_parallelism_removes_pods_without_blame() -> None:
+def test_lower_parallelism_deletes_pods_without_counting_them_as_failed() -> None:
     host = playground()
     host.job("j", TEN_SECONDS, parallelism=4, completions=8)
     host.run(5)
@@ -353,7 +353,7 @@ def test_a_disruption_can_be_ignored() -> None:
     assert counts(host) == {"succeeded": 1}
 
 
-def test_a_deleted_pod_is_replaced_when_it_has_stopped_if_the_job_says_so() -> None:
+def test_with_replacement_policy_failed_a_deleted_pod_is_replaced_when_it_has_stopped() -> None:
     host = playground()
     host.job("j", {"closeknit.dev/run-time": "forever"}, podReplacementPolicy="Failed")
     host.run(5)
@@ -396,14 +396,14 @@ def test_a_finished_job_is_deleted_after_its_time() -> None:
     assert host.get(JOB, "j")["metadata"]["finalizers"] == ["foregroundDeletion"]
 
 
-def test_a_job_that_somebody_else_manages_is_left_alone() -> None:
+def test_a_job_of_another_manager_is_ignored() -> None:
     host = playground()
     host.job("j", managedBy="kueue.x-k8s.io/multikueue")
     host.run(100)
     assert host.pods() == []
 
 
-def test_pods_of_a_deleted_job_are_let_go() -> None:
+def test_pods_of_a_deleted_job_lose_their_finalizer() -> None:
     host = playground()
     host.job("j", {"closeknit.dev/run-time": "forever"})
     host.run(5)
@@ -413,7 +413,7 @@ def test_pods_of_a_deleted_job_are_let_go() -> None:
     assert "finalizers" not in pod["metadata"]
 
 
-def test_a_large_job_is_looked_at_in_proportion() -> None:
+def test_a_large_job_is_throttled_in_proportion_to_its_size() -> None:
     host = Playground(Jobs(), Binder(), Kubelet())
     for number in range(10):
         host.node(f"n{number}", cpu="1000", pods="1000")
@@ -423,7 +423,7 @@ def test_a_large_job_is_looked_at_in_proportion() -> None:
     assert status(host)["completedIndexes"] == "0-499"
 
 
-def test_a_restart_goes_on_where_it_ended() -> None:
+def test_work_continues_after_a_restart() -> None:
     host = playground()
     host.job("j", TEN_SECONDS, parallelism=2, completions=4, completionMode="Indexed")
     host.run(12)

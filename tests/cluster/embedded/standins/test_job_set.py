@@ -53,7 +53,7 @@ def suspend(host: Playground, yes: bool) -> None:
     host.patch(JOB_SET, "js", {"spec": {"suspend": yes}})
 
 
-def test_every_replica_of_every_job_becomes_a_job_that_says_where_it_belongs() -> None:
+def test_every_replica_of_every_job_becomes_a_labelled_job() -> None:
     host = playground()
     made = job_set(host, replicated("workers", 2, pods=2), replicated("driver"))
     host.settle()
@@ -141,7 +141,7 @@ def test_it_is_complete_when_all_jobs_are() -> None:
     assert reasons(host) == ["AllJobsCompleted"]
 
 
-def test_one_job_may_be_enough_and_what_still_runs_goes() -> None:
+def test_one_completed_job_may_be_enough_and_the_others_are_deleted() -> None:
     host = playground()
     policy = {"operator": "Any", "targetReplicatedJobs": ["driver"]}
     job_set(host, replicated("driver"), replicated("w", notes={RUN: "forever"}), successPolicy=policy)
@@ -172,7 +172,7 @@ def test_a_suspended_set_has_suspended_jobs_and_no_pods() -> None:
     assert (found["status"], found["reason"], found["message"]) == ("True", "SuspendedJobs", "jobset is suspended")
 
 
-def test_a_resumed_set_gives_its_jobs_what_its_templates_say_by_then() -> None:
+def test_a_resumed_set_updates_its_jobs_from_the_current_templates() -> None:
     host = playground()
     job_set(host, replicated("a", notes={"kept": "1", RUN: "30s"}), suspend=True)
     host.run(5)
@@ -263,7 +263,7 @@ def test_a_job_waits_for_what_it_depends_on() -> None:
     assert states(host.get(JOB_SET, "js")) == {"Completed": "True"}
 
 
-def test_a_failed_job_fails_the_set_if_nothing_else_is_said() -> None:
+def test_a_failed_job_fails_the_set_by_default() -> None:
     host = playground()
     job_set(host, replicated("bad", notes={RUN: "3s", CODE: "3"}), replicated("good", notes={RUN: "forever"}))
     host.run(20)
@@ -330,7 +330,7 @@ def test_a_rule_may_restart_the_set_without_end_for_some_jobs() -> None:
     assert found["reason"] in ("FailurePolicy_again", "JobsReady")
 
 
-def test_a_rule_that_does_not_match_is_passed_over() -> None:
+def test_a_rule_that_does_not_match_is_skipped() -> None:
     host = playground()
     rules = [
         {"name": "other", "action": "FailJobSet", "targetReplicatedJobs": ["good"]},
@@ -342,7 +342,7 @@ def test_a_rule_that_does_not_match_is_passed_over() -> None:
     assert status(host)["restarts"] == 1
 
 
-def test_who_is_managed_by_somebody_else_is_left_alone() -> None:
+def test_jobs_of_another_manager_are_ignored() -> None:
     host = playground()
     job_set(host, replicated("a"), managedBy="kueue.x-k8s.io/multikueue")
     host.run(5)
@@ -359,7 +359,7 @@ def test_a_deleted_set_takes_all_with_it() -> None:
     assert host.names(JOB) == host.names(POD) == host.names(SERVICE) == []
 
 
-def test_after_a_restart_of_the_host_it_goes_on() -> None:
+def test_after_a_restart_of_the_host_it_continues() -> None:
     host = playground()
     job_set(host, replicated("a", 2), replicated("b", dependsOn=[{"name": "a", "status": "Complete"}]))
     host.run(10)

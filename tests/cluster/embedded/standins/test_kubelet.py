@@ -75,7 +75,7 @@ def test_an_unbound_pod_is_left_alone() -> None:
     assert phase(host, "p") == "Pending"
 
 
-def test_annotations_say_how_long_it_starts_and_runs_and_how_it_ends() -> None:
+def test_annotations_set_start_time_run_time_and_exit_code() -> None:
     host = playground()
     notes = {"closeknit.dev/start-time": "5s", "closeknit.dev/run-time": "1m30s", "closeknit.dev/exit-code": "3"}
     bound(host, "p", notes)
@@ -90,7 +90,7 @@ def test_annotations_say_how_long_it_starts_and_runs_and_how_it_ends() -> None:
     assert pod["status"]["containerStatuses"][0]["state"]["terminated"]["reason"] == "Error"
 
 
-def test_fail_after_comes_before_the_end_of_the_run() -> None:
+def test_fail_after_takes_precedence_over_the_end_of_the_run() -> None:
     host = playground()
     bound(host, "p", {"closeknit.dev/fail-after": "10s"})
     host.run(12)
@@ -138,7 +138,7 @@ def test_a_pod_that_is_always_restarted_serves_for_ever() -> None:
         {"closeknit.dev/fail-after": "10"},
     ],
 )
-def test_an_annotation_that_cannot_be_read_is_told_and_the_usual_holds(note: dict[str, str]) -> None:
+def test_an_invalid_annotation_is_reported_and_the_default_applies(note: dict[str, str]) -> None:
     host = playground()
     bound(host, "p", note)
     host.run(62)
@@ -160,7 +160,7 @@ def test_a_slow_node_stretches_the_run() -> None:
     assert phase(host, "p") == "Succeeded"
 
 
-def test_a_node_that_turns_slow_stretches_what_is_left() -> None:
+def test_a_slow_node_stretches_the_remaining_time() -> None:
     host = playground()
     bound(host, "p")
     host.run(41)  # 40 of 60 seconds are done
@@ -173,7 +173,7 @@ def test_a_node_that_turns_slow_stretches_what_is_left() -> None:
     assert phase(host, "p") == "Succeeded"
 
 
-def test_a_factor_that_cannot_be_read_is_told() -> None:
+def test_an_invalid_factor_is_reported() -> None:
     host = playground()
     host.patch(NODE, "n1", {"metadata": {"annotations": {"closeknit.dev/slow": "very"}}})
     host.settle()
@@ -195,7 +195,7 @@ def test_draws_are_within_their_spread_and_the_same_every_time() -> None:
     assert max(first) <= "2023-11-14T22:15:11Z"
 
 
-def test_a_deleted_pod_says_that_it_failed_and_is_gone_after_a_second() -> None:
+def test_a_deleted_pod_becomes_failed_and_is_removed_after_a_second() -> None:
     host = playground()
     bound(host, "p")
     host.run(10)
@@ -211,7 +211,7 @@ def test_a_deleted_pod_says_that_it_failed_and_is_gone_after_a_second() -> None:
     assert gone.type == "DELETED"
 
 
-def test_a_shorter_grace_period_is_kept() -> None:
+def test_a_shorter_grace_period_is_respected() -> None:
     host = playground(Settings(stop_time=10))
     bound(host, "p", terminationGracePeriodSeconds=2)
     host.run(10)
@@ -317,7 +317,7 @@ def test_a_node_that_was_cut_off_catches_up_when_it_is_back() -> None:
     assert pod["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] == "2023-11-14T22:14:21Z"
 
 
-def test_a_restart_goes_on_where_it_ended() -> None:
+def test_work_continues_after_a_restart() -> None:
     host = playground()
     bound(host, "p")
     bound(host, "q", {"closeknit.dev/start-time": "45s"})
@@ -355,6 +355,6 @@ def test_durations_are_read(text: str, seconds: float | None, spread: float) -> 
 
 
 @pytest.mark.parametrize("text", ["", "5", "s", "-5s", "5 s", "1x", "5s±", "5s±200%", "for ever"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"duration|at most"):
         duration(text)

@@ -203,7 +203,7 @@ def test_a_pod_that_is_lost_takes_its_group_with_it() -> None:
     assert states(host.get(LEADER_WORKER_SET, "lw"))["Available"] == "True"
 
 
-def test_without_that_policy_only_the_lost_pod_is_made_again() -> None:
+def test_without_that_policy_only_the_lost_pod_is_created_again() -> None:
     host = playground()
     create(host, 3, inside={"restartPolicy": "None"})
     host.run(5)
@@ -214,7 +214,7 @@ def test_without_that_policy_only_the_lost_pod_is_made_again() -> None:
     assert [name for name in sorted(before) if before[name] != after[name]] == ["lw-0-2"]
 
 
-def test_groups_come_and_go_with_the_number_of_replicas() -> None:
+def test_groups_are_created_and_deleted_with_the_number_of_replicas() -> None:
     host = playground()
     create(host, 2, replicas=1)
     host.run(5)
@@ -313,7 +313,7 @@ def test_what_others_wrote_on_the_leaders_set_stays() -> None:
     assert len(host.pods()) == 4
 
 
-def test_what_a_pod_says_itself_is_kept() -> None:
+def test_fields_that_a_pod_has_are_kept() -> None:
     pod = {
         "metadata": {"name": "lw-0", "namespace": "ns", "labels": {PREFIX + "name": "lw"}},
         "spec": {"containers": [{"name": "l", "env": [{"name": "LWS_GROUP_SIZE", "value": "9"}]}]},

@@ -145,7 +145,7 @@ class Job:
             self.host.run(5)
 
     def pods(self) -> list[Raw]:
-        """Those that were not left over from before."""
+        """The pods of the current run."""
         return [pod for pod in self.host.pods() if pod["status"]["phase"] not in ("Succeeded", "Failed")]
 
 
@@ -176,7 +176,7 @@ def test_a_started_job_is_active_then_ready_then_succeeds(case: Case) -> None:
 
 
 @every_kind
-def test_a_job_that_fails_says_so(case: Case) -> None:
+def test_a_failed_job_is_read_as_failed(case: Case) -> None:
     job = Job(case, {RUN: "5s", CODE: "1"})
     job.start()
     job.host.run(60)
@@ -235,7 +235,7 @@ def test_what_belongs_to_a_job_that_waits_in_a_queue_does_not_wait_itself(case: 
 
 
 def _but_empty(tree: Any) -> Any:
-    """Without what is not there, or empty."""
+    """Without absent and empty values."""
     if isinstance(tree, dict):
         parts = {key: _but_empty(value) for key, value in tree.items()}
         return {key: value for key, value in parts.items() if value not in (None, {}, [])}
@@ -291,7 +291,7 @@ def test_a_ray_cluster_is_active_and_ready_when_its_pods_are() -> None:
     assert not live.is_active(host.get(RAY_CLUSTER, "rc"))
 
 
-def test_pods_of_a_leader_worker_set_are_told_apart_by_their_group() -> None:
+def test_pods_of_a_leader_worker_set_are_distinguished_by_their_group() -> None:
     serving = SERVING[("leaderworkerset.x-k8s.io", "LeaderWorkerSet")]
     host = Playground(*standins(random=Random(1)))
     host.node("n1")

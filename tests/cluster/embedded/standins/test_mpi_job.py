@@ -185,7 +185,7 @@ def test_a_job_may_be_suspended_and_resumed_on_its_way() -> None:
     ]
 
 
-def test_a_resumed_launcher_has_what_its_template_says_of_scheduling_by_then() -> None:
+def test_a_resumed_launcher_has_the_current_scheduling_fields() -> None:
     host = playground()
     create(
         host,
@@ -209,7 +209,7 @@ def test_a_resumed_launcher_has_what_its_template_says_of_scheduling_by_then() -
     assert len(host.pods()) == 3
 
 
-def test_a_lost_worker_is_made_again() -> None:
+def test_a_lost_worker_is_created_again() -> None:
     host = playground()
     create(host, notes={RUN: "5m"})
     host.run(5)
@@ -231,14 +231,14 @@ def test_an_evicted_worker_fails_the_job() -> None:
     assert (end["reason"], end["message"]) == ("MPIJobEvicted", "1/2 workers are evicted")
 
 
-def test_who_is_managed_by_somebody_else_is_left_alone() -> None:
+def test_jobs_of_another_manager_are_ignored() -> None:
     host = playground()
     create(host, runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"})
     host.run(5)
     assert host.pods() == []
 
 
-def test_after_a_restart_of_the_host_it_goes_on() -> None:
+def test_after_a_restart_of_the_host_it_continues() -> None:
     host = playground()
     create(host)
     host.run(10)

@@ -29,7 +29,7 @@ def test_every_namespace_has_a_service_account() -> None:
     assert host.find(SERVICE_ACCOUNT, "default", "team") is not None
 
 
-def test_a_deleted_namespace_goes_when_everything_in_it_has_gone() -> None:
+def test_a_deleted_namespace_is_removed_when_it_is_empty() -> None:
     host = playground()
     host.create(CONFIG_MAP, {"metadata": {"name": "c", "namespace": "team"}})
     host.create(CONFIG_MAP, {"metadata": {"name": "c", "namespace": "default"}})
@@ -52,7 +52,7 @@ def test_a_deleted_namespace_goes_when_everything_in_it_has_gone() -> None:
     assert [one["metadata"]["namespace"] for one in host.all(CONFIG_MAP)] == ["default"]
 
 
-def test_an_empty_namespace_goes_at_once() -> None:
+def test_an_empty_namespace_is_removed_at_once() -> None:
     host = playground()
     host.delete(NAMESPACE, "team")
     host.settle()
@@ -70,7 +70,7 @@ def test_a_namespace_waits_for_a_finalizer_inside() -> None:
     assert host.find(NAMESPACE, "team") is None
 
 
-def test_a_restart_goes_on_emptying() -> None:
+def test_emptying_continues_after_a_restart() -> None:
     host = playground()
     host.create(CONFIG_MAP, {"metadata": {"name": "c", "namespace": "team"}})
     host.delete(NAMESPACE, "team")

@@ -45,7 +45,7 @@ def running(host: Playground, name: str, tolerations: list[Raw] | None = None) -
     host.run(2)
 
 
-def test_a_new_node_is_made_ready_and_gets_a_lease() -> None:
+def test_a_new_node_becomes_ready_and_gets_a_lease() -> None:
     host = Playground(*standins())
     host.create(NODE, {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "10"}}})
     host.settle()
@@ -68,7 +68,7 @@ def test_healthy_nodes_write_nothing_more() -> None:
     assert host.store.version == before
 
 
-def test_a_silent_node_is_lost_after_the_grace_period_and_its_pods_are_in_doubt() -> None:
+def test_a_silent_node_is_lost_after_the_grace_period_and_its_pods_are_not_ready() -> None:
     host = playground()
     running(host, "p", PATIENT)
     host.patch(NODE, "n1", FAIL)
@@ -117,7 +117,7 @@ def test_a_pod_that_tolerates_everything_stays() -> None:
     assert "deletionTimestamp" not in host.get(POD, "p")["metadata"]
 
 
-def test_a_node_that_is_back_is_ready_again_and_terminating_pods_go() -> None:
+def test_a_returned_node_is_ready_again_and_terminating_pods_are_removed() -> None:
     host = playground()
     running(host, "stays", [{"operator": "Exists"}])
     running(host, "goes")
@@ -151,7 +151,7 @@ def test_pods_of_a_deleted_node_are_collected() -> None:
     assert condition(last, "DisruptionTarget") is not None
 
 
-def test_a_node_that_comes_again_keeps_its_pods() -> None:
+def test_a_recreated_node_keeps_its_pods() -> None:
     host = playground()
     running(host, "p")
     host.delete(NODE, "n1")
@@ -161,7 +161,7 @@ def test_a_node_that_comes_again_keeps_its_pods() -> None:
     assert host.names(POD) == ["p"]
 
 
-def test_a_node_that_says_it_is_not_ready_is_tainted_so() -> None:
+def test_a_not_ready_node_is_tainted() -> None:
     host = playground()
     running(host, "p")
     node = host.get(NODE, "n1")
@@ -190,7 +190,7 @@ def test_a_cordoned_node_is_tainted_and_keeps_its_pods_and_other_taints() -> Non
     assert "deletionTimestamp" not in host.get(POD, "p")["metadata"]
 
 
-def test_a_taint_of_a_user_evicts_after_what_is_tolerated() -> None:
+def test_a_users_taint_evicts_after_the_toleration_expires() -> None:
     host = playground()
     running(host, "p", [{"key": "maintenance", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}])
     host.patch(NODE, "n1", {"spec": {"taints": [{"key": "maintenance", "effect": "NoExecute"}]}})
@@ -200,7 +200,7 @@ def test_a_taint_of_a_user_evicts_after_what_is_tolerated() -> None:
     assert host.names(POD) == []
 
 
-def test_a_taint_that_nobody_tolerates_evicts_at_once() -> None:
+def test_an_untolerated_taint_evicts_at_once() -> None:
     host = playground()
     running(host, "p")
     host.patch(NODE, "n1", {"spec": {"taints": [{"key": "maintenance", "effect": "NoExecute"}]}})
@@ -220,7 +220,7 @@ def test_the_silence_of_a_node_is_remembered_over_a_restart() -> None:
     assert states(host.get(NODE, "n1"))["Ready"] == "Unknown"
 
 
-def test_tolerated_seconds_go_on_over_a_restart() -> None:
+def test_toleration_times_continue_over_a_restart() -> None:
     host = playground()
     running(host, "p", PATIENT)
     host.patch(NODE, "n1", FAIL)
@@ -232,7 +232,7 @@ def test_tolerated_seconds_go_on_over_a_restart() -> None:
     assert "deletionTimestamp" in host.get(POD, "p")["metadata"]
 
 
-def test_back_is_back_even_within_the_grace_period() -> None:
+def test_a_return_within_the_grace_period_restarts_it() -> None:
     host = playground()
     host.patch(NODE, "n1", FAIL)
     host.run(5)

@@ -124,7 +124,7 @@ def test_it_runs_and_succeeds_with_its_master() -> None:
     )
 
 
-def test_without_a_master_the_workers_speak() -> None:
+def test_without_a_master_the_workers_determine_the_outcome() -> None:
     host = playground()
     create(host, None, replica(2))
     host.run(5)
@@ -139,7 +139,7 @@ def test_without_a_master_the_workers_speak() -> None:
     assert end["message"] == "PyTorchJob default/pt successfully completed."
 
 
-def test_a_failed_worker_fails_the_job_and_all_pods_may_go() -> None:
+def test_a_failed_worker_fails_the_job_and_all_pods_may_be_deleted() -> None:
     host = playground()
     bad = replica(1, {RUN: "3s", CODE: "3"}, restartPolicy="Never")
     create(host, replica(1, {RUN: "forever"}), bad, {"cleanPodPolicy": "All"})
@@ -151,7 +151,7 @@ def test_a_failed_worker_fails_the_job_and_all_pods_may_go() -> None:
     assert host.names(POD) == host.names(SERVICE) == []
 
 
-def test_running_pods_may_go_at_the_end_and_others_stay() -> None:
+def test_running_pods_may_be_deleted_at_the_end_and_others_stay() -> None:
     host = playground()
     create(host, replica(1), replica(1, {RUN: "forever"}), {"cleanPodPolicy": "Running"})
     host.run(40)
@@ -235,7 +235,7 @@ def test_a_job_may_be_suspended_and_resumed_on_its_way() -> None:
     assert states(host.get(PYTORCH_JOB, "pt"))["Succeeded"] == "True"
 
 
-def test_after_a_restart_of_the_host_it_goes_on() -> None:
+def test_after_a_restart_of_the_host_it_continues() -> None:
     host = playground()
     create(host, replica(1), replica(2))
     host.run(10)

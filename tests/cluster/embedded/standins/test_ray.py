@@ -149,7 +149,7 @@ def test_a_cluster_is_ready_when_all_its_pods_are() -> None:
     assert found["message"] == "All Ray Pods are ready for the first time"
 
 
-def test_a_ready_cluster_stays_so_and_makes_up_for_lost_pods() -> None:
+def test_a_ready_cluster_stays_ready_and_replaces_lost_pods() -> None:
     host = playground()
     cluster(host)
     host.run(5)
@@ -177,7 +177,7 @@ def test_groups_grow_and_shrink() -> None:
     assert status(host)["desiredWorkerReplicas"] == 1
 
 
-def test_workers_that_are_named_go_first() -> None:
+def test_workers_to_delete_are_deleted_first() -> None:
     host = playground()
     cluster(host)
     host.run(5)
@@ -294,7 +294,7 @@ def test_a_job_gets_a_cluster_and_then_a_submitter() -> None:
     assert sorted(host.names(SERVICE)) == sorted([f"{name}-head-svc", "rj-head-svc"])
 
 
-def test_a_job_succeeds_with_its_submitter_and_its_cluster_goes() -> None:
+def test_a_job_succeeds_with_its_submitter_and_its_cluster_is_deleted() -> None:
     host = playground()
     job(host, ttlSecondsAfterFinished=10)
     host.run(40)
@@ -311,7 +311,7 @@ def test_a_job_succeeds_with_its_submitter_and_its_cluster_goes() -> None:
     assert told_of == ["CreatedRayCluster", "CreatedRayJobSubmitter", "DeletedRayCluster"]
 
 
-def test_a_cluster_stays_if_nobody_wants_it_gone() -> None:
+def test_a_cluster_is_kept_by_default() -> None:
     host = playground()
     job(host, shutdownAfterJobFinishes=False)
     host.run(60)
@@ -356,7 +356,7 @@ def test_the_submitter_may_have_a_template_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode"])
-def test_without_a_submitter_a_job_runs_for_as_long_as_it_says(mode: str) -> None:
+def test_without_a_submitter_a_job_runs_for_its_annotated_time(mode: str) -> None:
     host = playground()
     job(host, submissionMode=mode)
     host.run(20)
@@ -452,7 +452,7 @@ def test_a_deleted_job_takes_all_with_it() -> None:
         assert host.names(kind) == []
 
 
-def test_who_is_managed_by_somebody_else_is_left_alone() -> None:
+def test_jobs_of_another_manager_are_ignored() -> None:
     host = playground()
     job(host, managedBy="kueue.x-k8s.io/multikueue")
     cluster(host, managedBy="kueue.x-k8s.io/multikueue")
@@ -460,7 +460,7 @@ def test_who_is_managed_by_somebody_else_is_left_alone() -> None:
     assert host.pods() == []
 
 
-def test_after_a_restart_of_the_host_all_goes_on() -> None:
+def test_after_a_restart_of_the_host_everything_continues() -> None:
     host = playground()
     cluster(host)
     job(host)

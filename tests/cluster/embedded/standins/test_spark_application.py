@@ -1,4 +1,4 @@
-"""The Spark operator: executors follow their driver, and the application ends as it does."""
+"""The Spark operator: executors follow their driver, and the application ends with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def state(host: Playground) -> str:
     return found
 
 
-def test_executors_come_when_the_driver_runs() -> None:
+def test_executors_are_created_when_the_driver_runs() -> None:
     host = playground()
     create(host)
     host.run(0.5)
@@ -51,7 +51,7 @@ def test_executors_come_when_the_driver_runs() -> None:
     assert executor["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1", "memory": "1408Mi"}
 
 
-def test_it_completes_with_its_driver_and_executors_go() -> None:
+def test_it_completes_with_its_driver_and_executors_are_deleted() -> None:
     host = playground()
     create(host)
     host.run(90)

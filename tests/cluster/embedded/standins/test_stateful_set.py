@@ -47,7 +47,7 @@ def versions(host: Playground) -> dict[str, str]:
     return {pod["metadata"]["name"]: pod["metadata"].get("annotations", {}).get("v", "1") for pod in host.pods()}
 
 
-def test_pods_come_one_after_the_other_when_the_one_before_is_ready() -> None:
+def test_pods_are_created_one_by_one_when_the_previous_is_ready() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(3))
     host.run(0.5)
@@ -85,7 +85,7 @@ def test_pods_come_one_after_the_other_when_the_one_before_is_ready() -> None:
     }
 
 
-def test_parallel_pods_come_and_go_at_once() -> None:
+def test_parallel_pods_are_created_and_deleted_at_once() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(3, podManagementPolicy="Parallel"))
     host.settle()
@@ -98,7 +98,7 @@ def test_parallel_pods_come_and_go_at_once() -> None:
     assert host.names(POD) == []
 
 
-def test_the_last_goes_first_and_one_at_a_time() -> None:
+def test_the_last_pod_is_deleted_first_and_one_at_a_time() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(3))
     host.run(10)
@@ -112,7 +112,7 @@ def test_the_last_goes_first_and_one_at_a_time() -> None:
     assert status(host)["replicas"] == 1
 
 
-def test_a_new_template_goes_from_the_top_down_one_at_a_time() -> None:
+def test_a_new_template_is_rolled_out_from_the_highest_ordinal_one_at_a_time() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(3))
     host.run(10)
@@ -145,7 +145,7 @@ def test_a_partition_keeps_the_lower_pods_as_they_were() -> None:
     assert versions(host)["s-0"] == "1"
 
 
-def test_a_former_template_is_numbered_anew() -> None:
+def test_a_former_template_gets_a_new_revision_number() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(1))
     host.run(5)
@@ -157,7 +157,7 @@ def test_a_former_template_is_numbered_anew() -> None:
     assert versions(host) == {"s-0": "1"}
 
 
-def test_a_pod_that_ended_is_made_again_under_its_name() -> None:
+def test_an_ended_pod_is_created_again_with_its_name() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(2))
     host.run(5)
@@ -175,7 +175,7 @@ def test_numbers_may_start_elsewhere() -> None:
     assert host.names(POD) == ["s-5", "s-6"]
 
 
-def test_old_revisions_beyond_the_limit_go() -> None:
+def test_old_revisions_beyond_the_limit_are_deleted() -> None:
     host = playground()
     host.create(STATEFUL_SET, body(1, revisionHistoryLimit=1))
     for version in ("2", "3", "4"):

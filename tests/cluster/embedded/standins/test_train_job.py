@@ -64,7 +64,7 @@ def patches(manager: str, pods: Raw, **more: Any) -> Raw:
 
 
 def pods_of(host: Playground) -> Raw:
-    """The template of the pods that train."""
+    """The template of the training pods."""
     found: Raw = host.get(JOB_SET, "tj")["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     return found
 
@@ -110,7 +110,7 @@ def test_a_job_becomes_a_job_set_made_from_its_runtime() -> None:
     assert sorted(name[:11] for name in host.names(POD)) == ["tj-node-0-0", "tj-node-0-1"]
 
 
-def test_it_says_what_its_job_set_says() -> None:
+def test_it_has_the_conditions_of_its_job_set() -> None:
     host = playground()
     runtime(host)
     create(host)
@@ -155,7 +155,7 @@ def test_a_job_waits_for_a_runtime_that_is_not_there() -> None:
     assert host.names(JOB_SET) == ["tj"]
 
 
-def test_all_who_patch_the_runtime_are_heard() -> None:
+def test_patches_of_all_managers_are_applied() -> None:
     host = playground()
     runtime(host)
     mine = patches("me.org/x", {"metadata": {"labels": {"p": "1"}}}, metadata={"labels": {"set": "1"}})
@@ -174,7 +174,7 @@ def test_all_who_patch_the_runtime_are_heard() -> None:
     assert [one["name"] for one in pods["spec"]["containers"]] == ["node", "side"]
 
 
-def test_patches_come_and_go_while_the_job_is_suspended() -> None:
+def test_patches_can_change_while_the_job_is_suspended() -> None:
     host = playground()
     runtime(host)
     create(host, suspend=True)
@@ -224,7 +224,7 @@ def test_a_launcher_of_mpi_has_its_nodes(shared: bool, nodes: int) -> None:
     assert sum(name.startswith("tj-launcher-0-") for name in host.names(POD)) == 1
 
 
-def test_a_job_that_takes_too_long_fails_and_its_job_set_goes() -> None:
+def test_a_job_past_its_deadline_fails_and_its_job_set_is_deleted() -> None:
     host = playground()
     runtime(host, replicated("node", notes={RUN: "forever"}))
     create(host, activeDeadlineSeconds=20)
@@ -248,7 +248,7 @@ def test_the_time_of_a_job_begins_when_it_is_resumed() -> None:
     assert states(host.get(TRAIN_JOB, "tj"))["Failed"] == "True"
 
 
-def test_who_is_managed_by_somebody_else_is_left_alone() -> None:
+def test_jobs_of_another_manager_are_ignored() -> None:
     host = playground()
     runtime(host)
     create(host, managedBy="kueue.x-k8s.io/multikueue")

@@ -43,7 +43,7 @@ def running(raw: Raw, info: Info = INFO) -> Raw:
     return got
 
 
-def test_a_job_is_what_the_workload_says_that_was_made_of_it() -> None:
+def test_a_job_matches_the_workload_created_from_it() -> None:
     assert is_same(a_job(), JOB, WORKLOAD)
 
 
@@ -79,7 +79,7 @@ def test_with_how_few_pods_a_job_starts_is_part_of_it() -> None:
     ],
     ids=["selector", "affinity", "topology", "labels"],
 )
-def test_what_is_not_compared_makes_no_difference(changed: Raw) -> None:
+def test_fields_that_are_not_compared_make_no_difference(changed: Raw) -> None:
     assert is_same(changed, JOB, WORKLOAD)
 
 
@@ -89,7 +89,7 @@ def test_once_admitted_tolerations_are_not_compared() -> None:
     assert is_same(changed, JOB, with_condition("Admitted"), [INFO])
 
 
-def test_a_running_job_is_compared_with_what_it_was_given() -> None:
+def test_a_running_job_is_compared_with_its_injected_templates() -> None:
     raw = running(a_job())
     assert is_same(raw, JOB, with_condition("QuotaReserved"), [INFO])
     assert not is_same(raw, JOB, with_condition("QuotaReserved"))

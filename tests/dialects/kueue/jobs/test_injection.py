@@ -62,7 +62,7 @@ def test_a_pod_set_gets_the_labels_and_tolerations_of_all_its_flavors() -> None:
     )
 
 
-def test_without_topology_no_pod_says_which_workload_it_is_of() -> None:
+def test_without_topology_pods_have_no_workload_annotation() -> None:
     info = only(info_of(a_workload(given(topology=HOSTS, cpu="plain")), FLAVORS, NO_TAS))
     assert (info.annotations, info.gates) == ({}, ())
 
@@ -77,7 +77,7 @@ def test_without_topology_no_pod_says_which_workload_it_is_of() -> None:
         (Constraint(unconstrained=True), {}),
     ],
 )
-def test_pods_that_were_placed_wait_for_their_place_and_say_that_anywhere_would_do(
+def test_placed_pods_are_gated_and_without_a_constraint_marked_unconstrained(
     constraint: Constraint | None, said: Raw
 ) -> None:
     info = only(info_of(a_workload(given(topology=HOSTS, cpu="plain"), constraint=constraint), FLAVORS, KUEUE))
@@ -90,7 +90,7 @@ def test_pods_of_an_elastic_workload_carry_the_name_that_its_slices_share() -> N
     assert info.annotations["kueue.x-k8s.io/workload-slice-name"] == "job-train-first"
 
 
-def test_a_queue_whose_name_is_no_label_is_not_written() -> None:
+def test_a_queue_name_that_is_no_label_value_is_left_out() -> None:
     info = only(info_of(a_workload(given(cpu="plain"), cluster_queue="c" * 64), FLAVORS, KUEUE))
     assert info.labels == {"kueue.x-k8s.io/local-queue-name": "lq", "kueue.x-k8s.io/podset": "main"}
 
@@ -101,7 +101,7 @@ def test_infos_come_in_the_order_of_the_pod_sets() -> None:
     assert [info.name for info in infos] == ["main", "extra"]
 
 
-def test_what_is_not_there_yet_is_waited_for() -> None:
+def test_a_missing_flavor_or_assignment_is_a_temporary_conflict() -> None:
     assert info_of(a_workload(given(cpu="new")), FLAVORS, KUEUE) == Conflict('ResourceFlavor "new" not found', True)
     pending = Workload("team", "w")
     assert info_of(pending, FLAVORS, KUEUE) == Conflict("the workload is not admitted", True)
@@ -153,7 +153,7 @@ def test_everything_is_merged_into_a_template_and_affinity_is_left_alone() -> No
     }
 
 
-def test_a_toleration_that_is_there_is_not_given_twice() -> None:
+def test_an_existing_toleration_is_not_added_again() -> None:
     got = injected(TEMPLATE, Info("main", 2, tolerations=(Toleration("a", "Equal", "b"),)))
     assert isinstance(got, dict)
     assert got["spec"]["tolerations"] == [{"key": "a", "value": "b"}]

@@ -1,4 +1,4 @@
-"""Whatever a template looks like, what is put into it can be taken out again without a trace."""
+"""For any template, restoring it after an injection gives the original."""
 
 from __future__ import annotations
 

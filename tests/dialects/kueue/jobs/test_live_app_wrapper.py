@@ -1,4 +1,4 @@
-"""AppWrapper: pod sets at the paths that components name, and what started pods get written beside them."""
+"""AppWrapper: pod sets at the paths that components declare, with the infos of started pods beside them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_pod_sets_of_common_kinds_need_not_be_declared(template: Raw, found: lis
     assert [count for _, count in sets(wrapper({"template": template}))] == found
 
 
-def test_ranks_are_where_annotations_say() -> None:
+def test_ranks_are_read_from_annotations() -> None:
     notes = {f"{HINT}pod-index-label": "i", f"{HINT}sub-group-index-label": "g", f"{HINT}sub-group-count": "2"}
     declared = {"podSets": [{"path": "template.spec.template", "annotations": notes}], "template": job()}
     [one] = AW.pod_sets(wrapper(declared))
@@ -120,7 +120,7 @@ INFO = Info(
 )
 
 
-def test_what_pods_get_stands_beside_the_templates_and_goes_again() -> None:
+def test_infos_are_set_beside_the_templates_and_removed_again() -> None:
     raw = wrapper({"template": job(parallelism=3)}, {"template": {"apiVersion": "v1", "kind": "ConfigMap"}})
     before = deepcopy(raw)
     running = started(AW, raw, [INFO])
@@ -142,12 +142,12 @@ def test_what_pods_get_stands_beside_the_templates_and_goes_again() -> None:
     assert raw == before
 
 
-def test_a_conflict_with_a_template_is_told() -> None:
+def test_a_conflict_with_a_template_is_reported() -> None:
     raw = wrapper({"template": job(template=pods(nodeSelector={"pool": "cpu"}))})
     assert isinstance(started(AW, raw, [INFO]), Conflict)
 
 
-def test_the_phase_says_how_it_ended() -> None:
+def test_the_phase_tells_how_it_ended() -> None:
     assert AW.finished(wrapper(phase="Running")) is None
     assert AW.finished(wrapper(phase="Succeeded")) == Finished(True, "AppWrapper finished successfully")
     assert AW.finished(wrapper(phase="Failed")) == Finished(False, "AppWrapper failed")
@@ -155,6 +155,6 @@ def test_the_phase_says_how_it_ended() -> None:
     assert AW.finished(wrapper(phase="Failed", conditions=deployed)) is None
 
 
-def test_conditions_say_whether_it_is_active_and_ready() -> None:
+def test_conditions_tell_whether_it_is_active_and_ready() -> None:
     raw = wrapper(conditions=[{"type": "QuotaReserved", "status": "True"}, {"type": "PodsReady", "status": "False"}])
     assert (AW.is_active(raw), AW.pods_ready(raw)) == (True, False)

@@ -24,7 +24,7 @@ def a_job(status: Raw | None = None, annotations: Raw | None = None, **spec: Any
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec, "status": status or {}}
 
 
-def test_a_job_that_does_not_say_so_is_not_suspended() -> None:
+def test_a_job_is_not_suspended_by_default() -> None:
     raw = a_job()
     del raw["spec"]["suspend"]
     assert not JOB.is_suspended(raw)
@@ -44,7 +44,7 @@ def test_no_more_pods_run_at_once_than_there_are_completions(spec: Raw, count: i
 
 
 @pytest.mark.parametrize(("text", "least"), [("2", 2), ("8", 8), ("9", None), ("0", None), ("two", None)])
-def test_a_job_may_say_with_how_few_pods_it_starts(text: str, least: int | None) -> None:
+def test_a_job_may_have_a_minimum_number_of_pods(text: str, least: int | None) -> None:
     (main,) = JOB.pod_sets(a_job(annotations={MIN: text}, parallelism=8))
     assert main.least == least
 
@@ -92,7 +92,7 @@ def test_pods_that_succeeded_count_as_ready(status: Raw, ready: bool) -> None:
         ({"parallelism": 3}, {"succeeded": 1}, {"main": 1}),
     ],
 )
-def test_pods_whose_turn_will_not_come_are_reclaimable(spec: Raw, status: Raw, free: dict[str, int]) -> None:
+def test_pods_beyond_the_remaining_completions_are_reclaimable(spec: Raw, status: Raw, free: dict[str, int]) -> None:
     assert JOB.reclaimable(a_job(status, **spec)) == free
 
 
@@ -140,7 +140,7 @@ def test_a_started_job_runs_with_what_its_pods_get() -> None:
         ({MIN: "2", SAME: "true"}, (8, 8), (3, 3)),
     ],
 )
-def test_only_a_job_that_says_so_starts_with_fewer_pods(
+def test_only_a_job_with_a_minimum_starts_with_fewer_pods(
     annotations: Raw, before: tuple[int, int], after: tuple[int, int]
 ) -> None:
     raw = a_job(annotations=annotations, parallelism=before[0], completions=before[1])
@@ -183,7 +183,7 @@ def test_a_job_without_annotations_has_none_after_it_was_stopped() -> None:
     assert last.body == submitted
 
 
-def test_a_job_that_somebody_else_suspended_is_left_alone() -> None:
+def test_a_job_that_was_suspended_by_others_is_not_restored() -> None:
     assert stopping(JOB, a_job({"startTime": "2026-01-31T12:00:00Z"}), None) is None
 
 

@@ -52,7 +52,7 @@ def test_the_index_of_a_pod_is_taken_from_the_label_that_it_names() -> None:
     assert raw["metadata"]["labels"]["kueue.x-k8s.io/pod-group-pod-index"] == "3"
 
 
-def test_pods_of_one_shape_have_one_role_whatever_they_are_called() -> None:
+def test_pods_of_one_shape_have_one_role_regardless_of_their_names() -> None:
     assert role(a_pod()) == role(a_pod(name="other", labels={"x": "y"}, gates=[ADMISSION]))
     assert role(a_pod()) != role(a_pod(cpu="2"))
     assert len(role(a_pod())) == 8
@@ -92,7 +92,7 @@ def test_a_pod_that_was_not_placed_loses_both_gates() -> None:
     assert "schedulingGates" not in running["spec"]
 
 
-def test_a_label_that_says_otherwise_keeps_a_pod_from_starting() -> None:
+def test_a_conflicting_label_keeps_a_pod_from_starting() -> None:
     assert started(POD, a_pod(labels={"l": "0"}), [Info("main", 1, {"l": "1"})]) == Conflict(
         "invalid admission check PodSetUpdate: conflict for labels: conflict for key=l, value1=0, value2=1"
     )
@@ -107,7 +107,7 @@ def test_a_pod_is_stopped_by_deleting_it_unless_it_never_ran() -> None:
     assert stopping(POD, a_pod("Running", deletionTimestamp="2026-01-31T12:00:00Z"), None) is None
 
 
-def test_before_it_is_deleted_a_pod_hears_why() -> None:
+def test_before_deletion_a_pod_gets_a_condition_with_the_reason() -> None:
     raw = doomed(a_pod("Running"), "Preempted", "Preempted to accommodate a workload", "2026-01-31T12:00:00Z")
     assert raw["status"]["conditions"] == [
         {
@@ -121,7 +121,7 @@ def test_before_it_is_deleted_a_pod_hears_why() -> None:
     assert doomed(raw, "Preempted", "m", "2026-01-31T12:00:00Z")["status"]["conditions"][0]["message"] == "m"
 
 
-def test_a_pod_that_was_counted_may_be_gone() -> None:
+def test_a_counted_pod_loses_its_finalizer() -> None:
     assert "finalizers" not in let_go(a_pod(finalizers=["kueue.x-k8s.io/managed"]))["metadata"]
     kept = let_go(a_pod(finalizers=["kueue.x-k8s.io/managed", "mine"]))
     assert kept["metadata"]["finalizers"] == ["mine"]
@@ -140,7 +140,7 @@ def test_a_lone_pod_is_never_active_and_ends_by_its_phase() -> None:
     assert not POD.pods_ready(a_pod("Running"))
 
 
-def test_the_hash_of_a_shape_never_changes_for_pod_sets_of_running_groups_are_named_by_it() -> None:
+def test_the_hash_of_a_shape_never_changes_since_running_groups_use_it() -> None:
     required, preferred = (Term((Requirement("gpu", "In", ("h100",)),)),), (WeightedTerm(3, Term()),)
     tolerations = (Toleration("x", "Exists", seconds=5),)
     shape = Shape.of({"cpu": 1000, "memory": 4096}, {"pool": "a"}, tolerations, required, preferred)

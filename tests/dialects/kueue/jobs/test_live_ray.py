@@ -127,12 +127,12 @@ def test_a_stopped_cluster_is_as_it_was_submitted() -> None:
     assert step.body == raw
 
 
-def test_a_job_in_an_existing_cluster_is_none_of_ours() -> None:
+def test_a_job_in_an_existing_cluster_is_not_managed() -> None:
     assert JOB.ignored(a_job(clusterSelector={"ray.io/cluster": "c"})) != ""
     assert JOB.ignored(a_job()) == ""
 
 
-def test_a_job_has_to_take_its_cluster_away() -> None:
+def test_a_job_has_to_delete_its_cluster() -> None:
     assert "shutdownAfterJobFinishes" in JOB.refusal(a_job(shutdownAfterJobFinishes=False))
     assert JOB.refusal(a_job()) == ""
     scaling = a_job(rayClusterSpec=a_spec(enableInTreeAutoscaling=True))
@@ -167,7 +167,7 @@ def test_a_job_is_active_from_its_first_pod_to_its_end(
     assert (JOB.is_active(raw), JOB.finished(raw)) == (active, end)
 
 
-def test_ready_is_what_the_cluster_says() -> None:
+def test_ready_is_the_state_of_the_cluster() -> None:
     assert JOB.pods_ready(a_job({"rayClusterStatus": {"state": "ready"}}))
     assert not JOB.pods_ready(a_job({"rayClusterStatus": {"state": "suspended"}}))
     assert CLUSTER.pods_ready(a_cluster({"state": "ready"}))

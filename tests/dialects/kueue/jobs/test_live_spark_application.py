@@ -1,4 +1,4 @@
-"""SparkApplication: what its pods ask for, as Spark works it out, and what started pods get in the fields of a role."""
+"""SparkApplication: the requests of its pods as Spark computes them, and the injected fields of a role."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def app(driver: Raw | None = None, executor: Raw | None = None, **spec: Any) -> 
 
 
 def asked(raw: Raw) -> list[tuple[str, str]]:
-    """What driver and executors ask for: cpu and memory."""
+    """The requests of driver and executors: cpu and memory."""
     found = [one.template["spec"]["containers"][0]["resources"]["requests"] for one in SPARK.pod_sets(raw)]
     return [(one["cpu"], one["memory"]) for one in found]
 
@@ -53,7 +53,7 @@ def test_a_driver_and_as_many_executors_as_instances() -> None:
     assert [(one.name, one.count) for one in SPARK.pod_sets(app())] == [("driver", 1), ("executor", 2)]
 
 
-def test_by_default_a_pod_asks_for_one_core_and_one_gigabyte_with_its_overhead() -> None:
+def test_by_default_a_pod_requests_one_core_and_one_gigabyte_with_its_overhead() -> None:
     assert asked(app()) == [("1", "1408Mi"), ("1", "1408Mi")]
 
 
@@ -115,7 +115,7 @@ def test_limits_devices_and_sidecars_are_counted() -> None:
         (app(executor={"instances": -1}), "spec.executor.instances: is -1"),
     ],
 )
-def test_what_cannot_be_counted_is_refused(raw: Raw, told: str) -> None:
+def test_an_application_without_determinable_pods_is_refused(raw: Raw, told: str) -> None:
     assert told in wrong(raw)
 
 
@@ -137,7 +137,7 @@ def infos(driver: str = "gpu", executor: str = "gpu") -> list[Info]:
     ]
 
 
-def test_what_pods_get_goes_into_the_fields_of_their_role() -> None:
+def test_injected_fields_are_set_on_the_role() -> None:
     running = started(SPARK, app({"labels": {"mine": "1"}}), infos())
     assert isinstance(running, dict)
     assert running["spec"]["suspend"] is False
@@ -194,7 +194,7 @@ def test_a_shared_selector_gets_what_either_role_needs() -> None:
         ("SUBMISSION_FAILED", Finished(False, "oom")),
     ],
 )
-def test_the_state_says_how_it_ended(state: str, end: Finished | None) -> None:
+def test_the_state_tells_how_it_ended(state: str, end: Finished | None) -> None:
     message = {"errorMessage": "oom"} if "FAILED" in state else {}
     assert SPARK.finished({**app(), "status": {"applicationState": {"state": state, **message}}}) == end
 

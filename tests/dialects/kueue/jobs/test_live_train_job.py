@@ -58,7 +58,7 @@ def patch(name: str, pod: Raw, manager: str = "example.com/me") -> Raw:
 RUNTIME = a_runtime(replicated("data", container="init"), replicated("node", STEP, tolerations=LONG), numNodes=2)
 
 
-def test_a_train_job_names_a_runtime_of_the_cluster_unless_it_says_otherwise() -> None:
+def test_a_train_job_refers_to_a_cluster_training_runtime_by_default() -> None:
     assert TRAIN_JOB.source(a_job()) == Source("trainer.kubeflow.org", "ClusterTrainingRuntime", "", "torch")
     own = a_job(kind="TrainingRuntime")
     assert TRAIN_JOB.source(own) == Source("trainer.kubeflow.org", "TrainingRuntime", "team", "torch")
@@ -77,7 +77,7 @@ def test_the_trainer_has_as_many_pods_as_there_are_nodes(nodes: int | None, coun
     assert (node.ranks.index_label, node.ranks.group_count) == ("batch.kubernetes.io/job-completion-index", 1)
 
 
-def test_what_the_trainer_is_told_goes_into_its_container_alone() -> None:
+def test_trainer_fields_apply_only_to_the_training_container() -> None:
     resources = {"requests": {"cpu": "2"}}
     runtime = a_runtime(replicated("data", container="node"), replicated("node", STEP))
     container = runtime["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
@@ -198,7 +198,7 @@ def test_a_train_job_is_patched_back_once_none_of_its_jobs_is_active() -> None:
     assert second.body["spec"] == submitted["spec"]
 
 
-def test_a_train_job_tells_how_it_does_by_the_jobs_that_it_made() -> None:
+def test_the_state_of_a_train_job_follows_from_its_jobs() -> None:
     both = {"jobsStatus": [{"name": "data", "succeeded": 1}, {"name": "node", "ready": 1, "active": 1}]}
     raw = a_job(both, numNodes=4)
     assert TRAIN_JOB.is_active(raw)
@@ -218,7 +218,7 @@ def test_a_train_job_in_a_file_is_read_with_the_runtime_beside_it() -> None:
     assert parsed.skipped == ("ClusterTrainingRuntime torch is read with the jobs that name it",)
 
 
-def test_a_train_job_in_a_file_without_its_runtime_says_what_is_missing() -> None:
+def test_a_train_job_without_its_runtime_reports_the_missing_runtime() -> None:
     elsewhere = a_runtime(replicated("node", STEP), kind="TrainingRuntime")
     elsewhere["metadata"]["namespace"] = "other"
     with pytest.raises(InputError) as error:
@@ -230,7 +230,7 @@ def test_a_train_job_in_a_file_without_its_runtime_says_what_is_missing() -> Non
 
 
 @pytest.mark.parametrize("broken", [None, 3, "x", [], {}, [{"name": ["x"]}], [{"name": "node", "template": 3}]])
-def test_whatever_stands_in_a_runtime_reading_it_does_not_crash(broken: Any) -> None:
+def test_reading_any_runtime_does_not_crash(broken: Any) -> None:
     runtime = a_runtime()
     runtime["spec"]["template"]["spec"]["replicatedJobs"] = broken
     job = a_job(patches=[patch("node", {"spec": {"containers": [{"name": {}}]}})], numNodes="three", env=[{"name": []}])

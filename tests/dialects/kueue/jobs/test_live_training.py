@@ -62,7 +62,7 @@ def test_starting_and_stopping_touches_only_templates_and_the_suspend_flag() -> 
     assert step.body == raw
 
 
-def test_a_training_job_tells_how_it_does_by_conditions_and_counts() -> None:
+def test_the_state_of_a_training_job_follows_from_conditions_and_counts() -> None:
     job = LIVE["kubeflow.org", "MPIJob"]
     types = {"Worker": {"template": template()}}
     running = {

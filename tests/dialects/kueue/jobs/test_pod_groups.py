@@ -67,7 +67,7 @@ def test_the_name_of_a_group_is_a_label_or_an_annotation() -> None:
         ("0", "'kueue.x-k8s.io/pod-group-total-count=0': group total count should be greater than zero"),
     ],
 )
-def test_a_group_has_to_say_how_many_pods_it_has(said: str | None, words: str) -> None:
+def test_a_group_requires_a_total_count(said: str | None, words: str) -> None:
     with pytest.raises(Unreadable) as error:
         groups.total(a_pod("a", total=said))
     assert words in str(error.value)
@@ -96,7 +96,7 @@ def test_pods_of_a_group_agree_about_queue_and_number() -> None:
     )
 
 
-def test_a_group_is_made_when_all_of_its_pods_are_there() -> None:
+def test_a_group_is_complete_when_all_of_its_pods_exist() -> None:
     pods = [a_pod("a"), a_pod("b"), a_pod("c", "Failed")]
     assert groups.shortage(pods) == "'g' group has fewer runnable pods than expected"
     assert groups.shortage([*pods, a_pod("d")]) == ""
@@ -108,14 +108,14 @@ def test_a_group_has_at_most_eighteen_roles() -> None:
     assert groups.shortage(pods) == "pod group can't include more than 18 roles"
 
 
-def test_roles_are_pod_sets_sorted_by_name_and_the_first_pod_speaks_for_each() -> None:
+def test_roles_are_pod_sets_sorted_by_name_with_their_first_pod_as_template() -> None:
     pods = [a_pod("w0", role="worker"), a_pod("l", role="leader"), a_pod("w1", role="worker"), a_pod("x", "Failed")]
     leader, worker = groups.group_sets(pods)
     assert [(leader.name, leader.count), (worker.name, worker.count)] == [("leader", 1), ("worker", 2)]
     assert worker.template == {"spec": {"containers": [{"name": "c", "image": "w0"}]}}
 
 
-def test_with_fast_admission_the_first_pod_stands_for_all() -> None:
+def test_with_fast_admission_the_first_pod_represents_all() -> None:
     (main,) = groups.group_sets([a_pod("a", notes=FAST)])
     assert (main.name, main.count) == ("main", 3)
 
@@ -154,7 +154,7 @@ def test_the_workload_of_a_group_is_named_after_it_and_owned_by_its_pods() -> No
     assert not groups.is_of_group({"metadata": {"name": "g"}})
 
 
-def test_too_many_pods_go_those_that_wait_first_and_the_newest_before_others() -> None:
+def test_excess_pods_are_deleted_gated_ones_first_then_the_newest() -> None:
     pods = [
         a_pod("old", gated=True, minute=0),
         a_pod("runs", "Running", minute=9),
@@ -190,13 +190,13 @@ def test_failed_pods_are_missed_until_others_take_their_place() -> None:
         (["Succeeded"] * 3, SERVING, None),
     ],
 )
-def test_a_group_ends_when_enough_succeeded_or_nobody_replaces_the_others(
+def test_a_group_ends_when_all_succeeded_or_failed_pods_are_not_replaced(
     phases: list[str], notes: dict[str, str], end: Finished | None
 ) -> None:
     assert groups.finished([a_pod(str(i), phase, notes=notes) for i, phase in enumerate(phases)]) == end
 
 
-def test_a_pod_whose_time_is_over_keeps_no_group_active() -> None:
+def test_a_pod_past_its_deletion_time_does_not_keep_its_group_active() -> None:
     noon = 1769860800.0  # 2026-01-31T12:00:00Z
     leaving = a_pod("a", "Running", deleted="2026-01-31T12:00:30Z")
     assert groups.is_active([leaving], noon)
@@ -239,7 +239,7 @@ def test_a_pod_that_was_deleted_before_it_ran_or_should_have_ended_does_not_coun
     assert groups.missing([leaving, a_pod("b"), a_pod("c")], {"main": 3}, noon + 1) == {"main": 1}
 
 
-def test_a_group_is_given_up_if_its_user_deletes_all_pods_but_not_if_they_were_sent_away() -> None:
+def test_a_group_is_given_up_if_the_user_deletes_all_pods_but_not_if_they_were_evicted() -> None:
     def gone(name: str, why: str = "", serving: bool = False) -> Raw:
         pod = a_pod(name, "Failed", deleted="2026-01-31T12:00:00Z", notes=SERVING if serving else None)
         pod["status"]["conditions"] = [{"type": why, "status": "True"}] if why else []
@@ -255,7 +255,7 @@ def test_a_group_is_given_up_if_its_user_deletes_all_pods_but_not_if_they_were_s
     assert not groups.was_given_up([gone("a", serving=True)], False)
 
 
-def test_a_group_is_what_its_workload_says_while_number_and_roles_are() -> None:
+def test_a_group_matches_its_workload_by_total_count_and_roles() -> None:
     pods = [a_pod("a"), a_pod("b"), a_pod("c")]
     workload = groups.group_workload(pods, KUEUE)
     assert groups.is_same(pods, workload)

@@ -119,12 +119,12 @@ def test_a_name_too_long_for_a_label_becomes_an_annotation() -> None:
     assert PREFIX + "pod-group-name" not in pod["metadata"]["labels"]
 
 
-def test_a_pod_that_is_left_of_a_set_of_none_keeps_its_marks() -> None:
+def test_a_pod_of_a_set_scaled_to_zero_is_unchanged() -> None:
     pod = STATEFUL.marked(a_set(), a_pod({"apps.kubernetes.io/pod-index": "2"}))
     assert STATEFUL.marked(a_set(0), pod) is pod
 
 
-def test_a_stateful_set_of_nothing_is_on_hold() -> None:
+def test_a_stateful_set_scaled_to_zero_is_on_hold() -> None:
     assert STATEFUL.on_hold(a_set(0)) != ""
     assert STATEFUL.on_hold(a_set()) == ""
 
@@ -149,7 +149,7 @@ def test_a_leader_of_its_own_is_a_pod_set_of_its_own() -> None:
     assert "topologyRequest" not in leader
 
 
-def test_the_templates_of_a_leader_worker_set_say_whose_they_are() -> None:
+def test_the_templates_of_a_leader_worker_set_are_marked_with_its_kind() -> None:
     parent = {
         PREFIX + "pod-suspending-parent": "leaderworkerset.x-k8s.io/leaderworkerset",
         PREFIX + "pod-group-serving": "true",
@@ -168,7 +168,7 @@ def test_workers_in_a_group_with_their_leader_are_counted_with_it() -> None:
     assert PREFIX + "pod-index-offset" not in made["workerTemplate"]["metadata"]["annotations"]
 
 
-def test_a_pod_of_a_leader_worker_set_knows_its_replica_and_its_role() -> None:
+def test_a_pod_of_a_leader_worker_set_is_marked_with_its_replica_and_role() -> None:
     raw, index = a_leader_worker_set(TEMPLATE), {"leaderworkerset.sigs.k8s.io/group-index": "1"}
     worker = LWS.marked(raw, a_pod(index, **{"leaderworkerset.sigs.k8s.io/leader-name": "llm-1"}))
     assert worker["metadata"]["labels"] == {
@@ -186,6 +186,6 @@ def test_a_pod_of_a_leader_worker_set_knows_its_replica_and_its_role() -> None:
     assert replica_name(raw, 1) == "leaderworkerset-llm-1-1e853"
 
 
-def test_a_pod_whose_replica_is_not_known_yet_stays_as_it_is() -> None:
+def test_a_pod_without_a_known_replica_is_unchanged() -> None:
     pod = a_pod({})
     assert LWS.marked(a_leader_worker_set(), pod) is pod

@@ -28,7 +28,7 @@ def a_job(template: Raw | None = None, labels: Raw | None = None, annotations: R
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **spec}}
 
 
-def test_the_workload_of_a_job_with_all_that_it_may_say() -> None:
+def test_the_workload_of_a_job_with_all_optional_fields() -> None:
     template = {
         "metadata": {
             "annotations": {
@@ -100,13 +100,13 @@ def test_the_workload_of_a_job_with_all_that_it_may_say() -> None:
     }
 
 
-def test_what_a_job_names_is_known_before_the_cluster_is_asked() -> None:
+def test_queueing_options_are_read_without_the_cluster() -> None:
     raw = a_job(labels={"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/prebuilt-workload-name": "made"})
     standing = standing_of(raw, JOB.pod_sets(raw))
     assert (standing.queue, standing.prebuilt, standing.workload_class, standing.max_seconds) == ("q", "made", "", None)
 
 
-def test_a_job_without_a_queue_goes_into_the_one_that_it_is_given() -> None:
+def test_a_job_without_a_queue_gets_the_default_queue() -> None:
     assert workload_for(a_job(), JOB, KUEUE, queue="default")["spec"]["queueName"] == "default"
     assert "queueName" not in workload_for(a_job(), JOB, KUEUE)["spec"]
 
@@ -118,7 +118,7 @@ def test_the_workloads_of_an_elastic_job_follow_one_another() -> None:
     assert made["metadata"]["annotations"] == {"kueue.x-k8s.io/elastic-job": "true"}
 
 
-def test_with_gates_off_neither_topology_nor_a_smaller_number_is_asked_for() -> None:
+def test_with_gates_disabled_there_is_no_topology_request_and_no_min_count() -> None:
     raw = a_job(annotations={"kueue.x-k8s.io/job-min-parallelism": "1"}, parallelism=2)
     (main,) = workload_for(raw, JOB, NO_TAS)["spec"]["podSets"]
     assert "topologyRequest" not in main
@@ -140,7 +140,7 @@ def test_of_repeated_variables_the_last_value_counts_at_the_first_place() -> Non
     assert raw["spec"]["template"]["spec"]["containers"][0]["env"] is env
 
 
-def test_an_object_that_contradicts_itself_makes_no_workload() -> None:
+def test_no_workload_is_created_for_an_invalid_job() -> None:
     slices = {
         "kueue.x-k8s.io/podset-slice-required-topology": "rack",
         "kueue.x-k8s.io/podset-slice-size": "two",

@@ -23,7 +23,7 @@ from closeknit.model.topology import Topology
         ([{"type": "Active", "status": "Unknown"}], False),
     ],
 )
-def test_a_check_is_active_when_its_controller_says_so(conditions: Any, active: bool | None) -> None:
+def test_a_check_is_active_by_its_condition(conditions: Any, active: bool | None) -> None:
     raw = {"metadata": {"name": "a"}, "spec": {"controllerName": "c"}, "status": {"conditions": conditions}}
     assert admission_check(raw) == AdmissionCheck("a", "c", active)
 
@@ -34,7 +34,7 @@ def test_a_check_may_have_parameters() -> None:
     assert admission_check(raw).parameters == parameters
 
 
-def test_the_value_of_a_priority_class_stands_at_the_top() -> None:
+def test_the_value_of_a_priority_class_is_a_top_level_field() -> None:
     raw = {"metadata": {"name": "high"}, "value": 1000, "description": "soon"}
     assert priority_class(raw) == PriorityClass("high", 1000, "soon")
     assert priority_class({"metadata": {"name": "low"}, "value": -5}) == PriorityClass("low", -5)
@@ -63,10 +63,10 @@ def test_provisioning_is_read_whole() -> None:
     )
 
 
-def test_a_failed_request_is_made_three_times_again_unless_it_says_otherwise() -> None:
+def test_a_failed_request_is_retried_three_times_by_default() -> None:
     assert provisioning_config({"spec": {"provisioningClassName": "c"}}).retry == Retry(3, 60, 1800)
 
 
-def test_levels_come_in_order() -> None:
+def test_levels_keep_their_order() -> None:
     raw = {"metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "block"}, {"nodeLabel": "rack"}]}}
     assert topology(raw) == Topology("t", ("block", "rack"))

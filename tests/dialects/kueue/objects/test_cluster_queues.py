@@ -21,7 +21,7 @@ def queue(**spec: Any) -> ClusterQueue:
     return cluster_queue({"metadata": {"name": "q"}, "spec": spec})
 
 
-def test_a_queue_that_says_nothing_has_the_defaults() -> None:
+def test_an_empty_queue_has_the_defaults() -> None:
     assert queue() == ClusterQueue("q")
     assert queue(preemption=None, flavorFungibility={}, stopPolicy=None, fairSharing={"weight": None}) == queue()
 
@@ -76,13 +76,13 @@ def test_labels_and_expressions_of_a_selector_must_all_match() -> None:
 
 
 @pytest.mark.parametrize("quantity", ["9223372036854775807", "10E", "1e30", 2**63])
-def test_a_quota_beyond_what_is_counted_is_unlimited(quantity: Any) -> None:
+def test_a_quota_beyond_the_largest_amount_is_unlimited(quantity: Any) -> None:
     quotas = [{"name": "gpu", "nominalQuota": quantity}]
     groups = queue(resourceGroups=[{"coveredResources": ["gpu"], "flavors": [{"resources": quotas}]}]).groups
     assert groups[0].flavors[0].resources["gpu"].nominal == UNLIMITED
 
 
-def test_a_weight_of_nothing_is_a_weight() -> None:
+def test_a_weight_of_zero_is_not_the_default() -> None:
     assert queue(fairSharing={"weight": 0}).weight == 0.0
     assert queue(fairSharing={}).weight == 1.0
 
@@ -93,7 +93,7 @@ def test_a_queue_that_is_being_deleted_is_terminating() -> None:
 
 
 @pytest.mark.parametrize("version", [{}, {"apiVersion": "kueue.x-k8s.io/v1beta1"}])
-def test_the_words_of_v1beta1_are_understood(version: dict[str, str]) -> None:
+def test_enum_values_of_v1beta1_are_converted(version: dict[str, str]) -> None:
     spec = {
         "cohort": "team",
         "admissionChecks": ["a", "b"],
@@ -105,5 +105,5 @@ def test_the_words_of_v1beta1_are_understood(version: dict[str, str]) -> None:
     assert read.fungibility == Fungibility("MayStopSearch", "MayStopSearch")
 
 
-def test_an_old_word_in_a_new_object_is_no_word() -> None:
+def test_a_v1beta1_enum_value_in_a_v1beta2_object_is_not_converted() -> None:
     assert cluster_queue({"apiVersion": "kueue.x-k8s.io/v1beta2", "spec": {"cohort": "team"}}).cohort == ""

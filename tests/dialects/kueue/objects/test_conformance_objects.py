@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no conformance data 
 
 
 def cases() -> Iterator[dict[str, Any]]:
-    """Whatever holds objects by kind: cases, and the waves of cases."""
+    """Everything that has objects by kind: cases, and the waves of cases."""
     for folder in sorted([*DATA.glob("schedule*"), *DATA.glob("random_cycle*"), *DATA.glob("preemption*")]):
         for path in folder.iterdir():
             lines = gzip.decompress(path.read_bytes()).splitlines() if path.suffix == ".gz" else [path.read_bytes()]
@@ -48,7 +48,7 @@ def cases() -> Iterator[dict[str, Any]]:
 
 
 def plain(value: Any, key: str = "") -> Any:
-    """Without what is empty, and blind to spelling: quantities as amounts, times as instants, places as domains."""
+    """Normalised: without empty values, quantities as amounts, times as instants, assignments as domains."""
     if isinstance(value, dict) and key == "topologyAssignment":
         return decode(value)
     if isinstance(value, dict) and key in ("resourceUsage", "resources"):

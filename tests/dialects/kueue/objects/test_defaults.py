@@ -33,7 +33,7 @@ def test_a_cluster_queue_gets_its_policies() -> None:
     }
 
 
-def test_what_a_cluster_queue_says_stays_and_what_it_must_say_itself_is_not_made_up() -> None:
+def test_fields_of_a_cluster_queue_stay_and_required_ones_are_not_defaulted() -> None:
     given = {
         "queueingStrategy": "StrictFIFO",
         "stopPolicy": None,
@@ -86,7 +86,7 @@ def test_a_request_for_nodes_is_tried_again() -> None:
     }
 
 
-def test_a_flavor_is_kept_while_it_is_in_use() -> None:
+def test_a_flavor_gets_the_finalizer() -> None:
     finalizer = "kueue.x-k8s.io/resource-in-use"
     raw = {"kind": "ResourceFlavor", "metadata": {"name": "f", "finalizers": ["other"]}, "spec": {}}
     got = with_defaults(raw)

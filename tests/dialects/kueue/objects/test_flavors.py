@@ -24,5 +24,5 @@ def test_a_flavor_is_labels_taints_tolerations_and_a_topology() -> None:
     )
 
 
-def test_a_flavor_may_say_nothing() -> None:
+def test_a_flavor_may_be_empty() -> None:
     assert flavor({"metadata": {"name": "default"}, "spec": {"topologyName": None}}) == Flavor("default")

@@ -36,7 +36,7 @@ def asks(**requests: Any) -> dict[str, Any]:
     return {"resources": {"requests": requests}}
 
 
-def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
+def test_a_pod_set_is_main_with_one_pod_by_default() -> None:
     for one in (part(), part(name=None, count=None, template=None)):
         assert (one.name, one.min_count) == ("main", None)
         assert (one.requests, one.likeness) == ({}, "")
@@ -44,7 +44,7 @@ def test_a_pod_set_is_main_and_one_pod_unless_it_says_otherwise() -> None:
     assert part(name="workers", count=4, minCount=2).min_count == 2
 
 
-def test_a_pod_asks_for_what_its_containers_ask_for() -> None:
+def test_a_pod_requests_the_total_of_its_containers() -> None:
     spec = {
         "containers": [asks(cpu="1", memory="1Gi"), asks(cpu="500m")],
         "initContainers": [{**asks(cpu="3"), "restartPolicy": "Always"}],
@@ -70,7 +70,7 @@ def test_a_quantity_of_null_is_none() -> None:
     assert pod(containers=[asks(cpu=1, memory=None)]).requests == {"cpu": 1000}
 
 
-def test_the_shape_says_where_a_pod_may_go() -> None:
+def test_the_shape_has_the_pods_node_selection() -> None:
     tolerations = [{"key": "a", "operator": "Exists"}]
     assert shape(nodeSelector={"pool": "a"}, tolerations=tolerations) == Shape.of(
         {}, {"pool": "a"}, (Toleration("a", "Exists"),)
@@ -83,7 +83,7 @@ def test_equal_templates_have_one_shape_and_requests_of_their_own() -> None:
     assert first.requests is not second.requests
 
 
-def test_a_topology_request_is_read_as_it_stands() -> None:
+def test_a_topology_request_is_read_unchanged() -> None:
     one = read(
         topologyRequest={
             "preferred": "block",
@@ -129,18 +129,18 @@ PLAIN = {"containers": [asks(cpu=1)], "nodeSelector": {"a": "b"}, "restartPolicy
         {"initContainers": [asks(cpu=1)]},
     ],
 )
-def test_what_the_shape_does_not_hold_tells_pods_apart(more: dict[str, Any]) -> None:
+def test_scheduling_fields_outside_the_shape_distinguish_pods(more: dict[str, Any]) -> None:
     assert likeness({**PLAIN, **more}) not in ("", likeness({**PLAIN, "runtimeClassName": "other"}))
 
 
-def test_what_a_scheduler_does_not_look_at_tells_no_pods_apart() -> None:
+def test_fields_that_a_scheduler_ignores_do_not_distinguish_pods() -> None:
     assert likeness(PLAIN) == ""
     assert likeness({**PLAIN, "affinity": {"nodeAffinity": {}, "podAffinity": None}, "overhead": {}}) == ""
     image = [{**asks(cpu=1), "image": "a", "command": ["x"], "env": []}]
     assert likeness({**PLAIN, "containers": image, "serviceAccountName": "s"}) == ""
 
 
-def test_likeness_is_short_stable_and_blind_to_spelling() -> None:
+def test_the_digest_of_a_template_is_short_stable_and_independent_of_spelling() -> None:
     two = {"containers": [asks(cpu=1, memory="1Gi"), asks(cpu="2")], "runtimeClassName": "kata"}
     same = {"runtimeClassName": "kata", "containers": [asks(memory="1024Mi", cpu="1000m"), asks(cpu="2", gpu=None)]}
     assert likeness(two) == likeness(same)

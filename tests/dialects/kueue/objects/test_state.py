@@ -21,7 +21,5 @@ def active(status: str, reason: str = "Ready") -> dict[str, Any]:
         ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": active("True")}, "Terminating"),
     ],
 )
-def test_what_is_going_comes_before_what_is_stopped_and_that_before_what_is_active(
-    raw: dict[str, Any], state: str
-) -> None:
+def test_terminating_takes_precedence_over_stopped_and_stopped_over_active(raw: dict[str, Any], state: str) -> None:
     assert state_of(raw, "-") == state

@@ -134,7 +134,7 @@ def test_an_empty_status_is_written_as_nothing() -> None:
     assert workload({"status": {"conditions": None, "requeueState": None}}).status == Status()
 
 
-def test_a_gate_is_open_only_if_it_is_said_to_be() -> None:
+def test_a_gate_is_closed_by_default() -> None:
     gates = [{"name": "a", "position": "Closed"}, {"name": "b"}, {"name": "c", "position": "Open"}]
     assert workload({"status": {"preemptionGates": gates}}).status.open_gates == {"c"}
 

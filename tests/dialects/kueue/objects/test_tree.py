@@ -1,4 +1,4 @@
-"""Fields nobody has heard of survive whatever is changed around them."""
+"""Unknown fields survive any change around them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_field_is_changed_in_the_depth_of_lists() -> None:
     flavor = group.flavors[1]
     cpu = replace(flavor.resources[0], nominal_quota="12", lending_limit="1")
     flavor = replace(flavor, resources=(cpu, flavor.resources[1]))
-    # The same in another order: items are told by name, not by place.
+    # The same in another order: items are matched by name, not by position.
     group = replace(group, flavors=(flavor, group.flavors[0]))
     got = written(raw, replace(wire, spec=replace(wire.spec, resource_groups=(group,))))
     want = queue()
@@ -71,7 +71,7 @@ def test_a_field_is_changed_in_the_depth_of_lists() -> None:
     assert got == want
 
 
-def test_an_item_that_changed_and_has_nothing_to_be_known_by_is_another() -> None:
+def test_a_changed_item_without_a_key_is_replaced() -> None:
     before = [{"key": "a", "x": 1}, {"key": "b", "x": 1}]
     raw = [{**one, **NEWS} for one in before]
     after = [{"key": "b", "x": 1}, {"key": "a", "x": 2}]
@@ -97,7 +97,7 @@ def test_items_that_were_never_ours_stay() -> None:
     assert merged({"list": raw["list"][1:]}, before, {}) == {}
 
 
-def test_conditions_are_told_by_type_and_evictions_by_reason_and_cause() -> None:
+def test_conditions_are_matched_by_type_and_evictions_by_reason_and_cause() -> None:
     raw = [{"type": "A", "status": "True", **NEWS}]
     assert merged(raw, [{"type": "A", "status": "True"}], [{"type": "A", "status": "False"}]) == [
         {"type": "A", "status": "False", **NEWS}
@@ -123,7 +123,7 @@ def test_a_part_that_was_absent_is_added_without_what_is_empty() -> None:
     assert got["spec"] == {**queue()["spec"], "fairSharing": {"weight": "2"}, "namespaceSelector": {}}
 
 
-def test_a_part_that_was_taken_out_goes_with_all_it_holds() -> None:
+def test_a_removed_struct_is_removed_with_all_its_fields() -> None:
     raw = {"spec": {"fairSharing": {"weight": "2", **NEWS}, **NEWS}, **NEWS}
     wire = convert(raw, WireClusterQueue)
     got = written(raw, replace(wire, spec=replace(wire.spec, fair_sharing=None)))

@@ -22,7 +22,7 @@ KNOWN = st.dictionaries(OURS, st.recursive(LEAVES, lambda inner: named(inner) | 
 
 
 def with_news(value: Any) -> Any:
-    """The same tree as others keep it: a field of theirs in every mapping."""
+    """The same tree with an unknown field in every mapping."""
     if isinstance(value, dict):
         return {**{key: with_news(item) for key, item in value.items()}, "news": 1}
     return [with_news(item) for item in value] if isinstance(value, list) else value
@@ -35,12 +35,12 @@ def without_news(value: Any) -> Any:
 
 
 @given(KNOWN, KNOWN)
-def test_what_is_wanted_is_what_is_written(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_merging_gives_the_wanted_tree(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert merged(before, before, after) == after
 
 
 @given(KNOWN, KNOWN)
-def test_what_others_know_changes_nothing_and_stays_at_the_top(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_unknown_fields_do_not_affect_a_merge_and_stay(before: dict[str, Any], after: dict[str, Any]) -> None:
     raw = with_news(before)
     kept = copy.deepcopy(raw)
     got = merged(raw, before, after)

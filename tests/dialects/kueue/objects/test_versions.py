@@ -28,7 +28,7 @@ def converted(kind: str, spec: Any = None, status: Any = None) -> Any:
     return got
 
 
-def test_a_cluster_queue_is_put_into_new_words() -> None:
+def test_a_cluster_queue_is_converted() -> None:
     old = {
         "cohort": "team",
         "admissionChecks": ["a", "b"],
@@ -45,7 +45,7 @@ def test_a_cluster_queue_is_put_into_new_words() -> None:
     assert got["status"] == {"pendingWorkloads": 3, **NEWS}
 
 
-def test_words_that_are_the_same_in_both_versions_stay() -> None:
+def test_enum_values_of_both_versions_stay() -> None:
     spec = {
         "flavorFungibility": {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": None},
         "admissionChecksStrategy": {"admissionChecks": [{"name": "a", "onFlavors": ["f"]}]},
@@ -59,7 +59,7 @@ def test_words_that_are_the_same_in_both_versions_stay() -> None:
     }
 
 
-def test_a_local_queue_is_put_into_new_words() -> None:
+def test_a_local_queue_is_converted() -> None:
     usage = [{"name": "f", "resources": []}]
     got = converted("LocalQueue", {"clusterQueue": "q"}, {"flavorUsage": usage, "flavors": [{"name": "f"}], **NEWS})
     assert got["status"] == {"flavorsUsage": usage, **NEWS}
@@ -83,7 +83,7 @@ def test_a_priority_class_of_unknown_source_stays_where_it_is() -> None:
     assert converted("Workload", old)["spec"] == old
 
 
-def test_the_status_of_a_workload_is_put_into_new_words() -> None:
+def test_the_status_of_a_workload_is_converted() -> None:
     domains = [{"values": ["b1", "r1"], "count": 2}, {"values": ["b1", "r2"], "count": 1}]
     assignment = {
         "name": "main",
@@ -152,7 +152,7 @@ def test_kinds_without_renamed_fields_change_only_their_version(kind: str) -> No
     assert converted(kind, spec)["spec"] == spec
 
 
-def test_what_is_in_v1beta2_or_of_another_group_is_returned_as_it_is() -> None:
+def test_objects_of_v1beta2_or_of_another_group_are_returned_unchanged() -> None:
     for version in ("kueue.x-k8s.io/v1beta2", "example.com/v1beta1"):
         raw = {"apiVersion": version, "kind": "ClusterQueue", "spec": {"cohort": "a"}}
         assert to_v1beta2(raw) is raw

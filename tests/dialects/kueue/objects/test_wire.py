@@ -25,7 +25,7 @@ def test_what_is_exported_is_listed_in_order() -> None:
     assert all(hasattr(objects, name) for name in objects.__all__)
 
 
-def test_nulls_go_at_every_depth_and_empty_things_stay() -> None:
+def test_nulls_are_removed_at_every_depth_and_empty_values_stay() -> None:
     assert without_nulls({"a": None, "b": [None, {"c": None, "d": {}}], "e": []}) == {"b": [{"d": {}}], "e": []}
 
 
@@ -37,7 +37,7 @@ def test_an_object_may_lack_everything(reader: Any) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_wholly_wrong_type_is_refused_with_the_name_of_the_object(reader: Any) -> None:
+def test_a_wrong_type_is_refused_with_the_name_of_the_object(reader: Any) -> None:
     with pytest.raises(objects.Unreadable, match=r"^Thing team/x: Expected `"):
         reader({"kind": "Thing", "metadata": {"namespace": "team", "name": "x", "labels": 3}})
     with pytest.raises(objects.Unreadable, match="an object must be a mapping, not list"):
@@ -46,7 +46,7 @@ def test_a_wholly_wrong_type_is_refused_with_the_name_of_the_object(reader: Any)
         reader({"metadata": "x"})
 
 
-def test_what_is_no_quantity_no_time_and_no_assignment_is_refused_too() -> None:
+def test_invalid_quantities_times_and_assignments_are_refused_too() -> None:
     template = {"spec": {"containers": [{"resources": {"requests": {"cpu": "much"}}}]}}
     assignment = {"levels": ["a"], "slices": [{"domainCount": 2}]}
     for raw in (

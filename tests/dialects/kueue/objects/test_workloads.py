@@ -13,7 +13,7 @@ from closeknit.model.workload import LONG_AGO, Status, Workload
 POD = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}
 
 
-def test_a_workload_that_says_nothing_is_active_and_older_than_all() -> None:
+def test_an_empty_workload_is_active_and_counts_as_the_oldest() -> None:
     assert workload({"metadata": {"name": "a"}, "spec": {"active": None, "priority": None}}) == Workload("", "a")
     assert Workload("", "a").created == LONG_AGO
 
@@ -131,7 +131,7 @@ def test_a_status_is_written_over_what_others_wrote() -> None:
     assert before == OLD
 
 
-def test_what_a_status_no_longer_says_is_taken_out_and_the_rest_stays() -> None:
+def test_fields_that_a_status_drops_are_removed_and_others_stay() -> None:
     got = with_status(OLD, Status())["status"]
     want: dict[str, Any] = {
         **NEWS,

@@ -144,7 +144,7 @@ def test_a_selector_that_is_absent_is_no_mistake_and_no_warning() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_queue_is_said_with_its_path(spec: dict[str, Any], text: str | None) -> None:
+def test_mistakes_in_a_queue_are_reported_with_their_paths(spec: dict[str, Any], text: str | None) -> None:
     found = mistakes(**spec)
     if text is None:
         assert found == []
@@ -153,7 +153,7 @@ def test_what_is_wrong_in_a_queue_is_said_with_its_path(spec: dict[str, Any], te
         assert found[0].startswith(text)
 
 
-def test_a_queue_of_v1beta1_may_use_its_words() -> None:
+def test_a_v1beta1_queue_may_use_its_enum_values() -> None:
     quota = {**QUOTA, "borrowingLimit": "1"}
     group = {**GROUP, "flavors": [{"name": "spot", "resources": [quota]}]}
     old = {
@@ -167,7 +167,7 @@ def test_a_queue_of_v1beta1_may_use_its_words() -> None:
     assert mistakes("v1beta1", cohort="Team")[0].startswith('spec.cohort: is "Team"')
 
 
-def test_old_words_in_a_new_queue_are_warned_of() -> None:
+def test_v1beta1_fields_in_a_v1beta2_queue_are_warned_of() -> None:
     assert warnings(cohort="team", admissionChecks=["a"]) == [
         "spec.cohort: is a field of v1beta1, which v1beta2 drops; use cohortName",
         "spec.admissionChecks: is a field of v1beta1, which v1beta2 drops; use admissionChecksStrategy",
@@ -201,7 +201,7 @@ def test_a_check_on_a_foreign_flavor_is_tolerated_if_it_was_there_before() -> No
     assert len(updated(spec("spot"), spec("gone"))) == 1
 
 
-def test_a_policy_of_concurrent_admission_is_for_ever() -> None:
+def test_the_policy_of_concurrent_admission_is_immutable() -> None:
     assert updated({}, {"stopPolicy": "Hold"}) == []
     assert updated({"concurrentAdmissionPolicy": {"a": 1}}, {"concurrentAdmissionPolicy": {"a": 1}}) == []
     assert updated({"concurrentAdmissionPolicy": {"a": 1}}, {}) == [
@@ -209,5 +209,5 @@ def test_a_policy_of_concurrent_admission_is_for_ever() -> None:
     ]
 
 
-def test_an_update_is_judged_like_a_new_queue_too() -> None:
+def test_an_update_is_checked_like_a_creation_too() -> None:
     assert updated({}, {"stopPolicy": "Stop"}) != []

@@ -1,4 +1,4 @@
-"""The table of limits, held against objects."""
+"""Objects are checked against the table of limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def broken(kind: str, raw: Any, at: str = "") -> list[str]:
     return [f"{one.field}: {one.text}" for one in field.report.mistakes]
 
 
-def test_a_limit_is_said_with_the_way_through_lists_and_maps() -> None:
+def test_a_limit_is_reported_with_the_path_through_lists_and_maps() -> None:
     labels = {"nodeLabels": {"example.com/a": "b c"}, "nodeTaints": [{"key": "a"}, {"key": ""}]}
     assert broken("ResourceFlavor", {"spec": labels}) == [
         'spec.nodeLabels[example.com/a]: is "b c", not a label value',
@@ -29,7 +29,7 @@ def test_the_way_begins_where_the_object_is() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"spec": None}, {"spec": {"levels": None}}, {"other": [1]}])
-def test_what_is_not_there_breaks_no_limit(nothing: Any) -> None:
+def test_absent_fields_violate_no_limit(nothing: Any) -> None:
     assert broken("Topology", nothing) == []
 
 
@@ -47,7 +47,7 @@ def test_what_is_not_there_breaks_no_limit(nothing: Any) -> None:
         ({"preemptionGates": "many"}, []),
     ],
 )
-def test_values_are_held_to_their_bounds_and_types_to_those_who_know_them(spec: Any, expected: list[str]) -> None:
+def test_values_are_checked_against_their_bounds_and_types(spec: Any, expected: list[str]) -> None:
     assert broken("Workload", {"spec": spec}) == expected
 
 
@@ -56,6 +56,6 @@ def test_a_generation_has_64_bits() -> None:
     assert broken("AdmissionCheck", seen) == ["status.conditions[1].observedGeneration: is -1"]
 
 
-def test_a_word_is_one_of_a_closed_set() -> None:
+def test_an_enum_value_is_one_of_a_closed_set() -> None:
     conditions = {"conditions": [{"status": "Yes"}, {"status": "Unknown"}]}
     assert broken("LocalQueue", {"status": conditions}) == ['status.conditions[0].status: is "Yes"']

@@ -57,7 +57,7 @@ UPDATES = [{"key": "a", "valueFromProvisioningClassDetail": "b"}]
         ),
     ],
 )
-def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
+def test_a_valid_object_has_no_mistakes(kind: str, parts: dict[str, Any]) -> None:
     assert mistakes(kind, **parts) == []
 
 
@@ -139,7 +139,7 @@ def test_what_is_right_is_right(kind: str, parts: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_path(kind: str, parts: dict[str, Any], text: str) -> None:
+def test_mistakes_are_reported_with_their_paths(kind: str, parts: dict[str, Any], text: str) -> None:
     found = mistakes(kind, **parts)
     assert len(found) == 1
     assert found[0].startswith(text)

@@ -34,7 +34,7 @@ def cohort_mistakes(*groups: Any, **spec: Any) -> list[str]:
     return [str(one) for one in field.report.mistakes]
 
 
-def test_groups_that_are_right_are_right() -> None:
+def test_valid_groups_have_no_mistakes() -> None:
     both = ("cpu", "memory")
     full = flavor("spot", quota(borrowingLimit=0, lendingLimit="9"), quota("memory", "1e30"))
     first = group(full, flavor("on-demand", quota(), quota("memory")), covers=both)
@@ -102,7 +102,7 @@ def test_groups_that_are_right_are_right() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_group_is_said_with_its_path(groups: list[Any], text: str) -> None:
+def test_mistakes_in_a_group_are_reported_with_their_paths(groups: list[Any], text: str) -> None:
     found = mistakes(*groups)
     assert len(found) == 1
     assert found[0].startswith(text)
@@ -130,7 +130,7 @@ def test_negative_limits_are_refused() -> None:
     assert [one.partition(": ")[0].rpartition(".")[2] for one in found] == ["borrowingLimit", "lendingLimit"]
 
 
-def test_there_are_only_so_many_of_everything() -> None:
+def test_numbers_of_entries_are_limited() -> None:
     def many(flavors: int, resources: int, start: int = 0) -> dict[str, Any]:
         names = tuple(f"r{start + i}" for i in range(resources))
         return group(*(flavor(f"f{start + i}", *map(quota, names)) for i in range(flavors)), covers=names)

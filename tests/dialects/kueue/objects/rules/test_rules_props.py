@@ -1,4 +1,4 @@
-"""Whatever is written, judging it ends in mistakes that can be mended, never in a crash."""
+"""For any input, validation reports mistakes with remedies and never crashes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 @st.composite
 def mangled(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
-    """An object as it is, and with some places spoilt."""
+    """An object, and a copy with some values replaced at random."""
     raw = draw(st.sampled_from(OBJECTS))
     version = {"apiVersion": f"kueue.x-k8s.io/{draw(st.sampled_from(['v1beta1', 'v1beta2']))}"}
     meta = {"metadata": {"name": "x", "annotations": {"kueue.x-k8s.io/elastic-job": "true"}}}
@@ -139,7 +139,7 @@ def mangled(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @settings(max_examples=400)
 @given(mangled())
-def test_judging_never_crashes(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_validation_never_crashes(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
     whole, spoilt = pair
     field = Field.root(spoilt)
     CREATE_CHECKS[spoilt["kind"]](field)

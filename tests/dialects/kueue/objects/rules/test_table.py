@@ -1,4 +1,4 @@
-"""The table by which `closeknit check` finds the rules of a kind."""
+"""The table of rules by kind, which `closeknit check` uses."""
 
 from __future__ import annotations
 

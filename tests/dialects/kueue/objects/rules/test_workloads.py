@@ -69,7 +69,7 @@ def admission(*assignments: dict[str, Any]) -> dict[str, Any]:
         ({}, {"admission": admission({"name": "main", "count": 0, "resourceUsage": {"cpu": "0"}})}),
     ],
 )
-def test_what_is_right_is_right(spec: Any, status: Any) -> None:
+def test_a_valid_object_has_no_mistakes(spec: Any, status: Any) -> None:
     assert mistakes(spec, status) == []
 
 
@@ -113,7 +113,7 @@ def test_what_is_right_is_right(spec: Any, status: Any) -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_the_spec_is_said_with_its_path(spec: Any, text: str) -> None:
+def test_mistakes_in_the_spec_are_reported_with_their_paths(spec: Any, text: str) -> None:
     found = mistakes(spec)
     assert len(found) == 1
     assert found[0].startswith(text)
@@ -181,7 +181,7 @@ def test_an_elastic_job_starts_with_all_of_its_pods() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_the_status_is_said_with_its_path(status: Any, text: str) -> None:
+def test_mistakes_in_the_status_are_reported_with_their_paths(status: Any, text: str) -> None:
     found = mistakes(None, status)
     assert len(found) == 1
     assert found[0].startswith(text)
@@ -209,7 +209,7 @@ def test_pod_sets_may_change_until_quota_is_reserved() -> None:
     ]
 
 
-def test_an_elastic_job_may_go_on_with_fewer_pods_and_nothing_else() -> None:
+def test_an_elastic_job_may_only_lower_its_counts() -> None:
     old = given(sets(4), RESERVED, ELASTIC)
     assert updated(old, given(sets(3), RESERVED, ELASTIC)) == []
     assert len(updated(old, given(sets(5), RESERVED, ELASTIC))) == 1
@@ -268,7 +268,7 @@ def test_the_longest_run_may_change_until_the_workload_runs() -> None:
     )
 
 
-def test_an_admission_is_given_and_taken_but_not_edited_except_for_places() -> None:
+def test_an_admission_can_be_set_and_removed_but_only_its_topology_changed() -> None:
     def at(**more: Any) -> Field:
         assignment = {"name": "main", "count": 4, "resourceUsage": {"cpu": "4"}, **more}
         return given(None, {"admission": admission(assignment)})
@@ -284,7 +284,7 @@ def test_an_admission_is_given_and_taken_but_not_edited_except_for_places() -> N
     assert len(updated(given(None, {"admission": admission()}), other)) == 1
 
 
-def test_pods_that_are_done_do_not_come_back() -> None:
+def test_reclaimable_counts_cannot_decrease() -> None:
     def done(count: int | None) -> Field:
         pods = [] if count is None else [{"name": "main", "count": count}]
         return given(None, {**RESERVED, "reclaimablePods": pods})
@@ -297,7 +297,7 @@ def test_pods_that_are_done_do_not_come_back() -> None:
     assert updated(done(2), given()) == []
 
 
-def test_what_a_ready_check_has_added_stays() -> None:
+def test_the_updates_of_a_ready_check_are_immutable() -> None:
     def checked(state: str, value: str) -> Field:
         check = {"name": "a", "state": state, "podSetUpdates": [{"name": "main", "labels": {"l": value}}]}
         return given(None, {"admissionChecks": [check]})
@@ -310,7 +310,7 @@ def test_what_a_ready_check_has_added_stays() -> None:
     )
 
 
-def test_a_cluster_is_one_that_was_nominated_and_stays() -> None:
+def test_a_cluster_name_is_a_nominated_one_and_immutable() -> None:
     def cluster(name: str | None, *nominated: str) -> Field:
         return given(None, {"clusterName": name, "nominatedClusterNames": list(nominated)})
 
@@ -323,7 +323,7 @@ def test_a_cluster_is_one_that_was_nominated_and_stays() -> None:
     assert updated(cluster("a", "b"), cluster("b"))[0].startswith("status.clusterName: cannot be changed from a")
 
 
-def test_gates_are_set_at_the_start_and_then_only_taken_away() -> None:
+def test_gates_are_set_at_creation_and_then_only_removed() -> None:
     def gated(text: str | None) -> Field:
         return given(meta={"annotations": {} if text is None else {GATED: text}})
 
