@@ -6,6 +6,7 @@ lists all kinds.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -36,6 +37,11 @@ class Kind:
         return self.kind.lower()
 
     @property
+    def with_article(self) -> str:
+        """As a sentence names one object of the kind: a Job, an AppWrapper, an MPIJob."""
+        return f"{'an' if _AN.match(self.kind) else 'a'} {self.kind}"
+
+    @property
     def resource(self) -> str:
         """As Status errors name it: jobs.batch."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
@@ -57,4 +63,6 @@ class Kind:
         return f"Kind({self.api_version} {self.kind})"
 
 
+_AN = re.compile("[AEIOU]|[FHLMNRSX][A-Z]")
+"""Kinds that begin with the sound of a vowel; of an abbreviation, the name of its first letter counts."""
 _OWN_GROUPS = frozenset({"scheduling.k8s.io", "node.k8s.io", "coordination.k8s.io"})

@@ -101,5 +101,5 @@ def _elastic(kind: Kind) -> list[Check]:
     found = [Check(when(IS_UPDATE, f"({is_elastic}) == ({was})"), field, message)]
     known = LIVE.get((kind.group, kind.kind))
     if known is None or not known.may_be_elastic:
-        found.append(Check(negated(is_elastic), field, f"a {kind.kind} cannot be elastic; remove it"))
+        found.append(Check(negated(is_elastic), field, f"{kind.with_article} cannot be elastic; remove it"))
     return found

@@ -69,7 +69,7 @@ def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, 
 def _check_elastic_kind(known: object, kind: Kind, new: Field, causes: Causes) -> None:
     elastic = new.at("metadata", "annotations", keys.ELASTIC)
     if elastic.value == "true" and not (isinstance(known, Integration) and known.may_be_elastic):
-        causes.forbidden(elastic, f"a {kind.kind} cannot be elastic")
+        causes.forbidden(elastic, f"{kind.with_article} cannot be elastic")
 
 
 def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
