@@ -158,7 +158,13 @@ def test_labels_that_say_how_a_job_waits_have_a_form(labels: Raw, wrong: Any) ->
             SPARK_APPLICATION,
             spark(driver={"annotations": {REQUIRED: "not a label"}}),
             {"labels": {QUEUE: "q"}},
-            [(f"spec.driver.metadata.annotations[{REQUIRED}]", "Invalid")],
+            [(f"spec.driver.annotations[{REQUIRED}]", "Invalid")],
+        ),
+        (
+            SPARK_APPLICATION,
+            spark(driver={"template": {"metadata": {"annotations": {REQUIRED: "not a label"}}}}),
+            {"labels": {QUEUE: "q"}},
+            [(f"spec.driver.template.metadata.annotations[{REQUIRED}]", "Invalid")],
         ),
     ],
 )

@@ -40,13 +40,17 @@ class Rules(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`ranked` is false for pods that only start or submit the work: they have no rank among its processes."""
+    """`ranked` is false for pods that only start or submit the work: they have no rank among its processes.
+
+    `annotated_at` is the path to the annotations, if they are not in the metadata of the template.
+    """
 
     name: str
     count: int
     template: Field
     ranks: Ranks = NO_RANKS
     ranked: bool = True
+    annotated_at: str = ""
 
     def annotations(self, gates: Gates) -> dict[str, str]:
         """The annotations of the template; none if topology-aware scheduling is disabled."""
@@ -56,7 +60,7 @@ class Role:
     @property
     def at(self) -> str:
         """The path to the annotations."""
-        return self.template.at("metadata", "annotations").path
+        return self.annotated_at or self.template.at("metadata", "annotations").path
 
 
 def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[Grouped]:

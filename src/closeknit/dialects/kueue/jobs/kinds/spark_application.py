@@ -44,8 +44,17 @@ def roles(body: Field) -> list[Role]:
     for name in (DRIVER, EXECUTOR):
         if not spec.at(name).given:
             spec.at(name).wrong("is missing", "describe its pods")
-    count = spec.at(EXECUTOR, "instances").count(0)
-    return [Role(DRIVER, 1, template_of(spec, DRIVER)), Role(EXECUTOR, count, template_of(spec, EXECUTOR))]
+    counts = {DRIVER: 1, EXECUTOR: spec.at(EXECUTOR, "instances").count(0)}
+    return [
+        Role(name, count, template_of(spec, name), annotated_at=_annotated_at(spec.at(name)))
+        for name, count in counts.items()
+    ]
+
+
+def _annotated_at(role: Field) -> str:
+    """Where a mistake in the annotations is reported: on the role, unless only its template has any."""
+    own, inner = role.at("annotations"), role.at("template", "metadata", "annotations")
+    return inner.path if inner.given and not own.given else own.path
 
 
 def template_of(spec: Field, name: str) -> Field:
