@@ -17,7 +17,7 @@ from closeknit.cluster.kinds import (
 )
 from corpus.case import Step
 from corpus.job_case import HELD_POD, HOST, IN, OWNER, SERVING, JobCase, label, nested, note, patch, with_leader
-from corpus.job_objects import CLASS, KUEUE, PARENT, QUEUE, SUSPEND, TEMPLATES, Raw, made, noted
+from corpus.job_objects import APP_WRAPPER, CLASS, KUEUE, PARENT, QUEUE, SUSPEND, TEMPLATES, Raw, made, noted
 
 
 def started(kind: Kind) -> Step:
@@ -162,5 +162,6 @@ def children() -> Iterator[JobCase]:
         "of a TrainJob", JOB_SET, child(made(JOB_SET), "trainer.kubeflow.org/v1alpha1", "TrainJob"), space="queued"
     )
     yield JobCase("of a RayJob", RAY_CLUSTER, child(made(RAY_CLUSTER), "ray.io/v1", "RayJob"), space="queued")
+    yield JobCase("of an AppWrapper", JOB, child(made(JOB), APP_WRAPPER.api_version, APP_WRAPPER.kind), space="queued")
     yield JobCase("of a CronJob", JOB, child(made(JOB, IN), "batch/v1", "CronJob"), {"suspend": True})
     yield JobCase("of a ReplicaSet", POD, child(made(POD, IN), "apps/v1", "ReplicaSet"), HELD_POD)

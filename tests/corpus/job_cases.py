@@ -17,6 +17,7 @@ PARTS = (
     wrong_jobs.groups,
     wrong_jobs.partial,
     wrong_jobs.ray,
+    wrong_jobs.spark,
     annotation_faults.cases,
     changed_jobs.standing,
     changed_jobs.changes,

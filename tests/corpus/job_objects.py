@@ -19,8 +19,11 @@ from closeknit.cluster.kinds import (
     TRAIN_JOB,
     Kind,
 )
+from closeknit.dialects.kueue.jobs.kinds import app_wrapper, spark_application
 
 Raw = dict[str, Any]
+
+APP_WRAPPER, SPARK_APPLICATION = app_wrapper.APP_WRAPPER.served, spark_application.SPARK_APPLICATION.served
 
 KUEUE = "kueue.x-k8s.io/"
 QUEUE = KUEUE + "queue-name"
@@ -57,16 +60,20 @@ def _trained(replicas: int) -> Raw:
     return {"replicas": replicas, "template": {"spec": deepcopy(_TORCH)}}
 
 
-def bodies() -> dict[Kind, Raw]:
-    """Anew each time. Nobody looks after the Job."""
+def _job() -> Raw:
     return {
-        JOB: {
-            "managedBy": NOBODY,
-            "parallelism": 4,
-            "completions": 4,
-            "completionMode": "Indexed",
-            "template": {"spec": _spec(restartPolicy="Never")},
-        },
+        "parallelism": 4,
+        "completions": 4,
+        "completionMode": "Indexed",
+        "template": {"spec": _spec(restartPolicy="Never")},
+    }
+
+
+def bodies() -> dict[Kind, Raw]:
+    """New objects at each call. No controller acts on the Job."""
+    wrapped = {"apiVersion": JOB.api_version, "kind": JOB.kind, "metadata": {"name": "x"}, "spec": _job()}
+    return {
+        JOB: {"managedBy": NOBODY, **_job()},
         JOB_SET: {"replicatedJobs": [_replicated("leader"), _replicated("workers")]},
         POD: _spec(schedulerName=NOBODY),
         DEPLOYMENT: _set(replicas=0),
@@ -80,11 +87,21 @@ def bodies() -> dict[Kind, Raw]:
         TRAIN_JOB: {"runtimeRef": {"name": "torch"}},
         RAY_JOB: {"entrypoint": "x", "shutdownAfterJobFinishes": True, "rayClusterSpec": _cluster()},
         RAY_CLUSTER: _cluster(),
+        APP_WRAPPER: {"components": [{"template": wrapped}]},
+        SPARK_APPLICATION: {
+            "type": "Scala",
+            "sparkVersion": "4.0.0",
+            "mainApplicationFile": "local:///x.jar",
+            "driver": {},
+            "executor": {"instances": 4},
+        },
     }
 
 
 SUSPEND: dict[Kind, tuple[str, ...]] = {
-    **dict.fromkeys((JOB, JOB_SET, TRAIN_JOB, RAY_JOB, RAY_CLUSTER), ("spec", "suspend")),
+    **dict.fromkeys(
+        (JOB, JOB_SET, TRAIN_JOB, RAY_JOB, RAY_CLUSTER, APP_WRAPPER, SPARK_APPLICATION), ("spec", "suspend")
+    ),
     **dict.fromkeys((MPI_JOB, PYTORCH_JOB), ("spec", "runPolicy", "suspend")),
 }
 
@@ -100,10 +117,12 @@ TEMPLATES: dict[Kind, tuple[str, ...]] = {
     TRAIN_JOB: (),
     RAY_CLUSTER: ("spec.headGroupSpec.template", "spec.workerGroupSpecs.0.template"),
     RAY_JOB: ("spec.rayClusterSpec.headGroupSpec.template", "spec.rayClusterSpec.workerGroupSpecs.0.template"),
+    APP_WRAPPER: ("spec.components.0.template.spec.template",),
+    SPARK_APPLICATION: ("spec.driver.template", "spec.executor.template"),
 }
 """A step that is a number is the place in a list."""
 
-RULED = (JOB, JOB_SET, LEADER_WORKER_SET, MPI_JOB, PYTORCH_JOB, RAY_JOB, RAY_CLUSTER)
+RULED = (JOB, JOB_SET, LEADER_WORKER_SET, MPI_JOB, PYTORCH_JOB, RAY_JOB, RAY_CLUSTER, SPARK_APPLICATION)
 """Kinds whose templates are judged when they are made; the last template of each has several pods."""
 
 

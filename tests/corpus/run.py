@@ -18,7 +18,7 @@ from contract.expect import eventually, make
 from servers.cluster import RealCluster
 from servers.policies import install as install_policies
 from servers.suites import main
-from servers.versions import DEFINITIONS as DEFINED
+from servers.versions import JOB_DEFINITIONS
 
 from .conftest import POLICIES, VARIABLE
 from .job_objects import TEMPLATES
@@ -57,7 +57,7 @@ def real() -> Iterator[dict[str, str]]:
 def policies() -> Iterator[dict[str, str]]:
     with RealCluster(()) as plane:
         install(plane.api)
-        plane.define(*(name for name in DEFINED if name not in ("kueue", "autoscaler")))
+        plane.define(*JOB_DEFINITIONS)
         install_policies(plane.api, kinds=(kind for kind in TEMPLATES if not kind.is_built_in))
         yield {VARIABLE: str(plane.kubeconfig), POLICIES: "1"}
 

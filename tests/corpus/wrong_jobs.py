@@ -20,13 +20,26 @@ from closeknit.cluster.kinds import (
 )
 from corpus.case import Step
 from corpus.job_case import HOST, IN, LAYERS, LWS, RACK, SERVING, JobCase, label, note, with_leader
-from corpus.job_objects import KUEUE, PARENT, QUEUE, RULED, SUSPEND, TEMPLATES, Raw, bodies, made, noted
+from corpus.job_objects import (
+    APP_WRAPPER,
+    KUEUE,
+    PARENT,
+    QUEUE,
+    RULED,
+    SPARK_APPLICATION,
+    SUSPEND,
+    TEMPLATES,
+    Raw,
+    bodies,
+    made,
+    noted,
+)
 
 
 def names() -> Iterator[JobCase]:
     for kind in bodies():
         yield JobCase("a queue in capitals", kind, made(kind, {QUEUE: "Team"}), field=label(QUEUE))
-    for kind in (*SERVING, JOB_SET, MPI_JOB, PYTORCH_JOB, TRAIN_JOB):
+    for kind in (*SERVING, JOB_SET, MPI_JOB, PYTORCH_JOB, TRAIN_JOB, APP_WRAPPER, SPARK_APPLICATION):
         yield JobCase(
             "cannot be elastic", kind, made(kind, IN, {KUEUE + "elastic-job": "true"}), field=note("elastic-job")
         )
@@ -210,6 +223,26 @@ def ray() -> Iterator[JobCase]:
         field="spec.shutdownAfterJobFinishes",
     )
     yield JobCase("without a queue, leaves its cluster", RAY_JOB, made(RAY_JOB, shutdownAfterJobFinishes=False))
+
+
+def spark() -> Iterator[JobCase]:
+    required = KUEUE + "podset-required-topology"
+    refused: dict[str, tuple[str, Raw]] = {
+        "runs its driver elsewhere": ("spec.mode", {"mode": "client"}),
+        "scales itself": ("spec.dynamicAllocation.enabled", {"dynamicAllocation": {"enabled": True}}),
+    }
+    for title, (fault, spec) in refused.items():
+        yield JobCase(title, SPARK_APPLICATION, made(SPARK_APPLICATION, IN, **spec), field=fault)
+        yield JobCase(f"without a queue, {title}", SPARK_APPLICATION, made(SPARK_APPLICATION, **spec))
+    settled: Raw = {"mode": "cluster", "dynamicAllocation": {"enabled": False}}
+    yield JobCase("says the defaults", SPARK_APPLICATION, made(SPARK_APPLICATION, IN, **settled), {"suspend": True})
+
+    def annotated(level: str) -> Raw:
+        return made(SPARK_APPLICATION, IN, executor={"instances": 4, "annotations": {required: level}})
+
+    yield JobCase("a role within a rack", SPARK_APPLICATION, annotated(RACK), {"suspend": True})
+    fault = f"spec.executor.annotations[{required}]"
+    yield JobCase("a role within what is no level", SPARK_APPLICATION, annotated("a b"), field=fault)
 
 
 def grouped(kind: Kind, *groups: str, **more: Any) -> Raw:

@@ -15,16 +15,16 @@ from corpus.job_objects import TEMPLATES, made
 from servers.cluster import RealCluster
 from servers.manifests import define
 from servers.policies import install
+from servers.versions import JOB_DEFINITIONS
 
 Raw = dict[str, Any]
 QUEUE = "kueue.x-k8s.io/queue-name"
 CLASS = "kueue.x-k8s.io/priority-class"
-OTHERS = ("jobset", "lws", "mpi-operator", "training-operator", "trainer", "kuberay")
 OTHER_KINDS = tuple(kind for kind in TEMPLATES if not kind.is_built_in)
 
 
 @contextmanager
-def policed(components: Iterable[str] = (), others: Iterable[str] = OTHERS) -> Iterator[RealCluster]:
+def policed(components: Iterable[str] = (), others: Iterable[str] = JOB_DEFINITIONS) -> Iterator[RealCluster]:
     """`others`: projects whose kinds are defined; operators bring their own."""
     with RealCluster(components) as cluster:
         define(cluster.api, definitions())

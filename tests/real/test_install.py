@@ -23,7 +23,7 @@ from servers.manifests import address, is_true, read
 from servers.nodes import make_nodes
 from servers.policies import await_heeded, is_known
 from servers.real.objects import job, of_job, template
-from servers.versions import DEFINITIONS
+from servers.versions import JOB_DEFINITIONS
 
 from .installation import (
     ACCOUNT,
@@ -149,7 +149,7 @@ def test_one_of_two_replicas_leads_and_the_other_takes_over(cluster: RealCluster
 
 def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: RealCluster) -> None:
     make_nodes(cluster.api, racks=1, hosts=1)
-    cluster.define(*(name for name in DEFINITIONS if name not in ("kueue", "autoscaler")))
+    cluster.define(*JOB_DEFINITIONS)
     done(ck(cluster, "install"))
     await_policies(cluster)
     everything = [*read(QUEUES), *read(OTHER_KINDS), *held()]

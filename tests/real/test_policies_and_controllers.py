@@ -11,8 +11,9 @@ from closeknit.cluster.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, LEADER_W
 from contract.client import Api
 from contract.expect import accepted, eventually, gone, make, namespace
 from servers.cluster import RealCluster
+from servers.versions import JOB_DEFINITIONS
 
-from .policed import OTHERS, QUEUE, Raw, body_of, create, gates, labels, pods_of, policed, queued
+from .policed import QUEUE, Raw, body_of, create, gates, labels, pods_of, policed, queued
 
 TEAM = {QUEUE: "team"}
 BOTH = ["kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"]
@@ -22,7 +23,7 @@ OPERATORS = ("jobset", "lws")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RealCluster]:
-    others = [one for one in OTHERS if one not in OPERATORS]
+    others = [one for one in JOB_DEFINITIONS if one not in OPERATORS]
     with policed(["kube-controller-manager", *OPERATORS], others) as cluster:
         yield cluster
 

@@ -98,7 +98,18 @@ DEFINITIONS = {
     "kuberay": Definitions(
         Module("github.com/ray-project/kuberay/ray-operator", "v1.6.2"), "config/crd/bases/ray.io_ray[cj][lo]*.yaml"
     ),
+    "appwrapper": Definitions(
+        Module("github.com/project-codeflare/appwrapper", "v1.2.2"),
+        "config/crd/bases/workload.codeflare.dev_appwrappers.yaml",
+    ),
+    "spark-operator": Definitions(
+        Module("github.com/kubeflow/spark-operator/v2", "v2.5.1"),
+        "config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml",
+    ),
     "autoscaler": Definitions(
         Module("k8s.io/autoscaler/cluster-autoscaler/apis", "v0.0.0-20240830133931-adfbe7e45277"), "config/crd/*.yaml"
     ),
 }
+
+JOB_DEFINITIONS = tuple(name for name in DEFINITIONS if name not in ("kueue", "autoscaler"))
+"""The modules that define kinds of jobs."""
