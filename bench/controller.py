@@ -30,7 +30,7 @@ from closeknit.controller.control_plane import ControlPlane
 from closeknit.decide import cycle as cycles
 from closeknit.decide import nominate as nomination
 from closeknit.dialects import timestamps
-from closeknit.host.kubernetes import Options
+from closeknit.host.kubernetes import KubernetesOptions
 from closeknit.host.trimming import Trimmer
 
 from .cluster import BLOCK, RACK
@@ -63,10 +63,10 @@ class Stand:
         self.spent = 0.0
         self.counts: Counter[str] = Counter()
         self.profile: cProfile.Profile | None = None
-        options = Options()
+        options = KubernetesOptions()
         self.plane = ControlPlane(
             options.gates, options.settings, lambda: self.now, perf_counter, options.managed,
-            pace=options.pace, words=options.words, rest=options.rest if rest is None else rest,
+            pace=options.pace, policy=options.reports, rest=options.rest if rest is None else rest,
         )  # fmt: skip
         self.trim = Trimmer()
         self.statuses = Lane(*LANES[CLUSTER_QUEUE])
@@ -172,7 +172,7 @@ class Stand:
     def _show(self, kind: Kind, data: bytes, type_: Any) -> None:
         raw = self.trim(kind, data)
         change = Change(self.version, type_, kind, raw)
-        self.plane.see(change._replace(old=self.plane.known.find(change.key)))
+        self.plane.see(change._replace(old=self.plane.cache.find(change.key)))
 
     # The runner
 
@@ -297,7 +297,7 @@ def main() -> None:
             stand.profile = cProfile.Profile()
         stand.run()
     print(f"CPU {stand.spent - begun:.2f} s, {stand.now - START:.1f} virtual s, "
-          f"{stand.plane.known.scheduler.number} cycles, {dict(counts)}, {dict(stand.counts)}")  # fmt: skip
+          f"{stand.plane.cache.scheduler.number} cycles, {dict(counts)}, {dict(stand.counts)}")  # fmt: skip
     if stand.profile is not None:
         stats = pstats.Stats(stand.profile)
         stats.sort_stats("cumulative").print_stats(given.profile)

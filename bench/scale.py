@@ -21,7 +21,7 @@ from closeknit.model.request import Constraint, Layer
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 
 from .cluster import BLOCK, GIB, RACK
 from .shapes import queue, scheduler, stopped, workload
@@ -141,7 +141,7 @@ class _Run:
             self.built.put(self.known[key], now)
         elif what == "wake":
             self.waking.discard(key)
-            self.built.wake(Event.WORKLOAD_FINISHED, key, now)
+            self.built.wake(WakeEvent.WORKLOAD_FINISHED, key, now)
         elif self.started.get(key) == ticket:
             queue = self.known.pop(key).queue.removeprefix("lq-")
             self.built.drop(key)

@@ -25,7 +25,7 @@ def cycle_of(built: Scheduler, one: Workload, rounds: int = 8) -> tuple[float, f
     """Milliseconds of the first cycle with this workload at the head, of the best after it, and the victims."""
     times, victims = [], 0
     for _ in range(rounds):
-        built.lines.put(one, 0.0)
+        built.pending.put(one, 0.0)
         begin = process_time()
         decisions = built.cycle(1e6)
         times.append((process_time() - begin) * 1e3)

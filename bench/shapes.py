@@ -15,7 +15,7 @@ from closeknit.model.request import Constraint, PodSet, Request
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Conditions, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, Conditions, PodSetAssignment, Status, Workload, WorkloadPodSet
 from closeknit.state.mirror import OtherPod
 
 from .cluster import BLOCK, BLOCK_SIZE, GIB, RACK, RACK_SIZE
@@ -55,7 +55,7 @@ def workload(
     created: float = 0.0,
 ) -> Workload:
     pod_set = PodSet("main", count, shape, constraint)
-    part = Part("main", dict(shape.requests))
+    part = WorkloadPodSet("main", dict(shape.requests))
     return Workload(NAMESPACE, name, Request.of([pod_set]), (part,), f"lq-{queue}", name, priority, created)
 
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from closeknit.cluster.kinds import POD
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
-from closeknit.cluster.kube.watch import Follower, Listed
+from closeknit.cluster.kube.informer import Informer, Listed
 from closeknit.observe.pool_form import BLOCK
 from real.plane import controlled, raised
 from real.scene import Scene
@@ -50,7 +50,7 @@ async def times(kubeconfig: Path, namespace: str, pods: int) -> tuple[float, flo
     gated, freed, first, made = set[str](), set[str](), 0.0, 0.0
     async with (
         Client(read_config([kubeconfig])) as client,
-        aclosing(Follower(client, POD, namespace).events()) as events,
+        aclosing(Informer(client, POD, namespace).events()) as events,
     ):
         async for event in events:
             if isinstance(event, Listed):

@@ -18,15 +18,16 @@ from closeknit.cli.install import configured
 from closeknit.cli.output import yaml_lines
 from closeknit.deploy import job_kinds, rbac
 from closeknit.deploy.bundle import stages
-from closeknit.deploy.objects import Wishes, config_hash
+from closeknit.deploy.objects import InstallOptions, config_hash
 
 Raw = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 NOTE = "# Made by `make deploy` from src/closeknit/deploy; changes belong there.\n"
 MONITORING = ("Service", "ServiceMonitor")
-PLAIN = configured(Wishes(monitored=True), Wishes().configuration)
+PLAIN = configured(InstallOptions(monitored=True), InstallOptions().configuration)
 MARKED = configured(
-    Wishes("@image@", "@namespace@", replicas=97, monitored=True, room={"@room@": {}}), Wishes().configuration
+    InstallOptions("@image@", "@namespace@", replicas=97, monitored=True, room={"@room@": {}}),
+    InstallOptions().configuration,
 )
 FOLDERS = {"definitions": "crds", "policies": "files"}
 
@@ -74,7 +75,7 @@ def kustomize() -> Iterator[tuple[str, str]]:
     yield home, kustomization(["../../base", "monitoring.yaml"])
 
 
-def split(wishes: Wishes) -> dict[str, list[Raw]]:
+def split(wishes: InstallOptions) -> dict[str, list[Raw]]:
     """Objects by their file."""
     found = {stage.name: list(stage.objects) for stage in stages(wishes)}
     found["monitoring"] = [one for one in found["controller"] if one["kind"] in MONITORING]

@@ -19,8 +19,8 @@ from rich.terminal_theme import TerminalTheme
 from closeknit.host.demos import DEMOS
 from closeknit.host.demos.demo import PACE
 from closeknit.host.demos.player import Player, begin
-from closeknit.host.embedded import EmbeddedCluster, Options
-from closeknit.host.scene import Scene
+from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
+from closeknit.host.live_state import LiveState
 from closeknit.host.virtual import VirtualClock, VirtualHost
 from closeknit.report.live import view
 from closeknit.report.picture import Access, Picture
@@ -63,14 +63,14 @@ THEME = TerminalTheme(
 
 def at(moment: float) -> Picture:
     """The picture of the demo after that many seconds."""
-    scenes: list[Scene] = []
+    scenes: list[LiveState] = []
 
     def prepare(cluster: EmbeddedCluster) -> None:
-        scenes.append(Scene(cluster, Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")))
+        scenes.append(LiveState(cluster, Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")))
         cluster.add(Player(cluster.store, DEMOS))
         cluster.watch(scenes[-1])
 
-    host = VirtualHost(VirtualClock(START), Options(pace=PACE, seed=1), perf_counter, prepare)
+    host = VirtualHost(VirtualClock(START), EmbeddedOptions(pace=PACE, seed=1), perf_counter, prepare)
     (scene,) = scenes
     host.decisions.listeners.append(scene.tell)
     begin(host.store, DEMOS["node-failure"])

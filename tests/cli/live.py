@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.folder import Folder
-from closeknit.cluster.embedded.standins.settings import Settings as Pace
+from closeknit.cluster.embedded.standins.settings import StandinSettings as Pace
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import BY_NAME
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.host.service import Service
 
 T = TypeVar("T")
@@ -30,9 +30,9 @@ PACE = Pace(start_time=0.02, run_time=3600.0, stop_time=0.02, heartbeat_grace=0.
 class Live:
     """Touch the store only through `do`, which runs in the cluster's thread."""
 
-    def __init__(self, folder: Path, options: Options | None = None) -> None:
+    def __init__(self, folder: Path, options: EmbeddedOptions | None = None) -> None:
         self.folder, self.kubeconfig = folder, str(folder / "kubeconfig")
-        self._options = options or Options(pace=PACE, seed=1)
+        self._options = options or EmbeddedOptions(pace=PACE, seed=1)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()

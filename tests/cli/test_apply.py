@@ -12,7 +12,7 @@ import yaml
 from cli.conftest import Run
 from cli.live import NODES, QUEUES, Live, Raw, job
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.store import Options
+from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.port import Key
 
 
@@ -133,7 +133,7 @@ def test_fields_of_other_managers_are_a_conflict_unless_forced(live: Live, ck: R
             Key(kinds.CONFIG_MAP, "default", "theirs"),
             config_map("theirs", "1"),
             "apply",
-            options=Options(manager="somebody"),
+            options=WriteOptions(manager="somebody"),
         )
     )
     file = written(tmp_path, config_map("theirs", "2"))

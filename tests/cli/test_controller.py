@@ -14,7 +14,7 @@ import yaml
 from cli.conftest import Ran, Run
 from cli.live import Live
 from closeknit.cli.controller import command
-from closeknit.cli.controlling import Controlling, Wishes, log_to_stderr
+from closeknit.cli.controlling import ControllerOptions, Controlling, log_to_stderr
 from closeknit.cli.main import main
 from closeknit.cluster.kube.config import Config, read_config
 from closeknit.model.address import Address
@@ -56,11 +56,11 @@ class Asked(Exception):  # noqa: N818 - stops a run once the options are known
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Config, Wishes]]:
+def begun(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Config, ControllerOptions]]:
     """The options that `closeknit controller` would run with, given these arguments."""
 
-    def call(*args: str) -> tuple[Config, Wishes]:
-        def begin(_self: Controlling, config: Config, wishes: Wishes) -> None:
+    def call(*args: str) -> tuple[Config, ControllerOptions]:
+        def begin(_self: Controlling, config: Config, wishes: ControllerOptions) -> None:
             raise Asked(config, wishes)
 
         monkeypatch.setattr(Controlling, "__init__", begin)
@@ -73,7 +73,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Config, Wishes
 
 
 def test_in_a_pod_it_works_on_the_pods_cluster_and_in_its_namespace(
-    begun: Callable[..., tuple[Config, Wishes]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    begun: Callable[..., tuple[Config, ControllerOptions]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("CLOSEKNIT_KUBECONFIG", raising=False)
     pod = Config("https://10.0.0.1:443", namespace="team", context="in-cluster")
@@ -87,7 +87,7 @@ def test_in_a_pod_it_works_on_the_pods_cluster_and_in_its_namespace(
 
 
 def test_elsewhere_its_namespace_is_that_of_the_configuration_or_ours(
-    begun: Callable[..., tuple[Config, Wishes]], live: Live, tmp_path: Path
+    begun: Callable[..., tuple[Config, ControllerOptions]], live: Live, tmp_path: Path
 ) -> None:
     given = ("--kubeconfig", live.kubeconfig)
     assert begun(*given)[1].home == "closeknit-system"

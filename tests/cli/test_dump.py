@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from closeknit.cli.configuration import Configured
-from closeknit.cli.controlling import Controlling, Wishes
+from closeknit.cli.controlling import ControllerOptions, Controlling
 from closeknit.cluster.kube.config import Config
 from closeknit.model.gates import Gates
 from closeknit.observe.live_jobs import Managed
@@ -36,7 +36,7 @@ def test_the_embedded_host_dumps_into_its_folder_for_its_owner_only(tmp_path: Pa
 
 
 def controlling() -> Controlling:
-    wishes = Wishes(Configured(), Gates.profile(), Managed(), "closeknit-system", True, None, "info")
+    wishes = ControllerOptions(Configured(), Gates.profile(), Managed(), "closeknit-system", True, None, "info")
     return Controlling(Config("https://127.0.0.1:1"), wishes)
 
 

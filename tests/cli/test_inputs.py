@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from closeknit.cli.inputs import Loaded, cluster_options, load
+from closeknit.cli.inputs import LoadedNodes, cluster_options, load
 from closeknit.cli.progress import PATIENCE, SLOW_YAML, Progress
 from closeknit.model.mistake import InputError
 from closeknit.model.topology import HOSTNAME
@@ -44,7 +44,7 @@ def refusal(*args: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-def other(loaded: Loaded, resource: str) -> dict[str, int]:
+def other(loaded: LoadedNodes, resource: str) -> dict[str, int]:
     column = loaded.snapshot.other[loaded.snapshot.index[resource]]
     return dict(zip(loaded.snapshot.table.names, column.tolist(), strict=True))
 

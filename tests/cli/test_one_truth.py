@@ -11,8 +11,8 @@ import pytest
 
 from closeknit.cli.main import main
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.standins.settings import Settings as Pace
-from closeknit.host.embedded import Options
+from closeknit.cluster.embedded.standins.settings import StandinSettings as Pace
+from closeknit.host.embedded import EmbeddedOptions
 from host.lab import Lab, condition
 from observe.written import GPU, RACK, REQUIRED, Raw, folder, job, placing_cluster
 
@@ -35,7 +35,7 @@ def told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Told:
 @pytest.fixture
 def lab() -> Lab:
     """Two racks of two nodes with 8 gpus each, quota for all of them, and pods that take ten minutes to stop."""
-    lab = Lab(Options(seed=1, pace=Pace(stop_time=600.0)))
+    lab = Lab(EmbeddedOptions(seed=1, pace=Pace(stop_time=600.0)))
     for raw in placing_cluster(32)[1:]:
         lab.create(raw)
     lab.advance(5)

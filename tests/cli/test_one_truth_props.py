@@ -17,9 +17,9 @@ import pytest
 from cli.truths import Cluster, Maker, RoomMaker, cluster_of, job, placed
 from closeknit.cli.jobs import load_with_jobs
 from closeknit.cli.main import main
-from closeknit.cli.standings import Ask, standings
+from closeknit.cli.standings import StandingQuery, standings
 from closeknit.cluster import kinds
-from closeknit.decide.what_if import Kind, Options, Story, play
+from closeknit.decide.what_if import StepKind, Story, WhatIfOptions, play
 from closeknit.dialects.kueue.jobs import requests
 from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
@@ -35,7 +35,7 @@ from observe.written import RACK, REQUIRED, Raw
 COUNT = int(os.environ.get("CLOSEKNIT_TRUTHS", "2000"))
 ONLY = os.environ.get("CLOSEKNIT_TRUTH")
 PARTS = 8
-LEFT = (Kind.PREEMPTED, Kind.EVICTED)
+LEFT = (StepKind.PREEMPTED, StepKind.EVICTED)
 
 
 def seeds(part: int) -> Iterator[int]:
@@ -66,8 +66,8 @@ def is_raced(story: Story) -> bool:
 
     A control plane waits a second before that and admits queued workloads first; what-if does it at once.
     """
-    waits = bool(story.waits) or any(step.kind is Kind.ADMITTED for step in story.steps)
-    return waits and any(step.kind is Kind.MOVED for step in story.steps)
+    waits = bool(story.waits) or any(step.kind is StepKind.ADMITTED for step in story.steps)
+    return waits and any(step.kind is StepKind.MOVED for step in story.steps)
 
 
 def came_back(before: dict[str, Workload], after: dict[str, Workload]) -> set[str]:
@@ -82,7 +82,7 @@ def left(story: Story) -> set[str]:
 def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
     state = read(cluster, folder)
     now = cluster.clock
-    explained = {one.workload.key: one for one in standings(Ask(state, now), list(state.workloads))}
+    explained = {one.workload.key: one for one in standings(StandingQuery(state, now), list(state.workloads))}
     afresh = read(cluster, folder)
     heard: dict[str, set[str]] = {}
 
@@ -90,7 +90,7 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
         for key, wait in story.waits.items():
             heard.setdefault(key, set()).add(wait.message)
 
-    story = play(afresh.scheduler, afresh.workloads.values(), now, Options(False, afresh.pods_of, listen))
+    story = play(afresh.scheduler, afresh.workloads.values(), now, WhatIfOptions(False, afresh.pods_of, listen))
     if state.left_out - {"Pod group gang"}:
         yield f"left out: {[str(one) for one in state.warnings]}"
     before = cluster.workloads()
@@ -146,7 +146,7 @@ def given_difference(seed: int, folder: Path) -> str:
         if asked.key in story.waits:
             heard.add(story.waits[asked.key].message)
 
-    story = play(state.scheduler, state.workloads.values(), cluster.clock, Options(False, state.pods_of, listen))
+    story = play(state.scheduler, state.workloads.values(), cluster.clock, WhatIfOptions(False, state.pods_of, listen))
     made = cluster.create(given)
     ended = [record for record in cluster.run() if record.outcome in ("Evicted", "Preempted")]
     (one,) = [one for one in cluster.workloads().values() if one.job_uid == made["metadata"]["uid"]]

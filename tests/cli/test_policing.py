@@ -8,10 +8,10 @@ import logging
 import pytest
 
 from closeknit.cli.policing import Policing
-from closeknit.deploy.policies import Settings, policies_hash
+from closeknit.deploy.policies import AdmissionSettings, policies_hash
 from deploy.server import Server
 
-OURS = policies_hash(Settings())
+OURS = policies_hash(AdmissionSettings())
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def server() -> Server:
 @pytest.fixture
 def policing(server: Server, caplog: pytest.LogCaptureFixture) -> Policing:
     caplog.set_level(logging.DEBUG, "closeknit")
-    return Policing(server, "closeknit-system", Settings())
+    return Policing(server, "closeknit-system", AdmissionSettings())
 
 
 def looked(policing: Policing, caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:

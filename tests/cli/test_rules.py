@@ -12,14 +12,14 @@ import pytest
 from cli.conftest import Run
 from cli.live import NODES, PACE, QUEUES, Live, admitted, job
 from closeknit.cli.controller_pod import VARIABLE
-from closeknit.cli.rules import Given, Rules
+from closeknit.cli.rules import EffectiveRules, Given
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.errors import NotFound
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.kube.client import Client
 from closeknit.host.decisions import Decisions, Memory
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.host.health import Health
 from closeknit.host.kubernetes import KubernetesHost
 from closeknit.host.rules import heard, told
@@ -33,7 +33,7 @@ SETTINGS = Settings(FAIR, ("example.com/",), (Transformation("cpu", {"credits": 
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    host = Live(tmp_path_factory.mktemp("host"), Options(GATES, Settings(FAIR), pace=PACE, seed=1))
+    host = Live(tmp_path_factory.mktemp("host"), EmbeddedOptions(GATES, Settings(FAIR), pace=PACE, seed=1))
     host.create(*NODES, *QUEUES, job("train", 6))
     host.until(admitted("train"))
     yield host
@@ -41,7 +41,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def test_the_host_serves_every_rule_it_decides_by() -> None:
-    rules = heard(told(Options(GATES, SETTINGS)))
+    rules = heard(told(EmbeddedOptions(GATES, SETTINGS)))
     assert (rules.decided_by, rules.settings) == (GATES, SETTINGS)
 
 
@@ -103,7 +103,7 @@ class Outside:
         return [{"metadata": meta, "spec": {"holderIdentity": "laptop_1"}}]
 
 
-def judged_by(capsys: pytest.CaptureFixture[str]) -> tuple[Rules, str]:
+def judged_by(capsys: pytest.CaptureFixture[str]) -> tuple[EffectiveRules, str]:
     found = asyncio.run(Given("", {}, None, False).on(cast(Client, Outside())))
     return found, capsys.readouterr().err
 
@@ -112,7 +112,7 @@ def test_a_controller_outside_the_cluster_is_asked_for_its_rules_or_a_note_repor
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    usual = Rules(Gates.profile(), Settings())
+    usual = EffectiveRules(Gates.profile(), Settings())
     found, said = judged_by(capsys)
     assert found == usual
     assert said.startswith("note: the leading controller, laptop_1, has no pod in namespace closeknit-system; give")
@@ -124,9 +124,9 @@ def test_a_controller_outside_the_cluster_is_asked_for_its_rules_or_a_note_repor
 
 
 def test_the_rules_of_a_controller_outside_the_cluster_apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def asked() -> Rules:
+    async def asked() -> EffectiveRules:
         health = Health(Decisions(Memory()))
-        health.host = cast(KubernetesHost, SimpleNamespace(options=Options(GATES, Settings(FAIR))))
+        health.host = cast(KubernetesHost, SimpleNamespace(options=EmbeddedOptions(GATES, Settings(FAIR))))
         (port,) = await health.start(Address("127.0.0.1", 0))
         monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{port}")
         try:
@@ -134,4 +134,4 @@ def test_the_rules_of_a_controller_outside_the_cluster_apply(monkeypatch: pytest
         finally:
             await health.stop()
 
-    assert asyncio.run(asked()) == Rules(GATES, Settings(FAIR))
+    assert asyncio.run(asked()) == EffectiveRules(GATES, Settings(FAIR))

@@ -15,13 +15,13 @@ from typing import Any
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.loop import Loop
+from closeknit.cluster.embedded.rules import AdmissionSettings as RuleSettings
 from closeknit.cluster.embedded.rules import HostRules
-from closeknit.cluster.embedded.rules import Settings as RuleSettings
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import Kind
 from closeknit.cluster.port import Change, Key
 from closeknit.controller.control_plane import ControlPlane
-from closeknit.controller.records import Record
+from closeknit.controller.decision_log import Record
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.host.virtual import no_cost
 from closeknit.model.gates import Gates

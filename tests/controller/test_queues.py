@@ -11,10 +11,10 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Change, Key, Update
-from closeknit.controller.queues import BATCH, LONGEST_BATCH, PROMPT, SPARING, Flips, Queues
+from closeknit.controller.queues import BATCH, LONGEST_BATCH, PROMPT, SPARING, PromptQueueStatus, QueueStatusReconciler
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.observe.known import Known
+from closeknit.observe.cluster_cache import ClusterCache
 from closeknit.write.events import Recorder
 from closeknit.write.in_flight import Flight
 
@@ -37,8 +37,8 @@ class Desk:
 
     def __init__(self) -> None:
         self.time = 100.0
-        self.known = Known(Gates.profile(), Settings(), lambda: self.time)
-        self.desk = Queues(self.known, Recorder())
+        self.known = ClusterCache(Gates.profile(), Settings(), lambda: self.time)
+        self.desk = QueueStatusReconciler(self.known, Recorder())
         self.number = 0
         self.see()
 
@@ -96,7 +96,7 @@ class Line(Desk):
 
     def __init__(self) -> None:
         super().__init__()
-        self.flips, self.said = Flips(self.desk), 0
+        self.flips, self.said = PromptQueueStatus(self.desk), 0
         self.tell(Change(2, "ADDED", kinds.LOCAL_QUEUE, LOCAL))
         self.answer()
         self.time += BATCH

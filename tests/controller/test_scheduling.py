@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from closeknit.cluster.kinds import WORKLOAD
 from closeknit.cluster.port import target_of
-from closeknit.controller.scheduling import Scheduling
+from closeknit.controller.scheduling import SchedulingReconciler
 from host.centre import centre
 from host.lab import condition
 from host.late import Late
@@ -43,9 +43,9 @@ def test_a_victim_changed_by_another_client_is_left_alone_until_the_change_is_se
 def test_what_arrives_within_a_rest_is_decided_on_together() -> None:
     lab, rest = centre(), 0.2
     lab.advance(5)
-    scheduling = next(one for one in lab.cluster.control_plane.parts if isinstance(one, Scheduling))
+    scheduling = next(one for one in lab.cluster.control_plane.parts if isinstance(one, SchedulingReconciler))
     scheduling.rest = rest
-    cycles, scheduler = [], lab.cluster.control_plane.known.scheduler
+    cycles, scheduler = [], lab.cluster.control_plane.cache.scheduler
     for name in ("a", "b", "c"):
         lab.apply(JOB.format(name=name, more="", pods=1))
         lab.advance(rest / 10)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from closeknit.deploy.crds.rules import RULES
-from closeknit.deploy.policies import Settings, policies
+from closeknit.deploy.policies import AdmissionSettings, policies
 from corpus.conftest import POLICIES
 
 LITERAL = r'"(?:[^"\\]|\\.)*"'
@@ -47,7 +47,7 @@ def test_every_rule_of_a_policy_is_broken_by_a_case(said: dict[str, list[str]]) 
 
 def rules() -> list[tuple[str, str]]:
     """Of every validation its policy, and how the refusal ends; not of policies that only warn."""
-    made = policies(Settings())
+    made = policies(AdmissionSettings())
     denying = {one["spec"]["policyName"] for one in made if one["spec"].get("validationActions") == ["Deny"]}
     found = [one for one in made if one["kind"] == VALIDATING and one["metadata"]["name"] in denying]
     return [(one["metadata"]["name"], ending(rule)) for one in found for rule in one["spec"]["validations"]]

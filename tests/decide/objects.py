@@ -23,7 +23,7 @@ from closeknit.model.resources import Resources
 from closeknit.model.settings import Settings
 from closeknit.model.shape import Shape, Term, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Workload
+from closeknit.model.workload import Admission, PodSetAssignment, Workload, WorkloadPodSet
 
 GPU = "gpu"
 DEFAULT = "default"
@@ -68,11 +68,11 @@ class Given(NamedTuple):
     """A pod set with what quota counts for it, and the name of its group."""
 
     pod_set: PodSet
-    part: Part
+    part: WorkloadPodSet
     group: str | None = None
 
 
-def asked(*given: Given) -> tuple[Request, tuple[Part, ...]]:
+def asked(*given: Given) -> tuple[Request, tuple[WorkloadPodSet, ...]]:
     """The request and the parts of a workload of these pod sets."""
     return grouped((one.pod_set, one.group) for one in given), tuple(one.part for one in given)
 
@@ -90,7 +90,7 @@ def part(
     containers: tuple[Container, ...] | None = None,
 ) -> Given:
     made = shape(requests, selector=selector, tolerations=tolerations, required=required, containers=containers)
-    return Given(PodSet(name, count, made, constraint), Part(name, dict(made.requests), min_count), group)
+    return Given(PodSet(name, count, made, constraint), WorkloadPodSet(name, dict(made.requests), min_count), group)
 
 
 def workload(

@@ -13,7 +13,7 @@ from closeknit.decide.scheduler import Scheduler
 from closeknit.decide.status import carried_out
 from closeknit.model.quota import FlavorResource
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 
 
 class Play:
@@ -51,15 +51,15 @@ class Play:
 
     def finish(self, key: str, at: float = 0.0) -> None:
         one = self.known.pop(key)
-        name = self.scheduler.lines.queue_of(one)
+        name = self.scheduler.pending.queue_of(one)
         self.scheduler.drop(key)
-        self.scheduler.wake(Event.WORKLOAD_FINISHED, name, at)
+        self.scheduler.wake(WakeEvent.WORKLOAD_FINISHED, name, at)
 
     def _stop(self, victims: Iterable[Workload], at: float) -> None:
-        queues = [self.scheduler.lines.queue_of(one) for one in victims]
+        queues = [self.scheduler.pending.queue_of(one) for one in victims]
         self.put(*(stopped(one, at) for one in victims), at=at)
         for name in queues:
-            self.scheduler.wake(Event.WORKLOAD_EVICTED, name, at)
+            self.scheduler.wake(WakeEvent.WORKLOAD_EVICTED, name, at)
 
     # What came of it
 

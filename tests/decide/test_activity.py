@@ -16,7 +16,7 @@ from closeknit.model.gates import Gates
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.topology import Topology
 from closeknit.model.workload import Condition
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 
 from .objects import DEFAULT, cohort, queue, running, scheduler, workload
 from .play import Play
@@ -105,7 +105,7 @@ def test_once_it_is_fixed_its_workloads_are_admitted(reason: str, text: str, bro
     play.put(workload("in-a", "a"), workload("in-b", "b"))
     play.cycles(5)
     built.put_cluster_queue(queue("a"))
-    built.wake(Event.QUEUE_CHANGED, "a", 0.0)
+    built.wake(WakeEvent.QUEUE_CHANGED, "a", 0.0)
     play.cycles(5)
     assert play.admitted == {"in-a", "in-b"}
 

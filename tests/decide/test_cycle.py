@@ -17,7 +17,7 @@ from closeknit.model.quota import Cohort
 from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Why
+from closeknit.queue.wake import RequeueReason
 
 from .objects import GPU, ON_DEFAULT, cohort, limited, queue, running, scheduler, workload
 from .play import Play
@@ -57,7 +57,7 @@ class TestSharing:
         built.put(workload("x", "a", 3, priority=1), 0.0)
         built.put(workload("y", "b", 3), 0.0)
         late = waits(built.cycle(0.0), "y")
-        assert (late.why, late.reason) == (Why.LOST_ITS_PLACE, "WaitingForQuota")
+        assert (late.why, late.reason) == (RequeueReason.LOST_ITS_PLACE, "WaitingForQuota")
         assert late.message == "Workload no longer fits after processing another workload"
         assert built.is_ready
 
@@ -65,7 +65,7 @@ class TestSharing:
         built = scheduler([queue("a", 4)])
         one = workload("w", count=2)
         built.put(running(one), 0.0)
-        built.lines.put(one, 0.0)
+        built.pending.put(one, 0.0)
         assert built.cycle(0.0) == []
         assert not built.is_ready
         assert built.world.node_of("a").usage == {ON_DEFAULT: 2}
@@ -89,7 +89,7 @@ class TestPreempting:
             "preemptor path: /r/a; preemptee path: /r/a"
         )
         assert isinstance(wait, Wait)
-        assert (wait.why, wait.reason) == (Why.PENDING_PREEMPTION, "WaitingForPreemptedWorkloads")
+        assert (wait.why, wait.reason) == (RequeueReason.PENDING_PREEMPTION, "WaitingForPreemptedWorkloads")
         assert wait.message == (
             "couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor default, "
             "4 more needed. Pending the preemption of 1 workload(s)"
@@ -128,7 +128,7 @@ class TestPreempting:
     def test_without_candidates_it_waits_for_quota(self) -> None:
         ones = [running(workload("old", count=4, priority=1)), workload("new", count=4, priority=1)]
         wait = waits(decided([queue("a", 4, preemption=LOWER)], *ones), "new")
-        assert (wait.why, wait.reason) == (Why.NO_CANDIDATES, "WaitingForQuota")
+        assert (wait.why, wait.reason) == (RequeueReason.NO_CANDIDATES, "WaitingForQuota")
 
     def test_a_closed_gate_holds_a_preemption_back(self) -> None:
         gates = {"MultiKueueOrchestratedPreemption": True}
@@ -137,7 +137,7 @@ class TestPreempting:
         new = workload("new", count=4, priority=1, preemption_gates=("g",))
         (wait,) = decided(members, old, new, gates=gates)
         assert isinstance(wait, Wait)
-        assert (wait.why, wait.reason, wait.gated) == (Why.GATED, "AdmissionGated", True)
+        assert (wait.why, wait.reason, wait.gated) == (RequeueReason.GATED, "AdmissionGated", True)
         assert wait.message == "Workload requires preemption, but it's gated"
         opened = replace(new, status=replace(new.status, open_gates=frozenset({"g"})))
         assert ordered_out(decided(members, old, opened, gates=gates)) == [("new", "old")]
@@ -156,7 +156,7 @@ class TestReservation:
     def test_what_it_asks_for_is_kept_from_later_turns(self) -> None:
         decisions = self.decisions(LOWER)
         assert admitted(decisions) == []
-        assert waits(decisions, "x").why is Why.NO_CANDIDATES
+        assert waits(decisions, "x").why is RequeueReason.NO_CANDIDATES
         assert waits(decisions, "y").message == "Workload no longer fits after processing another workload"
 
     def test_a_queue_that_can_reclaim_later_reserves_nothing(self) -> None:
@@ -199,7 +199,7 @@ class TestOverlap:
         decisions = self.setting()
         assert ordered_out(decisions) == [("x", "victim")]
         wait = waits(decisions, "y")
-        assert (wait.why, wait.reason) == (Why.PENDING_PREEMPTION, "WaitingForPreemptedWorkloads")
+        assert (wait.why, wait.reason) == (RequeueReason.PENDING_PREEMPTION, "WaitingForPreemptedWorkloads")
         assert wait.message == (
             "Workload has overlapping preemption targets with another workload, "
             "but will fit after these preemptions complete"
@@ -208,7 +208,7 @@ class TestOverlap:
     def test_without_the_gate_it_is_skipped(self) -> None:
         decisions = self.setting({"RecomputeAssignmentUponPreemptionTargetsOverlap": False})
         wait = waits(decisions, "y")
-        assert (wait.why, wait.reason) == (Why.LOST_ITS_PLACE, "WaitingForQuota")
+        assert (wait.why, wait.reason) == (RequeueReason.LOST_ITS_PLACE, "WaitingForQuota")
         assert wait.message == "Workload has overlapping preemption targets with another workload"
 
     def test_both_are_admitted_once_the_victim_has_stopped(self) -> None:
@@ -246,7 +246,7 @@ class TestVictimsStillThere:
         decisions = built.cycle(0.0)
         assert ordered_out(decisions) == [("x", "victim")]
         assert admitted(decisions) == ["y"]
-        assert waits(decisions, "z").why is Why.PENDING_PREEMPTION
+        assert waits(decisions, "z").why is RequeueReason.PENDING_PREEMPTION
         assert built.world.tree.cohorts["r"].usage == {ON_DEFAULT: 6}
 
     def test_in_kueues_profile_the_cohort_holds_more_than_it_has_until_the_victim_stops(self) -> None:
@@ -297,7 +297,7 @@ class TestPlaces:
         built = self.built({"h1": 4})
         built.put(workload("w", "a", 5, constraint=self.HERE), 0.0)
         wait = waits(built.cycle(0.0), "w")
-        assert (wait.why, wait.reason) == (Why.NO_FIT, "TopologyPlacementFailed")
+        assert (wait.why, wait.reason) == (RequeueReason.NO_FIT, "TopologyPlacementFailed")
         assert wait.message == (
             'couldn\'t assign flavors to pod set main: topology "t" allows to fit only 4 out of 5 pod(s)'
         )
@@ -307,7 +307,7 @@ class TestPlaces:
         built.put(running(workload("old", "b", 2), "placed", hosts={"h1": 2}), 0.0)
         built.put(workload("w", "a", 4, constraint=self.HERE), 0.0)
         wait = waits(built.cycle(0.0), "w")
-        assert (wait.why, wait.reason) == (Why.NO_CANDIDATES, "WaitingForQuota")
+        assert (wait.why, wait.reason) == (RequeueReason.NO_CANDIDATES, "WaitingForQuota")
 
     def test_fragments_alone_are_reason_enough_to_preempt(self) -> None:
         built = self.built({"h1": 4, "h2": 4})

@@ -17,7 +17,7 @@ from closeknit.model.request import Constraint
 from closeknit.model.settings import FAIR, Settings
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event, Why
+from closeknit.queue.wake import RequeueReason, WakeEvent
 from closeknit.state.placed import PlacedPod
 
 from .frozen import frozen
@@ -180,7 +180,7 @@ def names(decisions: list[Decision]) -> list[str]:
     return [one.victim.name for one in decisions if isinstance(one, Preempt)]
 
 
-def waits(decisions: list[Decision]) -> dict[str, Why]:
+def waits(decisions: list[Decision]) -> dict[str, RequeueReason]:
     return {one.workload.name: one.why for one in decisions if isinstance(one, Wait)}
 
 
@@ -203,11 +203,11 @@ class TestCycle:
         old = built.world.ledger.get("default/old")
         assert old is not None
         built.put(stopped(old.workload, 3.0), 3.0)
-        built.lines.drop("default/old")
+        built.pending.drop("default/old")
         for number in range(4):
             decisions = built.cycle(4.0)
             assert names(decisions) == []
-            assert waits(decisions) == {"high": Why.PENDING_PREEMPTION}
+            assert waits(decisions) == {"high": RequeueReason.PENDING_PREEMPTION}
             built.world.drop_placed_pod(f"default/old-{number}")
         (decision,) = built.cycle(5.0)
         assert isinstance(decision, Admit)
@@ -233,7 +233,7 @@ class TestCycle:
         self.high(built)
         decisions = built.cycle(2.0)
         assert names(decisions) == ["other"]
-        assert waits(decisions) == {"high": Why.PENDING_PREEMPTION}
+        assert waits(decisions) == {"high": RequeueReason.PENDING_PREEMPTION}
 
     @kinds
     def test_they_are_waited_for_by_a_workload_that_may_not_preempt(self, kind: str) -> None:
@@ -242,7 +242,7 @@ class TestCycle:
         built.put(workload("humble", "a", 4, priority=0, constraint=IN_RACK), 1.0)
         decisions = built.cycle(2.0)
         assert names(decisions) == []
-        assert waits(decisions) == {"humble": Why.PENDING_PREEMPTION}
+        assert waits(decisions) == {"humble": RequeueReason.PENDING_PREEMPTION}
 
     def test_room_that_is_there_already_is_taken_at_once(self) -> None:
         built = two_racks()
@@ -268,6 +268,6 @@ class TestCycle:
         assert set(waits(decisions)) == {"one", "two"}
         for number in range(4):
             built.world.drop_placed_pod(f"default/old-{number}")
-        built.wake_queues(Event.OTHER_POD_GONE, ["a", "b"], 3.0)
+        built.wake_queues(WakeEvent.OTHER_POD_GONE, ["a", "b"], 3.0)
         admitted = [one.workload.name for one in built.cycle(4.0) if isinstance(one, Admit)]
         assert admitted == ["one"]

@@ -25,7 +25,7 @@ from closeknit.model.request import Constraint
 from closeknit.model.settings import FAIR, Settings
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Check, Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 from engine.clusters import columns
 
 from .objects import DEFAULT, GPU, cohort, queue, workload
@@ -117,7 +117,7 @@ class Events(RuleBasedStateMachine):
         one = self.known.pop(f"{DEFAULT}/{name}", None)
         if one is not None:
             self.scheduler.put(replace(one, status=one.status.condition("Finished", True, "x", "", self.now)), self.now)
-            self.scheduler.wake(Event.WORKLOAD_FINISHED, one.queue, self.now)
+            self.scheduler.wake(WakeEvent.WORKLOAD_FINISHED, one.queue, self.now)
 
     @rule(name=names, active=st.booleans())
     def activate(self, name: str, active: bool) -> None:
@@ -131,7 +131,7 @@ class Events(RuleBasedStateMachine):
         if one is not None:
             done = min(next(one.request.pod_sets).count, one.status.reclaimable.get("main", 0) + 1)
             self.put(replace(one, status=replace(one.status, reclaimable={"main": done})))
-            self.scheduler.wake(Event.PODS_RECLAIMED, one.queue, self.now)
+            self.scheduler.wake(WakeEvent.PODS_RECLAIMED, one.queue, self.now)
 
     @rule(name=queues, quota=st.integers(0, 5), stop=policies)
     def change_queue(self, name: str, quota: int, stop: StopPolicy) -> None:
@@ -141,7 +141,7 @@ class Events(RuleBasedStateMachine):
         new = queue(name, {old.flavors[0]: quota}, "r", preemption=ANY, checks=old.checks, stop=stop)
         self.queues[name] = new
         self.scheduler.put_cluster_queue(new)
-        self.scheduler.wake(Event.QUEUE_CHANGED, name, self.now)
+        self.scheduler.wake(WakeEvent.QUEUE_CHANGED, name, self.now)
 
     @rule(name=queues)
     def drop_or_put_queue(self, name: str) -> None:
@@ -151,7 +151,7 @@ class Events(RuleBasedStateMachine):
         else:
             self.queues[name] = self.gone.pop(name)
             self.scheduler.put_cluster_queue(self.queues[name])
-        self.scheduler.wake(Event.QUEUE_CHANGED, name, self.now)
+        self.scheduler.wake(WakeEvent.QUEUE_CHANGED, name, self.now)
         self.is_what_the_objects_make_it()
         self.run(1)
 
@@ -165,7 +165,7 @@ class Events(RuleBasedStateMachine):
         self.run(1)
         world.put_topology(BY_HOST)
         world.put_flavor(FLAVORS[1])
-        self.scheduler.wake(Event.FLAVOR_CHANGED, "placed", self.now)
+        self.scheduler.wake(WakeEvent.FLAVOR_CHANGED, "placed", self.now)
 
     @rule()
     def restart(self) -> None:
@@ -175,13 +175,13 @@ class Events(RuleBasedStateMachine):
     def change_cohort(self, quota: int) -> None:
         self.cohorts["r"] = cohort("r", "", {"placed": quota})
         self.scheduler.world.put_cohort(self.cohorts["r"])
-        self.scheduler.wake(Event.COHORT_CHANGED, "plain", self.now)
+        self.scheduler.wake(WakeEvent.COHORT_CHANGED, "plain", self.now)
 
     @rule(name=hosts, gpus=st.integers(1, 4), ready=st.booleans())
     def put_node(self, name: str, gpus: int, ready: bool) -> None:
         self.nodes[name] = Node(name, {HOSTNAME: name, "pool": "x"}, {GPU: gpus, "pods": 4}, ready=ready)
         self.scheduler.world.put_node(self.nodes[name])
-        self.scheduler.wake(Event.NODE_CHANGED, "placed", self.now)
+        self.scheduler.wake(WakeEvent.NODE_CHANGED, "placed", self.now)
 
     @rule(name=hosts)
     def drop_node(self, name: str) -> None:
@@ -210,7 +210,7 @@ class Events(RuleBasedStateMachine):
     def victims_stop(self) -> None:
         for one in [one for one in self.known.values() if one.evicted and one.reserved]:
             self.put(stopped(one, self.now))
-            self.scheduler.wake(Event.WORKLOAD_EVICTED, one.queue, self.now)
+            self.scheduler.wake(WakeEvent.WORKLOAD_EVICTED, one.queue, self.now)
         self.run(1)
 
     @rule(cycles=st.integers(1, 3), fails=st.booleans(), seconds=st.integers(0, 40))
@@ -247,8 +247,8 @@ class Events(RuleBasedStateMachine):
         assert not any(self.scheduler.world.ledger.is_assumed(key) for key in held)
         for key, one in self.known.items():
             waits = one.active and not one.reserved
-            assert (self.scheduler.lines.get(key) is not None) == (waits and one.queue in self.queues)
-            assert (key in self.scheduler.lines.homeless) == (waits and one.queue in self.gone)
+            assert (self.scheduler.pending.get(key) is not None) == (waits and one.queue in self.queues)
+            assert (key in self.scheduler.pending.without_queue) == (waits and one.queue in self.gone)
 
 
 def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:
@@ -265,8 +265,8 @@ def room(scheduler: Scheduler) -> dict[str, object]:
 
 def in_line(scheduler: Scheduler) -> dict[str, list[tuple[object, ...]]]:
     return {
-        name: sorted((*one.order, one.key, one.likeness) for one in [*line.ready(), *line.set_aside()])
-        for name, line in scheduler.lines.lines.items()
+        name: sorted((*one.order, one.key, one.equivalence_key) for one in [*line.ready(), *line.all_parked()])
+        for name, line in scheduler.pending.queues.items()
     }
 
 

@@ -14,7 +14,7 @@ from closeknit.model.container import Container
 from closeknit.model.limit_range import LimitRange
 from closeknit.model.shape import Requirement
 from closeknit.model.workload import Check, Workload
-from closeknit.queue.wake import Why
+from closeknit.queue.wake import RequeueReason
 
 from .objects import DEFAULT, part, queue, scheduler, workload
 
@@ -36,7 +36,7 @@ def checked(state: Any) -> Workload:
 @pytest.mark.parametrize("state", ["Retry", "Rejected"])
 def test_checks_that_failed(state: str) -> None:
     found = waits(scheduler([queue("a")]), checked(state))
-    expected = (Why.OTHER, "PendingEvaluation", "The workload has failed admission checks")
+    expected = (RequeueReason.OTHER, "PendingEvaluation", "The workload has failed admission checks")
     assert (found.why, found.reason, found.message) == expected
 
 
@@ -44,14 +44,14 @@ def test_an_unknown_namespace() -> None:
     built = scheduler([queue("a")])
     built.put_local_queue(LocalQueue("elsewhere", "a", "a"))
     found = waits(built, replace(workload("w"), namespace="elsewhere"))
-    expected = (Why.OTHER, "Misconfigured", "Could not obtain workload namespace elsewhere")
+    expected = (RequeueReason.OTHER, "Misconfigured", "Could not obtain workload namespace elsewhere")
     assert (found.why, found.reason, found.message) == expected
 
 
 @pytest.mark.parametrize("selector", [None, ENGINEERS], ids=["no selector matches nothing", "another"])
 def test_a_namespace_that_the_queue_does_not_select(selector: Selector | None) -> None:
     found = waits(scheduler([queue("a", selector=selector)]), workload("w"))
-    expected = (Why.NAMESPACE, "Misconfigured", "workload namespace doesn't match ClusterQueue selector")
+    expected = (RequeueReason.NAMESPACE, "Misconfigured", "workload namespace doesn't match ClusterQueue selector")
     assert (found.why, found.reason, found.message) == expected
 
 
@@ -66,7 +66,7 @@ def test_a_namespace_that_it_selects() -> None:
 def test_limits_that_requests_exceed() -> None:
     one = workload("w", "a", 1, 1, part(containers=(Container.of({"gpu": 2}, {"gpu": 1}),)))
     found = waits(scheduler([queue("a")]), one)
-    assert (found.why, found.reason) == (Why.OTHER, "Misconfigured")
+    assert (found.why, found.reason) == (RequeueReason.OTHER, "Misconfigured")
     assert found.message == (
         "resources validation failed: spec.podSets[0].template.spec.containers[0]: "
         'Invalid value: ["gpu"]: requests must not exceed its limits'

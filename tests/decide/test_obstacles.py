@@ -8,7 +8,7 @@ import pytest
 
 from closeknit.decide.obstacles import Obstacle, Obstacles
 from closeknit.decide.scheduler import Scheduler
-from closeknit.decide.what_if import Options, Story, play
+from closeknit.decide.what_if import Story, WhatIfOptions, play
 from closeknit.model.cluster_queue import LocalQueue, Preemption, Selector
 from closeknit.model.flavor import Flavor
 from closeknit.model.limit_range import LimitRange
@@ -17,7 +17,7 @@ from closeknit.model.request import Constraint
 from closeknit.model.shape import Requirement, Taint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Condition, Status, Workload
-from closeknit.queue.line import BYPASSED
+from closeknit.queue.pending_queue import BYPASSED
 
 from .objects import DEFAULT, GPU, part, queue, scheduler, workload
 from .test_what_if import RACK, back_and_forth, checked, running
@@ -28,7 +28,7 @@ NOW = 1000.0
 def stands(built: Scheduler, one: Workload, *others: Workload, left_out: tuple[str, ...] = (), **how: Any) -> Obstacle:
     """The obstacle of the first workload at the end."""
     tries = how.pop("tries", False)
-    story = play(built, [one, *others], NOW, Options(**how))
+    story = play(built, [one, *others], NOW, WhatIfOptions(**how))
     found = story.workloads[one.key]
     assert not found.admitted
     return Obstacles(built, story, NOW, left_out).of(found, tries)

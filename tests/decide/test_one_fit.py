@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from closeknit.decide.decision import Admit, Wait
-from closeknit.decide.what_if import Options, play
+from closeknit.decide.what_if import WhatIfOptions, play
 from closeknit.engine.policy import Policy
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue, Selector
 from closeknit.model.container import Container
@@ -19,7 +19,7 @@ from closeknit.model.name import Name
 from closeknit.model.request import Constraint
 from closeknit.model.settings import Settings
 from closeknit.model.topology import HOSTNAME
-from closeknit.queue.waiting import waiting
+from closeknit.queue.pending_workload import pending_workload
 from closeknit.report.standing import placed
 from engine.fits import one_per_empty_node
 
@@ -74,7 +74,7 @@ def test_two_workloads_of_one_cycle_do_not_get_one_node() -> None:
 
 def test_a_story_admits_one_pod_per_node() -> None:
     built = racks(100)
-    story = play(built, [workload("a", count=2, constraint=IN_A_RACK), workload("b", count=3)], NOW, Options())
+    story = play(built, [workload("a", count=2, constraint=IN_A_RACK), workload("b", count=3)], NOW, WhatIfOptions())
     assert story.workloads["default/a"].admitted
     assert not story.workloads["default/b"].admitted
 
@@ -96,7 +96,8 @@ def test_prospects_offer_what_the_fit_allows() -> None:
 def test_workloads_are_parked_as_one_only_if_the_fit_cannot_tell_them_apart() -> None:
     one, limited = part(), part(containers=(Container.of({GPU: 1}, {GPU: 1}),))
     first, other = (
-        waiting(workload("w", "a", 1, 1, each), "a", Settings(), Gates.profile()).likeness for each in (one, limited)
+        pending_workload(workload("w", "a", 1, 1, each), "a", Settings(), Gates.profile()).equivalence_key
+        for each in (one, limited)
     )
     assert first != other
 

@@ -19,7 +19,7 @@ from closeknit.model.request import Constraint, Layer
 from closeknit.model.settings import Settings
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Admission, PodSetAssignment, Status, Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 from decide.objects import asked, part
 
 RACK = "rack"
@@ -121,7 +121,7 @@ class TestWaitForTighter:
         built = self.fill(on=True)
         built.cycle(10.0)
         built.drop("ns/a")
-        built.wake(Event.WORKLOAD_FINISHED, "cq", 20.0)
+        built.wake(WakeEvent.WORKLOAD_FINISHED, "cq", 20.0)
         (decision,) = built.cycle(20.0)
         assert isinstance(decision, Admit)
         places = decision.admission.pod_sets[0].topology
@@ -347,12 +347,12 @@ class TestEndFlavorWalks:
         built = self.out_of_step()
         while built.is_ready:
             built.cycle(1.0)
-        entry = built.lines.get("ns/first")
+        entry = built.pending.get("ns/first")
         assert entry is not None
         assert entry.progress is None
         for number in range(2):
             name = f"big{number}"
             built.world.put_node(Node(name, {RACK: "r1", HOSTNAME: name}, {"gpu": 2, "pods": 110}))
-        built.wake(Event.NODE_CHANGED, "cq", 2.0)
+        built.wake(WakeEvent.NODE_CHANGED, "cq", 2.0)
         (decision,) = (one for _ in range(4) for one in built.cycle(2.0) if isinstance(one, Admit))
         assert [set(each.flavors.values()) for each in decision.admission.pod_sets] == [{"a"}, {"b"}]

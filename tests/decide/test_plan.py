@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from closeknit.decide.plan import Choice, Mode, Plan, PodSetPlan, Severity
+from closeknit.decide.plan import FlavorChoice, Mode, Plan, PodSetPlan, Severity
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.queue.waiting import waiting
+from closeknit.queue.pending_workload import pending_workload
 from lifecycle.shapes import pending
 
 
 def pod_set(mode: Mode, severity: Severity) -> PodSetPlan:
-    (demand,) = waiting(pending(), "cq", Settings(), Gates.profile()).demands
-    return PodSetPlan(demand, {"cpu": Choice("f", mode)}, ["a reason"], severity)
+    (demand,) = pending_workload(pending(), "cq", Settings(), Gates.profile()).demands
+    return PodSetPlan(demand, {"cpu": FlavorChoice("f", mode)}, ["a reason"], severity)
 
 
 def test_the_worst_of_several_reasons_is_reported() -> None:

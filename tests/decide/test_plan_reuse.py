@@ -17,7 +17,7 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 from closeknit.state.mirror import OtherPod
 
 from .objects import DEFAULT, GPU, queue, running, workload
@@ -61,7 +61,7 @@ def node(pool: str, gpus: int = 8) -> Node:
 
 def again(made: Scheduler, planned: list[str]) -> list[str]:
     planned.clear()
-    made.wake_queues(Event.FLAVOR_CHANGED, (), 2.0)
+    made.wake_queues(WakeEvent.FLAVOR_CHANGED, (), 2.0)
     made.cycle(2.0)
     return planned
 

@@ -14,8 +14,8 @@ from closeknit.decide.decision import Admit, Decision, Preempt
 from closeknit.decide.nominate import Nomination, nominate, planned
 from closeknit.decide.status import carried_out
 from closeknit.decide.world import World
-from closeknit.queue.waiting import Waiting
-from closeknit.queue.wake import Event
+from closeknit.queue.pending_workload import PendingWorkload
+from closeknit.queue.wake import WakeEvent
 
 from .clusters import Cluster, Story, clusters
 from .test_events_props import Events
@@ -34,7 +34,7 @@ class Again(Story):
                 self.put(one, at=at)
         if self.victims_stop:
             self._stop([one for one in self.known.values() if one.evicted and one.reserved], at)
-        self.scheduler.wake_queues(Event.FLAVOR_CHANGED, (), at)
+        self.scheduler.wake_queues(WakeEvent.FLAVOR_CHANGED, (), at)
         return decisions
 
 
@@ -42,7 +42,7 @@ def same(one: Nomination) -> tuple[object, ...]:
     return one.plan, [(victim.holding.key, victim.holding.usage, victim.cause) for victim in one.victims], one.wanted
 
 
-def checked(world: World, entry: Waiting, cycle: int) -> Nomination:
+def checked(world: World, entry: PendingWorkload, cycle: int) -> Nomination:
     found = planned(world, entry, cycle)
     assert same(found) == same(nominate(world, entry, cycle))
     return found

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 from closeknit.state.placed import PlacedPod
 
 from .clusters import Cluster, Story, clusters
@@ -68,7 +68,7 @@ class Slow(Story):
             self.scheduler.world.drop_placed_pod(key)
             del self.pods[key]
         if any(left <= 0 for left, _ in self.going):
-            self.scheduler.wake_queues(Event.OTHER_POD_GONE, list(self.scheduler.world.cluster_queues), self.at)
+            self.scheduler.wake_queues(WakeEvent.OTHER_POD_GONE, list(self.scheduler.world.cluster_queues), self.at)
         self.going = [one for one in self.going if one[0] > 0]
         for key in self._lost():
             self._stop_pods(key)

@@ -10,7 +10,7 @@ from closeknit.decide.obstacles import Obstacles, in_one_line
 from closeknit.decide.prospects import Prospects
 from closeknit.decide.scheduler import Scheduler
 from closeknit.decide.trial import Gap
-from closeknit.decide.what_if import Options, play
+from closeknit.decide.what_if import WhatIfOptions, play
 from closeknit.model.cluster_queue import Preemption
 from closeknit.model.flavor import Flavor
 from closeknit.model.node import Node
@@ -39,7 +39,7 @@ def racks(quotas: Quotas | int, hosts: int = 2, cohort: str = "", *queues: objec
 
 
 def found(built: Scheduler, one: Workload, *others: Workload) -> Prospects:
-    story = play(built, [one, *others], NOW, Options())
+    story = play(built, [one, *others], NOW, WhatIfOptions())
     assert not story.workloads[one.key].admitted
     said = Obstacles(built, story, NOW).prospects(story.workloads[one.key])
     assert said is not None
@@ -121,7 +121,7 @@ def test_a_flavor_without_nodes_is_reported_and_nothing_is_offered() -> None:
 
 def test_what_was_tried_leaves_no_trace() -> None:
     built, big = racks(8), workload("big", count=12, constraint=IN_A_RACK)
-    obstacles = Obstacles(built, play(built, [big], NOW, Options()), NOW)
+    obstacles = Obstacles(built, play(built, [big], NOW, WhatIfOptions()), NOW)
     first, again = obstacles.prospects(big), obstacles.prospects(big)
     assert first is not None
     assert again is not None

@@ -18,7 +18,7 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Check, Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 
 from .objects import DEFAULT, GPU, ON_DEFAULT, queue, running, scheduler, workload
 from .play import Play
@@ -35,7 +35,7 @@ def held(built: Scheduler, name: str = "a") -> int:
 
 
 def in_line(built: Scheduler) -> set[str]:
-    return {one.workload.name for line in built.lines.lines.values() for one in line.ready()}
+    return {one.workload.name for line in built.pending.queues.values() for one in line.ready()}
 
 
 class TestWhereAWorkloadStands:
@@ -155,7 +155,7 @@ class TestWaking:
         play.scheduler.drop("default/old")
         assert play.scheduler.wake_likely("a", 0.0) == 2
         assert in_line(play.scheduler) == {"small", "fewer"}
-        assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 1
+        assert play.scheduler.wake(WakeEvent.WORKLOAD_FINISHED, "a", 0.0) == 1
 
     def test_a_workload_woken_for_quota_that_another_took_is_parked_again_without_evaluation(self) -> None:
         queues = [queue(name, 2, "c") for name in ("a", "b", "c")]
@@ -171,16 +171,16 @@ class TestWaking:
         assert len(first) == 3
         assert play.cycles(9) == []
         assert not play.scheduler.is_ready
-        assert play.scheduler.wake(Event.WORKLOAD_FINISHED, "a", 0.0) == 5
+        assert play.scheduler.wake(WakeEvent.WORKLOAD_FINISHED, "a", 0.0) == 5
 
     def test_a_namespace_that_matches_now_wakes_workloads_that_waited_for_that(self) -> None:
         built = scheduler([queue("a", selector=None)])
         built.put(workload("w"), 0.0)
         built.cycle(0.0)
         assert not built.is_ready
-        assert built.wake(Event.NAMESPACE_CHANGED, "a", 0.0) == 0
+        assert built.wake(WakeEvent.NAMESPACE_CHANGED, "a", 0.0) == 0
         built.put_cluster_queue(queue("a"))
-        assert built.wake(Event.NAMESPACE_CHANGED, "a", 0.0) == 1
+        assert built.wake(WakeEvent.NAMESPACE_CHANGED, "a", 0.0) == 1
 
     def test_a_queue_in_no_cohort_wakes_alone(self) -> None:
         built = scheduler([queue("a"), queue("b")])
@@ -441,7 +441,7 @@ class TestSecondPass:
         built.put_cluster_queue(queue("b", {"placed": 9}))
         built.put_local_queue(LocalQueue(DEFAULT, "b", "b"))
         built.world.drop_cluster_queue("a")
-        built.lines.drop_queue("a")
+        built.pending.drop_queue("a")
         play.put(workload("v", "b", constraint=HERE), at=1.0)
         assert "v" in {one.workload.name for one in play.cycle(9.0) if isinstance(one, Admit)}
 

@@ -17,8 +17,8 @@ from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.gates import Gates
 from closeknit.model.settings import FAIR, Settings
-from closeknit.queue.waiting import waiting
-from closeknit.queue.wake import Event
+from closeknit.queue.pending_workload import pending_workload
+from closeknit.queue.wake import WakeEvent
 from engine.clusters import columns
 
 from .clusters import TOPOLOGIES, Cluster, Story, clusters
@@ -80,8 +80,8 @@ def test_the_order_of_arrival_does_not_show_under_fair_sharing_either(
 def in_line(scheduler: Scheduler) -> dict[str, list[tuple[object, ...]]]:
     """Who stands in each line or beside it, in the order in which they would be taken."""
     return {
-        name: sorted((*one.order, one.key, one.likeness) for one in [*line.ready(), *line.set_aside()])
-        for name, line in scheduler.lines.lines.items()
+        name: sorted((*one.order, one.key, one.equivalence_key) for one in [*line.ready(), *line.all_parked()])
+        for name, line in scheduler.pending.queues.items()
     }
 
 
@@ -132,11 +132,11 @@ def test_when_all_is_quiet_no_parked_workload_would_fit(by_reason: bool, data: s
     while story.step() is not None:
         pass
     world = story.scheduler.world
-    for line in story.scheduler.lines.lines.values():
+    for line in story.scheduler.pending.queues.values():
         if story.scheduler.is_ready or len(cluster.queue(line.name).flavors) > 1:
             continue
-        for one in line.set_aside():
-            fresh = waiting(one.workload, one.queue, world.settings, world.gates)
+        for one in line.all_parked():
+            fresh = pending_workload(one.workload, one.queue, world.settings, world.gates)
             assert not nominate(world, fresh, 999).plan.fits, one.key
 
 
@@ -147,9 +147,9 @@ def test_where_quota_cannot_be_had_no_victims_would_have_been_found(cluster: Clu
     story = Story(replace(cluster, gates=Gates.profile("closeknit")), victims_stop=True, cycles=20)
     while story.step() is not None:
         world = story.scheduler.world
-        for line in story.scheduler.lines.lines.values():
-            for one in [*line.ready(), *line.set_aside()]:
-                fresh = waiting(one.workload, one.queue, world.settings, world.gates)
+        for line in story.scheduler.pending.queues.values():
+            for one in [*line.ready(), *line.all_parked()]:
+                fresh = pending_workload(one.workload, one.queue, world.settings, world.gates)
                 if nominate(world, fresh, 999).plan.lacks_quota:
                     with patch.object(Plan, "lacks_quota", False):
                         assert not nominate(world, fresh, 999).works, one.key
@@ -161,7 +161,7 @@ def test_waking_all_leaves_none_parked_and_loses_none(cluster: Cluster) -> None:
     story = Story(cluster, victims_stop=True)
     while story.step() is not None:
         pass
-    story.scheduler.wake(Event.FLAVOR_CHANGED, cluster.queues[0].name, story.at)
-    waiting = {one.key for one in story.known.values() if not one.reserved}
-    ready = {one.key for line in story.scheduler.lines.lines.values() for one in line.ready()}
-    assert ready == waiting
+    story.scheduler.wake(WakeEvent.FLAVOR_CHANGED, cluster.queues[0].name, story.at)
+    pending_workload = {one.key for one in story.known.values() if not one.reserved}
+    ready = {one.key for line in story.scheduler.pending.queues.values() for one in line.ready()}
+    assert ready == pending_workload

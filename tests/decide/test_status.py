@@ -23,7 +23,7 @@ from closeknit.model.workload import (
     Status,
     Workload,
 )
-from closeknit.queue.wake import Why
+from closeknit.queue.wake import RequeueReason
 
 from .objects import queue, running, scheduler, workload
 
@@ -215,7 +215,9 @@ def test_a_preemption_tells_victim_and_preemptor() -> None:
 class TestWaiting:
     def waits(self, gates: dict[str, bool] | None = None, **more: Any) -> tuple[Workload, list[Event]]:
         built = scheduler([queue("a")], gates=Gates.profile("closeknit", gates or {}))
-        decision = Wait(workload("w", count=3, generation=4), Why.NO_FIT, "WaitingForQuota", "too little", **more)
+        decision = Wait(
+            workload("w", count=3, generation=4), RequeueReason.NO_FIT, "WaitingForQuota", "too little", **more
+        )
         return carried_out(built.world, decision, 9.0)[0]
 
     def test_reason_and_message_are_in_the_condition_and_in_a_warning(self) -> None:

@@ -17,7 +17,7 @@ from closeknit.model.request import Constraint
 from closeknit.model.shape import Taint, Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Check, PodSetUpdate, Workload
-from closeknit.queue.wake import Event
+from closeknit.queue.wake import WakeEvent
 
 from .objects import GPU, part, queue, running, scheduler, workload
 
@@ -68,7 +68,7 @@ def test_what_runs_already_is_in_the_way() -> None:
     made.put(running(workload("old", count=3), "placed", hosts={"h1": 3}), 0.0)
     assert isinstance(decide(made, workload("w", count=2, constraint=HERE)), Wait)
     made.drop("default/old")
-    made.wake(Event.WORKLOAD_FINISHED, "a", 0.0)
+    made.wake(WakeEvent.WORKLOAD_FINISHED, "a", 0.0)
     (decision,) = made.cycle(0.0)
     assert places(decision) == [{"h1": 2}]
 

@@ -9,7 +9,7 @@ import pytest
 from closeknit.decide import topology
 from closeknit.decide.decision import Admit, Decision, Wait
 from closeknit.decide.scheduler import Scheduler
-from closeknit.engine.place import Outcome, Result
+from closeknit.engine.place import PodSetOutcome, Result
 from closeknit.engine.policy import Policy
 from closeknit.model.assignment import Assignment
 from closeknit.model.flavor import Flavor
@@ -20,7 +20,7 @@ from closeknit.model.settings import Settings
 from closeknit.model.shape import Toleration
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.queue.waiting import waiting
+from closeknit.queue.pending_workload import pending_workload
 from closeknit.state.snapshot import Snapshot
 
 from .objects import GPU, Given, part, queue, running, scheduler, workload
@@ -61,7 +61,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     def recording(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
         seen.append(request)
         here = Assignment.of((HOSTNAME,), [((next(iter(snapshot.table.names)),), 1)])
-        return Result(tuple(Outcome(one, here) for one in request.pod_sets))
+        return Result(tuple(PodSetOutcome(one, here) for one in request.pod_sets))
 
     monkeypatch.setattr(topology, "place", recording)
     return seen
@@ -152,6 +152,8 @@ def test_a_failed_node_is_replaced_within_the_constraint_of_the_group() -> None:
 
 def test_constraints_at_any_depth_tell_workloads_apart() -> None:
     other = Request((replace(TREE.groups[0], constraint=IN_A_RACK),))
-    entries = [waiting(of(request, *SETS), "a", Settings(), Gates.profile()) for request in (TREE, other, TREE)]
-    assert entries[0].likeness == entries[2].likeness
-    assert entries[0].likeness != entries[1].likeness
+    entries = [
+        pending_workload(of(request, *SETS), "a", Settings(), Gates.profile()) for request in (TREE, other, TREE)
+    ]
+    assert entries[0].equivalence_key == entries[2].equivalence_key
+    assert entries[0].equivalence_key != entries[1].equivalence_key

@@ -16,7 +16,7 @@ from closeknit.engine.policy import Policy
 from closeknit.model.quota import FlavorResource
 from closeknit.model.request import PodSet
 from closeknit.model.workload import Workload
-from closeknit.queue.waiting import Waiting, waiting
+from closeknit.queue.pending_workload import PendingWorkload, pending_workload
 from closeknit.state.ledger import Holding
 
 from .clusters import Cluster, Story, clusters
@@ -97,19 +97,19 @@ def test_no_protected_workload_is_preempted(fair: bool, victims_stop: bool, data
 # Minimality
 
 
-def nominations(story: Story) -> Iterator[tuple[Waiting, Nomination]]:
+def nominations(story: Story) -> Iterator[tuple[PendingWorkload, Nomination]]:
     """For every pending workload: what it would get, and its victims."""
     world = story.scheduler.world
     for one in story.known.values():
         if not one.reserved:
-            head = waiting(one, one.queue, world.settings, world.gates)
+            head = pending_workload(one, one.queue, world.settings, world.gates)
             yield head, nominate(world, head, 99)
 
 
 class Trial:
     """Whether a plan would fit with some holdings gone: quota by the reference, places by the engine."""
 
-    def __init__(self, story: Story, head: Waiting, found: Nomination) -> None:
+    def __init__(self, story: Story, head: PendingWorkload, found: Nomination) -> None:
         self.story, self.head, self.plan = story, head, found.plan
         self.world = story.scheduler.world
 

@@ -9,7 +9,7 @@ import pytest
 
 from closeknit.decide.activity import PROVISIONING
 from closeknit.decide.scheduler import Scheduler
-from closeknit.decide.what_if import Kind, Options, Story, play
+from closeknit.decide.what_if import StepKind, Story, WhatIfOptions, play
 from closeknit.model.assignment import Assignment
 from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, Fungibility, LocalQueue, Preemption
 from closeknit.model.flavor import Flavor
@@ -28,7 +28,7 @@ RACK = "example.com/rack"
 
 
 def told(built: Scheduler, *workloads: Workload, **options: Any) -> Story:
-    return play(built, workloads, NOW, Options(**options))
+    return play(built, workloads, NOW, WhatIfOptions(**options))
 
 
 def happened(story: Story) -> list[str]:
@@ -256,7 +256,7 @@ def test_a_stopped_queue_gives_back_what_its_policy_says(policy: Any, is_admitte
     built.put_local_queue(LocalQueue(DEFAULT, "a", "a", policy))
     by_local_queue = told(built, one)
     for story, kind in ((by_cluster_queue, "ClusterQueue"), (by_local_queue, "LocalQueue")):
-        reasons = [step.reason for step in story.steps if step.kind is Kind.EVICTED]
+        reasons = [step.reason for step in story.steps if step.kind is StepKind.EVICTED]
         assert reasons == ([f"{kind}Stopped"] if evicted else [])
         assert story.workloads[one.key].reserved != evicted
 

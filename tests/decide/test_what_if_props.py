@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 
 from closeknit.decide.obstacles import Obstacles
-from closeknit.decide.what_if import MOST_TIMES, Kind, Story, play
+from closeknit.decide.what_if import MOST_TIMES, StepKind, Story, play
 from closeknit.model.quota import FlavorResource, quotas
 from closeknit.model.workload import Workload, usage_of
 
@@ -28,7 +28,7 @@ def told(cluster: Cluster) -> Story:
 @EXAMPLES
 @given(cluster=clusters())
 def test_no_workload_is_preempted_twice_by_the_same_one_nor_many_times_at_all(cluster: Cluster) -> None:
-    preempted = [step for step in told(cluster).steps if step.kind is Kind.PREEMPTED and step.by is not None]
+    preempted = [step for step in told(cluster).steps if step.kind is StepKind.PREEMPTED and step.by is not None]
     pairs = Counter((step.workload.key, step.by.key) for step in preempted if step.by is not None)
     assert max(pairs.values(), default=0) <= 1
     assert max(Counter(step.workload.key for step in preempted).values(), default=0) <= MOST_TIMES
@@ -52,10 +52,10 @@ def test_steps_add_up_to_the_final_state(cluster: Cluster) -> None:
     story = told(cluster)
     running: dict[str, Workload] = {}
     for step in story.steps:
-        if step.kind is Kind.ADMITTED:
+        if step.kind is StepKind.ADMITTED:
             assert step.workload.key not in running
             running[step.workload.key] = step.workload
-        elif step.kind is Kind.PREEMPTED:
+        elif step.kind is StepKind.PREEMPTED:
             del running[step.workload.key]
     assert running == {key: one for key, one in story.workloads.items() if one.admitted}
 
@@ -81,7 +81,7 @@ def test_what_is_held_at_the_end_is_within_quota(cluster: Cluster) -> None:
 
 def preemptions(story: Story) -> set[tuple[str, str]]:
     """Pairs of victim and preemptor."""
-    return {(step.workload.key, step.by.key) for step in story.steps if step.kind is Kind.PREEMPTED and step.by}
+    return {(step.workload.key, step.by.key) for step in story.steps if step.kind is StepKind.PREEMPTED and step.by}
 
 
 @EXAMPLES

@@ -11,7 +11,7 @@ from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
-from closeknit.state.ledger import Stage
+from closeknit.state.ledger import HoldingStage
 from closeknit.state.mirror import OtherPod, Usage
 
 from .frozen import frozen
@@ -85,7 +85,7 @@ class TestHoldings:
         made.confirm(on_h1("w", 3))
         holding = made.ledger.get("default/w")
         assert holding is not None
-        assert holding.stage is Stage.CONFIRMED
+        assert holding.stage is HoldingStage.CONFIRMED
         assert (made.node_of("a").usage[("placed", GPU)], room(made)) == (3, 5)  # type: ignore[index]
 
     def test_what_was_held_before_a_confirmation_does_not_come_back(self) -> None:

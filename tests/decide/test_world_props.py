@@ -14,7 +14,7 @@ from closeknit.decide.cycle import run
 from closeknit.decide.nominate import nominate
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.gates import Gates
-from closeknit.queue.waiting import Waiting, waiting
+from closeknit.queue.pending_workload import PendingWorkload, pending_workload
 
 from .clusters import Cluster, Story, clusters
 from .frozen import frozen
@@ -22,12 +22,12 @@ from .frozen import frozen
 EXAMPLES = settings(max_examples=40)
 
 
-def pending(story: Story) -> Iterator[Waiting]:
+def pending(story: Story) -> Iterator[PendingWorkload]:
     """Every pending workload, as if it were the head of its queue."""
     world = story.scheduler.world
     for one in story.known.values():
         if not one.reserved:
-            yield waiting(one, one.queue, world.settings, world.gates)
+            yield pending_workload(one, one.queue, world.settings, world.gates)
 
 
 def played(cluster: Cluster, cycles: int) -> tuple[Story, Scheduler]:

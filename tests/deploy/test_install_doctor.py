@@ -12,8 +12,8 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.deploy import kinds as server_kinds
 from closeknit.deploy.bundle import stages
-from closeknit.deploy.doctor import Finding, State, examine, lease
-from closeknit.deploy.objects import Wishes
+from closeknit.deploy.doctor import Finding, FindingLevel, examine, lease
+from closeknit.deploy.objects import InstallOptions
 from deploy.server import Server
 from deploy.test_install_definitions import endpoints, kueues
 
@@ -48,7 +48,7 @@ def kueue(kind: str, name: str, **spec: Any) -> Raw:
 
 
 def healthy(*more: Raw, **how: Any) -> Server:
-    server = Server(*(one for stage in stages(Wishes()) for one in stage.objects), **how)
+    server = Server(*(one for stage in stages(InstallOptions()) for one in stage.objects), **how)
     server.add(a_lease("closeknit-controller", "closeknit-system", 2.0))
     server.add(a_namespace("default"))
     server.named(kinds.DEPLOYMENT, "closeknit-controller", "closeknit-system")["status"] = {"readyReplicas": 2}
@@ -57,22 +57,24 @@ def healthy(*more: Raw, **how: Any) -> Server:
     return server
 
 
-def findings(server: Server, wishes: Wishes | None = None) -> list[Finding]:
+def findings(server: Server, wishes: InstallOptions | None = None) -> list[Finding]:
     async def all_of_them() -> list[Finding]:
-        found = examine(server, wishes or Wishes(), lambda *words: f"closeknit {' '.join(words)}", lambda: NOW)
+        found = examine(server, wishes or InstallOptions(), lambda *words: f"closeknit {' '.join(words)}", lambda: NOW)
         return [one async for one in found]
 
     return asyncio.run(all_of_them())
 
 
-def ailments(server: Server, wishes: Wishes | None = None) -> list[tuple[str, str, str]]:
+def ailments(server: Server, wishes: InstallOptions | None = None) -> list[tuple[str, str, str]]:
     """Check, state and the beginning of the text of everything that is not ok."""
-    return [(one.check, one.state.word, one.text) for one in findings(server, wishes) if one.state is not State.OK]
+    return [
+        (one.check, one.state.word, one.text) for one in findings(server, wishes) if one.state is not FindingLevel.OK
+    ]
 
 
 def test_a_healthy_installation_has_no_ailment_and_every_check_says_so() -> None:
     found = findings(healthy())
-    assert {one.state for one in found} == {State.OK}
+    assert {one.state for one in found} == {FindingLevel.OK}
     checks = [
         "versions",
         "definitions",
@@ -88,7 +90,7 @@ def test_a_healthy_installation_has_no_ailment_and_every_check_says_so() -> None
 
 
 def test_every_ailment_comes_with_a_remedy() -> None:
-    assert [one for one in findings(Server()) if one.state is not State.OK and not one.remedy] == []
+    assert [one for one in findings(Server()) if one.state is not FindingLevel.OK and not one.remedy] == []
 
 
 def test_nothing_installed_is_a_problem() -> None:
@@ -104,7 +106,9 @@ def test_a_server_without_mutating_policies_loses_the_holding_of_jobs() -> None:
 
 def test_a_server_that_has_them_in_an_older_version_lacks_nothing() -> None:
     server = healthy(absent=set(server_kinds.OLDER), version="v1.35.0")
-    for one in [one for stage in stages(Wishes()) for one in stage.objects if one["kind"].startswith("Mutating")]:
+    for one in [
+        one for stage in stages(InstallOptions()) for one in stage.objects if one["kind"].startswith("Mutating")
+    ]:
         server.add({**one, "apiVersion": "admissionregistration.k8s.io/v1beta1"})
     assert ailments(server) == []
     said = [one.text for one in findings(server) if one.check == "versions"]
@@ -126,7 +130,7 @@ def test_a_conversion_webhook_without_endpoints_is_a_problem() -> None:
         "the conversion webhook of workloads.kueue.x-k8s.io calls Service kueue-system/kueue-webhook-service, "
         "which has no endpoints"
     )
-    [finding] = [one for one in findings(server) if one.state is State.PROBLEM]
+    [finding] = [one for one in findings(server) if one.state is FindingLevel.PROBLEM]
     assert "closeknit install --adopt-crds" in finding.remedy
 
 
@@ -162,7 +166,7 @@ def test_a_changed_policy_is_reported() -> None:
 
 
 def test_policies_of_another_configuration_are_reported() -> None:
-    wishes = replace(Wishes(), rules=replace(Wishes().rules, all_jobs=True))
+    wishes = replace(InstallOptions(), rules=replace(InstallOptions().rules, all_jobs=True))
     [(check, state, _)] = ailments(healthy(), wishes)
     assert (check, state) == ("policies", "warning")
 
@@ -178,7 +182,9 @@ def test_policies_that_are_there_and_not_in_force_are_a_problem() -> None:
 def test_without_jobs_among_the_frameworks_it_is_tried_as_the_controller_does() -> None:
     server = Server()
     server.suspends = False
-    wishes = replace(Wishes(), rules=replace(Wishes().rules, frameworks=frozenset({"jobset.x-k8s.io/jobset"})))
+    wishes = replace(
+        InstallOptions(), rules=replace(InstallOptions().rules, frameworks=frozenset({"jobset.x-k8s.io/jobset"}))
+    )
     [told] = [text for _, _, text in ailments(server, wishes) if "not in force" in text]
     assert "is not suspended at creation in closeknit-system" in told
 
@@ -186,8 +192,8 @@ def test_without_jobs_among_the_frameworks_it_is_tried_as_the_controller_does() 
 def test_without_permission_for_a_dry_run_the_missing_verb_is_named() -> None:
     server = healthy()
     server.denied = {("create", "jobs")}
-    [told] = [one for one in findings(server) if one.state is not State.OK and one.check == "policies"]
-    assert told.state is State.WARNING
+    [told] = [one for one in findings(server) if one.state is not FindingLevel.OK and one.check == "policies"]
+    assert told.state is FindingLevel.WARNING
     assert "the verb create on jobs.batch in default is missing, which a dry run needs" in told.text
 
 
@@ -319,6 +325,6 @@ def test_kinds_that_are_not_served_are_no_problem() -> None:
     server = healthy(absent={kinds.JOB_SET})
     [finding] = [one for one in findings(server) if one.check == "kinds"]
     assert (finding.state, finding.text) == (
-        State.OK,
+        FindingLevel.OK,
         "not served, so what needs them is disabled: jobsets.jobset.x-k8s.io",
     )

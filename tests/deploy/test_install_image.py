@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from closeknit import __version__
-from closeknit.deploy.objects import Wishes, controller
+from closeknit.deploy.objects import InstallOptions, controller
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text()
@@ -105,7 +105,7 @@ def test_no_build_tool_is_left_in_it(image: Image) -> None:
 
 
 def test_it_runs_as_the_deployments_user_what_the_deployment_starts() -> None:
-    pod = next(one for one in controller(Wishes()) if one["kind"] == "Deployment")["spec"]["template"]["spec"]
+    pod = next(one for one in controller(InstallOptions()) if one["kind"] == "Deployment")["spec"]["template"]["spec"]
     context = pod["securityContext"]
     assert instructions("USER", RESULT) == [f"{context['runAsUser']}:{context['runAsGroup']}"]
     assert instructions("ENTRYPOINT", RESULT) == [f'["{pod["containers"][0]["command"][0]}"]']

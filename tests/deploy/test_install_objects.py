@@ -9,27 +9,27 @@ import pytest
 
 from closeknit import __version__
 from closeknit.deploy.bundle import stages
-from closeknit.deploy.objects import Wishes
+from closeknit.deploy.objects import InstallOptions
 
 Raw = dict[str, Any]
 
 
-def objects(wishes: Wishes | None = None) -> dict[tuple[str, str], Raw]:
-    made = [one for stage in stages(wishes or Wishes()) for one in stage.objects]
+def objects(wishes: InstallOptions | None = None) -> dict[tuple[str, str], Raw]:
+    made = [one for stage in stages(wishes or InstallOptions()) for one in stage.objects]
     return {(one["kind"], one["metadata"]["name"]): one for one in made}
 
 
-def deployment(wishes: Wishes | None = None) -> Raw:
+def deployment(wishes: InstallOptions | None = None) -> Raw:
     return objects(wishes)["Deployment", "closeknit-controller"]
 
 
-def pod(wishes: Wishes | None = None) -> Raw:
+def pod(wishes: InstallOptions | None = None) -> Raw:
     found: Raw = deployment(wishes)["spec"]["template"]
     return found
 
 
 def test_stages_come_in_the_order_in_which_each_needs_the_one_before() -> None:
-    names = [stage.name for stage in stages(Wishes())]
+    names = [stage.name for stage in stages(InstallOptions())]
     assert names == ["namespace", "definitions", "permissions", "policies", "configuration", "controller"]
 
 
@@ -40,7 +40,7 @@ def test_every_object_says_that_it_is_ours_and_of_which_version() -> None:
 
 
 def test_no_object_is_sent_twice() -> None:
-    made = [one for stage in stages(Wishes()) for one in stage.objects]
+    made = [one for stage in stages(InstallOptions()) for one in stage.objects]
     assert len(objects()) == len(made)
 
 
@@ -73,8 +73,8 @@ def test_only_probes_and_metrics_reach_it() -> None:
 
 
 def test_another_configuration_makes_other_pods_and_the_same_one_does_not() -> None:
-    other = replace(Wishes(), configuration="kind: Configuration\n")
-    hashes = [pod(one)["metadata"]["annotations"] for one in (Wishes(), other, other)]
+    other = replace(InstallOptions(), configuration="kind: Configuration\n")
+    hashes = [pod(one)["metadata"]["annotations"] for one in (InstallOptions(), other, other)]
     assert hashes[0] != hashes[1] == hashes[2]
     assert objects(other)["ConfigMap", "closeknit-controller-config"]["data"] == {
         "controller_manager_config.yaml": "kind: Configuration\n"
@@ -88,13 +88,13 @@ def test_the_configuration_is_mounted_where_the_arguments_say() -> None:
 
 
 def test_the_role_is_for_the_lease_that_the_configuration_names() -> None:
-    role = objects(replace(Wishes(), lease="mine"))["Role", "closeknit-controller"]
+    role = objects(replace(InstallOptions(), lease="mine"))["Role", "closeknit-controller"]
     leases = [one for one in role["rules"] if one["resources"] == ["leases"]]
     assert [one.get("resourceNames") for one in leases] == [None, ["mine"]]
 
 
 def test_everything_is_in_the_namespace_that_was_asked_for() -> None:
-    made = objects(replace(Wishes(), namespace="elsewhere"))
+    made = objects(replace(InstallOptions(), namespace="elsewhere"))
     homes = {one["metadata"].get("namespace") for one in made.values()}
     assert homes == {None, "elsewhere"}
     assert made["ClusterRoleBinding", "closeknit-controller"]["subjects"] == [
@@ -104,5 +104,5 @@ def test_everything_is_in_the_namespace_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize(("monitored", "there"), [(False, set()), (True, {"Service", "ServiceMonitor"})])
 def test_a_service_monitor_is_installed_only_where_it_is_wanted(monitored: bool, there: set[str]) -> None:
-    kinds = {kind for kind, _ in objects(replace(Wishes(), monitored=monitored))}
+    kinds = {kind for kind, _ in objects(replace(InstallOptions(), monitored=monitored))}
     assert kinds & {"Service", "ServiceMonitor"} == there

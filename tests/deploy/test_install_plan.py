@@ -15,24 +15,24 @@ from closeknit.deploy import kinds as server_kinds
 from closeknit.deploy.bundle import stages
 from closeknit.deploy.install import install
 from closeknit.deploy.kinds import kind_of
-from closeknit.deploy.objects import Wishes
-from closeknit.deploy.plan import Step, plan
+from closeknit.deploy.objects import InstallOptions
+from closeknit.deploy.plan import PlanStep, plan
 from closeknit.deploy.uninstall import Uninstalling
 from closeknit.deploy.versions import rank
 from closeknit.model.mistake import InputError
 from deploy.server import Server
 
 Raw = dict[str, Any]
-WISHES = Wishes()
+WISHES = InstallOptions()
 EVERYTHING = [one for stage in stages(WISHES) for one in stage.objects]
 
 
-def planned(server: Server, wishes: Wishes = WISHES) -> list[Step]:
+def planned(server: Server, wishes: InstallOptions = WISHES) -> list[PlanStep]:
     return asyncio.run(plan(server, stages(wishes)))
 
 
-def installed(server: Server, wishes: Wishes = WISHES) -> list[Step]:
-    async def run() -> list[Step]:
+def installed(server: Server, wishes: InstallOptions = WISHES) -> list[PlanStep]:
+    async def run() -> list[PlanStep]:
         steps = await plan(server, stages(wishes))
         await install(server, steps, lambda _: None)
         return steps
@@ -40,7 +40,7 @@ def installed(server: Server, wishes: Wishes = WISHES) -> list[Step]:
     return asyncio.run(run())
 
 
-def words(steps: list[Step]) -> set[str]:
+def words(steps: list[PlanStep]) -> set[str]:
     return {one.word for one in steps}
 
 

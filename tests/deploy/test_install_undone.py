@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.rules.settings import Settings
+from closeknit.cluster.embedded.rules.settings import AdmissionSettings
 from closeknit.deploy.bundle import stages
 from closeknit.deploy.kinds import CRD
-from closeknit.deploy.objects import Wishes
+from closeknit.deploy.objects import InstallOptions
 from closeknit.deploy.uninstall import Left, Uninstalling
 from closeknit.model.settings import NAMESPACE_NAME
 from deploy.server import Server
@@ -20,11 +20,13 @@ IN_USE = "kueue.x-k8s.io/resource-in-use"
 
 
 def there(*more: Raw) -> Server:
-    return Server(*(one for stage in stages(Wishes()) for one in stage.objects), *more)
+    return Server(*(one for stage in stages(InstallOptions()) for one in stage.objects), *more)
 
 
-def uninstalled(server: Server, purge: bool = False, rehearse: bool = False, rules: Settings | None = None) -> Left:
-    wishes = Wishes(rules=rules or Settings())
+def uninstalled(
+    server: Server, purge: bool = False, rehearse: bool = False, rules: AdmissionSettings | None = None
+) -> Left:
+    wishes = InstallOptions(rules=rules or AdmissionSettings())
     return asyncio.run(Uninstalling(server, wishes, lambda _: None, rehearse).run(purge))
 
 
@@ -163,7 +165,7 @@ def test_where_all_jobs_are_managed_those_without_a_queue_are_named_too() -> Non
         child,
         away,
     )
-    rules = Settings(all_jobs=True, frameworks=frozenset({"batch/job", "jobset.x-k8s.io/jobset"}))
+    rules = AdmissionSettings(all_jobs=True, frameworks=frozenset({"batch/job", "jobset.x-k8s.io/jobset"}))
     assert [one.what for one in uninstalled(server, rules=rules).held] == ["job default/own"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from closeknit.cli.columns import JOBS
 from closeknit.cluster.embedded.descriptions import about
 from closeknit.cluster.embedded.rest.tables import columns
-from closeknit.cluster.embedded.rules.settings import Settings
+from closeknit.cluster.embedded.rules.settings import AdmissionSettings
 from closeknit.cluster.embedded.schema import schema_of
 from closeknit.cluster.embedded.standins import standins
 from closeknit.cluster.kinds import KINDS, kind_of
@@ -47,7 +47,11 @@ def test_it_is_placed_from_files_and_documented(job: JobKind) -> None:
 
 @pytest.mark.parametrize("job", named(RUN))
 def test_policies_hold_and_judge_it(job: JobKind) -> None:
-    found = [one for one in policies(Settings(Gates.profile("closeknit"))) if one["kind"].endswith("AdmissionPolicy")]
+    found = [
+        one
+        for one in policies(AdmissionSettings(Gates.profile("closeknit")))
+        if one["kind"].endswith("AdmissionPolicy")
+    ]
     about = [one for one in found if one["metadata"]["name"] == f"closeknit-{job.served.plural}"]
     assert {one["kind"] for one in about} == {"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.deploy.policies import HASH, Settings, policies, policies_hash
+from closeknit.deploy.policies import HASH, AdmissionSettings, policies, policies_hash
 from closeknit.deploy.policies.marking import only_if, pointer, put_all
 from closeknit.dialects.cel import at, given, is_count, label, record, same
 from closeknit.model.cluster_queue import Selector
@@ -16,14 +16,14 @@ from closeknit.model.gates import Gates
 from closeknit.model.shape import Requirement
 
 Raw = dict[str, Any]
-USUAL = Settings()
+USUAL = AdmissionSettings()
 NO_TOPOLOGY = Gates.profile().changed({"TopologyAwareScheduling": False})
-JOBS_ONLY = Settings(frameworks=frozenset({"batch/job"}))
+JOBS_ONLY = AdmissionSettings(frameworks=frozenset({"batch/job"}))
 MUTATING, VALIDATING = "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"
 QUEUE, PARENT = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/pod-suspending-parent"
 
 
-def of(kind: str, settings: Settings = USUAL) -> dict[str, Raw]:
+def of(kind: str, settings: AdmissionSettings = USUAL) -> dict[str, Raw]:
     """Policies, or bindings, by name."""
     return {one["metadata"]["name"]: one["spec"] for one in policies(settings) if one["kind"] == kind}
 
@@ -55,7 +55,7 @@ def test_misspelt_keys_are_warnings_and_everything_else_is_rejected() -> None:
     for name, spec in of(f"{VALIDATING}Binding").items():
         assert spec["validationActions"] == (["Warn"] if name.endswith("-spelling") else ["Deny"]), name
     assert "closeknit-jobs-spelling" in of(VALIDATING)
-    assert not [name for name in of(VALIDATING, Settings(NO_TOPOLOGY)) if "spelling" in name]
+    assert not [name for name in of(VALIDATING, AdmissionSettings(NO_TOPOLOGY)) if "spelling" in name]
 
 
 def test_a_mutating_policy_changes_once_and_is_asked_again() -> None:
@@ -103,7 +103,7 @@ def test_a_refusal_begins_with_the_field_that_is_wrong() -> None:
             assert "messageExpression" in one or one["message"].partition(": ")[0].startswith(("metadata.", "spec"))
 
 
-def selector(kind: str, settings: Settings) -> Any:
+def selector(kind: str, settings: AdmissionSettings) -> Any:
     return of(kind, settings)["closeknit-jobs"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
 
 
@@ -112,7 +112,7 @@ def test_namespaces_are_those_of_the_settings(kind: str) -> None:
     (usual,) = selector(kind, USUAL)
     assert (usual["key"], usual["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
     assert {"kube-system", "closeknit-system"} <= set(usual["values"])
-    chosen = Settings(namespaces=Selector((Requirement("team", "Exists"),)))
+    chosen = AdmissionSettings(namespaces=Selector((Requirement("team", "Exists"),)))
     assert selector(kind, chosen) == [{"key": "team", "operator": "Exists"}]
 
 
@@ -136,7 +136,7 @@ def test_disabled_kinds_have_no_policy_and_hold_no_dependents() -> None:
 
 
 def test_pods_of_sets_are_gated_though_other_pods_are_not() -> None:
-    sets = Settings(frameworks=frozenset({"deployment"}))
+    sets = AdmissionSettings(frameworks=frozenset({"deployment"}))
     spec = of(MUTATING, sets)["closeknit-pods"]
     assert ": false" in str(spec["matchConditions"])
     assert "closeknit-pods-default-queue" not in of(MUTATING, sets)
@@ -163,19 +163,19 @@ def test_all_jobs_are_held_where_that_is_wanted() -> None:
     ],
 )
 def test_a_gate_that_is_off_takes_its_rule_away(gate: str, kind: str, name: str, word: str) -> None:
-    without = Settings(gates=Gates(Gates.profile().enabled - {gate}))
+    without = AdmissionSettings(gates=Gates(Gates.profile().enabled - {gate}))
     assert word in expressions(of(kind)[f"closeknit-{name}"])
     assert word not in expressions(of(kind, without)[f"closeknit-{name}"])
 
 
 def test_without_partial_admission_workloads_start_whole() -> None:
-    whole = Settings(gates=Gates(Gates.profile().enabled - {"PartialAdmission"}))
+    whole = AdmissionSettings(gates=Gates(Gates.profile().enabled - {"PartialAdmission"}))
     assert "closeknit-workloads" not in of(MUTATING)
     assert "minCount" in expressions(of(MUTATING, whole)["closeknit-workloads"])
 
 
 def test_two_levels_together_are_refused_where_kueue_refuses_them() -> None:
-    kueue = Settings(gates=Gates.profile("kueue"))
+    kueue = AdmissionSettings(gates=Gates.profile("kueue"))
     told = "cannot be combined with kueue.x-k8s.io/podset-required-topology; keep one of them, or enable"
     assert told in expressions(of(VALIDATING, kueue)["closeknit-jobs"])
     assert told not in expressions(of(VALIDATING)["closeknit-jobs"])
@@ -184,13 +184,13 @@ def test_two_levels_together_are_refused_where_kueue_refuses_them() -> None:
 def test_one_hash_is_on_all_of_them_and_changes_with_the_settings() -> None:
     marks = {one["metadata"]["annotations"][HASH] for one in policies(USUAL)}
     assert marks == {policies_hash(USUAL)}
-    assert policies_hash(USUAL) == policies_hash(Settings())
+    assert policies_hash(USUAL) == policies_hash(AdmissionSettings())
     others = [JOBS_ONLY, replace(USUAL, all_jobs=True), replace(USUAL, gates=Gates.profile("kueue"))]
     assert len({policies_hash(one) for one in (USUAL, *others)}) == 4
 
 
 def test_a_trial_is_answered_in_every_namespace_whatever_the_frameworks_with_the_hash() -> None:
-    none = Settings(frameworks=frozenset())
+    none = AdmissionSettings(frameworks=frozenset())
     trial = of(MUTATING, none)["closeknit-trial"]
     assert trial["matchConstraints"]["objectSelector"] == {"matchLabels": {"closeknit.dev/trial": "true"}}
     assert "namespaceSelector" not in trial["matchConstraints"]

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closeknit.engine import fill as module
-from closeknit.engine.fill import Room, Share, fill, fill_in_order
+from closeknit.engine.fill import DomainRoom, DomainShare, fill, fill_in_order
 
 pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), min_size=1, max_size=40)
 
 
-def walked(count: list[int], tie: list[int], need: int, ascending: bool) -> Share | None:
+def walked(count: list[int], tie: list[int], need: int, ascending: bool) -> DomainShare | None:
     counts, ties = np.array(count), np.array(tie)
     order = np.lexsort((ties, counts if ascending else -counts))
     nobody = np.zeros(len(counts), dtype=np.int64)
-    return fill_in_order(order, Room(counts, counts, nobody, None), need, 0, ascending)
+    return fill_in_order(order, DomainRoom(counts, counts, nobody, None), need, 0, ascending)
 
 
-def plain(share: Share | None) -> dict[int, int] | None:
+def plain(share: DomainShare | None) -> dict[int, int] | None:
     if share is None:
         return None
     return {at: amount for at, amount in zip(share.at.tolist(), share.amount.tolist(), strict=True) if amount}

@@ -13,7 +13,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.port import Change
 from closeknit.deploy.marks import NAMESPACE
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
 from closeknit.observe.dump import Document, dump
 from contract.client import Api
 from stories.invariants import Broken, Invariants, holds, placed, same
@@ -165,10 +165,10 @@ class Judge:
 
 def rebuilt(store: Store, configured: Configured) -> Any:
     """The dump of a control plane that is shown these objects and nothing else."""
-    options = Options(configured.gates(), configured.settings, configured.managed("", NAMESPACE))
+    options = EmbeddedOptions(configured.gates(), configured.settings, configured.managed("", NAMESPACE))
     cluster = EmbeddedCluster(time, options)
     for kind in kinds.KINDS:
         for raw in store.all(kind):
             cluster.store.restore(kind, raw)
     cluster.begin()
-    return cluster.control_plane.known
+    return cluster.control_plane.cache

@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.store import Options as WriteOptions
+from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.kinds import Kind, kind_of
 from closeknit.cluster.port import Key
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
 from closeknit.host.virtual import VirtualClock, VirtualHost
 
 Raw = dict[str, Any]
@@ -24,7 +24,7 @@ class Lab(VirtualHost):
 
     def __init__(
         self,
-        options: Options | None = None,
+        options: EmbeddedOptions | None = None,
         start: float = START,
         prepare: Callable[[EmbeddedCluster], None] = lambda _: None,
     ) -> None:

@@ -38,7 +38,7 @@ class Late:
         self._stream: dict[Kind, tuple[float, int]] = {}
         """When the last change of each kind will be shown, and the version of the last one shown."""
         self._known: dict[Key, Raw] = {
-            key_of(kind, raw): raw for kind, all_ in self.inner.known.raw.items() for raw in all_.values()
+            key_of(kind, raw): raw for kind, all_ in self.inner.cache.raw.items() for raw in all_.values()
         }
         self._lines: dict[Key, deque[Write]] = {}
         cluster.loop.participants[0] = self

@@ -11,14 +11,14 @@ from typing import Any
 import yaml
 
 from closeknit.cluster.embedded.folder import Folder
-from closeknit.cluster.embedded.store import Options as Writing
+from closeknit.cluster.embedded.store import WriteOptions as Writing
 from closeknit.cluster.errors import Refused
 from closeknit.cluster.kinds import Kind, kind_of
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
 from closeknit.cluster.port import Change, Write
-from closeknit.host.embedded import Options as ClusterOptions
-from closeknit.host.kubernetes import KubernetesHost, Options
+from closeknit.host.embedded import EmbeddedOptions as ClusterOptions
+from closeknit.host.kubernetes import KubernetesHost, KubernetesOptions
 from closeknit.host.outbox import PATIENCE
 from closeknit.host.service import Service
 
@@ -90,7 +90,7 @@ async def cluster(folder: Path) -> AsyncIterator[Cluster]:
 
 
 @asynccontextmanager
-async def controller(of: Cluster, options: Options | None = None) -> AsyncIterator[KubernetesHost]:
+async def controller(of: Cluster, options: KubernetesOptions | None = None) -> AsyncIterator[KubernetesHost]:
     """A control plane whose informers have synced."""
     async with Client(read_config([of.kubeconfig]), retries=PATIENCE) as client:
         host = KubernetesHost(client, options)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from closeknit.cluster import kinds
-from closeknit.controller.records import Record
+from closeknit.controller.decision_log import Record
 from closeknit.host.demos import DEMOS
 from closeknit.host.demos.demo import PACE
 from closeknit.host.demos.player import Player, begin
 from closeknit.host.demos.sights import JOB_NAME
-from closeknit.host.embedded import EmbeddedCluster, Options
-from closeknit.host.scene import Scene
+from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
+from closeknit.host.live_state import LiveState
 from closeknit.report.picture import Access
 from host.lab import START, Lab, Raw, condition
 
@@ -24,13 +24,13 @@ class Stage(Lab):
     def __init__(self, demo: str, seed: int = 1) -> None:
         self.said: list[tuple[float, str]] = []
         self.records: list[Record] = []
-        super().__init__(Options(seed=seed, pace=PACE), prepare=self._prepare_cluster)
+        super().__init__(EmbeddedOptions(seed=seed, pace=PACE), prepare=self._prepare_cluster)
         self.decisions.listeners.append(self._keep)
         begin(self.store, DEMOS[demo])
 
     def _prepare_cluster(self, cluster: EmbeddedCluster) -> None:
         self.player = Player(cluster.store, DEMOS, self.hear)
-        self.scene = Scene(cluster, ACCESS)
+        self.scene = LiveState(cluster, ACCESS)
         cluster.add(self.player)
         cluster.watch(self.scene)
 

@@ -8,7 +8,7 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Update
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.gates import Gates
 from host.centre import centre
 from host.jobs_of_each_kind import GROUP, JOB, Case
@@ -31,7 +31,7 @@ spec:
 
 def begun(manifest: str, profile: str = "closeknit") -> tuple[Lab, list[Raw]]:
     """The first writes to the status of its Workload."""
-    lab = centre(Lab(Options(seed=1, gates=Gates.profile(profile))))
+    lab = centre(Lab(EmbeddedOptions(seed=1, gates=Gates.profile(profile))))
     late = Late(lab.cluster)
     lab.apply(manifest)
     lab.advance(1)
@@ -61,7 +61,7 @@ def test_the_condition_is_written_with_the_pending_reason() -> None:
 @pytest.mark.parametrize("case", [JOB, GROUP], ids=lambda case: case.name)
 def test_the_condition_is_written_alone_without_a_decision(case: Case) -> None:
     lab = centre()
-    lab.cluster.control_plane.known.scheduler.cycle = lambda now: []  # type: ignore[method-assign]
+    lab.cluster.control_plane.cache.scheduler.cycle = lambda now: []  # type: ignore[method-assign]
     lab.apply(case.manifest)
     lab.advance(2)
     [workload] = lab.workloads()

@@ -73,7 +73,7 @@ def phases(lab: Lab) -> dict[str, str]:
 
 
 def holders(lab: Lab) -> list[str]:
-    return list(lab.cluster.control_plane.known.world.ledger.holdings)
+    return list(lab.cluster.control_plane.cache.world.ledger.holdings)
 
 
 def event_reasons(lab: Lab, name: str) -> list[str]:

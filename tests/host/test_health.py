@@ -13,11 +13,11 @@ import aiohttp
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.controller.records import Record
+from closeknit.controller.decision_log import Record
 from closeknit.host.decisions import KEPT, Decisions, Memory
 from closeknit.host.health import Health
-from closeknit.host.kubernetes import KubernetesHost, Options
-from closeknit.host.pulse import BEAT, Pulse
+from closeknit.host.kubernetes import KubernetesHost, KubernetesOptions
+from closeknit.host.loop_monitor import BEAT, LoopMonitor
 from closeknit.host.rules import heard
 from closeknit.model.address import Address
 from host.centre import centre
@@ -53,7 +53,7 @@ def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
         "off": {},
         "control_plane": lab.cluster.control_plane,
         "following": SimpleNamespace(restarts=Counter({kinds.POD: 4})),
-        "options": Options(),
+        "options": KubernetesOptions(),
     }
     found = SimpleNamespace(**{**usual, **given})
     found.vitals = lambda: KubernetesHost.vitals(cast(KubernetesHost, found))
@@ -119,14 +119,14 @@ def test_it_is_healthy_while_the_event_loop_is_not_blocked() -> None:
 
 def test_it_is_not_when_nothing_turned_for_long() -> None:
     of, clock = health(), [0.0]
-    of.pulse = Pulse(now=lambda: clock[0])
+    of.pulse = LoopMonitor(now=lambda: clock[0])
     clock[0] = 31.0
     assert one(of, "/healthz") == (503, "the event loop was blocked for 31 s\n")
 
 
 def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
     clock, late = [0.0], list[float]()
-    pulse = Pulse(late.append, lambda: clock[0])
+    pulse = LoopMonitor(late.append, lambda: clock[0])
     for clock[0] in (0.0, 40.0):
         pulse.beat()
     assert (late, pulse.gap) == ([0.0, 40.0 - BEAT], 40.0 - BEAT)
@@ -243,7 +243,7 @@ def test_a_watch_on_decisions_does_not_block_a_stop() -> None:
 def test_the_configuration_is_served_once_it_is_known() -> None:
     of = health()
     assert one(of, "/closeknit/config").status == 503
-    options = Options()
+    options = KubernetesOptions()
     of.host = host(options=options)
     rules = heard(one(of, "/closeknit/config").text.encode())
     assert (rules.decided_by, rules.settings) == (options.gates, options.settings)

@@ -85,7 +85,7 @@ def test_it_completes_and_gives_everything_back(case: Case) -> None:
     [workload] = lab.workloads()
     assert condition(workload, "Finished")
     assert workload["metadata"].get("finalizers") is None
-    assert lab.cluster.control_plane.known.world.ledger.holdings == {}
+    assert lab.cluster.control_plane.cache.world.ledger.holdings == {}
     assert [
         usage["resources"][0]["total"] for usage in lab.get(kinds.CLUSTER_QUEUE, "cq")["status"]["flavorsUsage"]
     ] == ["0"]
@@ -103,7 +103,7 @@ def test_it_serves_until_it_is_deleted(case: Case) -> None:
     lab.advance(60)
     assert lab.pods() == []
     assert lab.workloads() == []
-    assert lab.cluster.control_plane.known.world.ledger.holdings == {}
+    assert lab.cluster.control_plane.cache.world.ledger.holdings == {}
 
 
 def first(case: Case) -> tuple[str, str]:
@@ -128,7 +128,7 @@ def test_an_eviction_puts_it_back_as_it_was_submitted(case: Case) -> None:
     assert after["spec"] == submitted["spec"]
     assert after["metadata"].get("annotations") == submitted["metadata"].get("annotations")
     assert after["metadata"]["labels"] == submitted["metadata"]["labels"]
-    assert lab.cluster.control_plane.known.world.ledger.holdings == {}
+    assert lab.cluster.control_plane.cache.world.ledger.holdings == {}
     assert not any(pod["status"]["phase"] == "Running" for pod in lab.pods())
 
 

@@ -9,7 +9,7 @@ import yaml
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.loop import Loop
 from closeknit.cluster.port import Delete, Key
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.gates import Gates
 from closeknit.observe.live_jobs import Managed
 from host.centre import centre
@@ -27,14 +27,14 @@ value: 1
 """
 
 
-def running(manifest: str = LONG, options: Options | None = None) -> Lab:
+def running(manifest: str = LONG, options: EmbeddedOptions | None = None) -> Lab:
     lab = centre(Lab(options))
     lab.apply(manifest)
     lab.advance(10)
     return lab
 
 
-def waiting(manifest: str = LONG, options: Options | None = None) -> Lab:
+def waiting(manifest: str = LONG, options: EmbeddedOptions | None = None) -> Lab:
     """A job in a queue that admits nothing for now."""
     lab = centre(Lab(options))
     stop(lab, "Hold")
@@ -66,7 +66,7 @@ def event_messages(lab: Lab, reason: str) -> list[str]:
 
 
 def holdings(lab: Lab) -> list[str]:
-    return list(lab.cluster.control_plane.known.world.ledger.holdings)
+    return list(lab.cluster.control_plane.cache.world.ledger.holdings)
 
 
 # Workloads that are deleted, or left behind
@@ -255,13 +255,13 @@ handler: boxed
 overhead: {podFixed: {cpu: 500m}}
 """)
     lab.advance(1)
-    known = lab.cluster.control_plane.known
+    known = lab.cluster.control_plane.cache
     [workload] = known.workloads.values()
     assert workload.parts[0].requests["cpu"] == 2500
 
 
 def test_a_job_that_may_start_with_fewer_pods_is_left_alone_where_none_may() -> None:
-    whole = Options(gates=Gates.profile("closeknit", {"PartialAdmission": False}), seed=1)
+    whole = EmbeddedOptions(gates=Gates.profile("closeknit", {"PartialAdmission": False}), seed=1)
     least = "annotations: {kueue.x-k8s.io/job-min-parallelism: '2'}, labels: {"
     lab = running(LONG.replace("labels: {", least, 1), whole)
     assert event_messages(lab, "UpdatedWorkload") == []
@@ -269,7 +269,7 @@ def test_a_job_that_may_start_with_fewer_pods_is_left_alone_where_none_may() -> 
 
 
 def test_the_jobs_of_a_job_set_are_part_of_it_though_it_names_no_queue() -> None:
-    lab = centre(Lab(Options(managed=Managed(without_queue=True), seed=1)))
+    lab = centre(Lab(EmbeddedOptions(managed=Managed(without_queue=True), seed=1)))
     lab.apply(JOB_SET.manifest.replace(", labels: {kueue.x-k8s.io/queue-name: lq}", ""))
     lab.advance(3)
     lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"spec": {"queueName": "lq"}})

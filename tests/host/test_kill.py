@@ -18,7 +18,7 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.sqlite import SqliteLog
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from contract.expect import eventually
 from host.lab import Lab
 from host.process import HostProcess
@@ -140,11 +140,11 @@ def check_kept(host: HostProcess, kept: dict[str, str | None]) -> None:
 def check_file(folder: Path) -> None:
     """The file alone is a consistent snapshot of one moment, and everything started in it finishes."""
     log = SqliteLog(folder / "state.db")
-    life = Lab(Options(seed=1), time(), lambda cluster: log.load(cluster.store))
+    life = Lab(EmbeddedOptions(seed=1), time(), lambda cluster: log.load(cluster.store))
     log.close()
     life.most_turns = 100_000
     invariants = Invariants(life.store)
-    invariants.quiet(set(life.cluster.control_plane.known.world.ledger.holdings))
+    invariants.quiet(set(life.cluster.control_plane.cache.world.ledger.holdings))
     life.advance(120)
-    invariants.quiet(set(life.cluster.control_plane.known.world.ledger.holdings))
+    invariants.quiet(set(life.cluster.control_plane.cache.world.ledger.holdings))
     invariants.rid()

@@ -112,7 +112,7 @@ def test_the_dump_agrees_with_the_objects(tmp_path: Path) -> None:
                 for raw in one.all(kind):
                     fresh.store.restore(kind, raw)
             fresh.begin()
-            found, rebuilt = host.dump(), dump(fresh.control_plane.known)
+            found, rebuilt = host.dump(), dump(fresh.control_plane.cache)
             assert {part: found[part] for part in rebuilt} == rebuilt
             assert found["leads"]
             assert [len(line) for line in found["waiting"].values()] == [1]
@@ -153,7 +153,7 @@ def test_a_new_control_plane_continues_where_a_killed_one_stopped(tmp_path: Path
             assert before is not None
             assert after is not None
             assert after["status"]["admission"] == before["status"]["admission"]
-            await one.until(lambda: not host.control_plane.known.world.ledger.holdings)
+            await one.until(lambda: not host.control_plane.cache.world.ledger.holdings)
 
     story(scenario, tmp_path)
 
@@ -167,7 +167,7 @@ def test_objects_deleted_while_no_watch_is_open_are_removed_from_the_cache(tmp_p
             one.store.delete(Key(kinds.JOB, "default", "train"))
             one.service.nudge()
             await one.until(lambda: not one.all(kinds.WORKLOAD) and not one.all(kinds.POD))
-            known = host.control_plane.known
+            known = host.control_plane.cache
             await one.until(lambda: not known.world.ledger.holdings and not known.pods.all)
             await one.until(lambda: host.outbox.size == 0)
 
@@ -182,7 +182,7 @@ def test_many_jobs_at_once_are_all_finished_and_nothing_is_left_in_use(seed: int
                 one.apply(job(f"j{number}"))
                 await asyncio.sleep(0.01 * seed)
             await one.until(lambda: all(has(one, f"j{number}", "Finished") for number in range(20)), 60)
-            known = host.control_plane.known
+            known = host.control_plane.cache
             await one.until(lambda: not known.world.ledger.holdings)
             await one.until(lambda: host.outbox.size == 0)
             admitted = [event for event in one.all(kinds.EVENT) if event["reason"] == "Admitted"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from closeknit.host.lanes import LATE, LONGEST_REST, REST, Unhurried
+from closeknit.host.lanes import LATE, LONGEST_REST, REST, AdaptiveLane
 
 
 class Clock:
@@ -28,7 +28,7 @@ def rests(clock: Clock, *took: float) -> list[float]:
     """The rests before each of several writes with the given durations, and before one more."""
 
     async def run() -> None:
-        lane = Unhurried(lambda: True, clock)
+        lane = AdaptiveLane(lambda: True, clock)
         for seconds in (*took, 0.0):
             async with lane:
                 clock.time += seconds
@@ -56,7 +56,7 @@ def test_a_cancelled_rest_does_not_block_the_lane() -> None:
 
     async def run() -> None:
         nonlocal time
-        lane = Unhurried(lambda: True, lambda: time)
+        lane = AdaptiveLane(lambda: True, lambda: time)
         for seconds in (0.001, 100.0):
             async with lane:
                 time += seconds

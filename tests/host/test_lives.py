@@ -6,8 +6,8 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import TooManyRequests
-from closeknit.cluster.port import Evict
-from closeknit.host.embedded import Options
+from closeknit.cluster.port import EvictPod
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.settings import PodsReady, Settings
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
@@ -16,7 +16,7 @@ from host.lab import Lab, Raw, condition
 LONG = JOB.manifest.replace("20s", "1h")
 
 
-def running(manifest: str = LONG, options: Options | None = None) -> Lab:
+def running(manifest: str = LONG, options: EmbeddedOptions | None = None) -> Lab:
     lab = centre(Lab(options))
     lab.apply(manifest)
     lab.advance(10)
@@ -68,7 +68,7 @@ def test_pods_that_are_not_ready_in_time_send_a_job_back_for_longer_each_time() 
     late = LONG.replace(
         "closeknit.dev/run-time: 1h", "closeknit.dev/run-time: 1h\n        closeknit.dev/start-time: 1h"
     )
-    lab = running(late, Options(settings=waits, seed=1))
+    lab = running(late, EmbeddedOptions(settings=waits, seed=1))
     lab.advance(30)
     [workload] = lab.workloads()
     assert workload["status"]["requeueState"]["count"] == 1
@@ -154,7 +154,7 @@ spec: {minAvailable: 5, selector: {matchLabels: {kueue.x-k8s.io/podset: main}}}
 """)
     lab.advance(1)
     with pytest.raises(TooManyRequests):
-        lab.cluster.store.carry_out(Evict("default", lab.pods()[0]["metadata"]["name"]))
+        lab.cluster.store.carry_out(EvictPod("default", lab.pods()[0]["metadata"]["name"]))
     assert len(lab.pods()) == 5
 
 
@@ -164,7 +164,7 @@ def test_a_deleted_job_leaves_nothing_behind() -> None:
     lab.advance(60)
     assert lab.workloads() == []
     assert lab.pods() == []
-    assert lab.cluster.control_plane.known.world.ledger.holdings == {}
+    assert lab.cluster.control_plane.cache.world.ledger.holdings == {}
 
 
 def test_a_namespace_goes_with_everything_in_it() -> None:

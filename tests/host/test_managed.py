@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.dialects.kueue.jobs.kinds import FRAMEWORKS
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.cluster_queue import Selector
 from closeknit.model.shape import Requirement
 from closeknit.observe.live_jobs import Managed
@@ -18,7 +18,7 @@ TEAMS = Managed(namespaces=Selector((Requirement("team", "Exists", ()),)))
 
 
 def lab_with(managed: Managed) -> Lab:
-    return centre(Lab(Options(managed=managed, seed=1)))
+    return centre(Lab(EmbeddedOptions(managed=managed, seed=1)))
 
 
 def label(lab: Lab, team: str | None) -> None:

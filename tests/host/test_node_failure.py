@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.gates import Gates
 from host.centre import RACK, centre
 from host.jobs_of_each_kind import JOB
@@ -16,7 +16,7 @@ FIVE = JOB.manifest.replace("20s", "1h")
 """A job of five pods that share a rack of three hosts with room for two pods each: one place stays free."""
 
 
-def running(manifest: str = FIVE, options: Options | None = None, cpu: int = 4) -> Lab:
+def running(manifest: str = FIVE, options: EmbeddedOptions | None = None, cpu: int = 4) -> Lab:
     lab = centre(Lab(options), cpu)
     lab.apply(manifest)
     lab.advance(10)
@@ -80,7 +80,7 @@ def test_several_nodes_at_once_are_replaced_by_us_and_end_in_an_eviction_in_kueu
     assert len(hosts(ours)) == 5
     assert not {"h00", "h01"} & set(hosts(ours).values())
     assert evictions(ours.workloads()[0]) == {}
-    kueue = running(FIVE.replace("-required-", "-preferred-"), Options(gates=Gates.profile("kueue"), seed=1))
+    kueue = running(FIVE.replace("-required-", "-preferred-"), EmbeddedOptions(gates=Gates.profile("kueue"), seed=1))
     fail(kueue, "h00", "h01")
     kueue.advance(PAUSE)
     assert evictions(kueue.workloads()[0]) == {"NodeFailures": 1}
@@ -130,7 +130,7 @@ def test_pods_leave_a_node_with_a_taint_that_they_do_not_tolerate() -> None:
 
 def test_without_hot_swap_a_job_on_a_lost_node_waits() -> None:
     gates = Gates.profile(changes={"TASFailedNodeReplacement": False})
-    lab = running(options=Options(gates=gates, seed=1), cpu=6)
+    lab = running(options=EmbeddedOptions(gates=gates, seed=1), cpu=6)
     fail(lab, "h01")
     lab.advance(PAUSE)
     assert set(hosts(lab).values()) == {"h00"}
@@ -139,7 +139,7 @@ def test_without_hot_swap_a_job_on_a_lost_node_waits() -> None:
 
 def test_after_thirty_seconds_a_node_counts_as_lost_where_pod_termination_does_not_count() -> None:
     gates = Gates.profile(changes={"TASReplaceNodeOnPodTermination": False})
-    lab = running(options=Options(gates=gates, seed=1), cpu=6)
+    lab = running(options=EmbeddedOptions(gates=gates, seed=1), cpu=6)
     fail(lab, "h01")
     lab.advance(35)
     assert planned(lab) == {"h00", "h01"}
@@ -169,7 +169,7 @@ EIGHT = EIGHT.replace("completions: 5", "completions: 8")
 
 def six_of_eight_finished(manifest: str, gates: Gates) -> Lab:
     """On a slow host two pods still run when the others are done; then that host is lost."""
-    lab = centre(Lab(Options(gates=gates, seed=1)), cpu=6)
+    lab = centre(Lab(EmbeddedOptions(gates=gates, seed=1)), cpu=6)
     lab.patch(kinds.NODE, "", "h02", {"metadata": {"annotations": {"closeknit.dev/slow": "100"}}})
     lab.apply(manifest)
     lab.advance(100)
@@ -220,7 +220,7 @@ def test_a_pod_of_a_lost_node_waits_for_the_second_pass_even_if_the_place_of_a_f
 def test_fail_fast_decides_whether_a_job_waits_for_a_node_in_its_rack(fail_fast: bool) -> None:
     gates = Gates.profile(changes={"TASFailedNodeReplacementFailFast": fail_fast})
     six = FIVE.replace("parallelism: 5", "parallelism: 6").replace("completions: 5", "completions: 6")
-    lab = running(six, Options(gates=gates, seed=1))
+    lab = running(six, EmbeddedOptions(gates=gates, seed=1))
     lab.delete(kinds.NODE, "", "h01")
     lab.advance(60)
     [workload] = lab.workloads()

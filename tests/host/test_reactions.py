@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.cluster_queue import ClusterQueue, LocalQueue
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.queue.lines import Lines
+from closeknit.queue.pending_queues import PendingQueues
 from host.centre import QUEUES, centre
 from host.jobs_of_each_kind import JOB
 from host.lab import Lab, condition
@@ -49,22 +49,22 @@ def test_a_local_queue_is_active_once_the_flavor_of_its_cluster_queue_is_there()
 
 
 def test_a_workload_moved_to_another_queue_is_queued_there() -> None:
-    lines = Lines(Settings(), Gates.profile())
+    lines = PendingQueues(Settings(), Gates.profile())
     lines.put_queue(ClusterQueue("cq"))
     first = pending()
     lines.put(first)
     moved = type(first)("ns", "wl", first.request, first.parts, "other", "uid")
     lines.put(moved)
     lines.put_local_queue(LocalQueue("ns", "lq", "cq"))
-    assert lines.line_of == {}
+    assert lines.queue_name_of == {}
     lines.put_local_queue(LocalQueue("ns", "other", "cq"))
-    assert lines.line_of == {"ns/wl": "cq"}
-    assert lines.homeless == {}
+    assert lines.queue_name_of == {"ns/wl": "cq"}
+    assert lines.without_queue == {}
 
 
 def test_a_node_counts_as_lost_after_its_time_though_nothing_else_happens() -> None:
     gates = Gates.profile(changes={"TASReplaceNodeDueToNotReadyOverFixedTime": True})
-    lab = running(options=Options(gates=gates, seed=1), cpu=6)
+    lab = running(options=EmbeddedOptions(gates=gates, seed=1), cpu=6)
     fail(lab, "h01")
     lab.advance(30)
     assert planned(lab) == {"h00", "h01"}
@@ -99,7 +99,7 @@ spec: {clusterQueue: cq}
 """)
     lab.apply(LONG.replace('cpu: "2"', 'cpu: "1"'))
     lab.advance(600)
-    assert lab.cluster.control_plane.known.scheduler.number < 100
+    assert lab.cluster.control_plane.cache.scheduler.number < 100
 
 
 def test_a_job_of_a_parked_class_gets_the_shared_reason() -> None:
@@ -156,12 +156,12 @@ def test_the_shared_reason_is_reported_once_per_workload() -> None:
     versions = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in lab.workloads()}
     lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}}})
     lab.advance(60)
-    assert lab.cluster.control_plane.known.scheduler.number > 2
+    assert lab.cluster.control_plane.cache.scheduler.number > 2
     assert {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in lab.workloads()} == versions
 
 
 def test_in_kueues_profile_a_new_workload_of_a_parked_class_has_no_condition_yet() -> None:
-    lab = centre(Lab(Options(gates=Gates.profile("kueue"), seed=1)))
+    lab = centre(Lab(EmbeddedOptions(gates=Gates.profile("kueue"), seed=1)))
     crowd(lab, 4)
     lab.advance(3)
     assert reasons(lab)["", ""] == 2

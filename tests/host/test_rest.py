@@ -40,9 +40,9 @@ def test_cycles_that_repeat_themselves_end_and_that_is_reported_once(monkeypatch
     stage = Stage("rank-drift")
     stage.create(large(0))
     stage.advance(0.5)
-    scheduler = stage.cluster.control_plane.known.scheduler
+    scheduler = stage.cluster.control_plane.cache.scheduler
     (waiting,) = stage.workloads()
-    known = stage.cluster.control_plane.known.workloads[f"default/{waiting['metadata']['name']}"]
+    known = stage.cluster.control_plane.cache.workloads[f"default/{waiting['metadata']['name']}"]
     answers: Iterator[str] = cycle(("one way", "or another"))
 
     def turned(now: float) -> list[Decision]:
@@ -63,12 +63,12 @@ def test_changes_of_pods_and_jobs_do_not_retry_the_head_of_a_strict_queue() -> N
     lab.apply(JOB.manifest.replace("20s", "1h"))
     lab.apply(JOB.manifest.replace("name: one", "name: big").replace('cpu: "2"', 'cpu: "5"'))
     lab.advance(20)
-    number = lab.cluster.control_plane.known.scheduler.number
+    number = lab.cluster.control_plane.cache.scheduler.number
     for turn in range(3):
         lab.patch(POD, "default", lab.pods()[0]["metadata"]["name"], {"metadata": {"labels": {"turn": str(turn)}}})
         lab.patch(JOB_KIND, "default", "one", {"metadata": {"labels": {"turn": str(turn)}}})
         lab.advance(5)
-    assert lab.cluster.control_plane.known.scheduler.number == number
+    assert lab.cluster.control_plane.cache.scheduler.number == number
     lab.patch(NODE, "", "h00", {"spec": {"unschedulable": True}})
     lab.advance(5)
-    assert lab.cluster.control_plane.known.scheduler.number > number
+    assert lab.cluster.control_plane.cache.scheduler.number > number

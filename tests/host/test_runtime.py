@@ -14,13 +14,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Change
-from closeknit.controller.records import Record
+from closeknit.controller.decision_log import Record
 from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.embedded import EmbeddedCluster
 from closeknit.host.health import Health
+from closeknit.host.live_state import LiveState
 from closeknit.host.metrics import Metrics
 from closeknit.host.runtime import Runtime, Vitals
-from closeknit.host.scene import Scene
 from closeknit.model.address import Address
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
@@ -104,10 +104,10 @@ def test_both_hosts_count_writes(tmp_path: Path) -> None:
 
 def test_both_hosts_show_changes_to_a_scene(tmp_path: Path) -> None:
     pictures = []
-    scenes: list[Scene] = []
+    scenes: list[LiveState] = []
 
     def watched(of: EmbeddedCluster) -> None:
-        scenes.append(Scene(of, ACCESS))
+        scenes.append(LiveState(of, ACCESS))
         of.watch(scenes[-1])
 
     lab = centre(Lab(prepare=watched))
@@ -117,7 +117,7 @@ def test_both_hosts_show_changes_to_a_scene(tmp_path: Path) -> None:
 
     async def on_kubernetes() -> None:
         async with cluster(tmp_path) as one, controller(one) as host:
-            scene = Scene(host, ACCESS)
+            scene = LiveState(host, ACCESS)
             host.watch(scene)
             stock(one)
             await one.until(lambda: is_running(one))

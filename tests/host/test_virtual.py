@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 
 from closeknit.cluster.port import Change
-from closeknit.controller.records import Record
-from closeknit.host.embedded import EmbeddedCluster, Options
+from closeknit.controller.decision_log import Record
+from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
 from closeknit.host.virtual import Restless, VirtualClock, VirtualHost
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
@@ -73,7 +73,7 @@ def test_what_decisions_cost_is_measured_by_the_clock_that_is_given() -> None:
 
 def test_a_restart_keeps_the_objects_and_prepares_the_new_cluster() -> None:
     prepared: list[EmbeddedCluster] = []
-    host = VirtualHost(VirtualClock(START), Options(seed=5), prepare=prepared.append)
+    host = VirtualHost(VirtualClock(START), EmbeddedOptions(seed=5), prepare=prepared.append)
     host.advance(1)
     before, version = host.cluster, host.store.version
     host.restart()

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from closeknit.cluster import kinds
-from closeknit.cluster.embedded.rules import Settings as Rules
+from closeknit.cluster.embedded.rules import AdmissionSettings as Rules
 from closeknit.cluster.kinds import kind_of
 from closeknit.dialects.kueue.jobs.kinds import LIVE
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.observe.live_jobs import Managed
 from host.centre import HOST, centre
 from host.jobs_of_each_kind import CASES, DEPLOYMENT, GROUP, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET, Case
@@ -23,7 +23,7 @@ NOTHING_IS_HELD = Rules(frameworks=frozenset())
 
 def bare(managed: Managed | None = None) -> Lab:
     managed = managed or Managed().without_gates()
-    return centre(Lab(Options(managed=managed, seed=1, rules=NOTHING_IS_HELD)))
+    return centre(Lab(EmbeddedOptions(managed=managed, seed=1, rules=NOTHING_IS_HELD)))
 
 
 def hosts(lab: Lab) -> set[str]:
@@ -101,7 +101,7 @@ def test_what_names_no_queue_gets_no_event() -> None:
 
 @pytest.mark.parametrize("case", [POD, DEPLOYMENT], ids=lambda case: case.name)
 def test_with_policies_there_is_no_such_event(case: Case) -> None:
-    lab = centre(Lab(Options(seed=1)))
+    lab = centre(Lab(EmbeddedOptions(seed=1)))
     lab.apply(case.manifest)
     lab.advance(10)
     assert events(lab, "NotQueued") == []

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from closeknit.lifecycle.action import Action, Change
+from closeknit.lifecycle.action import Action, StatusChange
 from closeknit.model.cluster_queue import CheckRule, ClusterQueue, LocalQueue
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Admission, Condition, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, Condition, PodSetAssignment, Status, Workload, WorkloadPodSet
 
 NOW = 1000.0
 REQUEST = Request.of([PodSet("main", 3, Shape.of({"cpu": 1000}))])
-MAIN = Part("main", {"cpu": 1000})
+MAIN = WorkloadPodSet("main", {"cpu": 1000})
 ADMISSION = Admission("cq", (PodSetAssignment("main", {"cpu": "f"}, {"cpu": 3000}, 3),))
 LOCAL = LocalQueue("ns", "lq", "cq")
 
@@ -62,12 +62,12 @@ def with_status(workload: Workload, **changes: Any) -> Workload:
 
 def changed(actions: Sequence[Action]) -> Workload:
     """The workload as the one change among the actions leaves it."""
-    [change] = [one for one in actions if isinstance(one, Change)]
+    [change] = [one for one in actions if isinstance(one, StatusChange)]
     return change.after
 
 
 def events(actions: Sequence[Action]) -> list[tuple[str, str]]:
-    return [(event.reason, event.message) for one in actions if isinstance(one, Change) for event in one.events]
+    return [(event.reason, event.message) for one in actions if isinstance(one, StatusChange) for event in one.events]
 
 
 def said(workload: Workload, kind: str) -> tuple[bool, str, str]:

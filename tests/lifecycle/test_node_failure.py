@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from closeknit.decide.scheduler import needs_second_pass
-from closeknit.lifecycle.action import Action, Change, EndPod, Later
+from closeknit.lifecycle.action import Action, EndPod, Requeue, StatusChange
 from closeknit.lifecycle.node_failure import Affected, NodeView, node_failure
 from closeknit.model.assignment import Assignment
 from closeknit.model.event import Event
@@ -25,11 +25,11 @@ from closeknit.model.workload import (
     Admission,
     Check,
     Condition,
-    Part,
     PodSetAssignment,
     PodSetUpdate,
     Status,
     Workload,
+    WorkloadPodSet,
 )
 
 NOW = 1000.0
@@ -73,7 +73,7 @@ def workload(
     status = Status(admission=Admission("q", (given,)), unhealthy=unhealthy, checks=checks)
     for kind in holds:
         status = status.condition(kind, True, "", "", 0.0)
-    return Workload("ns", "w", request, (Part("main", {}),), status=status)
+    return Workload("ns", "w", request, (WorkloadPodSet("main", {}),), status=status)
 
 
 def pod(**more: Any) -> Pod:
@@ -91,7 +91,7 @@ def look(node: Node | None, one: Workload, *pods: Pod, gates: Gates = KUEUE, **m
 
 def listed(node: Node | None, one: Workload, *pods: Pod, **more: Any) -> tuple[str, ...] | None:
     """The failed nodes of the workload afterwards; None if nothing was written."""
-    changes = [action for action in look(node, one, *pods, **more) if isinstance(action, Change)]
+    changes = [action for action in look(node, one, *pods, **more) if isinstance(action, StatusChange)]
     assert len(changes) < 2
     return changes[0].after.status.unhealthy if changes else None
 
@@ -153,10 +153,10 @@ def test_all_gates(
         if cell == "." or not replaces:
             assert actions == [], column
         elif cell == "W":
-            assert actions == [Later(NOW + 20.0)], column
+            assert actions == [Requeue(NOW + 20.0)], column
         else:
             lost = replace(one, status=replace(one.status, unhealthy=("n",)))
-            assert actions == [Change(one, lost)], column
+            assert actions == [StatusChange(one, lost)], column
 
 
 @pytest.mark.parametrize(("replaces", "fail_fast"), list(product((False, True), repeat=2)))
@@ -166,7 +166,7 @@ def test_a_second_failed_node_evicts_whatever_the_other_gates_say(
 ) -> None:
     gates = gates_of(replaces, fail_fast, column)
     actions = look(None, workload("m", "n", unhealthy=("m",)), RUNS, gates=gates)
-    assert [one.after.evicted for one in actions if isinstance(one, Change)] == ([True] if replaces else [])
+    assert [one.after.evicted for one in actions if isinstance(one, StatusChange)] == ([True] if replaces else [])
 
 
 # How many
@@ -178,7 +178,7 @@ class TestSeveral:
     def test_an_eviction_says_why_and_which(self) -> None:
         one = workload("m", "n", unhealthy=("m",), checks=(Check("c", "Ready", "ok", 5.0),))
         (change,) = look(None, one)
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         status = change.after.status
         assert status.conditions["Evicted"] == Condition(True, "NodeFailures", self.MESSAGE, NOW)
         assert (status.unhealthy, status.evictions) == ((), {("NodeFailures", ""): 1})
@@ -189,7 +189,7 @@ class TestSeveral:
 
     def test_nothing_else_is_done_to_an_evicted_workload(self) -> None:
         actions = look(unready(40), workload("m", "n", unhealthy=("m",)), WAITS)
-        assert [type(one) for one in actions] == [Change]
+        assert [type(one) for one in actions] == [StatusChange]
 
     def test_the_same_node_again_is_nothing_new(self) -> None:
         assert look(None, workload("m", "n", unhealthy=("n",)), RUNS) == []
@@ -197,7 +197,7 @@ class TestSeveral:
 
     def test_without_our_gate_two_that_are_listed_already_are_two_too_many(self) -> None:
         (change,) = look(None, workload("m", "n", unhealthy=("m", "n")))
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         assert change.after.status.conditions["Evicted"].message == self.MESSAGE
 
     def test_with_our_gate_eight_are_listed_for_replacement(self) -> None:
@@ -208,14 +208,14 @@ class TestSeveral:
     def test_the_ninth_evicts(self) -> None:
         eight = tuple("abcdefgh")
         (change,) = look(None, workload(*eight, "n", unhealthy=eight), gates=OURS)
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         assert change.after.evicted
         message = change.after.status.conditions["Evicted"].message
         assert message.endswith("failures, including: a, b, c, d, e, f, g, h, n")
 
     def test_the_scheduler_has_to_look_for_another(self) -> None:
         (change,) = look(None, workload("m", "n"), RUNS)
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         assert not needs_second_pass(change.before)
         assert needs_second_pass(change.after)
 
@@ -271,7 +271,7 @@ class TestAffected:
     def test_each_workload_is_judged_by_its_own_pods(self) -> None:
         first, second = workload("n"), replace(workload("n"), name="v")
         view = NodeView("n", unready(10), [Affected(first, [RUNS]), Affected(second, [STOPS])], KUEUE)
-        assert [one.after.name for one in node_failure(view, NOW) if isinstance(one, Change)] == ["v"]
+        assert [one.after.name for one in node_failure(view, NOW) if isinstance(one, StatusChange)] == ["v"]
 
     def test_a_node_is_known_to_assignments_by_its_hostname(self) -> None:
         node = ready(NO_SCHEDULE, **{HOSTNAME: "host"})
@@ -282,11 +282,11 @@ class TestAffected:
 
     def test_a_node_that_turned_unready_in_the_future_is_waited_for(self) -> None:
         gates = Gates.profile("kueue", {BY_PODS: False})
-        assert look(unready(-5), workload("n"), gates=gates) == [Later(NOW + 35.0)]
+        assert look(unready(-5), workload("n"), gates=gates) == [Requeue(NOW + 35.0)]
 
     def test_for_how_long_it_may_be_unready_can_be_set(self) -> None:
         gates = Gates.profile("kueue", {BY_PODS: False})
-        assert look(unready(2), workload("n"), gates=gates, delay=3.0) == [Later(NOW + 1.0)]
+        assert look(unready(2), workload("n"), gates=gates, delay=3.0) == [Requeue(NOW + 1.0)]
         assert listed(unready(3), workload("n"), gates=gates, delay=3.0) == ("n",)
         fixed = Gates.profile("kueue", {FIXED_TIME: True})
         assert listed(unready(2), workload("n"), RUNS, gates=fixed, delay=3.0) is None
@@ -367,7 +367,7 @@ class TestTolerations:
 class TestStrays:
     def test_a_pod_that_waits_for_a_lost_node_is_ended(self) -> None:
         change, end = look(ready(NO_SCHEDULE), workload("n"), WAITS)
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         message = "Pod terminated by Kueue NodeController due to node taint"
         told = Event("ns/p", "Normal", "PodTerminatedByKueue", message)
         assert end == EndPod(WAITS, "TerminatedByKueue", "UnschedulableOnAssignedNode", message, (told,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from closeknit.lifecycle.action import Later
+from closeknit.lifecycle.action import Requeue
 from closeknit.lifecycle.pods_ready import pods_ready, readiness
 from closeknit.model.settings import PodsReady
 from closeknit.model.workload import Workload
@@ -38,14 +38,14 @@ def test_readiness_has_a_name_for_every_turn(workload: Workload, ready: bool, ex
 
 
 def test_the_time_for_a_start_counts_from_the_admission() -> None:
-    assert pods_ready(admitted(), TWO_MINUTES, NOW) == [Later(1020.0, "WaitForStart")]
-    assert pods_ready(waiting("WaitForStart", 990.0), TWO_MINUTES, NOW) == [Later(1020.0, "WaitForStart")]
+    assert pods_ready(admitted(), TWO_MINUTES, NOW) == [Requeue(1020.0, "WaitForStart")]
+    assert pods_ready(waiting("WaitForStart", 990.0), TWO_MINUTES, NOW) == [Requeue(1020.0, "WaitForStart")]
 
 
 def test_the_time_for_a_recovery_counts_from_the_failure() -> None:
     hurt = waiting("WaitForRecovery", 990.0)
-    assert pods_ready(hurt, TWO_MINUTES, NOW) == [Later(1110.0, "WaitForRecovery")]
-    assert pods_ready(hurt, PodsReady(120.0, recovery=30.0), NOW) == [Later(1020.0, "WaitForRecovery")]
+    assert pods_ready(hurt, TWO_MINUTES, NOW) == [Requeue(1110.0, "WaitForRecovery")]
+    assert pods_ready(hurt, PodsReady(120.0, recovery=30.0), NOW) == [Requeue(1020.0, "WaitForRecovery")]
     assert pods_ready(hurt, PodsReady(120.0, recovery=0.0), NOW) == []
 
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from closeknit.lifecycle.action import Action, Ask, Withdraw
-from closeknit.lifecycle.provisioning import Asked, ProvisioningView, provisioning, request_name
+from closeknit.lifecycle.action import Action, RequestProvisioning, Withdraw
+from closeknit.lifecycle.provisioning import ProvisioningAttempt, ProvisioningView, provisioning, request_name
 from closeknit.model.container import Container
 from closeknit.model.gates import Gates
-from closeknit.model.provisioning import ProvisioningConfig, Retry
+from closeknit.model.provisioning import ProvisioningConfig, RetryPolicy
 from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.model.workload import Check, Condition, PodSetUpdate, Workload
 from lifecycle.shapes import NOW, admitted, changed, events, evicted, pending, reserved, with_conditions, with_status
 
 KUEUE = Gates.profile("kueue")
-CONFIG = ProvisioningConfig("cfg", "class", {"a": "1"}, retry=Retry(2, 60, 100))
+CONFIG = ProvisioningConfig("cfg", "class", {"a": "1"}, retry=RetryPolicy(2, 60, 100))
 ASKS = {"cpu": 1000}
 GPU = Request.of([PodSet("main", 3, Shape.of(ASKS, containers=(Container.of(ASKS, {"gpu": 1}),)))])
 
@@ -28,12 +28,14 @@ def waiting(state: Any = "Pending", retries: int = 0, of: Workload | None = None
     return with_status(workload, checks=(Check("check", state, "", 900.0, retries=retries), Check("other")))
 
 
-def request(attempt: int = 1, *kinds: str, **other: Any) -> Asked:
+def request(attempt: int = 1, *kinds: str, **other: Any) -> ProvisioningAttempt:
     conditions = {kind: Condition(True, kind, f"it is {kind}") for kind in kinds}
-    return Asked(f"wl-check-{attempt}", "check", attempt, "class", {"a": "1"}, conditions, **other)
+    return ProvisioningAttempt(f"wl-check-{attempt}", "check", attempt, "class", {"a": "1"}, conditions, **other)
 
 
-def life(workload: Workload, *asked: Asked, config: ProvisioningConfig | None = CONFIG, **other: Any) -> list[Action]:
+def life(
+    workload: Workload, *asked: ProvisioningAttempt, config: ProvisioningConfig | None = CONFIG, **other: Any
+) -> list[Action]:
     return provisioning(ProvisioningView(workload, {"check": config}, asked, other.pop("gates", KUEUE), **other), NOW)
 
 
@@ -43,7 +45,7 @@ def state(actions: list[Action]) -> tuple[str, str]:
 
 
 def test_a_workload_with_quota_asks_once() -> None:
-    assert life(waiting()) == [Ask(waiting(), "check", "wl-check-1", CONFIG)]
+    assert life(waiting()) == [RequestProvisioning(waiting(), "check", "wl-check-1", CONFIG)]
     assert life(waiting(), request()) == []
 
 
@@ -54,7 +56,7 @@ def test_a_workload_without_quota_asks_for_nothing() -> None:
 def test_attempts_are_numbered_by_the_retries_of_the_check() -> None:
     assert life(waiting(retries=2), request(2)) == [
         Withdraw(waiting(retries=2), "wl-check-2"),
-        Ask(waiting(retries=2), "check", "wl-check-3", CONFIG),
+        RequestProvisioning(waiting(retries=2), "check", "wl-check-3", CONFIG),
     ]
 
 
@@ -71,7 +73,7 @@ def test_a_check_without_its_configuration_waits() -> None:
 def test_no_machines_are_needed_for_pods_that_mention_no_managed_resource() -> None:
     tpus, gpus = replace(CONFIG, managed=("tpu",)), replace(CONFIG, managed=("gpu",))
     assert state(life(waiting(), config=tpus)) == ("Ready", "the provisioning request is not needed")
-    assert [type(one) for one in life(waiting(), config=gpus)] == [Ask]
+    assert [type(one) for one in life(waiting(), config=gpus)] == [RequestProvisioning]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from closeknit.dialects.kueue.topology_request import grouped
-from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
+from closeknit.lifecycle.action import Action, GiveUp, Requeue, Ungate
 from closeknit.lifecycle.ungate import BATCH, Expectations, UngateView, ungate
 from closeknit.model.assignment import Assignment
 from closeknit.model.gates import Gates
@@ -17,7 +17,7 @@ from closeknit.model.pod import Pod
 from closeknit.model.request import Group, PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, PodSetAssignment, Status, Workload, WorkloadPodSet
 
 INDEX, JOB = "index", "job"
 BY_INDEX = Ranks(INDEX)
@@ -55,7 +55,7 @@ class Set:
 def workload(*sets: Set, unhealthy: tuple[str, ...] = (), admitted: bool = True) -> Workload:
     status = Status(admission=Admission("q", tuple(one.given for one in sets)), unhealthy=unhealthy)
     status = status.condition("Admitted", admitted, "", "", 0.0)
-    parts = tuple(Part(one.given.name, {}) for one in sets)
+    parts = tuple(WorkloadPodSet(one.given.name, {}) for one in sets)
     return Workload("ns", "w", grouped(one.grouped for one in sets), parts, status=status)
 
 
@@ -414,7 +414,7 @@ class TestWhoseTurnItIs:
 class TestExpectations:
     def test_nothing_is_ungated_while_others_are_in_flight(self) -> None:
         actions = look(workload(Set(ONE_EACH)), pods(0), under_way={"x"})
-        assert actions == [Later(100.0 + BATCH, "pending ungate operations")]
+        assert actions == [Requeue(100.0 + BATCH, "pending ungate operations")]
 
     def test_a_workload_waits_until_all_have_been_seen(self) -> None:
         expected = Expectations()

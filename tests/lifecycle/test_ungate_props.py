@@ -15,7 +15,7 @@ from closeknit.model.pod import Pod
 from closeknit.model.request import PodSet, Ranks, Request
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
-from closeknit.model.workload import Admission, Part, PodSetAssignment, Status, Workload
+from closeknit.model.workload import Admission, PodSetAssignment, Status, Workload, WorkloadPodSet
 
 HOSTS = "abcd"
 
@@ -24,7 +24,9 @@ def workload(counts: list[int]) -> Workload:
     topology = Assignment.of((HOSTNAME,), (((host,), n) for host, n in zip(HOSTS, counts, strict=False)))
     request = Request.of([PodSet("main", topology.pods, Shape.of({}), ranks=Ranks("index"))])
     status = Status(admission=Admission("q", (PodSetAssignment("main", {}, {}, topology.pods, topology),)))
-    return Workload("ns", "w", request, (Part("main", {}),), status=status.condition("Admitted", True, "", "", 0.0))
+    return Workload(
+        "ns", "w", request, (WorkloadPodSet("main", {}),), status=status.condition("Admitted", True, "", "", 0.0)
+    )
 
 
 def pod(number: int, index: int | None, on: str | None) -> Pod:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.lifecycle.action import Action, Change, Deactivate, Later, Remove
+from closeknit.lifecycle.action import Action, Deactivate, Remove, Requeue, StatusChange
 from closeknit.lifecycle.workload import WorkloadView, workload_life
 from closeknit.model.cluster_queue import CheckRule
 from closeknit.model.gates import Gates
@@ -57,7 +57,7 @@ def test_a_finished_workload_is_kept_for_ever_if_no_time_is_set() -> None:
 def test_a_finished_workload_is_removed_when_its_time_is_over() -> None:
     done = with_conditions(admitted(), Finished=(True, "Succeeded", 990.0))
     settings = Settings(keep_finished=60.0)
-    assert life(done, settings=settings) == [Later(1050.0)]
+    assert life(done, settings=settings) == [Requeue(1050.0)]
     assert life(done, now=1050.0, settings=settings) == [Remove(done)]
 
 
@@ -128,7 +128,7 @@ def test_after_a_deactivation_with_a_cause_only_our_profile_lets_it_back() -> No
 @pytest.mark.parametrize("reason", ["PodsReadyTimeout", "AdmissionCheck"])
 def test_backoff_ends_at_its_time(reason: str) -> None:
     waiting = with_status(with_conditions(pending(), Requeued=(False, reason, 900.0)), requeue_at=1060.0)
-    assert life(waiting) == [Later(1060.0, reason)]
+    assert life(waiting) == [Requeue(1060.0, reason)]
     after = changed(life(waiting, now=1060.0))
     assert said(after, "Requeued")[:2] == (True, "BackoffFinished")
     assert after.status.requeue_at is None
@@ -208,7 +208,7 @@ def test_a_check_may_want_it_later_while_it_holds_nothing() -> None:
     text = 'Evicted due to AdmissionCheck in Retry state: "a" (busy)'
     assert said(after, "Requeued") == (False, "AdmissionCheck", text)
     assert (after.status.checks[0].state, after.status.requeue_at) == ("Pending", 1020.0)
-    assert life(after, **around) == [Later(1020.0, "AdmissionCheck")]
+    assert life(after, **around) == [Requeue(1020.0, "AdmissionCheck")]
 
 
 def test_a_check_that_speaks_after_an_eviction_is_heard() -> None:
@@ -293,7 +293,7 @@ def test_a_queue_that_is_gone_takes_reservations_with_it() -> None:
 
 def test_a_workload_may_run_for_its_time_with_what_it_ran_before() -> None:
     workload = with_status(admitted(max_seconds=150), executed=20)
-    assert life(workload) == [Later(1030.0, "MaximumExecutionTimeExceeded")]
+    assert life(workload) == [Requeue(1030.0, "MaximumExecutionTimeExceeded")]
 
 
 def test_a_workload_that_ran_too_long_is_to_be_deactivated() -> None:
@@ -347,7 +347,7 @@ def test_a_workload_of_a_late_queue_reports_the_reason_of_its_parked_class() -> 
 def test_a_queue_that_is_not_there_is_an_event_and_one_that_is_stopped_is_not() -> None:
     def told(**around: Any) -> list[tuple[str, str, str]]:
         (change,) = life(pending(), **around)
-        assert isinstance(change, Change)
+        assert isinstance(change, StatusChange)
         return [(one.type, one.reason, one.message) for one in change.events]
 
     assert told(local_queue=None, cluster_queue=None) == [("Warning", "Misconfigured", "LocalQueue lq doesn't exist")]

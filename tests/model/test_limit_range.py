@@ -4,7 +4,7 @@ from closeknit.model.container import Container
 from closeknit.model.limit_range import LimitRange, combined, violation
 from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
-from closeknit.model.workload import Part, Workload
+from closeknit.model.workload import Workload, WorkloadPodSet
 
 FIRST = "spec.podSets[0].template.spec"
 
@@ -17,7 +17,7 @@ def workload(*shapes: Shape) -> Workload:
     """A pod set for each of these shapes."""
     named = {f"set-{number}": one for number, one in enumerate(shapes)}
     request = Request.of(PodSet(name, 1, one) for name, one in named.items())
-    return Workload("ns", "wl", request, tuple(Part(name, dict(one.requests)) for name, one in named.items()))
+    return Workload("ns", "wl", request, tuple(WorkloadPodSet(name, dict(one.requests)) for name, one in named.items()))
 
 
 main = Container.of

@@ -26,7 +26,7 @@ def believed(*names: str, queue: str = "red") -> dict[str, Any]:
             lab.create(raw)
         lab.advance(5)
     workloads = {raw["metadata"]["ownerReferences"][0]["name"]: raw["metadata"]["name"] for raw in lab.workloads()}
-    text = json.dumps(dump(lab.cluster.control_plane.known))
+    text = json.dumps(dump(lab.cluster.control_plane.cache))
     for name, workload in workloads.items():
         text = text.replace(f"default/{workload}", name)
     found: dict[str, Any] = json.loads(text)
@@ -52,7 +52,7 @@ def test_a_machine_that_is_gone_is_not_free() -> None:
     for raw in objects.data_centre():
         lab.create(raw)
     lab.settle()
-    assert len(dump(lab.cluster.control_plane.known)["free"]["gpu"]) == 16
+    assert len(dump(lab.cluster.control_plane.cache)["free"]["gpu"]) == 16
     lab.delete(kinds.NODE, "", "n07")
     lab.settle()
-    assert "n07" not in dump(lab.cluster.control_plane.known)["free"]["gpu"]
+    assert "n07" not in dump(lab.cluster.control_plane.cache)["free"]["gpu"]

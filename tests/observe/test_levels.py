@@ -10,7 +10,7 @@ from closeknit.model.mistake import InputError
 from closeknit.model.node import Node
 from closeknit.model.shape import Toleration
 from closeknit.model.topology import HOSTNAME, Topology
-from closeknit.observe.levels import Flavor, levels_from_text, missing_levels, read_topology
+from closeknit.observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
 from closeknit.state.table import NodeTable
 
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
@@ -56,7 +56,7 @@ def test_the_flavor_of_a_topology_comes_with_it(tmp_path: Path) -> None:
     tolerated = flavor_of("gpu", tolerations="[{key: nvidia.com/gpu, operator: Exists}]")
     path = write(tmp_path, tolerated + flavor_of("cpu", topology="another") + manifest(RACK))
     flavor = read_topology(path)[1]
-    assert flavor == Flavor(path, "gpu", {"pool": "gpu"}, (Toleration("nvidia.com/gpu", "Exists"),))
+    assert flavor == LevelSource(path, "gpu", {"pool": "gpu"}, (Toleration("nvidia.com/gpu", "Exists"),))
 
 
 def test_of_several_flavors_of_a_topology_none_is_taken(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from closeknit.cluster.kinds import NODE
 from closeknit.cluster.port import Change
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.observe.known import Known
+from closeknit.observe.cluster_cache import ClusterCache
 
 
 class Watch:
@@ -14,7 +14,7 @@ class Watch:
 
     def __init__(self, profile: str) -> None:
         self.now = 10.0
-        self.known = Known(Gates.profile(profile), Settings(), lambda: self.now)
+        self.known = ClusterCache(Gates.profile(profile), Settings(), lambda: self.now)
 
     def see_node(self, name: str, now: float) -> None:
         self.now = now

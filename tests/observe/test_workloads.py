@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs import Job, requests
+from closeknit.dialects.kueue.jobs import GivenJob, requests
 from closeknit.model.gates import Gates
 from closeknit.model.limit_range import LimitRange
 from closeknit.model.request import Constraint, Group, Request
@@ -20,7 +20,7 @@ GATES = Gates.profile()
 CLASS = "kueue.x-k8s.io/priority-class"
 
 
-def only(raw: dict[str, Any]) -> Job:
+def only(raw: dict[str, Any]) -> GivenJob:
     (found,) = requests([("job.yaml", raw)], GATES).jobs
     return found
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from closeknit.cluster.kinds import JOB_SET
 from closeknit.deploy.crds import definitions
 from closeknit.deploy.marks import NAME, NAMESPACE
-from closeknit.deploy.objects import Wishes, access, namespace
+from closeknit.deploy.objects import InstallOptions, access, namespace
 from closeknit.model.gates import KUEUE_GATES
 from closeknit.model.settings import FAIR
 from contract.client import Api
@@ -80,7 +80,7 @@ def kueue(fair: bool, folder: Path | None) -> Iterator[Ground]:
 def closeknit(fair: bool, folder: Path | None) -> Iterator[Ground]:
     with RealCluster([*USUAL, "jobset"], folder=folder) as cluster:
         manifests.define(cluster.api, definitions())
-        cluster.apply([namespace(Wishes()), *access(Wishes())])
+        cluster.apply([namespace(InstallOptions()), *access(InstallOptions())])
         account = cluster.kubeconfig_of(NAMESPACE, NAME, DAY)
         policies.install(cluster.api, kinds=[JOB_SET])
         with running(cluster, settings(fair), "--profile", "kueue", "--kubeconfig", str(account)):

@@ -7,57 +7,59 @@ import pytest
 from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
-from closeknit.queue.lines import Lines
-from closeknit.queue.wake import RULES, Event, Reach, Stage, Why
+from closeknit.queue.pending_queues import PendingQueues
+from closeknit.queue.wake import RULES, Reach, RequeueReason, WaitStage, WakeEvent
 from decide.objects import DEFAULT, queue, workload
 
 FREED = {
-    Event.WORKLOAD_FINISHED,
-    Event.WORKLOAD_DELETED,
-    Event.WORKLOAD_DEACTIVATED,
-    Event.WORKLOAD_EVICTED,
-    Event.WORKLOAD_SHRANK,
-    Event.PODS_RECLAIMED,
-    Event.PRIORITY_CHANGED,
+    WakeEvent.WORKLOAD_FINISHED,
+    WakeEvent.WORKLOAD_DELETED,
+    WakeEvent.WORKLOAD_DEACTIVATED,
+    WakeEvent.WORKLOAD_EVICTED,
+    WakeEvent.WORKLOAD_SHRANK,
+    WakeEvent.PODS_RECLAIMED,
+    WakeEvent.PRIORITY_CHANGED,
 }
 CHANGED = {
-    Event.LIMITS_CHANGED,
-    Event.QUEUE_CHANGED,
-    Event.COHORT_CHANGED,
-    Event.CHECK_CHANGED,
-    Event.FLAVOR_CHANGED,
-    Event.TOPOLOGY_CHANGED,
+    WakeEvent.LIMITS_CHANGED,
+    WakeEvent.QUEUE_CHANGED,
+    WakeEvent.COHORT_CHANGED,
+    WakeEvent.CHECK_CHANGED,
+    WakeEvent.FLAVOR_CHANGED,
+    WakeEvent.TOPOLOGY_CHANGED,
 }
-ROOM = {Event.NODE_CHANGED, Event.OTHER_POD_GONE}
-ELSEWHERE = {Event.ROOM_FREED}
-CLEARED = {Event.RESERVATION_ENDED}
+ROOM = {WakeEvent.NODE_CHANGED, WakeEvent.OTHER_POD_GONE}
+ELSEWHERE = {WakeEvent.ROOM_FREED}
+CLEARED = {WakeEvent.RESERVATION_ENDED}
 
 HELPED_BY = {
-    Stage.QUOTA: FREED | CHANGED | CLEARED,
-    Stage.ROOM: FREED | CHANGED | ROOM | ELSEWHERE | CLEARED,
-    Stage.PLACE: CHANGED | ROOM,
-    Stage.MAXIMUM: CHANGED,
-    Stage.FLAVOR: CHANGED,
-    Stage.NAMESPACE: CHANGED | {Event.NAMESPACE_CHANGED},
-    Stage.UNKNOWN: set(Event),
+    WaitStage.QUOTA: FREED | CHANGED | CLEARED,
+    WaitStage.ROOM: FREED | CHANGED | ROOM | ELSEWHERE | CLEARED,
+    WaitStage.PLACE: CHANGED | ROOM,
+    WaitStage.MAXIMUM: CHANGED,
+    WaitStage.FLAVOR: CHANGED,
+    WaitStage.NAMESPACE: CHANGED | {WakeEvent.NAMESPACE_CHANGED},
+    WaitStage.UNKNOWN: set(WakeEvent),
 }
 """Freed quota helps workloads that wait for quota or room; room on nodes helps those that found none; changes of quota,
 flavors and topologies may help any workload; one that waits for an unknown cause is woken by everything."""
 
 REACH = {
-    **dict.fromkeys(FREED | ELSEWHERE | {Event.QUEUE_CHANGED, Event.COHORT_CHANGED}, Reach.TREE),
+    **dict.fromkeys(FREED | ELSEWHERE | {WakeEvent.QUEUE_CHANGED, WakeEvent.COHORT_CHANGED}, Reach.TREE),
     **dict.fromkeys(
-        ROOM | CLEARED | {Event.FLAVOR_CHANGED, Event.TOPOLOGY_CHANGED, Event.NAMESPACE_CHANGED, Event.LIMITS_CHANGED},
+        ROOM
+        | CLEARED
+        | {WakeEvent.FLAVOR_CHANGED, WakeEvent.TOPOLOGY_CHANGED, WakeEvent.NAMESPACE_CHANGED, WakeEvent.LIMITS_CHANGED},
         Reach.EVERYWHERE,
     ),
-    Event.CHECK_CHANGED: Reach.QUEUE,
+    WakeEvent.CHECK_CHANGED: Reach.QUEUE,
 }
 
 
-def parked(stage: Stage, by_reason: bool = True) -> Lines:
+def parked(stage: WaitStage, by_reason: bool = True) -> PendingQueues:
     """Two queues with one workload each, parked at this stage; one of them alone, one with its class."""
-    made = Lines(Settings(), Gates.profile("closeknit", {"WakeByReason": by_reason}))
-    for name, why in (("a", Why.OTHER), ("b", Why.NO_FIT)):
+    made = PendingQueues(Settings(), Gates.profile("closeknit", {"WakeByReason": by_reason}))
+    for name, why in (("a", RequeueReason.OTHER), ("b", RequeueReason.NO_FIT)):
         made.put_queue(queue(name))
         made.put_local_queue(LocalQueue(DEFAULT, name, name))
         made.put(workload(f"in-{name}", name), 0.0)
@@ -68,31 +70,31 @@ def parked(stage: Stage, by_reason: bool = True) -> Lines:
 
 
 def test_every_event_has_a_rule_and_every_stage_is_in_the_table() -> None:
-    assert set(RULES) == set(Event) == set(REACH)
-    assert set(HELPED_BY) == set(Stage)
+    assert set(RULES) == set(WakeEvent) == set(REACH)
+    assert set(HELPED_BY) == set(WaitStage)
 
 
-@pytest.mark.parametrize("stage", list(Stage))
-@pytest.mark.parametrize("event", list(Event))
-def test_an_event_wakes_the_workloads_that_it_can_help(event: Event, stage: Stage) -> None:
+@pytest.mark.parametrize("stage", list(WaitStage))
+@pytest.mark.parametrize("event", list(WakeEvent))
+def test_an_event_wakes_the_workloads_that_it_can_help(event: WakeEvent, stage: WaitStage) -> None:
     made = parked(stage)
     woken = made.wake(event, ["a", "b"], lambda _: True, 0.0)
     assert woken == (2 if event in HELPED_BY[stage] else 0)
 
 
-@pytest.mark.parametrize("stage", list(Stage))
-@pytest.mark.parametrize("event", list(Event))
-def test_without_our_gate_it_wakes_every_workload_that_it_reaches(event: Event, stage: Stage) -> None:
+@pytest.mark.parametrize("stage", list(WaitStage))
+@pytest.mark.parametrize("event", list(WakeEvent))
+def test_without_our_gate_it_wakes_every_workload_that_it_reaches(event: WakeEvent, stage: WaitStage) -> None:
     assert parked(stage, by_reason=False).wake(event, ["a", "b"], lambda _: True, 0.0) == 2
 
 
-@pytest.mark.parametrize("event", list(Event))
-def test_an_event_goes_as_far_as_it_reaches(event: Event) -> None:
-    made = parked(Stage.UNKNOWN)
+@pytest.mark.parametrize("event", list(WakeEvent))
+def test_an_event_goes_as_far_as_it_reaches(event: WakeEvent) -> None:
+    made = parked(WaitStage.UNKNOWN)
     made.wake(event, ["a"], lambda _: True, 0.0)
     woken = {line.name for line in made.ready()}
     assert woken == ({"a", "b"} if REACH[event] is Reach.EVERYWHERE else {"a"})
 
 
 def test_a_queue_that_does_not_exist_is_ignored() -> None:
-    assert parked(Stage.UNKNOWN).wake(Event.WORKLOAD_FINISHED, ["gone"], lambda _: True, 0.0) == 0
+    assert parked(WaitStage.UNKNOWN).wake(WakeEvent.WORKLOAD_FINISHED, ["gone"], lambda _: True, 0.0) == 0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from closeknit.deploy.objects import Wishes, access
+from closeknit.deploy.objects import InstallOptions, access
 from servers.audit import entries
 
 AUDIT = "CLOSEKNIT_AUDIT"
@@ -82,7 +82,7 @@ def log() -> list[dict[str, Any]]:
 
 
 def had() -> set[Permission]:
-    roles = [one for one in access(Wishes()) if one["kind"] in ("ClusterRole", "Role")]
+    roles = [one for one in access(InstallOptions()) if one["kind"] in ("ClusterRole", "Role")]
     return {
         Permission(verb, group, resource)
         for role in roles

@@ -24,7 +24,7 @@ from closeknit.cluster.kinds import (
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
 from closeknit.deploy.crds import definitions
-from closeknit.deploy.policies import InForce, Settings, policies, policies_work
+from closeknit.deploy.policies import AdmissionSettings, InForce, policies, policies_work
 from closeknit.dialects.kueue.jobs.injection import Info
 from closeknit.dialects.kueue.jobs.kinds import LIVE, Integration
 from closeknit.dialects.kueue.jobs.kinds.pod import let_go
@@ -95,7 +95,7 @@ def test_kinds_are_served_where_the_plug_in_is_off_and_do_nothing() -> None:
     flags = {"kube-apiserver": ["--disable-admission-plugins=MutatingAdmissionPolicy,ServiceAccount"]}
     with RealCluster((), flags=flags) as cluster:
         define(cluster.api, definitions())
-        for one in policies(Settings()):
+        for one in policies(AdmissionSettings()):
             accepted(cluster.api.apply(address(cluster.api, one), one, "test"), 201)
         found = asked(cluster.kubeconfig)
         assert (found.works, found.known) == (False, True)
@@ -119,13 +119,13 @@ def test_a_static_pod_is_left_alone(api: Api) -> None:
         assert gates(made) == []
 
 
-def variants() -> Iterator[Settings]:
-    yield Settings(all_jobs=True)
-    yield Settings(gates=Gates.profile("kueue"))
-    yield Settings(gates=Gates(frozenset()))
-    yield Settings(gates=Gates(frozenset(ALL_GATES)))
+def variants() -> Iterator[AdmissionSettings]:
+    yield AdmissionSettings(all_jobs=True)
+    yield AdmissionSettings(gates=Gates.profile("kueue"))
+    yield AdmissionSettings(gates=Gates(frozenset()))
+    yield AdmissionSettings(gates=Gates(frozenset(ALL_GATES)))
     for framework in ("batch/job", "pod", "deployment", "statefulset", "ray.io/rayjob", "kubeflow.org/mpijob"):
-        yield Settings(frameworks=frozenset({framework}))
+        yield AdmissionSettings(frameworks=frozenset({framework}))
 
 
 def test_a_server_takes_them_whatever_the_settings(api: Api) -> None:
@@ -136,7 +136,7 @@ def test_a_server_takes_them_whatever_the_settings(api: Api) -> None:
 
 
 def test_all_jobs_wait_where_that_is_wanted(api: Api, space: str) -> None:
-    found = install(api, replace(Settings(), all_jobs=True))
+    found = install(api, replace(AdmissionSettings(), all_jobs=True))
     try:
         assert tried(api, JOB, space)["spec"]["suspend"] is True
         assert gates(tried(api, POD, space)) == ["kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"]

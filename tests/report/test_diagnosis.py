@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from closeknit.engine.explain import Cause, Explanation, LevelView
+from closeknit.engine.explain import ExclusionCause, Explanation, LevelView
 from closeknit.engine.remedy import Remedy
 from closeknit.model.reason import Why, reason
 from closeknit.model.request import Constraint, PodSet
@@ -21,7 +21,7 @@ FOUND = Explanation(
         LevelView("example.com/rack", 2, 0, ("r1",), 6, 7),
         LevelView("kubernetes.io/hostname", 4, 1, ("r1", "h1"), 3, 3),
     ),
-    causes=(Cause("cordoned", 1, 1), Cause('resource "gpu"', 2, 0, "no node has it")),
+    causes=(ExclusionCause("cordoned", 1, 1), ExclusionCause('resource "gpu"', 2, 0, "no node has it")),
     remedies=(Remedy("fewer", pods=1, count=8), Remedy("add", nodes=("h1",), count=1, domain=("r1",))),
 )
 
@@ -56,7 +56,7 @@ def test_what_is_free_now_and_what_empty_nodes_would_hold_are_distinguished() ->
 
 def test_one_pod_is_one_pod() -> None:
     alone = Explanation(
-        PodSet("main", 1, Shape.of({"cpu": 1000})), None, None, NO_ROOM, 1, causes=(Cause("cordoned", 1, 1),)
+        PodSet("main", 1, Shape.of({"cpu": 1000})), None, None, NO_ROOM, 1, causes=(ExclusionCause("cordoned", 1, 1),)
     )
     assert list(diagnosis("Job train", alone))[1:4] == [
         "  requested: 1 pod of main, anywhere",

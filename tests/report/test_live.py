@@ -10,7 +10,7 @@ from rich.console import Console
 from closeknit.report.host_grid import LETTERS, MERGED, PLAIN, UNICODE, Marks, merged
 from closeknit.report.lines import line_of
 from closeknit.report.live import view
-from closeknit.report.picture import OTHER, Access, Block, Host, Job, Picture, Queue, Rack, Told
+from closeknit.report.picture import OTHER, Access, Block, DecisionLine, Host, Picture, PictureJob, Queue, Rack
 
 ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
 EMPTY = Picture("1.2.3", ACCESS, 0.0, 60.0)
@@ -81,14 +81,14 @@ def test_blocks_are_boxes_side_by_side_with_a_row_a_rack() -> None:
 
 
 def test_jobs_are_a_legend_beside_the_hosts() -> None:
-    jobs = (Job("llm", "team", 5, 0, "b1-r1"), Job("sweep", "team", 12, waits="no room"))
+    jobs = (PictureJob("llm", "team", 5, 0, "b1-r1"), PictureJob("sweep", "team", 12, waits="no room"))
     lines = drawn(EMPTY._replace(blocks=hall(1, 2, 3), jobs=jobs))
     assert lines[4].endswith("▇▇ llm  5 pods in b1-r1")
     assert lines[5].endswith("·· sweep  12 pods waiting")
 
 
 def test_jobs_are_below_the_hosts_where_the_screen_is_narrow() -> None:
-    jobs = (Job("llm", "team", 1, 0, "b1-r1"),)
+    jobs = (PictureJob("llm", "team", 1, 0, "b1-r1"),)
     lines = drawn(EMPTY._replace(blocks=hall(2, 2, 3), jobs=jobs), width=40)
     assert lines[8] == "▇▇ llm  1 pod in b1-r1"
 
@@ -102,7 +102,7 @@ def test_queues_have_a_bar_of_what_they_use_and_what_they_have_borrowed() -> Non
 
 
 def test_the_newest_decisions_are_shown_last() -> None:
-    told = tuple(Told(float(number), "Admitted", f"job{number}", "n1 in r1", 5) for number in range(40))
+    told = tuple(DecisionLine(float(number), "Admitted", f"job{number}", "n1 in r1", 5) for number in range(40))
     lines = drawn(EMPTY._replace(decisions=told), height=20)
     assert "job39" in lines[-1]
     assert "job0 " not in "\n".join(lines)
@@ -110,16 +110,16 @@ def test_the_newest_decisions_are_shown_last() -> None:
 
 def test_the_usual_opening_of_a_reason_is_left_out() -> None:
     reason = "couldn't assign flavors to pod set main: no room"
-    lines = drawn(EMPTY._replace(decisions=(Told(0.0, "Waits", "a", reason, 5),)))
+    lines = drawn(EMPTY._replace(decisions=(DecisionLine(0.0, "Waits", "a", reason, 5),)))
     assert lines[-1].endswith("Waits     a  no room")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (110, 40), (200, 60), (60, 15), (40, 10), (20, 8)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 6), (5, 16, 8), (40, 20, 16), (1, 1, 900), (300, 1, 1)])
 def test_everything_fits_on_any_screen(size: tuple[int, int], shape: tuple[int, int, int]) -> None:
-    jobs = tuple(Job(f"job-with-a-long-name-{number}", "team", 8, number, "b1-r1") for number in range(60))
+    jobs = tuple(PictureJob(f"job-with-a-long-name-{number}", "team", 8, number, "b1-r1") for number in range(60))
     queues = tuple(Queue(f"queue{number}", "nvidia.com/gpu", 5, 8, 1, 1) for number in range(30))
-    told = tuple(Told(float(number), "Waits", "some-job", "for room " * 30, 5) for number in range(50))
+    told = tuple(DecisionLine(float(number), "Waits", "some-job", "for room " * 30, 5) for number in range(50))
     picture = EMPTY._replace(blocks=hall(*shape), jobs=jobs, queues=queues, decisions=told, demo="x", says="hello " * 9)
     width, height = size
     lines = drawn(picture, width, height)
@@ -130,9 +130,11 @@ def test_everything_fits_on_any_screen(size: tuple[int, int], shape: tuple[int, 
 def crowded(jobs: int = 20, queues: int = 9, decisions: int = 50) -> Picture:
     return EMPTY._replace(
         blocks=hall(2, 3, 6),
-        jobs=tuple(Job(f"job{number}", "team", 8, number, "b1-r1") for number in range(jobs)),
+        jobs=tuple(PictureJob(f"job{number}", "team", 8, number, "b1-r1") for number in range(jobs)),
         queues=tuple(Queue(f"queue{number}", "nvidia.com/gpu", 5, 8, 1, 1) for number in range(queues)),
-        decisions=tuple(Told(float(number), "Waits", f"job{number}", "for room", 5) for number in range(decisions)),
+        decisions=tuple(
+            DecisionLine(float(number), "Waits", f"job{number}", "for room", 5) for number in range(decisions)
+        ),
     )
 
 
@@ -182,7 +184,7 @@ def test_notes_are_not_covered_by_the_picture() -> None:
 
 def test_without_colours_jobs_have_letters() -> None:
     row = (Host("n1", "up", 0, 1.0), Host("n2", "up", 1, 0.1), Host("n3", "up", OTHER, 1.0), Host("n4"))
-    jobs = (Job("llm", "team", 5, 0, "b1"), Job("vision", "team", 4, 1, "b1"))
+    jobs = (PictureJob("llm", "team", 5, 0, "b1"), PictureJob("vision", "team", 4, 1, "b1"))
     picture = EMPTY._replace(blocks=(Block("b1", (Rack("r1", row),)),), jobs=jobs)
     lines = drawn(picture, marks=UNICODE._replace(letters=LETTERS))
     assert any("│ r1 a▇ b▁ +▇ ··  │" in line for line in lines)
@@ -197,5 +199,5 @@ def test_where_hosts_do_not_fit_a_cell_is_a_rack() -> None:
 
 
 def test_a_decision_is_a_line_of_text() -> None:
-    line = line_of(Told(0.0, "Admitted", "train", "4 hosts in r1", 250))
+    line = line_of(DecisionLine(0.0, "Admitted", "train", "4 hosts in r1", 250))
     assert line[8:] == "  Admitted   train  4 hosts in r1  (250 µs)"

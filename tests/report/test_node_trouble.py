@@ -10,7 +10,7 @@ from closeknit.model.shape import Taint, Toleration
 from closeknit.model.topology import HOSTNAME
 from closeknit.model.workload import Workload
 from closeknit.report.lines import clock
-from closeknit.report.node_trouble import Rules, Trouble, trouble_data, trouble_lines, troubles
+from closeknit.report.node_trouble import NodeFailureRules, Trouble, trouble_data, trouble_lines, troubles
 from decide.objects import part, running, workload
 
 LOST_AT = 5000.0
@@ -27,12 +27,12 @@ def train(*tolerations: Toleration, **more: object) -> Workload:
 
 
 def only(one: Workload, *nodes: Node, **changes: bool) -> Trouble:
-    (found,) = troubles(one, nodes, Rules(Gates.profile("closeknit", changes)))
+    (found,) = troubles(one, nodes, NodeFailureRules(Gates.profile("closeknit", changes)))
     return found
 
 
 def test_nothing_is_said_while_all_nodes_are_well() -> None:
-    assert troubles(train(), [node("n1"), node("n2")], Rules(Gates.profile())) == []
+    assert troubles(train(), [node("n1"), node("n2")], NodeFailureRules(Gates.profile())) == []
 
 
 def test_pods_bear_an_unreachable_node_for_five_minutes_and_are_then_placed_again() -> None:
@@ -76,7 +76,7 @@ def test_without_failing_fast_a_replacement_is_tried_again() -> None:
 
 def test_more_lost_nodes_than_are_replaced_at_once_cost_the_workload_its_admission() -> None:
     gates = Gates.profile("kueue")
-    first, _ = troubles(train(), [node("n1", False), node("n2", False)], Rules(gates))
+    first, _ = troubles(train(), [node("n1", False), node("n2", False)], NodeFailureRules(gates))
     assert first.then.endswith("it has lost more nodes than can be replaced at once")
 
 
@@ -91,7 +91,7 @@ def test_without_replacement_pods_are_evicted_and_nothing_moves() -> None:
 
 def test_pods_that_topology_did_not_place_go_elsewhere() -> None:
     plain = running(workload("plain", "a", 2))
-    (found,) = troubles(plain, [node("n1", False)], Rules(Gates.profile()), {"n1": 2})
+    (found,) = troubles(plain, [node("n1", False)], NodeFailureRules(Gates.profile()), {"n1": 2})
     assert (found.pods, found.then) == (
         2,
         "its pods are evicted, and new ones go to other nodes (it was not placed by topology)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from closeknit.report.page import lasting, page
-from closeknit.report.picture import Access, Block, Host, Job, Picture, Queue, Rack, Told
+from closeknit.report.picture import Access, Block, DecisionLine, Host, Picture, PictureJob, Queue, Rack
 
 PICTURE = Picture(
     "1.2.3",
@@ -16,10 +16,10 @@ PICTURE = Picture(
     "Rack b1-r2 fails.",
     (Block("b1", (Rack("r1", (Host("n1", "up", 0, 1.0), Host("n2", "lost"), Host("n3"))),)),),
     3,
-    (Job("llm", "team", 5, 0, "b1-r1"), Job("sweep", "team", 12, waits="no block is free")),
+    (PictureJob("llm", "team", 5, 0, "b1-r1"), PictureJob("sweep", "team", 12, waits="no block is free")),
     (Queue("research", "nvidia.com/gpu", 12, 8, 3, 2),),
     {"running": 3, "waiting": 1},
-    (Told(1.0, "Admitted", "old", "b1", 5), Told(2.0, "Waits", "new", "for room", 7)),
+    (DecisionLine(1.0, "Admitted", "old", "b1", 5), DecisionLine(2.0, "Waits", "new", "for room", 7)),
 )
 
 
@@ -83,8 +83,8 @@ def test_names_are_shown_and_never_obeyed() -> None:
     bad = "<script>alert(1)</script>"
     picture = PICTURE._replace(
         says=bad,
-        jobs=(Job(bad, bad, 1, 0, bad),),
-        decisions=(Told(0.0, bad, bad, bad, 1),),
+        jobs=(PictureJob(bad, bad, 1, 0, bad),),
+        decisions=(DecisionLine(0.0, bad, bad, bad, 1),),
         queues=(Queue(bad, bad, 1, 1, 1, 1),),
         blocks=(Block(bad, (Rack(bad, (Host(bad),)),)),),
     )

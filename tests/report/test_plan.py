@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from closeknit.dialects.kueue.topology_request import grouped
-from closeknit.engine.place import Outcome, Result, place
+from closeknit.engine.place import PodSetOutcome, Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.request import Constraint, Layer, Request
 from closeknit.model.topology import HOSTNAME
 from closeknit.report.plan import (
-    Plan,
+    JobPlan,
     as_json,
     order_of,
     picture,
@@ -27,7 +27,7 @@ from report.hall import BLOCK, GPU, RACK, hall, pods, row_of
 IN_A_RACK = Request.of([pods("main", 3, Constraint(required=RACK))])
 
 
-def made(snapshot: Snapshot, request: Request, name: str = "Job train") -> Plan:
+def made(snapshot: Snapshot, request: Request, name: str = "Job train") -> JobPlan:
     result = place(snapshot, request, Policy())
     assert result.fits
     return plan(snapshot, name, result, Policy())
@@ -120,7 +120,7 @@ def test_ranks_follow_the_pod_sets_as_written_with_a_leader_first() -> None:
     workers, leader = (pods(name, count) for name, count in (("workers", 4), ("leader", 1)))
     alone = pods("alone", 1)
     request = grouped([(workers, "g"), (alone, None), (leader, "g")])
-    result = Result(tuple(Outcome(one) for one in (alone, workers, leader)))
+    result = Result(tuple(PodSetOutcome(one) for one in (alone, workers, leader)))
     assert [one.pod_set.name for one in order_of(request, result)] == ["leader", "workers", "alone"]
 
 

@@ -9,15 +9,15 @@ from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.flavor import Flavor
 from closeknit.model.quota import UNLIMITED, FlavorResource, Quota
 from closeknit.model.workload import Workload
-from closeknit.report.quota import Ledger, amounts, as_data, tree
+from closeknit.report.quota import QuotaReport, amounts, as_data, tree
 from decide.objects import DEFAULT, GPU, ON_DEFAULT, cohort, limited, queue, scheduler, workload
 from decide.test_what_if import running
 
 
-def ledger(built: Scheduler, *workloads: Workload) -> Ledger:
+def ledger(built: Scheduler, *workloads: Workload) -> QuotaReport:
     for one in workloads:
         built.put(one, 0.0)
-    return Ledger.of(built, workloads)
+    return QuotaReport.of(built, workloads)
 
 
 def drawn(built: Scheduler, *workloads: Workload, wide: bool = False) -> list[str]:

@@ -9,28 +9,28 @@ import pytest
 
 from closeknit.decide.obstacles import Obstacles
 from closeknit.decide.scheduler import Scheduler
-from closeknit.decide.what_if import Options, play
+from closeknit.decide.what_if import WhatIfOptions, play
 from closeknit.model.cluster_queue import Preemption
 from closeknit.model.flavor import Flavor
 from closeknit.model.name import Name
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.request import Constraint
 from closeknit.model.workload import Workload
-from closeknit.report.what_if import MOST_STEPS, MOST_WAITING, Answer, narrative, where
+from closeknit.report.what_if import MOST_STEPS, MOST_WAITING, WhatIfAnswer, narrative, where
 from decide.objects import GPU, part, queue, scheduler, workload
 from decide.test_what_if import NOW, RACK, back_and_forth, checked, on, racks, running
 
 BY_PRIORITY = Preemption(within_queue="LowerPriority")
 
 
-def answer(built: Scheduler, asked: list[Workload], *others: Workload, **options: Any) -> Answer:
-    story = play(built, [*others, *asked], NOW, Options(**options))
+def answer(built: Scheduler, asked: list[Workload], *others: Workload, **options: Any) -> WhatIfAnswer:
+    story = play(built, [*others, *asked], NOW, WhatIfOptions(**options))
     keys = [one.key for one in asked]
 
     def name_of(key: str) -> Name:
         return Name("Job", *key.split("/"))
 
-    return Answer(built.world, story, Obstacles(built, story, NOW), keys, ["j.yaml"] * len(keys), name_of, "then")
+    return WhatIfAnswer(built.world, story, Obstacles(built, story, NOW), keys, ["j.yaml"] * len(keys), name_of, "then")
 
 
 def lines(*args: Any, wide: bool = False, **options: Any) -> list[str]:

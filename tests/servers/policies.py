@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from closeknit.cluster.kinds import Kind
-from closeknit.deploy.policies import Settings, policies
+from closeknit.deploy.policies import AdmissionSettings, policies
 from contract.client import Api
 from contract.expect import eventually
 
@@ -58,9 +58,9 @@ spec: {policyName: NAME, validationActions: [Deny]}
 """
 
 
-def install(api: Api, settings: Settings | None = None, kinds: Iterable[Kind] = ()) -> list[Object]:
+def install(api: Api, settings: AdmissionSettings | None = None, kinds: Iterable[Kind] = ()) -> list[Object]:
     """`kinds`: kinds of other projects whose objects are created afterwards."""
-    found = apply(api, policies(settings or Settings()))
+    found = apply(api, policies(settings or AdmissionSettings()))
     await_heeded(api)
     for kind in kinds:
         eventually(partial(is_known, api, kind))

@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.model.quota import FlavorResource
 from closeknit.model.workload import Workload
-from closeknit.state.ledger import Holding, Ledger, Stage
+from closeknit.state.ledger import Holding, HoldingStage, Ledger
 
 GPU = FlavorResource("default", "gpu")
 
@@ -30,7 +30,7 @@ def test_what_the_cluster_shows_takes_the_place_of_what_was_assumed() -> None:
     ledger.confirm(holding("w", "b", amount=2))
     known = ledger.get("ns/w")
     assert known is not None
-    assert (known.stage, known.queue, known.usage) == (Stage.CONFIRMED, "b", {GPU: 2})
+    assert (known.stage, known.queue, known.usage) == (HoldingStage.CONFIRMED, "b", {GPU: 2})
     assert not ledger.of("a")
     assert list(ledger.of("b")) == ["ns/w"]
 

@@ -9,7 +9,7 @@ from closeknit.model.node import Node
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME
 from closeknit.state.mirror import OtherPod, Usage
-from closeknit.state.placed import Placed, PlacedPod
+from closeknit.state.placed import PlacedPod, PlacedPods
 
 SHAPE = Shape.of({"gpu": 1})
 NODES = {
@@ -19,8 +19,8 @@ NODES = {
 }
 
 
-def placed(nodes: Mapping[str, Node] = NODES) -> Placed:
-    return Placed(nodes.get)
+def placed(nodes: Mapping[str, Node] = NODES) -> PlacedPods:
+    return PlacedPods(nodes.get)
 
 
 def pod(node: str = "n1", pod_set: str = "main", workload: str = "w", terminating: bool = False) -> PlacedPod:

@@ -7,7 +7,7 @@ from typing import Any
 
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Refused
-from closeknit.host.embedded import Options
+from closeknit.host.embedded import EmbeddedOptions
 from closeknit.observe.dump import dump
 from host.lab import Lab, condition
 from host.late import Late
@@ -27,7 +27,7 @@ class Life(Lab):
 
     def __init__(self, seed: int = 0, late: bool = False) -> None:
         self.late, self._doom = late, 0
-        super().__init__(Options(seed=seed * 1000))
+        super().__init__(EmbeddedOptions(seed=seed * 1000))
         self._look_on()
         self._slow_down()
         for raw in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}, *objects.data_centre()):
@@ -65,7 +65,7 @@ class Life(Lab):
         self.settle()
         if self._line is not None and not self._line.is_quiet:
             return
-        self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
+        self.invariants.quiet(set(self.cluster.control_plane.cache.world.ledger.holdings))
 
     def _submit(self, **facts: Any) -> None:
         for raw in objects.submitted(facts):
@@ -168,9 +168,9 @@ class Life(Lab):
 
     def _restart(self) -> None:
         """Restart the host; the control plane's cache has to be the same afterwards."""
-        before = dump(self.cluster.control_plane.known)
+        before = dump(self.cluster.control_plane.cache)
         self.restart()
-        after = dump(self.cluster.control_plane.known)
+        after = dump(self.cluster.control_plane.cache)
         self._slow_down()
         same(before, after)
 
@@ -201,7 +201,7 @@ class Life(Lab):
             self.patch(kinds.WORKLOAD, "default", workload["metadata"]["name"], {"spec": {"active": True}})
         self.advance(4 * 3600)
         self._rest()
-        self.invariants.quiet(set(self.cluster.control_plane.known.world.ledger.holdings))
+        self.invariants.quiet(set(self.cluster.control_plane.cache.world.ledger.holdings))
         self.invariants.rid()
         for workload in self.cluster.store.all(kinds.WORKLOAD):
             if not condition(workload, "Finished") and not condition(workload, "WaitingForReplacementPods"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Key, Patch
 from closeknit.model.event import Event
-from closeknit.write.events import Tell
+from closeknit.write.events import RecordEvent
 from closeknit.write.in_flight import Flight, InFlight, flights
 
 NODE = Key(kinds.NODE, "", "n")
@@ -15,8 +15,8 @@ def a_write() -> Patch:
     return Patch(NODE, {"spec": {"unschedulable": True}})
 
 
-def tell(reason: str) -> Tell:
-    return Tell({}, Event("n", "Normal", reason, "it happened"), 0.0)
+def tell(reason: str) -> RecordEvent:
+    return RecordEvent({}, Event("n", "Normal", reason, "it happened"), 0.0)
 
 
 def test_equal_writes_are_distinguished() -> None:
@@ -53,10 +53,10 @@ def test_a_write_is_answered_once() -> None:
 
 
 def test_an_event_goes_with_the_write_before_it() -> None:
-    told: list[Tell] = []
+    told: list[RecordEvent] = []
     before, after, last = tell("Before"), tell("After"), tell("Last")
     first, second = flights("k", [before, a_write(), after, last, a_write()], told.append)
     assert told == [before]
-    assert first.tells == [after, last]
-    assert second.tells == []
+    assert first.events == [after, last]
+    assert second.events == []
     assert (first.key, second.key) == ("k", "k")

@@ -7,9 +7,9 @@ from typing import Any
 from closeknit.cluster.errors import Cause, Forbidden, NotFound
 from closeknit.cluster.port import Create, Patch, Write
 from closeknit.model.event import Event
-from closeknit.write.allowance import Pace
-from closeknit.write.events import AT_ONCE, LIFETIME, MOST, QUIET, Recorder, Subject, Tell
+from closeknit.write.events import AT_ONCE, LIFETIME, MOST, QUIET, Recorder, RecordEvent, Subject
 from closeknit.write.in_flight import Flight
+from closeknit.write.token_bucket import Rate
 
 
 def about(uid: str = "u") -> dict[str, Any]:
@@ -22,7 +22,7 @@ def said(recorder: Recorder, now: float, uid: str = "u", message: str = "no room
 
 
 def sent(recorder: Recorder, now: float, uid: str = "u", message: str = "no room") -> list[Flight[Subject]]:
-    recorder.tell(Tell(about(uid), Event(f"default/w-{uid}", "Warning", "Pending", message), now))
+    recorder.record(RecordEvent(about(uid), Event(f"default/w-{uid}", "Warning", "Pending", message), now))
     return list(recorder.step(now))
 
 
@@ -58,7 +58,7 @@ def test_another_message_updates_the_same_event_at_once() -> None:
 def test_another_reason_is_an_event_of_its_own() -> None:
     recorder = Recorder()
     said(recorder, 0.0)
-    recorder.tell(Tell(about(), Event("ns/w", "Normal", "Stopped", "the queue is stopped"), 0.0))
+    recorder.record(RecordEvent(about(), Event("ns/w", "Normal", "Stopped", "the queue is stopped"), 0.0))
     (flight,) = recorder.step(0.0)
     assert isinstance(flight.write, Create)
 
@@ -84,9 +84,9 @@ def test_a_refused_event_may_be_recorded_again() -> None:
 
 
 def test_events_come_no_faster_than_allowed_and_none_is_lost() -> None:
-    recorder = Recorder(Pace(rate=10.0, burst=5.0))
+    recorder = Recorder(Rate(rate=10.0, burst=5.0))
     for number in range(15):
-        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+        recorder.record(RecordEvent(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     assert len(recorder.step(0.0)) == 5
     due = recorder.due()
     assert due is not None
@@ -98,9 +98,9 @@ def test_events_come_no_faster_than_allowed_and_none_is_lost() -> None:
 
 
 def test_of_too_many_the_oldest_are_dropped() -> None:
-    recorder = Recorder(Pace(rate=1.0, burst=1.0))
+    recorder = Recorder(Rate(rate=1.0, burst=1.0))
     for number in range(MOST + 10):
-        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+        recorder.record(RecordEvent(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     (flight,) = recorder.step(0.0)
     assert isinstance(flight.write, Create)
     assert flight.write.body["involvedObject"]["uid"] == "10"
@@ -109,7 +109,7 @@ def test_of_too_many_the_oldest_are_dropped() -> None:
 def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
     recorder = Recorder()
     for number in range(1000):
-        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+        recorder.record(RecordEvent(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     written = 0
     while recorder.due() is not None:
         for flight in recorder.step(7.0):
@@ -121,7 +121,7 @@ def test_without_a_limit_all_of_them_come_at_one_moment() -> None:
 def test_while_the_server_is_slow_other_events_stay_queued() -> None:
     recorder = Recorder()
     for number in range(2 * AT_ONCE):
-        recorder.tell(Tell(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
+        recorder.record(RecordEvent(about(str(number)), Event("x", "Normal", "Admitted", "in"), 0.0))
     first, *others = recorder.step(7.0)
     assert (1 + len(others), recorder.due()) == (AT_ONCE, None)
     recorder.done(first, {}, 8.0)

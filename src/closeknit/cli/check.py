@@ -14,7 +14,7 @@ from ..cluster.files import STDIN, documents, identity, shown, stdin_kept
 from ..cluster.files import files as files_of
 from ..dialects.field import Field
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
-from ..dialects.kueue.jobs import Job, Reading, read
+from ..dialects.kueue.jobs import GivenJob, Reading, read
 from ..dialects.kueue.jobs.kinds.pod_groups import group_name
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
@@ -35,7 +35,7 @@ Objects = list[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """The result for one object, or for a file that could not be read; `why` tells why an object was skipped."""
 
     where: str
@@ -43,7 +43,7 @@ class Verdict:
     state: str
     mistakes: tuple[Mistake, ...] = ()
     warnings: tuple[Mistake, ...] = ()
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[GivenJob, ...] = ()
     why: str = ""
 
 
@@ -131,22 +131,22 @@ def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
     return objects, unread
 
 
-def _pools(file: str) -> Verdict | None:
+def _pools(file: str) -> CheckResult | None:
     """The result for a file of pools in the compact form; None if the file holds no pools."""
     if not holds_pools(file):
         return None
     try:
         nodes = len(read_nodes([file]).table)
     except InputError as error:
-        return Verdict(shown(file), "pools", "wrong", error.mistakes)
-    return Verdict(shown(file), f"pools of {nodes} {'node' if nodes == 1 else 'nodes'}", "ok")
+        return CheckResult(shown(file), "pools", "wrong", error.mistakes)
+    return CheckResult(shown(file), f"pools of {nodes} {'node' if nodes == 1 else 'nodes'}", "ok")
 
 
-def _verdict(reading: Reading, gates: Gates, topology: Topology | None) -> Verdict:
+def _verdict(reading: Reading, gates: Gates, topology: Topology | None) -> CheckResult:
     mistakes = (*reading.mistakes, *(replace(one, what=reading.what) for one in _misfits(reading, gates, topology)))
     state = "wrong" if mistakes else "skipped" if reading.skipped else "ok"
     jobs = () if mistakes else reading.jobs
-    return Verdict(reading.where, reading.what, state, mistakes, reading.warnings, jobs, reading.skipped)
+    return CheckResult(reading.where, reading.what, state, mistakes, reading.warnings, jobs, reading.skipped)
 
 
 def _misfits(reading: Reading, gates: Gates, topology: Topology | None) -> Iterator[Mistake]:
@@ -157,7 +157,7 @@ def _misfits(reading: Reading, gates: Gates, topology: Topology | None) -> Itera
             yield from level_mistakes(job, gates, topology)
 
 
-def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verdict]:
+def _merged(verdicts: Sequence[CheckResult], unread: Sequence[Mistake]) -> list[CheckResult]:
     """Add the mistakes found while reading the files, each to its object where that is known."""
     said = {(mistake.where, mistake.what, mistake.field) for verdict in verdicts for mistake in verdict.mistakes}
     merged = list(verdicts)
@@ -167,14 +167,14 @@ def _merged(verdicts: Sequence[Verdict], unread: Sequence[Mistake]) -> list[Verd
         places = (i for i, one in enumerate(merged) if (one.where, one.what) == (mistake.where, mistake.what))
         place = next(places, None)
         if place is None:
-            merged.append(Verdict(mistake.where, mistake.what, "wrong", (mistake,)))
+            merged.append(CheckResult(mistake.where, mistake.what, "wrong", (mistake,)))
         else:
             mistakes = (*merged[place].mistakes, mistake)
             merged[place] = replace(merged[place], state="wrong", mistakes=mistakes, jobs=())
     return merged
 
 
-def _refused(verdicts: Sequence[Verdict], objects: Objects, gates: Gates) -> list[Verdict]:
+def _refused(verdicts: Sequence[CheckResult], objects: Objects, gates: Gates) -> list[CheckResult]:
     """Add what a server would also reject. Objects of the same name keep their order; a pod group is one object."""
     from .server_rules import ServerRules
 
@@ -189,7 +189,7 @@ def _refused(verdicts: Sequence[Verdict], objects: Objects, gates: Gates) -> lis
     return [_with(one, found[key].pop(0) if found.get(key := (one.where, one.what)) else ()) for one in verdicts]
 
 
-def _with(verdict: Verdict, refused: Sequence[Mistake]) -> Verdict:
+def _with(verdict: CheckResult, refused: Sequence[Mistake]) -> CheckResult:
     """Add rejected fields; a warning about the same field becomes the error, since it has the remedy."""
     warned = {one.field: one for one in verdict.warnings}
     if verdict.state == "skipped":
@@ -203,7 +203,7 @@ def _with(verdict: Verdict, refused: Sequence[Mistake]) -> Verdict:
     return replace(verdict, state="wrong", mistakes=(*verdict.mistakes, *more), warnings=left, jobs=(), why="")
 
 
-def _tell(verdict: Verdict, wide: bool) -> None:
+def _tell(verdict: CheckResult, wide: bool) -> None:
     name = ": ".join(part for part in (verdict.where, verdict.what) if part)
     state = click.style(f"{verdict.state:<8}", fg=COLORS[verdict.state])
     more = f": {verdict.why}" if verdict.state == "skipped" else _pods(verdict.jobs)
@@ -216,12 +216,12 @@ def _tell(verdict: Verdict, wide: bool) -> None:
         click.echo(f"    {line}")
 
 
-def _within(mistake: Mistake, verdict: Verdict) -> Mistake:
+def _within(mistake: Mistake, verdict: CheckResult) -> Mistake:
     """The mistake without the file and object that the line above names."""
     return replace(mistake, where="", what="" if mistake.what == verdict.what else mistake.what)
 
 
-def _pods(jobs: Sequence[Job]) -> str:
+def _pods(jobs: Sequence[GivenJob]) -> str:
     if not jobs:
         return ""
     pods = sum(pod_set.count for job in jobs for pod_set in job.request.pod_sets)
@@ -229,7 +229,7 @@ def _pods(jobs: Sequence[Job]) -> str:
     return f": {pods} {'pod' if pods == 1 else 'pods'}{workloads}"
 
 
-def _details(jobs: Sequence[Job]) -> Iterator[str]:
+def _details(jobs: Sequence[GivenJob]) -> Iterator[str]:
     for job in jobs:
         yield f"workload {job.namespace}/{job.workload}"
         for pod_set in job.request.pod_sets:
@@ -248,17 +248,17 @@ def _asks(pod_set: PodSet) -> str:
     return "; ".join(parts)
 
 
-def _counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+def _counts(verdicts: Sequence[CheckResult]) -> dict[str, int]:
     counts = Counter(verdict.state for verdict in verdicts)
     return {state: counts[state] for state in COLORS}
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
+def _summary(verdicts: Sequence[CheckResult]) -> str:
     counts = ", ".join(f"{count} {state}" for state, count in _counts(verdicts).items() if count)
     return f"{len(verdicts)} {'object' if len(verdicts) == 1 else 'objects'}: {counts or 'nothing to check'}"
 
 
-def _plain(verdict: Verdict) -> dict[str, Any]:
+def _plain(verdict: CheckResult) -> dict[str, Any]:
     return {
         "file": verdict.where,
         "object": verdict.what,

@@ -20,7 +20,7 @@ from ..observe.manifests import Manifests, read_manifests
 from .hints import hint
 from .options import GATES
 from .progress import Progress
-from .rules import Given, Rules
+from .rules import EffectiveRules, Given
 from .target import OPTIONS as TARGET
 from .target import run, target_of
 
@@ -58,7 +58,7 @@ OPTIONS = (*WHOLE, *GATES, *TARGET)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class GivenCluster:
     """`newest` is the latest timestamp in any object, if there is one; for a running cluster it is now."""
 
     state: LoadedCluster
@@ -92,7 +92,7 @@ def load(
     feature_gates: str,
     profile: str,
     **target: str | None,
-) -> tuple[Loaded, Gates]:
+) -> tuple[GivenCluster, Gates]:
     """Read the whole cluster, and warn about oddities."""
     given = Given.of(config, fair_sharing, feature_gates, profile)
     check_target(cluster, target)
@@ -104,7 +104,7 @@ def load(
     else:
         from .live import manifests
 
-        async def both(client: Client) -> tuple[Rules, Manifests]:
+        async def both(client: Client) -> tuple[EffectiveRules, Manifests]:
             told = await given.on(client)
             return told, await manifests(client, told.managed.without_queue)
 
@@ -113,7 +113,7 @@ def load(
         where, remedy = chosen.words, f"create one: {hint('apply', '-f', 'queues.yaml')}"
     if not found.of("ClusterQueue") and not found.of("LocalQueue"):
         raise refuse("no ClusterQueue and no LocalQueue found", remedy, where=where)
-    return Loaded(load_objects(found, rules.gates, rules.settings, rules.managed), found), rules.gates
+    return GivenCluster(load_objects(found, rules.gates, rules.settings, rules.managed), found), rules.gates
 
 
 def home_of(options: Mapping[str, Any]) -> str:

@@ -76,13 +76,13 @@ def command(
       closeknit controller --kubeconfig ~/.kube/config --log-level debug
       closeknit controller --config config.yaml --health-address :8081
     """
-    from .controlling import Controlling, Wishes
+    from .controlling import ControllerOptions, Controlling
 
     read = Configured() if config is None else read_configuration(config)
     given = profile if is_given("profile") else ""
     target = _config(kubeconfig, context)
     home = _home(read, target)
-    wishes = Wishes(
+    wishes = ControllerOptions(
         read,
         read.gates(given, parse_changes(feature_gates)),
         read.managed(given, home),

@@ -28,18 +28,18 @@ from ..cluster.kube.config import Config
 from ..cluster.kube.election import Elector, LeadershipLost, Timing
 from ..cluster.kube.limits import Bucket, Limits
 from ..cluster.kube.unreachable import Unreachable
-from ..controller.records import Record
-from ..deploy.policies import Settings as Rules
+from ..controller.decision_log import Record
+from ..deploy.policies import AdmissionSettings as Rules
 from ..host.decisions import Decisions, Memory
 from ..host.health import Health
-from ..host.kubernetes import KubernetesHost, Options
+from ..host.kubernetes import KubernetesHost, KubernetesOptions
+from ..host.kueue_detection import HOME, detect_kueue
 from ..host.outbox import PATIENCE
-from ..host.rival import HOME, rival
 from ..model.address import Address
 from ..model.gates import Gates
 from ..model.mistake import refuse
 from ..observe.live_jobs import Managed
-from ..write.allowance import Pace
+from ..write.token_bucket import Rate
 from .configuration import Configured
 from .exit_codes import REPLACED, YES
 from .policing import Policing
@@ -56,7 +56,7 @@ RECHECK, RARELY = 10.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ControllerOptions:
     """The effective options of one run; `home` is the controller's own namespace."""
 
     configured: Configured
@@ -71,7 +71,7 @@ class Wishes:
 class Controlling:
     """One run of the controller: construct it and await `live`."""
 
-    def __init__(self, config: Config, wishes: Wishes) -> None:
+    def __init__(self, config: Config, wishes: ControllerOptions) -> None:
         self.config, self.wishes = config, wishes
         self.decisions = Decisions(Memory())
         self.health = Health(self.decisions)
@@ -172,7 +172,7 @@ class Controlling:
                     raise refuse(text, "give a Kubernetes cluster", what=self.config.server)
 
     async def _check(self, client: Client) -> None:
-        found = await rival(client, dict.fromkeys((HOME, self.wishes.home)))
+        found = await detect_kueue(client, dict.fromkeys((HOME, self.wishes.home)))
         if found is not None:
             raise NoCluster(str(found))
 
@@ -181,7 +181,7 @@ class Controlling:
         rules = Rules(self.wishes.gates, managed.frameworks, managed.namespaces, managed.without_queue)
         return Policing(client, self.wishes.home, rules)
 
-    async def _options(self, policing: Policing) -> Options:
+    async def _options(self, policing: Policing) -> KubernetesOptions:
         managed = self.wishes.managed
         if not await policing.look():
             managed = managed.without_gates()
@@ -193,7 +193,7 @@ class Controlling:
                     ", ".join(sorted(managed.ungated)),
                 )
         rate = self.wishes.configured.own.events_per_second or inf
-        return Options(self.wishes.gates, self.wishes.configured.settings, managed, Pace(rate))
+        return KubernetesOptions(self.wishes.gates, self.wishes.configured.settings, managed, Rate(rate))
 
     def _elector(self, client: Client) -> Elector | None:
         election = self.wishes.configured.kueue.election

@@ -35,7 +35,7 @@ SHOWN = 3
 HEADERS = ("Time", "Workload", "Outcome", "Queue", "Cost", "Level", "Where or why")
 
 
-class Decision(msgspec.Struct):
+class DecisionRow(msgspec.Struct):
     """A decision as the host serves it: `at` in seconds since 1970, `cost` in microseconds."""
 
     at: float
@@ -49,7 +49,7 @@ class Decision(msgspec.Struct):
     job: str = ""
 
 
-_decision = msgspec.json.Decoder(Decision)
+_decision = msgspec.json.Decoder(DecisionRow)
 
 
 @click.command()
@@ -113,7 +113,7 @@ def command(
         run(chosen, show)
 
 
-async def _records(client: Client, controller: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
+async def _records(client: Client, controller: str, query: dict[str, str | int]) -> AsyncIterator[DecisionRow]:
     """Decisions of the embedded host, or of the controller on a Kubernetes cluster."""
     if not controller:
         try:
@@ -136,7 +136,7 @@ def _without(error: NoCluster) -> NoCluster:
     return NoCluster(f"{error}; `{hint('describe', 'workload', 'NAME')}` shows the events of a workload")
 
 
-async def _read(client: Client, path: str, query: dict[str, str | int]) -> AsyncIterator[Decision]:
+async def _read(client: Client, path: str, query: dict[str, str | int]) -> AsyncIterator[DecisionRow]:
     async for line in client.lines(path, query, idle=3600.0):
         if line:
             yield client.read(_decision, line)
@@ -161,7 +161,7 @@ async def _check(client: Client, controller: str, asked: Meant) -> None:
     raise not_there(text, f"{remedy}`{hint('decisions')}` shows all decisions")
 
 
-def _is_meant(one: Decision, asked: Meant) -> bool:
+def _is_meant(one: DecisionRow, asked: Meant) -> bool:
     """Whether a decision matches, by its workload's name or by its job's name and kind."""
     kind, _, job = one.job.partition("/")
     namespace, _, workload = one.workload.partition("/")
@@ -174,16 +174,16 @@ def _is_meant(one: Decision, asked: Meant) -> bool:
 class _Printer:
     def __init__(self, output: str | None, watches: bool, asked: Meant | None) -> None:
         self.output, self.watches, self.asked = output, watches, asked
-        self._kept: list[Decision] = []
+        self._kept: list[DecisionRow] = []
         self._columns: Columns | None = None
 
-    async def run(self, decisions: AsyncIterator[Decision]) -> None:
+    async def run(self, decisions: AsyncIterator[DecisionRow]) -> None:
         async for one in decisions:
             if self.asked is None or _is_meant(one, self.asked):
                 self._take(one)
         self._end()
 
-    def _take(self, one: Decision) -> None:
+    def _take(self, one: DecisionRow) -> None:
         if not self.watches:
             self._kept.append(one)
         elif self.output in ("json", "yaml"):
@@ -203,7 +203,7 @@ class _Printer:
             told = f"`{hint('explain', 'NAME')}` explains why a job waits"
             click.echo(f"no decisions found; {told}", err=True)
 
-    def _tell(self, decisions: list[Decision]) -> None:
+    def _tell(self, decisions: list[DecisionRow]) -> None:
         from ..report.table import Columns
 
         is_first = self._columns is None
@@ -220,7 +220,7 @@ def fitting(line: str) -> str:
     return f"{line[: width - 1]}…" if 0 < width < len(line) else line
 
 
-def _row(one: Decision, wide: bool) -> tuple[str, ...]:
+def _row(one: DecisionRow, wide: bool) -> tuple[str, ...]:
     """The cells of a decision; `wide` names all domains."""
     moment = datetime.fromtimestamp(one.at).strftime("%Y-%m-%d %H:%M:%S.%f" if wide else "%H:%M:%S")
     named = one.domains if wide else one.domains[:SHOWN]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..cluster.errors import Forbidden
-from ..deploy.objects import Wishes
+from ..deploy.objects import InstallOptions
 from ..model.mistake import InputError, refuse
 from .exit_codes import NOT_NOW, YES
 from .hints import hint
@@ -45,7 +45,7 @@ def command(namespace: str, output: str | None, **target: Any) -> int:
 
 
 async def _examine(client: Client, namespace: str, is_said: bool) -> list[Finding]:
-    from ..deploy.doctor import Finding, State, examine
+    from ..deploy.doctor import Finding, FindingLevel, examine
 
     if await is_embedded(client):
         text = "the embedded host runs its own control plane: there is no installation to check"
@@ -57,14 +57,16 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
         if is_said:
             _say(one)
 
-    wishes = Wishes(namespace=namespace)
+    wishes = InstallOptions(namespace=namespace)
     try:
         text = await installed_configuration(client, namespace)
         wishes = configured(wishes, text or wishes.configuration)
     except InputError as error:
-        note(Finding("configuration", State.PROBLEM, f"cannot be read: {error}", "install again with a valid one"))
+        note(
+            Finding("configuration", FindingLevel.PROBLEM, f"cannot be read: {error}", "install again with a valid one")
+        )
     except Forbidden as refused:
-        note(Finding("configuration", State.WARNING, f"cannot be read, using the defaults: {refused.message}"))
+        note(Finding("configuration", FindingLevel.WARNING, f"cannot be read, using the defaults: {refused.message}"))
     async for one in examine(client, wishes, hint):
         note(one)
     return findings

@@ -20,7 +20,7 @@ REDRAW = 0.25
 """Minimum number of seconds between redraws."""
 
 
-class Drawing:
+class LiveDisplay:
     """`run` draws until it is cancelled; `end` restores the terminal."""
 
     def __init__(self, picture: Callable[[], Picture], changed: asyncio.Event) -> None:

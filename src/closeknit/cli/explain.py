@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..cluster import kinds
-from ..dialects.kueue.jobs import Job, read
+from ..dialects.kueue.jobs import GivenJob, read
 from ..engine.explain import Explanation, explain
 from ..engine.place import Result
 from ..engine.policy import Policy
@@ -19,7 +19,7 @@ from ..model.name import Name
 from ..model.number import number_of
 from ..report.diagnosis import diagnosis, diagnosis_json
 from ..report.plan import take_all
-from .cluster import WHOLE, Loaded, check_stdin, check_target, home_of, load, tell
+from .cluster import WHOLE, GivenCluster, check_stdin, check_target, home_of, load, tell
 from .completion import complete_names
 from .hints import hint
 from .inputs import file_options
@@ -30,7 +30,7 @@ from .target import NAMESPACE, target_options
 
 if TYPE_CHECKING:
     from ..report.standing import Standing
-    from .standings import Ask
+    from .standings import StandingQuery
     from .subjects import Subject
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,23 +100,23 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
 # A cluster with queues
 
 
-class Answer(NamedTuple):
+class ExplainAnswer(NamedTuple):
     """The answer to one argument: the state of a workload, or another object with the states of its workloads."""
 
     standings: Sequence[Standing]
     subject: Subject | None = None
 
 
-def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, Any]) -> list[Answer]:
+def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, Any]) -> list[ExplainAnswer]:
     from ..observe.given_jobs import add_jobs
-    from .standings import Ask, standings
+    from .standings import StandingQuery, standings
 
     files = [word for word in words if is_manifest(word)]
     check_stdin(options["cluster"], files, options["config"])
     loaded, gates = load(**options)
     state, now = loaded.state, loaded.newest or 0.0
     given = read_jobs(files, gates) if files else []
-    ask = Ask(state, now)
+    ask = StandingQuery(state, now)
     home = namespace or home_of(options)
     asked = [_meant(ask, word, home, options) for word in words if not is_manifest(word)]
     try:
@@ -129,10 +129,10 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
     finally:
         tell(state, ask.around([key for keys, _ in asked for key in keys]))
     found = iter(standings(ask, [key for keys, _ in asked for key in keys]))
-    return [Answer([next(found) for _ in keys], subject) for keys, subject in asked]
+    return [ExplainAnswer([next(found) for _ in keys], subject) for keys, subject in asked]
 
 
-def _look_at_jobs(loaded: Loaded, gates: Gates, keys: Sequence[str]) -> None:
+def _look_at_jobs(loaded: GivenCluster, gates: Gates, keys: Sequence[str]) -> None:
     """Add warnings about jobs that have a Workload: a misspelt annotation is not copied to it."""
     state = loaded.state
     names = {state.name_of(key) for key in keys}
@@ -147,7 +147,7 @@ def _name(raw: dict[str, Any]) -> Name:
     return Name(raw["kind"], str(raw["metadata"].get("namespace") or "default"), str(raw["metadata"].get("name") or ""))
 
 
-def _meant(ask: Ask, word: str, home: str, options: dict[str, Any]) -> tuple[Sequence[str], Subject | None]:
+def _meant(ask: StandingQuery, word: str, home: str, options: dict[str, Any]) -> tuple[Sequence[str], Subject | None]:
     """The workloads for an argument: the one of that name, or those of the pods of another object."""
     asked = meant(word, home)
     key = ask.find(asked)
@@ -179,7 +179,7 @@ def _looked_up(asked: Meant, options: dict[str, Any]) -> Subject | None:
     return run(target_of(*(options[name] for name in TARGET)), lambda client: look_up(client, asked))
 
 
-def _show(found: Sequence[Answer], output: str | None) -> None:
+def _show(found: Sequence[ExplainAnswer], output: str | None) -> None:
     from ..report.standing import lines
 
     if output in ("json", "yaml"):
@@ -200,7 +200,7 @@ def _show(found: Sequence[Answer], output: str | None) -> None:
             write([f"{number_of(more, 'more workload')} {be} in the same state; -o json lists all"])
 
 
-def _worth_telling(one: Answer) -> Sequence[Standing]:
+def _worth_telling(one: ExplainAnswer) -> Sequence[Standing]:
     """The workloads to print: for a set of pods, the first one of each state or reason."""
     if one.subject is None or len(one.standings) == 1:
         return one.standings
@@ -212,7 +212,7 @@ def _worth_telling(one: Answer) -> Sequence[Standing]:
     return list(first.values())
 
 
-def _answer_data(one: Answer) -> dict[str, Any]:
+def _answer_data(one: ExplainAnswer) -> dict[str, Any]:
     from ..report.standing import as_data
 
     if one.subject is None:
@@ -245,7 +245,7 @@ def _of_nodes(jobs: tuple[str, ...], output: str | None, cluster: dict[str, Any]
         emit(answers[0] if len(answers) == 1 else answers, output)
 
 
-def _data(job: Job, found: Explanation | Result) -> dict[str, Any]:
+def _data(job: GivenJob, found: Explanation | Result) -> dict[str, Any]:
     identity = identity_of(job)
     if isinstance(found, Result):
         return {"workload": job.workload, "fits": True, "job": identity}

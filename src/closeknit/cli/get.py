@@ -23,7 +23,7 @@ from .target import NAMESPACE, follow, run, target_of, target_options
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
-    from ..cluster.kube.watch import Event
+    from ..cluster.kube.informer import InformerEvent
     from ..cluster.port import Raw
 
 MOST_NOTES = 5
@@ -257,12 +257,12 @@ class _Watch:
         self.is_table = output in ("table", "wide")
 
     async def run(self) -> None:
-        from ..cluster.kube.watch import Follower, Listed
+        from ..cluster.kube.informer import Informer, Listed
         from ..report.table import Columns
 
         if self.asked.name:
             await self.client.get(self.asked.kind, self.namespace, self.asked.name)
-        follower = Follower(
+        follower = Informer(
             self.client,
             self.asked.kind,
             self.namespace,
@@ -271,7 +271,7 @@ class _Watch:
             complain=lambda error: click.echo(f"note: {error}; retrying", err=True),
         )
         rows = _Rows(self.client, self.asked.kind, self.namespace, self.output == "wide")
-        waiting: list[Event] = []
+        waiting: list[InformerEvent] = []
         columns: Columns | None = None
         async with aclosing(follower.events()) as events:
             async for told in events:
@@ -284,7 +284,7 @@ class _Watch:
                     if columns is not None:
                         await self._show(rows, columns, waiting)
 
-    async def _show(self, rows: _Rows, columns: Any, events: list[Event], is_first: bool = False) -> None:
+    async def _show(self, rows: _Rows, columns: Any, events: list[InformerEvent], is_first: bool = False) -> None:
         """Print all events that are not shown yet."""
         if self.is_table:
             await rows.around.learn(self.asked.kind, [one.object for one in events], self.namespace)
@@ -298,7 +298,7 @@ class _Watch:
         events.clear()
         sys.stdout.flush()
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: InformerEvent) -> None:
         if self.output == "name":
             click.echo(name_of(event.object))
             return

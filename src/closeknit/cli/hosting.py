@@ -31,15 +31,15 @@ import msgspec
 from .. import __version__
 from ..cluster.embedded.certificate import KUBECONFIG
 from ..cluster.embedded.folder import Folder, write_private
-from ..cluster.embedded.store import Options as Writing
+from ..cluster.embedded.store import WriteOptions as Writing
 from ..cluster.kinds import CLUSTER_QUEUE, NODE, kind_of
-from ..controller.records import Record
+from ..controller.decision_log import Record
 from ..host.demo_place import KEY as DEMO
 from ..host.demo_place import place_in
 from ..host.demos import DEMOS
 from ..host.demos.player import Player, begin
-from ..host.embedded import Options
-from ..host.scene import Scene
+from ..host.embedded import EmbeddedOptions
+from ..host.live_state import LiveState
 from ..host.service import Service
 from ..model.mistake import refuse
 from ..report.picture import Access
@@ -60,7 +60,7 @@ BY_USER = Writing("closeknit", trusted=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class UpOptions:
     """The options of the command line; `own` is the cluster made from --nodes."""
 
     port: int
@@ -68,13 +68,13 @@ class Wishes:
     lines: bool
     demo: str
     own: OwnCluster
-    host: Options
+    host: EmbeddedOptions
 
 
 class Hosting:
     """One run of the embedded host: construct it and await `live`."""
 
-    def __init__(self, folder: Folder, wishes: Wishes) -> None:
+    def __init__(self, folder: Folder, wishes: UpOptions) -> None:
         self.folder, self.wishes = folder, wishes
         self.out: Ticker | None = Ticker(like=sys.stdout) if wishes.lines else None
         self.changed = asyncio.Event()
@@ -84,7 +84,7 @@ class Hosting:
         options = "" if folder.path == data_folder().absolute() else f"--data {quote(path)}"
         self.access = Access("", path, quote(f"{path}/{KUBECONFIG}"), options)
         cluster = self.service.cluster
-        self.scene = Scene(cluster, self.access, self.changed.set)
+        self.scene = LiveState(cluster, self.access, self.changed.set)
         cluster.add(Player(self.service.store, DEMOS, self._said))
         cluster.watch(self.scene)
 
@@ -212,9 +212,9 @@ class Hosting:
             os._exit(0)
 
     async def _on_screen(self) -> None:
-        from .drawing import Drawing
+        from .drawing import LiveDisplay
 
-        drawing = Drawing(self.scene.picture, self.changed)
+        drawing = LiveDisplay(self.scene.picture, self.changed)
         task = asyncio.create_task(drawing.run())
         words, ended = "", False
         try:

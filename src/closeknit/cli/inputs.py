@@ -21,8 +21,8 @@ from ..model.mistake import InputError, Mistake, refuse
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.columns import reorder
-from ..observe.levels import Flavor, levels_from_text, missing_levels, read_topology
-from ..observe.nodes import Nodes, read_nodes
+from ..observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
+from ..observe.nodes import FileNodes, read_nodes
 from ..observe.pods import read_pods
 from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
@@ -66,14 +66,14 @@ OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedNodes:
     """`nodes` are all nodes read, in file order; `snapshot` has the selected ones, in tree order.
 
     `tolerations` are the flavor's; every job placed through the flavor gets them.
     """
 
     snapshot: Snapshot
-    nodes: Nodes
+    nodes: FileNodes
     topology: Topology
     gates: Gates
     tolerations: tuple[Toleration, ...] = ()
@@ -113,7 +113,7 @@ def load(
     feature_gates: str = "",
     profile: str = PROFILES[0],
     wanted: Collection[str] = (),
-) -> Loaded:
+) -> LoadedNodes:
     """Read everything, print warnings, raise on invalid input.
 
     `wanted` are the levels that jobs request: suggested levels include them if any node has them all.
@@ -137,10 +137,10 @@ def load(
         remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     _use(snapshot, read, pods)
-    return Loaded(snapshot, read, laid, gates, flavor.tolerations if flavor else ())
+    return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else ())
 
 
-def _of_flavor(table: NodeTable, flavor: Flavor) -> NodeTable:
+def _of_flavor(table: NodeTable, flavor: LevelSource) -> NodeTable:
     """The nodes that the Topology's flavor selects; all nodes while none has the pool label yet."""
     chosen = ", ".join(f"{key}={value}" for key, value in flavor.labels.items())
     if OUR_POOL in flavor.labels and OUR_POOL not in table.labels:  # `topology suggest` advises adding this label
@@ -151,7 +151,7 @@ def _of_flavor(table: NodeTable, flavor: Flavor) -> NodeTable:
     return select(table, flavor.labels, flavor.where, f"ResourceFlavor {flavor.name}: spec.nodeLabels")
 
 
-def _use(snapshot: Snapshot, nodes: Nodes, pods: Sequence[str]) -> None:
+def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str]) -> None:
     """Charge the usage of running pods and of `used` in pools."""
     columns = [nodes.used]
     if pods:

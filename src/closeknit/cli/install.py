@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..cluster.embedded.rules.settings import Settings
+from ..cluster.embedded.rules.settings import AdmissionSettings
 from ..cluster.errors import Conflict, NotFound
 from ..cluster.files import STDIN, documents, read_text, stdin_kept
 from ..cluster.positions import place_of, positions
 from ..deploy import rbac
 from ..deploy.bundle import stages
 from ..deploy.marks import NAME, NAMESPACE, label
-from ..deploy.objects import REPLICAS, Wishes, default_image
+from ..deploy.objects import REPLICAS, InstallOptions, default_image
 from ..dialects.kueue.configuration import FILE
 from ..model.mistake import InputError, refuse
 from .configuration import read_configuration
@@ -32,7 +32,7 @@ from .target import NoCluster, announce, is_embedded, run, target_of, target_opt
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..cluster.port import Raw
-    from ..deploy.plan import Step
+    from ..deploy.plan import PlanStep
 
 SHOWN = 3
 WORDS = {
@@ -94,7 +94,9 @@ def command(
       closeknit install -o yaml > closeknit.yaml
     """
     text = None if config is None else configuration_text(config)
-    wishes = Wishes(image or default_image(), namespace, replicas=replicas or REPLICAS, monitored=service_monitor)
+    wishes = InstallOptions(
+        image or default_image(), namespace, replicas=replicas or REPLICAS, monitored=service_monitor
+    )
     wishes = configured(wishes, text or wishes.configuration)
     if output in ("yaml", "json"):
         emit_manifests([one for stage in stages(wishes) for one in stage.objects], output)
@@ -117,7 +119,7 @@ def configuration_text(path: str) -> str:
         return read_text(path)
 
 
-def configured(wishes: Wishes, text: str) -> Wishes:
+def configured(wishes: InstallOptions, text: str) -> InstallOptions:
     """The options with this configuration and the objects' settings from it; raises InputError if it is invalid."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
@@ -130,7 +132,7 @@ def configured(wishes: Wishes, text: str) -> Wishes:
         at = place_of(next(iter(positions(text)), {}), field)
         where = CALLED if at is None else f"{CALLED}:{at[0]}:{at[1]}"
         raise refuse(said, "remove it", where, "Configuration", field)
-    rules = Settings(read.gates(), managed.frameworks, managed.namespaces, managed.without_queue)
+    rules = AdmissionSettings(read.gates(), managed.frameworks, managed.namespaces, managed.without_queue)
     return replace(wishes, configuration=text, rules=rules, lease=election.name)
 
 
@@ -146,7 +148,7 @@ async def installed_configuration(client: Client, namespace: str) -> str:
 class Installation:
     """One run: plan, report, apply. `given` names the options given; the others stay as installed."""
 
-    def __init__(self, wishes: Wishes, given: Collection[str], force: bool) -> None:
+    def __init__(self, wishes: InstallOptions, given: Collection[str], force: bool) -> None:
         self.wishes, self.given, self.force = wishes, given, force
 
     async def run(self, client: Client, dry_run: bool, adopt: bool, wide: bool) -> int:
@@ -164,7 +166,7 @@ class Installation:
         except Conflict as refused:
             remedy = "keep these fields, or overwrite them with --force-conflicts"
             raise NoCluster(f"{refused.message}; {remedy}") from refused
-        said = Lines(steps, wide, " (dry run)" if dry_run else "")
+        said = StageLines(steps, wide, " (dry run)" if dry_run else "")
         if dry_run:
             for step in steps:
                 said.say(step)
@@ -250,18 +252,18 @@ async def _adopt(client: Client, wanted: Sequence[Raw], dry_run: bool) -> None:
 # Output
 
 
-class Lines:
+class StageLines:
     """Prints one line per stage and outcome as soon as its objects are done; with `wide`, one line per object.
 
     A dry run also shows the differences in existing objects.
     """
 
-    def __init__(self, steps: Sequence[Step], wide: bool, note: str) -> None:
+    def __init__(self, steps: Sequence[PlanStep], wide: bool, note: str) -> None:
         self.left = Counter((step.stage, step.word) for step in steps)
         self.names: dict[tuple[str, str], list[str]] = {}
         self.wide, self.note = wide, note
 
-    def say(self, step: Step) -> None:
+    def say(self, step: PlanStep) -> None:
         same = step.stage, step.word
         self.left[same] -= 1
         self.names.setdefault(same, []).append(label(step.sent))
@@ -276,7 +278,7 @@ def _few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:SHOWN])}{more}"
 
 
-def _differences(step: Step) -> Iterator[str]:
+def _differences(step: PlanStep) -> Iterator[str]:
     from ..deploy.plan import plain
 
     if step.word == "changed" and step.before is not None and step.after is not None:
@@ -292,7 +294,7 @@ def _permissions() -> Iterator[str]:
         yield f"  {', '.join(grant.verbs)} on {', '.join(rbac.names(grant))} in {where}: {grant.reason}"
 
 
-def _farewell(steps: Sequence[Step], wishes: Wishes, dry_run: bool) -> str:
+def _farewell(steps: Sequence[PlanStep], wishes: InstallOptions, dry_run: bool) -> str:
     from ..deploy.plan import summary
 
     counts = ", ".join(f"{count} {word}" for word, count in summary(steps).items())

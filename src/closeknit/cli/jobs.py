@@ -13,7 +13,7 @@ import click
 
 from ..cluster.files import documents, shown
 from ..dialects.kueue import keys
-from ..dialects.kueue.jobs import READ_KINDS, Job, requests
+from ..dialects.kueue.jobs import READ_KINDS, GivenJob, requests
 from ..engine.slicing import search
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
@@ -23,7 +23,7 @@ from ..model.request import AUTO, PodSet
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.nodes import name_some
-from .inputs import Loaded, check_stdin, load
+from .inputs import LoadedNodes, check_stdin, load
 from .old_versions import telling
 from .options import gates_of
 
@@ -47,7 +47,7 @@ IN_WORKLOAD = {
 """The annotations' field names in the topologyRequest of a Workload's pod set."""
 
 
-def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Loaded, list[Job]]:
+def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[LoadedNodes, list[GivenJob]]:
     """The cluster that these options describe, and every job in these files with its flavor's tolerations."""
     check_stdin(jobs=paths, **cluster)
     gates = gates_of(**cluster)
@@ -57,7 +57,7 @@ def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Lo
     return loaded, [tolerating(job, loaded.tolerations) for job in jobs]
 
 
-def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
+def read_jobs(paths: Sequence[str], gates: Gates) -> list[GivenJob]:
     """Every job in these files, in order; mistakes are raised together."""
     parsed = requests(telling(pair for path in paths for pair in documents(path)), gates)
     for warning in parsed.warnings:
@@ -68,21 +68,21 @@ def read_jobs(paths: Sequence[str], gates: Gates) -> list[Job]:
     return parsed.jobs
 
 
-def named_levels(jobs: Sequence[Job]) -> list[str]:
+def named_levels(jobs: Sequence[GivenJob]) -> list[str]:
     """The levels that jobs request by name."""
     constraints = (one for job in jobs for _, found in job.request.walk() for one in found)
     levels = dict.fromkeys(level for one in constraints for level in one.levels)
     return [level for level in levels if level != AUTO]
 
 
-def check_jobs(jobs: Sequence[Job], gates: Gates, topology: Topology) -> None:
+def check_jobs(jobs: Sequence[GivenJob], gates: Gates, topology: Topology) -> None:
     """Raise all mistakes that make jobs impossible on this topology, together."""
     mistakes = [mistake for job in jobs for mistake in (*group_mistakes_of(job), *level_mistakes(job, gates, topology))]
     if mistakes:
         raise InputError(mistakes)
 
 
-def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
+def tolerating(job: GivenJob, tolerations: tuple[Toleration, ...]) -> GivenJob:
     """The job with its flavor's tolerations added to each pod set."""
     if not tolerations:
         return job
@@ -93,7 +93,7 @@ def tolerating(job: Job, tolerations: tuple[Toleration, ...]) -> Job:
     return replace(job, request=job.request.changed(more))
 
 
-def group_mistakes_of(job: Job) -> Iterator[Mistake]:
+def group_mistakes_of(job: GivenJob) -> Iterator[Mistake]:
     """Groups that would lose pods: a group is one leader pod and its workers."""
     for group in job.request.groups:
         counts = [one.count for one in group.pod_sets if one.count]
@@ -107,7 +107,7 @@ def group_mistakes_of(job: Job) -> Iterator[Mistake]:
             )
 
 
-def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mistake]:
+def level_mistakes(job: GivenJob, gates: Gates, topology: Topology) -> Iterator[Mistake]:
     """Constraints that are invalid on this topology."""
     for one in job.request.pod_sets:
         found = search(topology, one.constraint, gates)
@@ -121,7 +121,7 @@ def level_mistakes(job: Job, gates: Gates, topology: Topology) -> Iterator[Mista
             )
 
 
-def _field(job: Job, one: PodSet, annotation: str) -> str:
+def _field(job: GivenJob, one: PodSet, annotation: str) -> str:
     """The annotation on a pod set's template, or the equivalent field of a Workload."""
     if job.kind != "Workload":
         return f"pod set {one.name}: {annotation}"
@@ -146,6 +146,6 @@ def _remedy(found: Reason, topology: Topology) -> str:
     return f"{levels}, coarse to fine"
 
 
-def identity_of(job: Job) -> dict[str, str]:
+def identity_of(job: GivenJob) -> dict[str, str]:
     """The object that an answer is about, as data."""
     return {"kind": job.kind, "namespace": job.namespace, "name": job.name, "file": job.where}

@@ -18,18 +18,18 @@ from ..cluster import kinds
 from ..cluster.errors import NotFound
 from ..cluster.kinds import KINDS, Kind
 from ..cluster.kube.client import Client, Listing, path
-from ..cluster.kube.watch import Event, Follower, Listed
+from ..cluster.kube.informer import Informer, InformerEvent, Listed
 from ..cluster.port import Change
 from ..model.gates import Gates
 from ..model.settings import Settings
-from ..observe.known import Known
+from ..observe.cluster_cache import ClusterCache
 from ..observe.manifests import KEPT, Manifests, listed_manifests
 from .progress import Progress
 
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
 """The kinds that make up a whole cluster."""
 
-Draw = Callable[[Known], Sequence[str]]
+Draw = Callable[[ClusterCache], Sequence[str]]
 
 PAUSE = 0.5
 """Minimum number of seconds between redraws."""
@@ -69,9 +69,9 @@ async def manifests(client: Client, all_pods: bool = False) -> Manifests:
     return result
 
 
-async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Settings) -> Known:
+async def known(client: Client, of: Sequence[Kind], gates: Gates, settings: Settings) -> ClusterCache:
     """A cluster cache of these kinds, filled in their order."""
-    result = Known(gates, settings, time, all_pods=True)
+    result = ClusterCache(gates, settings, time, all_pods=True)
     for kind, listing in zip(of, await _all(client, of), strict=True):
         for data in listing.items:
             raw = {"apiVersion": kind.api_version, "kind": kind.kind, **msgspec.json.decode(data)}
@@ -83,10 +83,10 @@ class Watching:
     """Draws the cluster cache, and redraws it after every change."""
 
     def __init__(
-        self, client: Client, of: Sequence[Kind], knows: Known, draw: Callable[[Known], Sequence[str]]
+        self, client: Client, of: Sequence[Kind], knows: ClusterCache, draw: Callable[[ClusterCache], Sequence[str]]
     ) -> None:
         self.client, self.knows, self.draw = client, knows, draw
-        self._queue: asyncio.Queue[tuple[Kind, Event | Listed]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[Kind, InformerEvent | Listed]] = asyncio.Queue()
         self._missing: set[Kind] = set(of)
         self._of = of
         self._shown: list[str] = []
@@ -103,7 +103,7 @@ class Watching:
 
     async def _follow(self, kind: Kind) -> None:
         try:
-            async with aclosing(Follower(self.client, kind, complain=lost).events()) as events:
+            async with aclosing(Informer(self.client, kind, complain=lost).events()) as events:
                 async for event in events:
                     await self._queue.put((kind, event))
         except NotFound:  # the kind is not served, so it has no objects
@@ -129,7 +129,7 @@ class Watching:
             while not self._queue.empty():
                 self._take(*self._queue.get_nowait())
 
-    def _take(self, kind: Kind, event: Event | Listed) -> None:
+    def _take(self, kind: Kind, event: InformerEvent | Listed) -> None:
         if not isinstance(event, Listed):
             self.knows.see(event.change(kind))
 

@@ -70,20 +70,20 @@ async def _states(client: Client) -> dict[str, str]:
 async def _hits(
     client: Client, workloads: Sequence[Raw], failing: Collection[str], is_to_come: bool = False
 ) -> list[Hit]:
-    from ..observe.known import Known
-    from ..report.node_trouble import Rules, troubles
+    from ..observe.cluster_cache import ClusterCache
+    from ..report.node_trouble import NodeFailureRules, troubles
     from .rules import Given
 
     gates, settings, _ = await Given("", {}, None, False).on(client)
     nodes = await client.list(kinds.NODE)
     if is_to_come:
         nodes = [_silent(node) if node["metadata"]["name"] in failing else node for node in nodes]
-    known = Known(gates, settings, time)
+    known = ClusterCache(gates, settings, time)
     flavors = await listed(client, kinds.RESOURCE_FLAVOR)
     for kind, objects in ((kinds.RESOURCE_FLAVOR, flavors), (kinds.NODE, nodes), (kinds.WORKLOAD, workloads)):
         for raw in objects:
             known.see(Change(0, "ADDED", kind, raw))
-    rules = Rules(gates, known.world.flavors, settings.not_ready_delay)
+    rules = NodeFailureRules(gates, known.world.flavors, settings.not_ready_delay)
     pods_on = await _pods_on(client, failing)
     return [
         Hit(key, trouble)

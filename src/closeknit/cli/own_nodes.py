@@ -16,7 +16,7 @@ from ..cluster.files import STDIN, stdin_kept
 from ..cluster.kinds import NODE
 from ..dialects.cloud_labels import OUR_POOL
 from ..model.resources import show
-from ..observe.nodes import Nodes, read_nodes
+from ..observe.nodes import FileNodes, read_nodes
 from ..observe.suggest import API_VERSION, Suggestion, suggest
 from .manifests import read_objects
 from .progress import Progress
@@ -65,7 +65,7 @@ def _flavor(found: Suggestion) -> list[Raw]:
     return found.manifests(NAME) or [_kueue("ResourceFlavor", {})]
 
 
-def _queue(read: Nodes) -> Raw:
+def _queue(read: FileNodes) -> Raw:
     room = {resource: int(column.sum()) for resource, column in sorted(read.table.allocatable.items())}
     quotas = [{"name": resource, "nominalQuota": show(resource, amount)} for resource, amount in room.items() if amount]
     group = {

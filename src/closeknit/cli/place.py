@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..dialects.kueue.jobs import Job
+from ..dialects.kueue.jobs import GivenJob
 from ..engine.place import Result, place
 from ..engine.policy import Policy
 from ..model.mistake import refuse
@@ -71,7 +71,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, **cluste
     return 0 if fits else DOES_NOT_FIT
 
 
-def _answer(snapshot: Snapshot, job: Job, result: Result, policy: Policy, output: str | None) -> Any:
+def _answer(snapshot: Snapshot, job: GivenJob, result: Result, policy: Policy, output: str | None) -> Any:
     """The plan as data; for other outputs, print it and return None."""
     if output in ("json", "yaml"):
         identity = identity_of(job)

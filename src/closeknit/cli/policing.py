@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 
 from ..cluster.kube.client import Client
-from ..deploy.policies import InForce, Settings, policies_hash, policies_tried
+from ..deploy.policies import AdmissionSettings, InForce, policies_hash, policies_tried
 
 log = logging.getLogger("closeknit")
 
@@ -35,7 +35,7 @@ CURRENT = "admission policies are in force and match the configuration"
 class Policing:
     """`home` is the controller's namespace; the expected policies are derived from `settings`."""
 
-    def __init__(self, client: Client, home: str, settings: Settings) -> None:
+    def __init__(self, client: Client, home: str, settings: AdmissionSettings) -> None:
         self.client, self.home, self.wanted = client, home, policies_hash(settings)
         self._worked, self._said = False, ""
 

@@ -10,7 +10,7 @@ import click
 from ..cluster import kinds
 from ..model.mistake import not_there, refuse
 from ..model.nearest import did_you_mean
-from ..report.quota import Ledger, as_data, names, tree
+from ..report.quota import QuotaReport, as_data, names, tree
 from .cluster import check_stdin, cluster_options, load, tell
 from .completion import complete_names
 from .hints import hint
@@ -20,7 +20,7 @@ from .target import announce, follow, run, target_of
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
-    from ..observe.known import Known
+    from ..observe.cluster_cache import ClusterCache
     from .target import Target
 
 STOP, RESUME = "stop", "resume"
@@ -99,12 +99,12 @@ def _of_files(name: str, output: str | None, cluster: dict[str, Any]) -> None:
     loaded, _ = load(**cluster)
     state = loaded.state
     tell(state)
-    _show(Ledger.of(state.scheduler, state.workloads.values(), hint), name, output)
+    _show(QuotaReport.of(state.scheduler, state.workloads.values(), hint), name, output)
 
 
 def _of_running(target: Target, name: str, watch: bool, output: str | None, given: Given) -> None:
-    def ledger(known: Known) -> Ledger:
-        return Ledger.of(known.scheduler, known.workloads.values(), hint)
+    def ledger(cache: ClusterCache) -> QuotaReport:
+        return QuotaReport.of(cache.scheduler, cache.workloads.values(), hint)
 
     async def once(client: Client) -> None:
         from .live import known
@@ -115,15 +115,15 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, give
     async def again(client: Client) -> None:
         from time import time
 
-        from ..observe.known import Known
+        from ..observe.cluster_cache import ClusterCache
         from .live import Watching
 
-        def draw(knows: Known) -> list[str]:
+        def draw(knows: ClusterCache) -> list[str]:
             _check_name(ledger(knows), name)
             return list(tree(ledger(knows), output == "wide", name))
 
         rules = await given.on(client)
-        await Watching(client, READ, Known(rules.gates, rules.settings, time), draw).run()
+        await Watching(client, READ, ClusterCache(rules.gates, rules.settings, time), draw).run()
 
     if not watch:
         run(target, once)
@@ -133,7 +133,7 @@ def _of_running(target: Target, name: str, watch: bool, output: str | None, give
         follow(target, again)
 
 
-def _show(ledger: Ledger, name: str, output: str | None) -> None:
+def _show(ledger: QuotaReport, name: str, output: str | None) -> None:
     _check_name(ledger, name)
     if output in ("json", "yaml"):
         emit(as_data(ledger, name), output)
@@ -143,7 +143,7 @@ def _show(ledger: Ledger, name: str, output: str | None) -> None:
     sys.stdout.flush()
 
 
-def _check_name(ledger: Ledger, name: str) -> None:
+def _check_name(ledger: QuotaReport, name: str) -> None:
     known = names(ledger)
     if name and name not in known:
         remedy = did_you_mean(name, known) + (f"existing: {', '.join(known)}" if known else "the cluster has none")

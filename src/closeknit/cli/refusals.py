@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from ..cluster.errors import Conflict, Forbidden, NotFound, Refused, TooManyRequests, Unauthorized, is_of_an_end
+from ..cluster.errors import (
+    Conflict,
+    Forbidden,
+    NotFound,
+    Refused,
+    TooManyRequests,
+    Unauthorized,
+    is_namespace_terminating,
+)
 from .exit_codes import UNAVAILABLE
 from .hints import hint
 from .naming import kinds_by_name
@@ -36,7 +44,7 @@ def remedy_of(refused: Refused) -> str:
             return "the cluster does not serve this kind: is its CustomResourceDefinition installed?"
         case Unauthorized():
             return "the cluster does not know this user: check the token or the client certificate in the kubeconfig"
-        case Forbidden() if is_of_an_end(refused):
+        case Forbidden() if is_namespace_terminating(refused):
             return "wait until the namespace is deleted, and try again"
         case Forbidden():
             return ""

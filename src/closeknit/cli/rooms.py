@@ -16,7 +16,7 @@ from ..dialects import core
 from ..model.mistake import not_there, refuse
 from ..model.nearest import did_you_mean
 from ..model.topology import Topology
-from ..observe.known import Known
+from ..observe.cluster_cache import ClusterCache
 from ..state.mirror import Mirror, OtherPod
 from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
@@ -40,7 +40,7 @@ READ = (
 """The kinds on which free capacity depends, in an order that avoids repeated work."""
 
 
-class Room(NamedTuple):
+class FlavorRoom(NamedTuple):
     """The tree of one flavor; `flavor` is empty for a tree of all nodes."""
 
     flavor: str
@@ -61,8 +61,8 @@ class Rooms:
     def __init__(self, wanted: Wanted) -> None:
         self.wanted, self._topology = wanted, wanted.topology
 
-    def of(self, known: Known) -> list[Room]:
-        flavor, world = self.wanted.flavor, known.world
+    def of(self, cache: ClusterCache) -> list[FlavorRoom]:
+        flavor, world = self.wanted.flavor, cache.world
         if flavor and flavor not in world.mirrors:
             have = sorted(world.mirrors)
             remedy = did_you_mean(flavor, have) + (f"existing: {', '.join(have)}" if have else "the cluster has none")
@@ -70,24 +70,26 @@ class Rooms:
         if not world.nodes:
             raise refuse("the cluster has no nodes", "apply some, or start a host with nodes: closeknit up --help")
         if self._topology is not None or self.wanted.labels:
-            return [self._all(known)]
-        found = [Room(name, world.mirrors[name].snapshot) for name in sorted(world.mirrors) if flavor in ("", name)]
-        return [room for room in found if len(room.snapshot.table)] or [self._all(known)]
+            return [self._all(cache)]
+        found = [
+            FlavorRoom(name, world.mirrors[name].snapshot) for name in sorted(world.mirrors) if flavor in ("", name)
+        ]
+        return [room for room in found if len(room.snapshot.table)] or [self._all(cache)]
 
-    def _all(self, known: Known) -> Room:
+    def _all(self, cache: ClusterCache) -> FlavorRoom:
         """One tree of all nodes, or of those with the labels; every bound pod counts."""
         if self._topology is None:
-            self._topology = suggested(select(NodeTable.of(known.world.nodes.values()), self.wanted.labels))
+            self._topology = suggested(select(NodeTable.of(cache.world.nodes.values()), self.wanted.labels))
         mirror = Mirror(self._topology, self.wanted.labels)
-        for node in known.world.nodes.values():
+        for node in cache.world.nodes.values():
             mirror.put_node(node)
-        mirror.pods = _pods(known)
-        return Room("", mirror.snapshot)
+        mirror.pods = _pods(cache)
+        return FlavorRoom("", mirror.snapshot)
 
 
-def _pods(known: Known) -> dict[str, OtherPod]:
+def _pods(cache: ClusterCache) -> dict[str, OtherPod]:
     found: dict[str, OtherPod] = {}
-    for (namespace, name), raw in known.raw[kinds.POD].items():
+    for (namespace, name), raw in cache.raw[kinds.POD].items():
         spec = raw.get("spec") or {}
         if spec.get("nodeName") and (raw.get("status") or {}).get("phase") not in ENDED:
             requests = core.requests(msgspec.convert(spec, core.PodSpec))
@@ -95,7 +97,7 @@ def _pods(known: Known) -> dict[str, OtherPod]:
     return found
 
 
-def titles(found: Sequence[Room]) -> list[str]:
+def titles(found: Sequence[FlavorRoom]) -> list[str]:
     """A heading for each tree if there are several."""
     if len(found) == 1:
         return [""]

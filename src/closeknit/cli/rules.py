@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SERVED = "/closeknit/config"
 
 
-class Rules(NamedTuple):
+class EffectiveRules(NamedTuple):
     """The effective gates and settings; `managed` selects the jobs that are queued."""
 
     gates: Gates
@@ -54,11 +54,11 @@ class Given(NamedTuple):
             return cls(given, changes, None, fair_sharing)
         return cls(given, changes, read.settings, fair_sharing, read.managed(given))
 
-    def alone(self) -> Rules:
+    def alone(self) -> EffectiveRules:
         """The rules without a control plane to ask."""
-        return self._over(Rules(Gates.profile(), Settings()))
+        return self._over(EffectiveRules(Gates.profile(), Settings()))
 
-    async def on(self, client: Client) -> Rules:
+    async def on(self, client: Client) -> EffectiveRules:
         """The rules on top of those of the cluster's control plane, if it is ours."""
         theirs = await _told_by(client)
         if theirs is None:
@@ -68,12 +68,12 @@ class Given(NamedTuple):
             click.echo(f"note: {difference}; the control plane decides differently", err=True)
         return found
 
-    def _over(self, base: Rules) -> Rules:
+    def _over(self, base: EffectiveRules) -> EffectiveRules:
         gates = (Gates.profile(self.profile) if self.profile else base.gates).changed(self.changes)
         settings = self.settings or base.settings
         if self.fair_sharing and not settings.fair_sharing:
             settings = replace(settings, fair_sharing=FAIR)
-        return Rules(gates, settings, self.managed or base.managed)
+        return EffectiveRules(gates, settings, self.managed or base.managed)
 
 
 def is_given(name: str) -> bool:
@@ -82,7 +82,7 @@ def is_given(name: str) -> bool:
     return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
-async def _told_by(client: Client) -> Rules | None:
+async def _told_by(client: Client) -> EffectiveRules | None:
     from ..host.rules import heard
 
     try:
@@ -92,7 +92,7 @@ async def _told_by(client: Client) -> Rules | None:
         return None
     except (Refused, msgspec.ValidationError):
         return None
-    return Rules(found.decided_by, found.settings, found.managed)
+    return EffectiveRules(found.decided_by, found.settings, found.managed)
 
 
 async def _told(client: Client) -> dict[str, Any]:
@@ -106,7 +106,7 @@ async def _told(client: Client) -> dict[str, Any]:
             return await asked.tree("GET", path)
 
 
-def _differences(theirs: Rules, ours: Rules) -> Iterator[str]:
+def _differences(theirs: EffectiveRules, ours: EffectiveRules) -> Iterator[str]:
     changed = sorted(theirs.gates.enabled ^ ours.gates.enabled)
     if changed:
         said = ", ".join(f"{name} {'on' if name in ours.gates else 'off'}" for name in changed)

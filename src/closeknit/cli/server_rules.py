@@ -29,10 +29,10 @@ MISSPELT = 0.85
 class ServerRules:
     def __init__(self, gates: Gates) -> None:
         from ..cluster.embedded.ids import RandomIds
-        from ..cluster.embedded.rules import HostRules, Settings
-        from ..cluster.embedded.store import Options, Store
+        from ..cluster.embedded.rules import AdmissionSettings, HostRules
+        from ..cluster.embedded.store import Store, WriteOptions
 
-        self.rules, self.options = HostRules(Settings(gates)), Options(trusted=False)
+        self.rules, self.options = HostRules(AdmissionSettings(gates)), WriteOptions(trusted=False)
         self.store: Store = Store(lambda: 0.0, RandomIds(0))
 
     def mistakes(self, where: str, raw: Raw) -> Iterator[Mistake]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ..cluster import kinds
 from ..decide.obstacles import Obstacle, Obstacles, in_one_line
-from ..decide.what_if import Options, Story, play
+from ..decide.what_if import Story, WhatIfOptions, play
 from ..model.mistake import NotThere, not_there
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
@@ -28,7 +28,7 @@ PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
 """The preemptor and the cause in Kueue's message."""
 
 
-class Ask:
+class StandingQuery:
     """A cluster at one point in time; `given` are workloads from files that were not submitted."""
 
     def __init__(self, state: LoadedCluster, now: float) -> None:
@@ -56,7 +56,7 @@ class Ask:
         names: set[str] = set()
         for key in keys:
             one = self.state.workloads.get(key) or self.state.finished[key]
-            local = self.state.scheduler.lines.local_queues.get(one.local_queue)
+            local = self.state.scheduler.pending.local_queues.get(one.local_queue)
             queue = "" if local is None else local.cluster_queue
             names |= {f"Workload {key}", str(self.state.name_of(key)), f"LocalQueue {one.local_queue}"}
             names.add(f"ClusterQueue {queue}")
@@ -74,33 +74,33 @@ class Ask:
         return not_there(text, did_you_mean(asked.name, known) + remedy, what=word)
 
 
-def standings(ask: Ask, keys: Sequence[str]) -> list[Standing]:
+def standings(ask: StandingQuery, keys: Sequence[str]) -> list[Standing]:
     """The state of each workload, in order."""
     state, now = ask.state, ask.now
     found = {key: _ended(ask, key) for key in keys if key not in state.workloads}
     found |= {key: _placed(ask, key) for key in keys if key not in found and state.workloads[key].admitted}
     waiting = [key for key in keys if key not in found]
     if waiting:
-        story = play(state.scheduler, state.workloads.values(), now, Options(False, state.pods_of))
+        story = play(state.scheduler, state.workloads.values(), now, WhatIfOptions(False, state.pods_of))
         obstacles = Obstacles(state.scheduler, story, now, state.left_out, hint)
         found |= {key: _waiting(ask, story, obstacles, key) for key in waiting}
     return [found[key] for key in keys]
 
 
-def _ended(ask: Ask, key: str) -> Standing:
+def _ended(ask: StandingQuery, key: str) -> Standing:
     return finished(ask.state.scheduler.world, ask.state.finished[key], ask.state.name_of(key), ask.now)
 
 
-def _placed(ask: Ask, key: str) -> Standing:
+def _placed(ask: StandingQuery, key: str) -> Standing:
     world = ask.state.scheduler.world
     pods = (world.other_pods.get(pod) for pod in ask.state.pods_of.get(key, ()))
     on = Counter(pod.node for pod in pods if pod is not None)
     return placed(world, ask.state.workloads[key], ask.state.name_of(key), ask.now, on)
 
 
-def _waiting(ask: Ask, story: Story, obstacles: Obstacles, key: str) -> Standing:
+def _waiting(ask: StandingQuery, story: Story, obstacles: Obstacles, key: str) -> Standing:
     one, name = story.workloads[key], ask.state.name_of(key)
-    queue = ask.state.scheduler.lines.queue_of(one)
+    queue = ask.state.scheduler.pending.queue_of(one)
     standing = Standing(name, one, queue, past=_past(ask, ask.state.workloads[key]))
     if one.admitted:
         return replace(standing, workload=ask.state.workloads[key], obstacle=_about_to_start(ask, story, one))
@@ -110,7 +110,7 @@ def _waiting(ask: Ask, story: Story, obstacles: Obstacles, key: str) -> Standing
     return replace(standing, obstacle=obstacle._replace(remedy=in_one_line(found)), prospects=found)
 
 
-def _past(ask: Ask, one: Workload) -> str:
+def _past(ask: StandingQuery, one: Workload) -> str:
     """What evicted or preempted the workload's previous run; empty if it did not run before."""
     evicted, preempted = (one.status.conditions.get(kind) for kind in ("Evicted", "Preempted"))
     if evicted is None or not evicted.holds:
@@ -126,7 +126,7 @@ def _past(ask: Ask, one: Workload) -> str:
     return f"it was preempted at {when} by {ask.state.name_of(known[by['uid']])}: {by['why']}"
 
 
-def _about_to_start(ask: Ask, story: Story, one: Workload) -> Obstacle:
+def _about_to_start(ask: StandingQuery, story: Story, one: Workload) -> Obstacle:
     """The obstacle of a workload that the next cycle admits: where it goes, and what it preempts."""
     victims = [str(ask.state.name_of(step.workload.key)) for step in story.steps if step.by and step.by.key == one.key]
     cost = f" after preempting {', '.join(victims)}" if victims else ""

@@ -16,7 +16,7 @@ from .selector import OPTION as SELECTOR
 from .selector import parse_selector, select
 
 if TYPE_CHECKING:
-    from ..observe.suggest import Level, Suggestion
+    from ..observe.suggest import SuggestedLevel, Suggestion
 
 REFUSED = 3
 WIDTH = 100
@@ -145,7 +145,7 @@ def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
     )
 
 
-def _table(levels: Iterable[Level], wide: bool) -> Iterator[str]:
+def _table(levels: Iterable[SuggestedLevel], wide: bool) -> Iterator[str]:
     """The levels as an indented table, each with its number of domains.
 
     example.com/block              2  b1, b2

@@ -21,8 +21,8 @@ from .target import follow, run, target_of, target_options
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
-    from ..observe.known import Known
-    from .rooms import Room, Wanted
+    from ..observe.cluster_cache import ClusterCache
+    from .rooms import FlavorRoom, Wanted
 
 
 @click.command()
@@ -83,18 +83,18 @@ def command(
     async def again(client: Client) -> None:
         from time import time
 
-        from ..observe.known import Known
+        from ..observe.cluster_cache import ClusterCache
         from .live import Watching
         from .rooms import READ, Rooms, titles
 
         rooms = Rooms(wanted)
 
-        def picture(knows: Known) -> list[str]:
+        def picture(knows: ClusterCache) -> list[str]:
             found = rooms.of(knows)
             return [line for line, _ in view.pictures(_censuses(found), titles(found))]
 
         rules = await given.on(client)
-        known = Known(rules.gates, rules.settings, time, all_pods=True)
+        known = ClusterCache(rules.gates, rules.settings, time, all_pods=True)
         await Watching(client, READ, known, picture).run()
 
     if watch:
@@ -121,7 +121,7 @@ def _wanted(flavor: str | None, cluster: dict[str, Any]) -> Wanted:
     return Wanted(flavor or "", told, labels)
 
 
-def _censuses(found: Sequence[Room]) -> list[tuple[str, Census]]:
+def _censuses(found: Sequence[FlavorRoom]) -> list[tuple[str, Census]]:
     return [(room.flavor, Census.of(room.snapshot)) for room in found]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..deploy.objects import Wishes
+from ..deploy.objects import InstallOptions
 from ..model.mistake import InputError, refuse
 from .controller_pod import outsider
 from .exit_codes import YES
@@ -61,7 +61,7 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
         words = "if it still runs, stop it, or it restores what is removed"
         click.echo(f"warning: {leader} leads or led, and is no pod of this cluster: {words}", err=True)
     note = " (dry run)" if dry_run else ""
-    wishes = Wishes(namespace=namespace)
+    wishes = InstallOptions(namespace=namespace)
     with suppress(InputError):
         wishes = configured(wishes, await installed_configuration(client, namespace) or wishes.configuration)
     return await Uninstalling(client, wishes, lambda line: click.echo(f"{line}{note}"), dry_run).run(purge)

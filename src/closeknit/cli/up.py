@@ -13,11 +13,11 @@ from ..cluster.embedded.folder import Folder, FolderInUse
 from ..cluster.embedded.store import NotKeptError
 from ..host.demos import DEMOS
 from ..host.demos.demo import PACE
-from ..host.embedded import Options
+from ..host.embedded import EmbeddedOptions
 from ..model.gates import parse_changes
 from .configuration import Configured, read_configuration
 from .drawing import is_in_foreground
-from .hosting import FIRST, Hosting, Wishes, check_port, stops
+from .hosting import FIRST, Hosting, UpOptions, check_port, stops
 from .options import gate_options
 from .own_nodes import OwnCluster, cluster_of
 from .rules import is_given
@@ -88,8 +88,8 @@ def command(
     read = Configured() if config is None else read_configuration(config)
     given = profile if is_given("profile") else ""
     gates = read.gates(given, parse_changes(feature_gates))
-    host = Options(gates, read.settings, read.managed(given), PACE)
-    wishes = Wishes(port, fsync, lines or not _is_terminal(), demo or "", own, host)
+    host = EmbeddedOptions(gates, read.settings, read.managed(given), PACE)
+    wishes = UpOptions(port, fsync, lines or not _is_terminal(), demo or "", own, host)
     path = data_folder(data).absolute()
     if port and not path.exists():
         check_port(port)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from ..decide.obstacles import Obstacles
-from ..decide.what_if import Options, Story, play
+from ..decide.what_if import Story, WhatIfOptions, play
 from ..dialects import timestamps
 from ..model.mistake import not_there, refuse
 from ..observe.given_jobs import Asked, add_jobs
-from ..report.what_if import Answer, narrative
+from ..report.what_if import WhatIfAnswer, narrative
 from ..report.what_if_data import as_data
 from .cluster import KUBECTL, check_stdin, cluster_options, home_of, load, tell
 from .hints import hint
@@ -19,7 +19,7 @@ from .jobs import read_jobs
 from .naming import is_manifest, meant
 from .output import OUTPUT, emit, write
 from .progress import Progress
-from .standings import Ask
+from .standings import StandingQuery
 from .target import NAMESPACE
 
 WAITS = 3
@@ -79,7 +79,7 @@ def command(
     if at is None:
         at = loaded.newest or 0.0
     home = namespace or home_of(cluster)
-    named = [_present(Ask(state, at), word, home) for word in jobs if not is_manifest(word)]
+    named = [_present(StandingQuery(state, at), word, home) for word in jobs if not is_manifest(word)]
     try:
         asked = [*named, *add_jobs(state, given, at)]
     finally:
@@ -89,12 +89,12 @@ def command(
         def watch(story: Story) -> None:
             progress.tell(lambda: f"simulating: {story.cycles:,} cycles, {len(story.steps):,} steps")
 
-        options = Options(checks == "ready", state.pods_of, watch)
+        options = WhatIfOptions(checks == "ready", state.pods_of, watch)
         story = play(state.scheduler, state.workloads.values(), at, options)
     obstacles = Obstacles(state.scheduler, story, at, state.left_out, hint)
     keys, files = [one.key for one in asked], [one.where for one in asked]
     shown_at = timestamps.show(at) if at else ""
-    answer = Answer(state.scheduler.world, story, obstacles, keys, files, state.name_of, shown_at)
+    answer = WhatIfAnswer(state.scheduler.world, story, obstacles, keys, files, state.name_of, shown_at)
     if output in ("json", "yaml"):
         emit(as_data(answer), output)
     else:
@@ -102,7 +102,7 @@ def command(
     return 0 if answer.all_admitted else WAITS
 
 
-def _present(ask: Ask, word: str, home: str) -> Asked:
+def _present(ask: StandingQuery, word: str, home: str) -> Asked:
     """A job that is already in the cluster; nothing is added for it."""
     asked = meant(word, home)
     key = ask.find(asked)

@@ -44,7 +44,7 @@ class Atlas:
         return (*(labels.get(level, "") for level in levels[:-1]), host)
 
 
-class Group(NamedTuple):
+class PodSetPlaces(NamedTuple):
     """The pods of one pod set by full path; `levels` are the topology levels of the paths."""
 
     name: str
@@ -77,13 +77,13 @@ def levels_of(topology: Raw) -> tuple[str, ...]:
     return tuple(one.get("nodeLabel", "") for one in (topology.get("spec") or {}).get("levels") or ())
 
 
-def groups_of(workload: Raw, atlas: Atlas) -> list[Group]:
+def groups_of(workload: Raw, atlas: Atlas) -> list[PodSetPlaces]:
     """The placement of each pod set; one without a topology assignment has no pods here."""
     admission = (workload.get("status") or {}).get("admission") or {}
     return [_group(one, atlas) for one in admission.get("podSetAssignments") or ()]
 
 
-def _group(given: Raw, atlas: Atlas) -> Group:
+def _group(given: Raw, atlas: Atlas) -> PodSetPlaces:
     flavors = tuple(dict.fromkeys((given.get("flavors") or {}).values()))
     count = given.get("count") or 0
     wire = given.get("topologyAssignment")
@@ -92,13 +92,13 @@ def _group(given: Raw, atlas: Atlas) -> Group:
     except (EncodingError, LookupError, TypeError, ValueError):
         assignment = None
     if assignment is None:
-        return Group(given.get("name", ""), count, flavors, (), {})
+        return PodSetPlaces(given.get("name", ""), count, flavors, (), {})
     if not assignment.by_host or len(assignment.levels) > 1:
-        return Group(given.get("name", ""), count, flavors, assignment.levels, dict(assignment.domains))
+        return PodSetPlaces(given.get("name", ""), count, flavors, assignment.levels, dict(assignment.domains))
     levels = next((found for flavor in flavors if (found := atlas.levels.get(flavor))), assignment.levels)
     pods = {atlas.path(path[-1], levels): number for path, number in assignment.domains}
     known = all(len(path) == len(levels) for path in pods)
-    return Group(given.get("name", ""), count, flavors, levels if known else (HOSTNAME,), pods)
+    return PodSetPlaces(given.get("name", ""), count, flavors, levels if known else (HOSTNAME,), pods)
 
 
 def condition(raw: Raw, kind: str) -> Raw | None:

@@ -153,6 +153,6 @@ class Timeout(InternalError):  # noqa: N818 - Kubernetes' own word
     code, reason = 504, "Timeout"
 
 
-def is_of_an_end(refused: Refused) -> bool:
+def is_namespace_terminating(refused: Refused) -> bool:
     """Whether a creation failed because its namespace is terminating, so that retrying is pointless."""
     return any(one.reason == "NamespaceTerminating" for one in refused.causes)

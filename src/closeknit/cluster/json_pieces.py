@@ -30,7 +30,7 @@ _KIND = re.compile(rb'"kind"\s*:\s*"(\w+)List"')
 _QUOTE, _OPEN, _CLOSE, _BRACKET, _BACKSLASH = 0x22, 0x7B, 0x7D, 0x5B, 0x5C
 
 
-class Stream(Protocol):
+class ByteSource(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -49,7 +49,7 @@ class JsonPieces:
 
     form = "JSON"
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteSource) -> None:
         self.kind: str | None = None
         self.documents = 0
         self.size = 0

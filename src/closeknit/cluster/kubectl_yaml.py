@@ -23,7 +23,7 @@ from itertools import islice
 
 import yaml
 
-from .json_pieces import Stream
+from .json_pieces import ByteSource
 from .yaml_pieces import YamlPieces
 
 CHUNK = 1 << 20
@@ -55,7 +55,7 @@ class KubectlYaml:
 
     form = "YAML"
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteSource) -> None:
         self.size = 0
         self._stream = stream
         self._kind: str | None = None
@@ -187,7 +187,7 @@ class _One(YamlPieces):
 class _Ahead:
     """Some text, followed by a stream."""
 
-    def __init__(self, text: bytes, stream: Stream | None) -> None:
+    def __init__(self, text: bytes, stream: ByteSource | None) -> None:
         self._text = text
         self._stream = stream
 

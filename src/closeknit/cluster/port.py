@@ -91,7 +91,7 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
-class Evict:
+class EvictPod:
     """Delete a pod, unless a PodDisruptionBudget forbids it. `grace` as in `Delete`."""
 
     namespace: str
@@ -99,7 +99,7 @@ class Evict:
     grace: int | None = None
 
 
-Write = Create | Update | Patch | Delete | Bind | Evict
+Write = Create | Update | Patch | Delete | Bind | EvictPod
 
 
 def target_of(write: Write) -> Key:
@@ -110,7 +110,7 @@ def target_of(write: Write) -> Key:
             return Key(kind, meta.get("namespace", ""), meta.get("name", ""))
         case Patch(key) | Delete(key):
             return key
-        case Bind(namespace, pod) | Evict(namespace, pod):
+        case Bind(namespace, pod) | EvictPod(namespace, pod):
             return Key(POD, namespace, pod)
 
 

@@ -24,7 +24,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from .json_pieces import Stream
+from .json_pieces import ByteSource
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -37,7 +37,7 @@ class YamlPieces:
 
     form = "YAML"
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteSource) -> None:
         self.kind: str | None = None
         self.documents = 0
         self._stream = _Counted(stream)
@@ -180,7 +180,7 @@ def _problem(text: str, event: Any) -> yaml.MarkedYAMLError:
 class _Counted:
     """A stream that counts the bytes read from it."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteSource) -> None:
         self._stream = stream
         self.size = 0
 

@@ -31,25 +31,25 @@ from ..cluster.port import Change, Raw, Write, target_of
 from ..model.gates import Gates as FeatureGates
 from ..model.settings import Settings
 from ..model.workload import Workload
-from ..observe.known import Known
+from ..observe.cluster_cache import ClusterCache
 from ..observe.live_jobs import Managed
-from ..write.allowance import Pace
 from ..write.events import Recorder
 from ..write.in_flight import Flight, InFlight
-from .desk import UnderWay
-from .groups import SETS, Groups
-from .jobs import NAMED, Jobs
-from .placing import Gates, Nodes
-from .provisioning import Provisioning
-from .queues import Flips, Queues
-from .records import Diary, Record, eviction
-from .scheduling import Scheduling
-from .ungateable import Ungateable
-from .waits import Waits, Words
-from .workloads import Bypassed, Workloads
+from ..write.token_bucket import Rate
+from .decision_log import DecisionLog, Record, eviction
+from .groups import SETS, PodGroupReconciler
+from .jobs import NAMED, JobReconciler
+from .pending_reporter import PendingReporter, ReportPolicy
+from .placing import NodeFailureReconciler, TopologyUngater
+from .provisioning import ProvisioningReconciler
+from .queues import PromptQueueStatus, QueueStatusReconciler
+from .reconciler import WriteInFlight
+from .scheduling import SchedulingReconciler
+from .ungateable import UngateableReporter
+from .workloads import ParkedClassReporter, WorkloadReconciler
 
 
-class Part(Protocol):
+class Component(Protocol):
     def see(self, change: Change) -> None: ...
 
     def due(self) -> float | None: ...
@@ -70,37 +70,40 @@ class ControlPlane:
         cost: Callable[[], float],
         managed: Managed | None = None,
         keep: Callable[[Record], None] = lambda _: None,
-        pace: Pace | None = None,
-        words: Words | None = None,
+        pace: Rate | None = None,
+        policy: ReportPolicy | None = None,
         rest: float = 0.0,
     ) -> None:
         managed = managed or Managed()
-        self.known = Known(gates, settings, now, all_pods=managed.without_queue)
-        self.diary = Diary(keep, self.known)
-        self.recorder = recorder = Recorder(pace, self.known.ending)
-        jobs, workloads = Jobs(self.known, recorder, managed), Workloads(self.known, recorder)
-        waits, queues = Waits(self.known, recorder, words), Queues(self.known, recorder)
-        groups, ungateable = Groups(self.known, recorder, managed), Ungateable(self.known, recorder, managed)
-        self.parts: tuple[Part, ...] = (
+        self.cache = ClusterCache(gates, settings, now, all_pods=managed.without_queue)
+        self.decision_log = DecisionLog(keep, self.cache)
+        self.recorder = recorder = Recorder(pace, self.cache.ending)
+        jobs, workloads = JobReconciler(self.cache, recorder, managed), WorkloadReconciler(self.cache, recorder)
+        waits, queues = PendingReporter(self.cache, recorder, policy), QueueStatusReconciler(self.cache, recorder)
+        groups, ungateable = (
+            PodGroupReconciler(self.cache, recorder, managed),
+            UngateableReporter(self.cache, recorder, managed),
+        )
+        self.parts: tuple[Component, ...] = (
             jobs,
             groups,
             workloads,
-            Provisioning(self.known, recorder),
-            Gates(self.known, recorder),
-            Nodes(self.known, recorder),
-            Flips(queues),
-            Scheduling(self.known, recorder, self.diary, waits, cost, rest),
+            ProvisioningReconciler(self.cache, recorder),
+            TopologyUngater(self.cache, recorder),
+            NodeFailureReconciler(self.cache, recorder),
+            PromptQueueStatus(queues),
+            SchedulingReconciler(self.cache, recorder, self.decision_log, waits, cost, rest),
             waits,
             queues,
-            Bypassed(self.known, workloads, waits.allowance),
+            ParkedClassReporter(self.cache, workloads, waits.bucket),
             ungateable,
             recorder,
         )
         sets = filter(groups.live.is_on, SETS)
-        watched = (*self.known.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
+        watched = (*self.cache.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
         self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(watched))
         """The kinds whose changes the host has to pass to `see`."""
-        self._in_flight: InFlight[Part] = InFlight()
+        self._in_flight: InFlight[Component] = InFlight()
         self.answered: Counter[tuple[str, str]] = Counter()
         """Completed writes, counted by verb and result, such as ("update", "Conflict")."""
 
@@ -111,7 +114,7 @@ class ControlPlane:
 
     def see(self, change: Change) -> None:
         before = self._before(change)
-        self.known.see(change)
+        self.cache.see(change)
         self._note(before)
         for part in self.parts:
             part.see(change)
@@ -121,16 +124,16 @@ class ControlPlane:
         if change.kind is not WORKLOAD:
             return None
         meta = change.object["metadata"]
-        return self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
+        return self.cache.workloads.get(f"{meta['namespace']}/{meta['name']}")
 
     def _note(self, before: Workload | None) -> None:
         """Record in the decision log an eviction that no cycle decided."""
-        after = None if before is None else self.known.workloads.get(before.key)
+        after = None if before is None else self.cache.workloads.get(before.key)
         if before is None or after is None or after is before:
             return
-        record = eviction(before, after, self.known.now())
+        record = eviction(before, after, self.cache.now())
         if record is not None and after.status.conditions["Evicted"].reason != "Preempted":
-            self.diary.write(record)
+            self.decision_log.write(record)
 
     def due(self) -> float | None:
         soonest: float | None = None
@@ -150,12 +153,12 @@ class ControlPlane:
                 return self._sent_off(part, part.step(now), now)
         return ()
 
-    def _sent_off(self, part: Part, flights: Sequence[Flight[Any]], now: float) -> Sequence[Write]:
+    def _sent_off(self, part: Component, flights: Sequence[Flight[Any]], now: float) -> Sequence[Write]:
         """The writes to send now; one to an object with another component's write in flight is refused here."""
         early = [flight for flight in flights if self._in_flight.is_open(target_of(flight.write))]
         ready = [flight for flight in flights if flight not in early]
         for flight in early:
-            part.done(flight, UnderWay(f"another write to {target_of(flight.write)} is in flight"), now)
+            part.done(flight, WriteInFlight(f"another write to {target_of(flight.write)} is in flight"), now)
         for flight in ready:
             self._in_flight.depart(part, flight)
         return [flight.write for flight in ready]
@@ -166,8 +169,8 @@ class ControlPlane:
             return
         self.answered[type(write).__name__.lower(), _outcome(result)] += 1
         if not isinstance(result, Refused):
-            for tell in landed.flight.tells:
-                self.recorder.tell(tell)
+            for tell in landed.flight.events:
+                self.recorder.record(tell)
         landed.part.done(landed.flight, result, now)
 
 

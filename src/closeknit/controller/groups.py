@@ -7,44 +7,43 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..cluster import kinds
 from ..cluster.kinds import NAMESPACE, POD, WORKLOAD
 from ..cluster.port import Change, Create, Delete, Key, Raw, Update, key_of
-from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import Finalize, Later, Start, Stop
+from ..lifecycle.action import Finalize, Requeue, Start, StatusChange, Stop
 from ..lifecycle.job import finished
 from ..lifecycle.pod_group import GroupView, group_life, is_on_hold, on_hold
 from ..lifecycle.release import pending_reason, without_quota
 from ..model.event import Event
 from ..model.workload import Workload
-from ..observe.known import Known
-from ..observe.known_pods import group_of
-from ..observe.live_groups import Group, LiveGroups, count_of, is_serving, prebuilt_name
+from ..observe.cluster_cache import ClusterCache
+from ..observe.live_groups import LiveGroups, LivePodGroup, count_of, is_serving, prebuilt_name
 from ..observe.live_jobs import LiveJobs, Managed, Refusal
+from ..observe.pod_cache import group_of
 from ..write import pod_groups as write
-from ..write.events import Recorder, Tell
+from ..write.events import Recorder, RecordEvent
 from ..write.workloads import finalized, removed, reprioritized, rewritten
-from .desk import Again, Desk, Step, is_news
+from .reconciler import Reconciler, RequeueAt, Step, changes_more_than_status
 
 PATIENCE = 1.0
 
 
-class Groups(Desk[Key]):
+class PodGroupReconciler(Reconciler[Key]):
     """Keyed by the group's Workload (which has the group's name), by the set, or by a pod of a set."""
 
-    def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
-        super().__init__(known, recorder)
-        self.live = LiveGroups(known, LiveJobs(known, managed))
+    def __init__(self, cache: ClusterCache, recorder: Recorder, managed: Managed) -> None:
+        super().__init__(cache, recorder)
+        self.live = LiveGroups(cache, LiveJobs(cache, managed))
 
-    def concerns(self, change: Change) -> Iterable[Key]:
+    def keys_for(self, change: Change) -> Iterable[Key]:
         if change.kind is POD:
             self.live.see(change)
             return self._of_pod(change)
         if change.kind is NAMESPACE and self.live.jobs.managed.turned(change):
-            places = ((kind, place) for kind in SETS for place in self.known.raw[kind])
+            places = ((kind, place) for kind in SETS for place in self.cache.raw[kind])
             return [Key(kind, *place) for kind, place in places if place[0] == change.key.name]
         if change.kind in SETS:
-            return [change.key, *(self.live.of_set.get(change.key, ()) if is_news(change) else ())]
+            return [change.key, *(self.live.of_set.get(change.key, ()) if changes_more_than_status(change) else ())]
         if change.kind is WORKLOAD:
             owners = change.object["metadata"].get("ownerReferences") or ()
-            sets = (self.known.by_uid.get(one["uid"]) for one in owners)
+            sets = (self.cache.by_uid.get(one["uid"]) for one in owners)
             groups = self.live.naming.get(change.key, {}).values()
             return [change.key, *groups, *(key for key in sets if key is not None and key.kind in SETS)]
         return ()
@@ -69,26 +68,26 @@ class Groups(Desk[Key]):
         if group is None:
             return
         if group.again is not None:
-            yield Again(group.again)
+            yield RequeueAt(group.again)
         if group.over:
             yield from write.freed(group.pods)
         elif group.given_up:
             yield from self._give_up(group, now)
         elif group.wrong is not None:
             event = Event(_name(group.pods[0]), "Warning", *group.wrong)
-            yield Tell(group.pods[0], event, now)
+            yield RecordEvent(group.pods[0], event, now)
         elif group.raw is None:
             yield from self._begin(group, now)
         else:
             yield from self._go_on(group, group.raw, now)
 
-    def _give_up(self, group: Group, now: float) -> Iterator[Step]:
+    def _give_up(self, group: LivePodGroup, now: float) -> Iterator[Step]:
         """Clean up after a user deleted the group: release stopped pods, remove the Workload with the last pod."""
         yield from write.freed(self.live.stopped(group.pods))
         if group.raw is not None:
             yield from removed(group.raw)
 
-    def _begin(self, group: Group, now: float) -> Iterator[Step]:
+    def _begin(self, group: LivePodGroup, now: float) -> Iterator[Step]:
         """Create the group's Workload once enough of its pods exist; pods that have ended do not count."""
         yield from write.freed(self.live.stopped(group.pods))
         if group.short or prebuilt_name(group.pods[0]):
@@ -96,13 +95,13 @@ class Groups(Desk[Key]):
         yield from self._delete(group.spare, now)
         wanted = self.live.wanted(group.pods)
         if isinstance(wanted, Refusal):
-            yield Tell(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
+            yield RecordEvent(group.pods[0], Event(_name(group.pods[0]), "Warning", *wanted), now)
         else:
             yield Create(WORKLOAD, wanted)
             event = Event(_name(group.pods[0]), "Normal", "CreatedWorkload", f"Created Workload: {_name(wanted)}")
-            yield Tell(group.pods[0], event, now)
+            yield RecordEvent(group.pods[0], event, now)
 
-    def _go_on(self, group: Group, raw: Raw, now: float) -> Iterator[Step]:
+    def _go_on(self, group: LivePodGroup, raw: Raw, now: float) -> Iterator[Step]:
         if not is_serving(group):
             yield from self._delete(group.spare, now)
         if group.view is None:
@@ -126,12 +125,12 @@ class Groups(Desk[Key]):
                         yield loose
                 case StatusChange() if not changed:
                     yield from self.status(action.before, action.after, action.events, now)
-                case Later(at):
-                    yield Again(at)
+                case Requeue(at):
+                    yield RequeueAt(at)
         if group.view.workload.finished:
             yield from write.freed(pods)
 
-    def _corrected(self, group: Group, view: GroupView, raw: Raw, now: float) -> Iterator[Step]:
+    def _corrected(self, group: LivePodGroup, view: GroupView, raw: Raw, now: float) -> Iterator[Step]:
         """Correct the group's Workload: first its owners, which are all of its pods, then its priority class."""
         if is_serving(group) or view.deleting:
             return
@@ -148,7 +147,7 @@ class Groups(Desk[Key]):
         if rank is not None and not going:
             yield reprioritized(stored, rank)
             text = f"Updated the priority of Workload: {workload.key}"
-            yield Tell(about, Event(_name(about), "Normal", "UpdatedWorkload", text), now)
+            yield RecordEvent(about, Event(_name(about), "Normal", "UpdatedWorkload", text), now)
 
     def _delete(self, pods: Iterable[Raw], now: float) -> Iterator[Step]:
         """Delete pods that exceed the group's size."""
@@ -157,7 +156,7 @@ class Groups(Desk[Key]):
                 yield from write.freed([pod])
                 yield Delete(key_of(POD, pod), pod["metadata"]["uid"])
                 event = Event(_name(pod), "Normal", "ExcessPodDeleted", "Excess pod deleted")
-                yield Tell(pod, event, now)
+                yield RecordEvent(pod, event, now)
 
     def _start(self, pods: Sequence[Raw], workload: Workload, now: float) -> Iterator[Step]:
         infos = self.live.infos(workload)
@@ -167,9 +166,9 @@ class Groups(Desk[Key]):
             if isinstance(begun, dict):
                 yield Update(POD, begun)
                 event = Event(_name(pod), "Normal", "Started", f"Admitted by clusterQueue {queue}")
-                yield Tell(pod, event, now)
+                yield RecordEvent(pod, event, now)
             elif begun.passes:
-                yield Again(now + PATIENCE)
+                yield RequeueAt(now + PATIENCE)
                 return
             else:
                 change = finished(workload, "FailedToStart", begun.text, now)
@@ -179,7 +178,7 @@ class Groups(Desk[Key]):
     # Sets
 
     def _mark(self, key: Key, now: float) -> Iterator[Step]:
-        pod = self.known.find(key)
+        pod = self.cache.find(key)
         owner = None if pod is None else self.live.set_of(pod)
         marked = None if pod is None or owner is None else self.live.marked(owner, pod)
         if marked is not None:
@@ -187,22 +186,22 @@ class Groups(Desk[Key]):
 
     def _set(self, key: Key, now: float) -> Iterator[Step]:
         """Keep one Workload per group of the set: create it, update it with the set, remove it with the group."""
-        raw, wanted = self.known.find(key), self.live.workloads(key)
+        raw, wanted = self.cache.find(key), self.live.workloads(key)
         if raw is None or wanted is None:
             return
         if isinstance(wanted, Refusal):
-            yield Tell(raw, Event(_name(raw), "Warning", *wanted), now)
+            yield RecordEvent(raw, Event(_name(raw), "Warning", *wanted), now)
             return
         names = {one["metadata"]["name"]: one for one in wanted}
         held = self.live.on_hold(key)
-        for workload in self.known.owned_by(raw["metadata"]["uid"]):
-            stored = self.known.raw_workload(workload.key)
+        for workload in self.cache.owned_by(raw["metadata"]["uid"]):
+            stored = self.cache.raw_workload(workload.key)
             if stored is not None:
                 kept = list(self._keep(workload, stored, names.get(workload.name), held, now))
                 yield from kept or self._ranked(raw, workload, stored, now)
         if not held:
             for name, one in names.items():
-                if f"{key.namespace}/{name}" not in self.known.workloads:
+                if f"{key.namespace}/{name}" not in self.cache.workloads:
                     yield Create(WORKLOAD, one)
 
     def _keep(self, workload: Workload, stored: Raw, wanted: Raw | None, held: str, now: float) -> Iterator[Step]:
@@ -212,7 +211,7 @@ class Groups(Desk[Key]):
             if self.live.is_occupied(workload.key, now):
                 at = self.live.next_deadline(workload.key, now)
                 if at is not None:
-                    yield Again(at)
+                    yield RequeueAt(at)
             elif deleted:
                 loose = finalized(stored)
                 if loose is not None:
@@ -220,13 +219,13 @@ class Groups(Desk[Key]):
             elif wanted is None:
                 yield from removed(stored)
             else:
-                waits = self.known.settings.pods_ready is not None
-                after = on_hold(workload, held, self.known.gates, waits, now)
+                waits = self.cache.settings.pods_ready is not None
+                after = on_hold(workload, held, self.cache.gates, waits, now)
                 yield from self.status(workload, after, (), now)
         elif held or workload.finished:
             return
         elif is_on_hold(workload) and count_of(stored) == count_of(wanted):
-            changes = {"QuotaReserved": (False, pending_reason(self.known.gates), "The set was scaled up again")}
+            changes = {"QuotaReserved": (False, pending_reason(self.cache.gates), "The set was scaled up again")}
             yield from self.status(workload, without_quota(workload, changes, now), (), now)
         elif not workload.reserved and not _agree(stored, wanted):
             yield rewritten(stored, wanted)

@@ -15,18 +15,17 @@ from ..cluster.kinds import (
     WORKLOAD_PRIORITY_CLASS,
 )
 from ..cluster.port import Change, Create, Key, Raw, Write
-from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import Finalize, Later, MakeWorkload, Remove, Rewrite, Start, Stop
+from ..lifecycle.action import Finalize, MakeWorkload, Remove, Requeue, Rewrite, Start, StatusChange, Stop
 from ..lifecycle.job import finished, job_life
 from ..model.event import Event
 from ..model.workload import Workload
-from ..observe.known import Known
-from ..observe.live_jobs import LiveJobs, Managed, Refusal, Seen, prebuilt_of, source_key
+from ..observe.cluster_cache import ClusterCache
+from ..observe.live_jobs import LiveJob, LiveJobs, Managed, Refusal, prebuilt_of, source_key
 from ..write import jobs as job_writes
 from ..write import workloads as write
-from ..write.events import Recorder, Tell
+from ..write.events import Recorder, RecordEvent
 from ..write.pod_groups import freed_alone
-from .desk import Again, Desk, Step
+from .reconciler import Reconciler, RequeueAt, Step
 
 NAMED = (PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 """Kinds that a job may reference before they exist."""
@@ -37,12 +36,12 @@ PATIENCE = 1.0
 """Seconds before retrying a start that failed only because another object is not in the cache yet."""
 
 
-class Jobs(Desk[Key]):
+class JobReconciler(Reconciler[Key]):
     """Keyed by the job itself."""
 
-    def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
-        super().__init__(known, recorder)
-        self.live = LiveJobs(known, managed)
+    def __init__(self, cache: ClusterCache, recorder: Recorder, managed: Managed) -> None:
+        super().__init__(cache, recorder)
+        self.live = LiveJobs(cache, managed)
         self._refused: dict[Key, None] = {}
         """Jobs that reference a missing object, or contradict themselves."""
         self._waiting_for: dict[str, dict[Key, None]] = defaultdict(dict)
@@ -50,11 +49,11 @@ class Jobs(Desk[Key]):
         self._of_source: dict[Key, dict[Key, None]] = defaultdict(dict)
         """Jobs by the object that holds the rest of their spec, such as a TrainingRuntime."""
 
-    def concerns(self, change: Change) -> Iterable[Key]:
+    def keys_for(self, change: Change) -> Iterable[Key]:
         if change.kind in self.live.kinds:
             self._note(change)
             raw = change.object
-            is_ours = self.live.may_be_managed(raw) or raw["metadata"]["uid"] in self.known.workloads_of
+            is_ours = self.live.may_be_managed(raw) or raw["metadata"]["uid"] in self.cache.workloads_of
             return [change.key] if is_ours or self.live.is_child(change.key, raw) else ()
         if change.kind is NAMESPACE:
             return self._of_namespace(change.key.name) if self.live.managed.turned(change) else ()
@@ -63,17 +62,17 @@ class Jobs(Desk[Key]):
             return [*refused, *filter(self._stands, self._of_source.get(change.key, ()))]
         if change.kind is WORKLOAD:
             meta = change.object["metadata"]
-            found = [self.known.by_uid.get(one["uid"]) for one in meta.get("ownerReferences") or ()]
+            found = [self.cache.by_uid.get(one["uid"]) for one in meta.get("ownerReferences") or ()]
             named = self._waiting_for.get(f"{meta['namespace']}/{meta['name']}", ())
             return [*(key for key in found if key is not None and key.kind in self.live.kinds), *named]
         return ()
 
     def _of_namespace(self, name: str) -> list[Key]:
-        places = ((kind, place) for kind in self.live.kinds for place in self.known.raw[kind])
+        places = ((kind, place) for kind in self.live.kinds for place in self.cache.raw[kind])
         return [Key(kind, *place) for kind, place in places if place[0] == name]
 
     def _stands(self, key: Key) -> bool:
-        raw = self.known.find(key)
+        raw = self.cache.find(key)
         return raw is not None and self.live.kinds[key.kind].is_suspended(raw)
 
     def _note(self, change: Change) -> None:
@@ -101,7 +100,7 @@ class Jobs(Desk[Key]):
                     del self._of_source[source]
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        raw = self.known.find(key)
+        raw = self.cache.find(key)
         if raw is None:
             return
         try:
@@ -143,21 +142,21 @@ class Jobs(Desk[Key]):
                 case StatusChange():
                     yield from self.status(action.before, action.after, (), now)
                     for event in action.events:
-                        yield Tell(seen.raw, event, now)
-                case Later(at):
-                    yield Again(at)
+                        yield RecordEvent(seen.raw, event, now)
+                case Requeue(at):
+                    yield RequeueAt(at)
 
-    def _halting(self, seen: Seen) -> Write | None:
+    def _halting(self, seen: LiveJob) -> Write | None:
         """The next write of a stop that takes several writes, if the job is not fully stopped yet."""
         if not seen.view.suspended or seen.view.ended is not None:
             return None
         return job_writes.stop(seen.key.kind, seen.integration, seen.raw, self._original(seen), seen.source)
 
-    def _original(self, seen: Seen, workload: Workload | None = None) -> Raw | None:
+    def _original(self, seen: LiveJob, workload: Workload | None = None) -> Raw | None:
         one = workload or seen.view.workload or next(iter(seen.view.others), None)
-        return None if one is None else self.known.raw_workload(one.key)
+        return None if one is None else self.cache.raw_workload(one.key)
 
-    def _make(self, seen: Seen, now: float) -> Iterator[Step]:
+    def _make(self, seen: LiveJob, now: float) -> Iterator[Step]:
         wanted = self.live.wanted(seen.raw, seen.integration, seen.source)
         if isinstance(wanted, Refusal):
             yield from self._refuse(seen.raw, seen.key, wanted, now)
@@ -166,8 +165,8 @@ class Jobs(Desk[Key]):
         name = f"{wanted['metadata']['namespace']}/{wanted['metadata']['name']}"
         yield from self._tell(seen.raw, "Normal", "CreatedWorkload", f"Created Workload: {name}", now)
 
-    def _rewrite(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
-        raw, rank = self.known.raw_workload(workload.key), self.live.rank(seen.raw)
+    def _rewrite(self, seen: LiveJob, workload: Workload, now: float) -> Iterator[Step]:
+        raw, rank = self.cache.raw_workload(workload.key), self.live.rank(seen.raw)
         if raw is not None and rank is not None and workload.reserved:
             yield write.reprioritized(raw, rank)
             text = f"Updated the priority of Workload: {workload.key}"
@@ -189,19 +188,19 @@ class Jobs(Desk[Key]):
         yield from self._tell(raw, "Warning", why.reason, why.message, now)
 
     def _remove(self, job: Raw, workload: Workload, now: float) -> Iterator[Step]:
-        raw = self.known.raw_workload(workload.key)
+        raw = self.cache.raw_workload(workload.key)
         if raw is not None:
             yield from write.removed(raw)
             text = f"Deleted not matching Workload: {workload.key}"
             yield from self._tell(job, "Normal", "DeletedWorkload", text, now)
 
     def _finalize(self, workload: Workload) -> Iterator[Step]:
-        raw = self.known.raw_workload(workload.key)
+        raw = self.cache.raw_workload(workload.key)
         loose = None if raw is None else write.finalized(raw)
         if loose is not None:
             yield loose
 
-    def _start(self, seen: Seen, workload: Workload, now: float) -> Iterator[Step]:
+    def _start(self, seen: LiveJob, workload: Workload, now: float) -> Iterator[Step]:
         infos = self.live.infos(workload)
         try:
             begun = (
@@ -217,17 +216,17 @@ class Jobs(Desk[Key]):
             yield begun
             yield from self._tell(seen.raw, "Normal", "Started", f"Admitted by clusterQueue {queue}", now)
         elif begun.passes:
-            yield Again(now + PATIENCE)
+            yield RequeueAt(now + PATIENCE)
         else:
             change = finished(workload, "FailedToStart", begun.text, now)
             yield from self.status(change.before, change.after, change.events, now)
 
-    def _stop(self, seen: Seen, workload: Workload | None, message: str, now: float) -> Iterator[Step]:
+    def _stop(self, seen: LiveJob, workload: Workload | None, message: str, now: float) -> Iterator[Step]:
         one = job_writes.stop(seen.key.kind, seen.integration, seen.raw, self._original(seen, workload), seen.source)
         if one is not None:
             yield one
             yield from self._tell(seen.raw, "Normal", "Stopped", message, now)
 
-    def _tell(self, raw: Raw, type: str, reason: str, message: str, now: float) -> list[Tell]:
+    def _tell(self, raw: Raw, type: str, reason: str, message: str, now: float) -> list[RecordEvent]:
         name = f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
-        return [Tell(raw, Event(name, "Warning" if type == "Warning" else "Normal", reason, message), now)]
+        return [RecordEvent(raw, Event(name, "Warning" if type == "Warning" else "Normal", reason, message), now)]

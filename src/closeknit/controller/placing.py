@@ -8,21 +8,20 @@ from math import inf
 from ..cluster import kinds
 from ..cluster.errors import Refused
 from ..cluster.port import Change, Raw, target_of
-from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import EndPod, GiveUp, Later, Ungate
+from ..lifecycle.action import EndPod, GiveUp, Requeue, StatusChange, Ungate
 from ..lifecycle.node_failure import BATCH as NODE_BATCH
 from ..lifecycle.node_failure import node_failure
 from ..lifecycle.ungate import Expectations, UngateView, ungate
 from ..model.event import Event
 from ..model.pod import Pod
 from ..model.topology import HOSTNAME
-from ..observe.known import Known
-from ..observe.known_pods import workload_of
+from ..observe.cluster_cache import ClusterCache
 from ..observe.live_nodes import is_well, node_view
+from ..observe.pod_cache import workload_of
 from ..write import pods as write
-from ..write.events import Recorder, Tell
+from ..write.events import Recorder, RecordEvent
 from ..write.in_flight import Flight
-from .desk import Again, Desk, Step
+from .reconciler import Reconciler, RequeueAt, Step
 
 POD_BATCH = 0.1
 """Seconds for which a workload's gated pods are collected after a batch of them was ungated."""
@@ -48,27 +47,27 @@ class Batches:
             self._last = {one: at for one, at in self._last.items() if at + self.seconds > now}
 
 
-class Gates(Desk[str]):
+class TopologyUngater(Reconciler[str]):
     """Keyed by workload; the slices of an elastic workload share the key of their family."""
 
-    def __init__(self, known: Known, recorder: Recorder) -> None:
-        super().__init__(known, recorder)
+    def __init__(self, cache: ClusterCache, recorder: Recorder) -> None:
+        super().__init__(cache, recorder)
         self.expected = Expectations()
         self.batches = Batches(POD_BATCH)
 
     def see(self, change: Change) -> None:
-        now = self.known.now()
-        for key in self.concerns(change):
-            self.todo.later(key, self.batches.next(key, now))
+        now = self.cache.now()
+        for key in self.keys_for(change):
+            self.queue.add_after(key, self.batches.next(key, now))
 
-    def concerns(self, change: Change) -> Iterable[str]:
+    def keys_for(self, change: Change) -> Iterable[str]:
         meta = change.object["metadata"]
         if change.kind is kinds.WORKLOAD:
             key = f"{meta['namespace']}/{meta['name']}"
-            workload = self.known.workloads.get(key)
+            workload = self.cache.workloads.get(key)
             return [key] if workload is not None and workload.admitted and not workload.finished else ()
         if change.kind is kinds.POD:
-            pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
+            pod = self.cache.pods.all.get(f"{meta['namespace']}/{meta['name']}")
             if change.type == "DELETED" or (pod is not None and not pod.gated):
                 self.expected.observe(meta["uid"])
             name = workload_of(change.object)
@@ -78,59 +77,59 @@ class Gates(Desk[str]):
         return ()
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
-        workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
+        workload, raw = self.cache.workloads.get(key), self.cache.raw_workload(key)
         if workload is None or raw is None or workload.finished or workload.evicted:
             return
-        self.batches.done(key, self.known.now())
-        family = self.known.family_of(raw)
-        pods = self.known.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
-        view = UngateView(workload, pods, self.expected.under_way(key), family, self.known.gates)
+        self.batches.done(key, self.cache.now())
+        family = self.cache.family_of(raw)
+        pods = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates)
         for action in ungate(view, now):
             match action:
                 case Ungate(pod):
-                    raw_pod = self.known.raw[kinds.POD].get((pod.namespace, pod.name))
+                    raw_pod = self.cache.raw[kinds.POD].get((pod.namespace, pod.name))
                     if raw_pod is not None:
                         self.expected.expect(key, [pod.uid])
                         yield write.ungated(action, raw_pod)
-                case Later(at):
-                    yield Again(at)
+                case Requeue(at):
+                    yield RequeueAt(at)
                 case GiveUp(why):
-                    yield Tell(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
+                    yield RecordEvent(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
 
     def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
         """Stop expecting an ungate that was refused; if the pod is gone, its deletion has already done so."""
         if isinstance(result, Refused):
             target = target_of(flight.write)
-            pod = self.known.pods.all.get(f"{target.namespace}/{target.name}")
+            pod = self.cache.pods.all.get(f"{target.namespace}/{target.name}")
             if pod is not None:
                 self.expected.observe(pod.uid)
         super().done(flight, result, now)
 
 
-class Nodes(Desk[str]):
+class NodeFailureReconciler(Reconciler[str]):
     """Keyed by node name."""
 
-    def __init__(self, known: Known, recorder: Recorder) -> None:
-        super().__init__(known, recorder)
+    def __init__(self, cache: ClusterCache, recorder: Recorder) -> None:
+        super().__init__(cache, recorder)
         self.batches = Batches(NODE_BATCH)
         self._hosts: dict[str, str] = {}
         self._nodes: dict[str, str] = {}
 
     def see(self, change: Change) -> None:
-        now = self.known.now()
-        for key in self.concerns(change):
-            self.todo.later(key, self.batches.next(key, now))
+        now = self.cache.now()
+        for key in self.keys_for(change):
+            self.queue.add_after(key, self.batches.next(key, now))
 
-    def concerns(self, change: Change) -> Iterable[str]:
+    def keys_for(self, change: Change) -> Iterable[str]:
         if change.kind is kinds.NODE:
             return self._of_node(change)
         if change.kind is kinds.WORKLOAD and change.type == "ADDED":
-            hosts = self.known.hosts_of(f"{change.object['metadata']['namespace']}/{change.object['metadata']['name']}")
+            hosts = self.cache.hosts_of(f"{change.object['metadata']['namespace']}/{change.object['metadata']['name']}")
             names = (self._nodes.get(host, host) for host in hosts)
             return [name for name in names if not self._is_well(name)]
         if change.kind is kinds.POD:
             meta = change.object["metadata"]
-            pod = self.known.pods.all.get(f"{meta['namespace']}/{meta['name']}")
+            pod = self.cache.pods.all.get(f"{meta['namespace']}/{meta['name']}")
             if pod is not None and pod.workload:
                 return self._of_pod(pod)
         return ()
@@ -142,7 +141,7 @@ class Nodes(Desk[str]):
         old = change.old
         if old is not None and change.type == "MODIFIED" and _health(old) == _health(change.object):
             return ()
-        return [name] if self.known.at_host.get(host) or self.known.pods.at(name, host) else ()
+        return [name] if self.cache.at_host.get(host) or self.cache.pods.at(name, host) else ()
 
     def _of_pod(self, pod: Pod) -> Iterable[str]:
         """A pod on a healthy node needs nothing, unless it is unbound and selects a node it was not assigned to."""
@@ -150,19 +149,19 @@ class Nodes(Desk[str]):
         name = pod.node or self._nodes.get(host, host)
         if not host or (pod.gated if not pod.node else not (pod.deleting or pod.ended)):
             return ()
-        at_home = bool(pod.node) or f"{pod.namespace}/{pod.workload}" in self.known.at_host.get(host, ())
+        at_home = bool(pod.node) or f"{pod.namespace}/{pod.workload}" in self.cache.at_host.get(host, ())
         return () if at_home and self._is_well(name) else [name]
 
     def _is_well(self, name: str) -> bool:
-        return is_well(self.known.world.nodes.get(name))
+        return is_well(self.cache.world.nodes.get(name))
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
-        known = self.known
+        known = self.cache
         self.batches.done(key, known.now())
         view = node_view(known, key, self._hosts.get(key, key))
         node, delay = view.node, view.delay
         if node is not None and not node.ready and node.ready_since is not None and now < node.ready_since + delay:
-            yield Again(node.ready_since + delay)
+            yield RequeueAt(node.ready_since + delay)
         for action in node_failure(view, now):
             match action:
                 case StatusChange():
@@ -172,9 +171,9 @@ class Nodes(Desk[str]):
                     if raw is not None:
                         yield write.ended(action, raw, now)
                         for event in action.events:
-                            yield Tell(raw, event, now)
-                case Later(at):
-                    yield Again(at)
+                            yield RecordEvent(raw, event, now)
+                case Requeue(at):
+                    yield RequeueAt(at)
 
 
 def _health(raw: Raw) -> tuple[object, ...]:

@@ -14,14 +14,14 @@ from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
 from ..cluster.port import Change, Key, Raw
 from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
-from ..observe.known import Known
-from ..observe.tally import Count
+from ..observe.cluster_cache import ClusterCache
+from ..observe.queue_counts import QueueCount
 from ..quota.share import share_of
 from ..write import queues as write
 from ..write.events import Recorder
 from ..write.in_flight import Flight
-from .desk import Desk, Step, is_news
 from .placing import Batches
+from .reconciler import Reconciler, Step, changes_more_than_status
 
 BATCH, LONGEST_BATCH = 1.0, 5.0
 """Shortest and longest time between two status writes of a queue, in seconds."""
@@ -36,9 +36,9 @@ HELD = (kinds.CLUSTER_QUEUE, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY)
 RULES = (kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK, kinds.COHORT)
 
 
-class Queues(Desk[Key]):
-    def __init__(self, known: Known, recorder: Recorder) -> None:
-        super().__init__(known, recorder)
+class QueueStatusReconciler(Reconciler[Key]):
+    def __init__(self, cache: ClusterCache, recorder: Recorder) -> None:
+        super().__init__(cache, recorder)
         self.batches = Batches(BATCH)
         self.flipped: dict[Key, float] = {}
         """Queues whose status wrongly shows pending workloads, or none: the time by which to correct it."""
@@ -47,34 +47,34 @@ class Queues(Desk[Key]):
         """LocalQueues by the ClusterQueue their workloads wait in; cleared when a LocalQueue changes."""
 
     def see(self, change: Change) -> None:
-        now = self.known.now()
+        now = self.cache.now()
         if change.kind is kinds.LOCAL_QUEUE:
             self._leading.clear()
-        for key in self.concerns(change):
-            self.todo.later(key, self.batches.next(str(key), now))
+        for key in self.keys_for(change):
+            self.queue.add_after(key, self.batches.next(str(key), now))
             if key.kind in QUEUES and key not in self.flipped and (flip := self._flip(key)) is not None:
                 pause = BATCH if flip else self.batches.seconds
                 self.flipped[key] = max(now + PROMPT, self.batches.last(str(key)) + pause)
 
     def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
-        took = self.known.now() - self.batches.last(str(flight.key))
+        took = self.cache.now() - self.batches.last(str(flight.key))
         self.batches.seconds = min(LONGEST_BATCH, max(BATCH, SPARING * took))
         super().done(flight, result, now)
 
-    def look_again(self, key: Key, now: float) -> None:
-        self.todo.later(key, self.batches.next(str(key), self.known.now()))
+    def requeue(self, key: Key, now: float) -> None:
+        self.queue.add_after(key, self.batches.next(str(key), self.cache.now()))
 
-    def concerns(self, change: Change) -> Iterable[Key]:
+    def keys_for(self, change: Change) -> Iterable[Key]:
         kind, meta = change.kind, change.object["metadata"]
         if kind is kinds.WORKLOAD:
             return self._of_workload(change)
         if kind in QUEUES:
             found = [change.key]
-            if kind is kinds.CLUSTER_QUEUE and is_news(change):
+            if kind is kinds.CLUSTER_QUEUE and changes_more_than_status(change):
                 found += [one for one in self._all(kinds.LOCAL_QUEUE) if self._leads_to(one, meta["name"])]
                 found += self._all(kinds.RESOURCE_FLAVOR) if change.type != "ADDED" else []
             return found
-        if kind in RULES and (is_news(change) or kind is kinds.ADMISSION_CHECK):
+        if kind in RULES and (changes_more_than_status(change) or kind is kinds.ADMISSION_CHECK):
             related = [*self._all(kinds.CLUSTER_QUEUE), *self._all(kinds.LOCAL_QUEUE)]
             return [change.key, *related, *(self._all(kinds.TOPOLOGY) if kind is kinds.RESOURCE_FLAVOR else [])]
         return ()
@@ -87,40 +87,40 @@ class Queues(Desk[Key]):
                 names[raw["spec"].get("queueName") or "", _queue_of(raw)] = None
         for local, queue in names:
             yield Key(kinds.LOCAL_QUEUE, meta["namespace"], local)
-            found = self.known.local_queues.get(f"{meta['namespace']}/{local}")
+            found = self.cache.local_queues.get(f"{meta['namespace']}/{local}")
             for name in dict.fromkeys((queue, "" if found is None else found.cluster_queue)):
                 if name:
                     yield Key(kinds.CLUSTER_QUEUE, "", name)
 
     def _all(self, kind: Kind) -> list[Key]:
-        return [Key(kind, *place) for place in self.known.raw[kind]]
+        return [Key(kind, *place) for place in self.cache.raw[kind]]
 
     def _leads_to(self, key: Key, queue: str) -> bool:
-        found = self.known.local_queues.get(f"{key.namespace}/{key.name}")
+        found = self.cache.local_queues.get(f"{key.namespace}/{key.name}")
         return found is not None and found.cluster_queue == queue
 
     def _flip(self, key: Key) -> bool | None:
         """Whether something waits, if the status of the queue says otherwise; None if it does not."""
-        raw = self.known.find(key)
+        raw = self.cache.find(key)
         if raw is None or "status" not in raw:
             return None
         waits = any(one.pending for one in self._local_counts(key))
         return None if waits == bool(raw["status"].get("pendingWorkloads")) else waits
 
-    def _local_counts(self, key: Key) -> Iterable[Count]:
+    def _local_counts(self, key: Key) -> Iterable[QueueCount]:
         """Counts of the LocalQueues whose workloads wait in this queue."""
         if key.kind is kinds.LOCAL_QUEUE:
-            return [self.known.tally.local[f"{key.namespace}/{key.name}"]]
+            return [self.cache.tally.local[f"{key.namespace}/{key.name}"]]
         if not self._leading:
-            for one in self.known.local_queues.values():
+            for one in self.cache.local_queues.values():
                 if one.stop == "None":
                     self._leading.setdefault(one.cluster_queue, []).append(one.key)
-        return (self.known.tally.local[name] for name in self._leading.get(key.name, ()))
+        return (self.cache.tally.local[name] for name in self._leading.get(key.name, ()))
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
         self.flipped.pop(key, None)
-        self.batches.done(str(key), self.known.now())
-        raw = self.known.find(key)
+        self.batches.done(str(key), self.cache.now())
+        raw = self.cache.find(key)
         if raw is None:
             return
         if key.kind in HELD:
@@ -134,45 +134,45 @@ class Queues(Desk[Key]):
             yield from self._local_queue(f"{key.namespace}/{key.name}", raw, now)
 
     def _in_use(self, key: Key) -> bool:
-        world = self.known.world
+        world = self.cache.world
         match key.kind:
             case kinds.CLUSTER_QUEUE:
-                return self.known.tally.queues[key.name].reserving > 0
+                return self.cache.tally.queues[key.name].reserving > 0
             case kinds.RESOURCE_FLAVOR:
                 return any(key.name in one.flavors for one in world.cluster_queues.values())
             case _:
                 return any(one.topology == key.name for one in world.flavors.values())
 
     def _cluster_queue(self, name: str, raw: Raw, now: float) -> Iterator[Step]:
-        world = self.known.world
+        world = self.cache.world
         queue = world.cluster_queues.get(name)
         if queue is None:
             return
         pending = sum(one.pending for one in self._local_counts(Key(kinds.CLUSTER_QUEUE, "", name)))
         node = world.tree.queues.get(name)
-        share = share_of(node).rounded if self.known.settings.fair_sharing and node is not None else None
-        status = write.queue_status(queue, self.known.tally.queues[name], pending, share)
+        share = share_of(node).rounded if self.cache.settings.fair_sharing and node is not None else None
+        status = write.queue_status(queue, self.cache.tally.queues[name], pending, share)
         active = active_condition(world.inactive(name), QUEUE_READY, now, world.gates)
         change = write.with_status(kinds.CLUSTER_QUEUE, raw, status, active)
         if change is not None:
             yield change
 
     def _local_queue(self, key: str, raw: Raw, now: float) -> Iterator[Step]:
-        world, queue = self.known.world, self.known.local_queues.get(key)
+        world, queue = self.cache.world, self.cache.local_queues.get(key)
         if queue is None:
             return
         cluster_queue = world.cluster_queues.get(queue.cluster_queue)
-        status = write.local_queue_status(cluster_queue, self.known.tally.local[key])
+        status = write.local_queue_status(cluster_queue, self.cache.tally.local[key])
         active = active_condition(inactive_local_queue(world, queue), LOCAL_QUEUE_READY, now, world.gates)
         change = write.with_status(kinds.LOCAL_QUEUE, raw, status, active)
         if change is not None:
             yield change
 
 
-class Flips:
+class PromptQueueStatus:
     """Writes the status of queues that became empty or non-empty; comes before the scheduler, which may be busy."""
 
-    def __init__(self, queues: Queues) -> None:
+    def __init__(self, queues: QueueStatusReconciler) -> None:
         self.queues = queues
 
     def see(self, change: Change) -> None:
@@ -186,8 +186,8 @@ class Flips:
         queues, made = self.queues, list[Flight[Key]]()
         for key in [key for key, at in queues.flipped.items() if at <= now]:
             del queues.flipped[key]
-            queues.todo.mark(key)
-        while (at := queues.todo.due()) is not None and at <= now:
+            queues.queue.add(key)
+        while (at := queues.queue.due()) is not None and at <= now:
             made += queues.step(now)
         return made
 

@@ -18,14 +18,14 @@ from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
-from ..observe.known import Known
-from ..write.events import Recorder, Tell
+from ..observe.cluster_cache import ClusterCache
+from ..write.events import Recorder, RecordEvent
 from ..write.in_flight import Flight, flights
 from ..write.workloads import status_write
-from .desk import UnderWay, begun
-from .patience import Patience
-from .records import Diary, Record, record_of
-from .waits import Waits
+from .cycle_backoff import CycleBackoff
+from .decision_log import DecisionLog, Record, record_of
+from .pending_reporter import PendingReporter
+from .reconciler import WriteInFlight, with_initial_pods_ready
 
 LONGEST_REST, SPARING = 0.25, 2
 """The longest rest in seconds, and the shortest as a multiple of the last cycle's duration."""
@@ -44,21 +44,21 @@ class Decided:
     record: Record | None
 
 
-class Scheduling:
+class SchedulingReconciler:
     """`cost` is the clock that measures cycles; `rest` is the pause after a cycle; both in seconds."""
 
     def __init__(
         self,
-        known: Known,
+        cache: ClusterCache,
         recorder: Recorder,
-        diary: Diary,
-        waits: Waits,
+        decision_log: DecisionLog,
+        waits: PendingReporter,
         cost: Callable[[], float],
         rest: float = 0.0,
     ) -> None:
-        self.known, self.recorder, self.diary, self.waits = known, recorder, diary, waits
+        self.known, self.recorder, self.diary, self.waits = cache, recorder, decision_log, waits
         self._cost, self.rest = cost, rest
-        self._patience = Patience()
+        self._patience = CycleBackoff()
         self._pause = 0.0
         """No cycle runs before this time: the rest after the last cycle, or the delay after a refused write."""
         self._evicting: set[str] = set()
@@ -102,9 +102,9 @@ class Scheduling:
             record = record_of(decision, now, cost)
             sent: Sequence[Flight[Decided]] = ()
             if isinstance(decision, Wait):
-                self.waits.say(decision, now)
+                self.waits.report(decision, now)
             else:
-                sent = flights(Decided(decision, record), self._writes(decision, moment), self.recorder.tell)
+                sent = flights(Decided(decision, record), self._writes(decision, moment), self.recorder.record)
             if record is not None and not sent:
                 self.diary.write(record)
             made += sent
@@ -121,7 +121,7 @@ class Scheduling:
         """Whether it repeats a preemption whose eviction is written but not in the cache yet."""
         return isinstance(decision, Preempt) and decision.victim.uid in self._evicting
 
-    def _writes(self, decision: Decision, now: float) -> Iterator[Write | Tell]:
+    def _writes(self, decision: Decision, now: float) -> Iterator[Write | RecordEvent]:
         if isinstance(decision, Preempt):
             self._evicting.add(decision.victim.uid)
         for after, events in carried_out(self.known.world, decision, now):
@@ -131,11 +131,11 @@ class Scheduling:
                     self.known.scheduler.drop(after.key)
                 continue
             if not _concerns_another(decision, after.key):
-                write = status_write(raw, before, begun(self.known, raw, after, now))
+                write = status_write(raw, before, with_initial_pods_ready(self.known, raw, after, now))
                 if write is not None:
                     yield write
             for event in events:
-                yield Tell(raw, event, now)
+                yield RecordEvent(raw, event, now)
 
     def done(self, flight: Flight[Decided], result: Raw | Refused, now: float) -> None:
         decided = flight.key
@@ -166,7 +166,7 @@ class Scheduling:
 
 def _is_out_of_date(refused: Refused) -> bool:
     """Whether the object has changed or gone on the server. Until the informer shows it, it counts as evicted."""
-    return isinstance(refused, Conflict | NotFound) and not isinstance(refused, UnderWay)
+    return isinstance(refused, Conflict | NotFound) and not isinstance(refused, WriteInFlight)
 
 
 def _outcome(decision: Decision) -> tuple[str, str, str]:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from ..cluster.port import Change, Key
 from ..model.event import Event
-from ..observe.known import Known
+from ..observe.cluster_cache import ClusterCache
 from ..observe.live_jobs import Managed, is_on_its_own, names_queue, ungated_kinds
-from ..write.events import Recorder, Tell
-from .desk import Desk, Step
+from ..write.events import Recorder, RecordEvent
+from .reconciler import Reconciler, Step
 
 REASON = "NotQueued"
 TEXT = (
@@ -22,18 +22,18 @@ TEXT = (
 )
 
 
-class Ungateable(Desk[Key]):
-    def __init__(self, known: Known, recorder: Recorder, managed: Managed) -> None:
-        super().__init__(known, recorder)
+class UngateableReporter(Reconciler[Key]):
+    def __init__(self, cache: ClusterCache, recorder: Recorder, managed: Managed) -> None:
+        super().__init__(cache, recorder)
         self.managed, self.kinds = managed, ungated_kinds(managed)
 
-    def concerns(self, change: Change) -> Iterable[Key]:
+    def keys_for(self, change: Change) -> Iterable[Key]:
         is_new = change.kind in self.kinds and change.type == "ADDED"
         return [change.key] if is_new and names_queue(change.object) and is_on_its_own(change.object) else ()
 
     def reconcile(self, key: Key, now: float) -> Iterator[Step]:
-        raw = self.known.find(key)
-        if raw is None or not self.managed.is_in(self.known, key.namespace):
+        raw = self.cache.find(key)
+        if raw is None or not self.managed.is_in(self.cache, key.namespace):
             return
         text = TEXT.format(queue=names_queue(raw))
-        yield Tell(raw, Event(f"{key.namespace}/{key.name}", "Warning", REASON, text), now)
+        yield RecordEvent(raw, Event(f"{key.namespace}/{key.name}", "Warning", REASON, text), now)

@@ -7,25 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..cluster import kinds
 from ..cluster.errors import Refused
 from ..cluster.port import Change, Raw, Write
-from ..lifecycle.action import Change as StatusChange
-from ..lifecycle.action import Deactivate, Later, Remove
+from ..lifecycle.action import Deactivate, Remove, Requeue, StatusChange
 from ..lifecycle.workload import WorkloadView, workload_life
 from ..model.workload import Workload
-from ..observe.known import Known
+from ..observe.cluster_cache import ClusterCache
 from ..observe.workloads import class_of, is_left_behind, rank_of
 from ..write import workloads as write
-from ..write.allowance import Allowance
 from ..write.events import Recorder
 from ..write.in_flight import Flight
-from .desk import Again, Desk, Step, is_news
+from ..write.token_bucket import TokenBucket
+from .reconciler import Reconciler, RequeueAt, Step, changes_more_than_status
 
 BATCH, PAUSE = 20, 0.2
 """How many workloads of parked classes are reported in one batch, and the seconds between two batches."""
 
 
-class Workloads(Desk[str]):
-    def __init__(self, known: Known, recorder: Recorder) -> None:
-        super().__init__(known, recorder)
+class WorkloadReconciler(Reconciler[str]):
+    def __init__(self, cache: ClusterCache, recorder: Recorder) -> None:
+        super().__init__(cache, recorder)
         self._to_rank: dict[str, None] = {}
         """Workloads whose priority class has a new value that they do not have yet."""
         self._active: dict[str, bool] = {}
@@ -35,31 +34,31 @@ class Workloads(Desk[str]):
 
     def report_parked(self, key: str) -> None:
         self._to_report.add(key)
-        self.todo.mark(key)
+        self.queue.add(key)
 
-    def concerns(self, change: Change) -> Iterable[str]:
+    def keys_for(self, change: Change) -> Iterable[str]:
         meta = change.object["metadata"]
         match change.kind:
             case kinds.WORKLOAD:
                 return [self._noted(change)]
-            case kinds.CLUSTER_QUEUE if is_news(change):
+            case kinds.CLUSTER_QUEUE if changes_more_than_status(change):
                 self._has_flipped(meta["name"])
                 return self._of_queues({meta["name"]})
-            case kinds.LOCAL_QUEUE if is_news(change):
+            case kinds.LOCAL_QUEUE if changes_more_than_status(change):
                 return self._of_local_queue(f"{meta['namespace']}/{meta['name']}")
             case kinds.WORKLOAD_PRIORITY_CLASS if change.type != "DELETED" and is_revalued(change):
-                concerned = list(self.known.of_class.get(meta["name"], ()))
+                concerned = list(self.cache.of_class.get(meta["name"], ()))
                 self._to_rank |= dict.fromkeys(concerned)
                 return concerned
             case kinds.ADMISSION_CHECK | kinds.RESOURCE_FLAVOR | kinds.TOPOLOGY | kinds.COHORT:
-                return self._of_queues(set(filter(self._has_flipped, self.known.world.cluster_queues)))
+                return self._of_queues(set(filter(self._has_flipped, self.cache.world.cluster_queues)))
         if change.type == "DELETED":
-            return list(self.known.workloads_of.get(meta.get("uid", ""), ()))
+            return list(self.cache.workloads_of.get(meta.get("uid", ""), ()))
         return ()
 
     def _noted(self, change: Change) -> str:
         """The workload's key; ranks it again if its class changed while the control plane was down."""
-        meta, rank = change.object["metadata"], rank_of(class_of(change.object), self.known.around)
+        meta, rank = change.object["metadata"], rank_of(class_of(change.object), self.cache.around)
         key = f"{meta['namespace']}/{meta['name']}"
         if change.type == "ADDED" and rank is not None and rank.value != change.object["spec"].get("priority"):
             self._to_rank[key] = None
@@ -67,7 +66,7 @@ class Workloads(Desk[str]):
 
     def _has_flipped(self, queue: str) -> bool:
         """Whether a queue has become active or inactive since the last call."""
-        world = self.known.world
+        world = self.cache.world
         before, now = self._active.get(queue), queue in world.cluster_queues and world.is_active(queue)
         self._active[queue] = now
         return now != before
@@ -76,19 +75,19 @@ class Workloads(Desk[str]):
         """The unfinished workloads that hold quota in one of these queues or whose LocalQueue leads to it."""
         if not names:
             return []
-        every = self.known.workloads.items()
+        every = self.cache.workloads.items()
         return [key for key, one in every if not one.finished and self._queue_of(one) in names]
 
     def _queue_of(self, workload: Workload) -> str:
         """The ClusterQueue in which it holds quota, or to which its LocalQueue leads; "" if there is none."""
-        local, admission = self.known.local_queues.get(workload.local_queue), workload.status.admission
+        local, admission = self.cache.local_queues.get(workload.local_queue), workload.status.admission
         return admission.queue if admission is not None else "" if local is None else local.cluster_queue
 
     def _of_local_queue(self, queue: str) -> list[str]:
-        return [key for key, one in self.known.workloads.items() if one.local_queue == queue and not one.finished]
+        return [key for key, one in self.cache.workloads.items() if one.local_queue == queue and not one.finished]
 
     def reconcile(self, key: str, now: float) -> Iterator[Step]:
-        workload, raw = self.known.workloads.get(key), self.known.raw_workload(key)
+        workload, raw = self.cache.workloads.get(key), self.cache.raw_workload(key)
         if workload is None or raw is None:
             self._to_rank.pop(key, None)
             self._to_report.discard(key)
@@ -111,23 +110,23 @@ class Workloads(Desk[str]):
                     yield write.deactivated(raw)
                 case Remove():
                     yield from write.removed(raw)
-                case Later(at):
-                    yield Again(at)
+                case Requeue(at):
+                    yield RequeueAt(at)
 
     def _is_orphan(self, raw: Raw) -> bool:
         owners = raw["metadata"].get("ownerReferences") or ()
-        return not any(one["uid"] in self.known.by_uid for one in owners)
+        return not any(one["uid"] in self.cache.by_uid for one in owners)
 
     def _ranked(self, key: str, workload: Workload, raw: Raw) -> Write | None:
         """The write of its class's current priority; None if it has that priority or has finished."""
-        now = rank_of(class_of(raw), self.known.around)
+        now = rank_of(class_of(raw), self.cache.around)
         if now is not None and now.value != workload.priority and not workload.finished:
             return write.reprioritized(raw, now)
         del self._to_rank[key]
         return None
 
     def view(self, workload: Workload, orphaned: bool = False) -> WorkloadView:
-        known, name = self.known, self._queue_of(workload)
+        known, name = self.cache, self._queue_of(workload)
         local = known.local_queues.get(workload.local_queue)
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
@@ -136,33 +135,33 @@ class Workloads(Desk[str]):
 
     def _why_passed_over(self, key: str, queue: str) -> str:
         """The reason shared by the workload's parked class; "" if its class is not parked (any more)."""
-        line = self.known.scheduler.lines.lines.get(queue)
+        line = self.cache.scheduler.pending.queues.get(queue)
         why = "" if line is None else line.bypassed(key)
         if not why:
             self._to_report.discard(key)
         return why
 
 
-class Bypassed:
+class ParkedClassReporter:
     """Reports the shared reason on every workload of a parked class.
 
     A class is parked in one step and may have thousands of workloads, so this comes after everything else, works in
     small batches, and reports on each workload once.
     """
 
-    def __init__(self, known: Known, workloads: Workloads, allowance: Allowance) -> None:
-        self.known, self.workloads, self.allowance = known, workloads, allowance
+    def __init__(self, cache: ClusterCache, workloads: WorkloadReconciler, allowance: TokenBucket) -> None:
+        self.known, self.workloads, self.allowance = cache, workloads, allowance
         self._next = 0.0
 
     def see(self, change: Change) -> None:
         """Nothing to do: it reads the pending queues."""
 
     def due(self) -> float | None:
-        return max(self._next, self.allowance.next) if self.known.scheduler.lines.bypassed else None
+        return max(self._next, self.allowance.available_at) if self.known.scheduler.pending.bypassed else None
 
     def step(self, now: float) -> Sequence[Flight[str]]:
-        lines, count = self.known.scheduler.lines, 0
-        while lines.bypassed and count < BATCH and self.allowance.taken(now):
+        lines, count = self.known.scheduler.pending, 0
+        while lines.bypassed and count < BATCH and self.allowance.take(now):
             for key in lines.untold(1):
                 self.workloads.report_parked(key)
             count += 1

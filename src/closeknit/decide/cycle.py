@@ -17,17 +17,17 @@ from dataclasses import dataclass, field
 from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource, Usage, minus, plus
 from ..model.workload import Workload
-from ..queue.waiting import Progress, Waiting
-from ..queue.wake import Why
+from ..queue.pending_workload import FlavorProgress, PendingWorkload
+from ..queue.wake import RequeueReason
 from ..state.ledger import Holding
 from ..state.mirror import Usage as Place
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .namespaces import mismatch
-from .nominate import Again, nominate, old_slice, planned
+from .nominate import Replan, nominate, old_slice, planned
 from .ordering import in_order
 from .plan import Mode, Plan
-from .recheck import Verdict, recheck
+from .recheck import RecheckVerdict, recheck
 from .topology import added_places
 from .victims import Borrowers, Victim
 from .world import World
@@ -42,14 +42,14 @@ WAITING_FOR_VICTIMS = "WaitingForPreemptedWorkloads"
 
 
 @dataclass(slots=True)
-class Outcome:
+class CycleResult:
     """All entries of a cycle, and its decisions in order."""
 
     entries: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
 
-def run(world: World, heads: list[Waiting], number: int, is_preemptor: Callable[[Entry], bool]) -> Outcome:
+def run(world: World, heads: list[PendingWorkload], number: int, is_preemptor: Callable[[Entry], bool]) -> CycleResult:
     """Decide about these heads; the world is left unchanged."""
     turns = _Turns(world, number)
     entries = [_nominated(world, head, number) for head in heads]
@@ -59,10 +59,10 @@ def run(world: World, heads: list[Waiting], number: int, is_preemptor: Callable[
             turns.take(entry)
     finally:
         world.rollback(mark)
-    return Outcome(entries, turns.decisions)
+    return CycleResult(entries, turns.decisions)
 
 
-def _nominated(world: World, head: Waiting, number: int) -> Entry:
+def _nominated(world: World, head: PendingWorkload, number: int) -> Entry:
     entry = Entry(head)
     if not head.workload.reserved and head.key in world.ledger:
         entry.fate = Fate.DROPPED
@@ -93,7 +93,7 @@ def _note_progress(world: World, entry: Entry, number: int) -> None:
         return
     generation = world.ledger.generation.get(entry.queue, 0)
     before = entry.waiting.progress
-    progress = Progress(entry.plan.tried(), number, generation, entry.waiting.likeness)
+    progress = FlavorProgress(entry.plan.tried(), number, generation, entry.waiting.equivalence_key)
     entry.waiting.progress = progress.after(before) if "EndFlavorWalks" in world.gates else progress
 
 
@@ -109,7 +109,7 @@ class _Turns:
         """Whether some of it will be promised again in the next cycle."""
 
     def take(self, entry: Entry) -> None:
-        verdict = Verdict.FITS
+        verdict = RecheckVerdict.FITS
         deferred = False
         if entry.plan.mode is not Mode.NO_FIT:
             verdict, deferred = self._checked(entry)
@@ -118,18 +118,18 @@ class _Turns:
         elif entry.is_second_pass and not entry.plan.fits:
             self._retry(entry)
         elif entry.plan.mode is Mode.NO_FIT:
-            why = Why.OTHER if entry.plan.waits_for_tighter else Why.NO_FIT
+            why = RequeueReason.OTHER if entry.plan.waits_for_tighter else RequeueReason.NO_FIT
             self._refuse(entry, why, entry.plan.severity.reason)
         elif entry.lacks_victims:
-            self._refuse(entry, Why.NO_CANDIDATES, WAITING_FOR_QUOTA)
+            self._refuse(entry, RequeueReason.NO_CANDIDATES, WAITING_FOR_QUOTA)
             self._reserve(entry)
         elif deferred:
             self._promise(entry)
-            self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, WILL_FIT)
+            self._wait(entry, RequeueReason.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, WILL_FIT)
             entry.waiting.progress = None
         elif self._overlaps(entry):
             self._skip(entry, OVERLAPS)
-        elif verdict is not Verdict.FITS:
+        elif verdict is not RecheckVerdict.FITS:
             self._skip(entry, NO_LONGER_FITS)
         elif entry.victims:
             self._preempt(entry)
@@ -137,31 +137,31 @@ class _Turns:
             self._admit(entry)
         else:
             self._promise(entry)
-            self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, AFTER_VICTIMS)
+            self._wait(entry, RequeueReason.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, AFTER_VICTIMS)
             entry.waiting.progress = None
 
     # Re-check
 
-    def _checked(self, entry: Entry) -> tuple[Verdict, bool]:
+    def _checked(self, entry: Entry) -> tuple[RecheckVerdict, bool]:
         """The verdict on an entry, replanned where that may help, and whether it fits once the victims are gone."""
         gates = self.world.gates
         if self._overlaps(entry) and "RecomputeAssignmentUponPreemptionTargetsOverlap" in gates:
             deferred = self._recompute_without_victims(entry)
             return recheck(self.world, entry, self.victims.values()), deferred
         verdict = recheck(self.world, entry, self.victims.values())
-        if verdict is Verdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
-            self._replan(entry, Again(_pins(entry.plan), borrowers=self._borrowers()))
+        if verdict is RecheckVerdict.NO_ROOM and "TASRecomputeAssignmentWithinSchedulingCycle" in gates:
+            self._replan(entry, Replan(_pins(entry.plan), borrowers=self._borrowers()))
             if entry.plan.mode is not Mode.NO_FIT:
                 verdict = recheck(self.world, entry, self.victims.values())
         return verdict, False
 
-    def _replan(self, entry: Entry, again: Again) -> None:
+    def _replan(self, entry: Entry, again: Replan) -> None:
         assert entry.nomination is not None
         entry.outrun = entry.nomination.works and "VerifyBeforeAdmit" in self.world.gates
         entry.nomination = nominate(self.world, entry.waiting, self.number, again)
         _note_progress(self.world, entry, self.number)
 
-    def _refuse(self, entry: Entry, why: Why, reason: str) -> None:
+    def _refuse(self, entry: Entry, why: RequeueReason, reason: str) -> None:
         """Requeue an entry that does not fit; at once if it lost to something that ends with this cycle.
 
         Reservations and the flavors pinned by the first plan end with the cycle. Promises end when their victims are
@@ -170,7 +170,7 @@ class _Turns:
         """
         ends = bool(self.promised) or any(len(one.attempts) > 1 for one in entry.plan.pod_sets)
         again = entry.outrun and ends and not self.lasts
-        self._wait(entry, Why.LOST_ITS_PLACE if again else why, reason, entry.plan.message)
+        self._wait(entry, RequeueReason.LOST_ITS_PLACE if again else why, reason, entry.plan.message)
 
     def _fits_now(self, entry: Entry) -> bool:
         """Whether it fits right now: victims still hold their room, and promises do not count."""
@@ -180,7 +180,7 @@ class _Turns:
         self._break_promises()
         verdict = recheck(self.world, entry, ())
         self.world.rollback(mark)
-        return verdict is Verdict.FITS
+        return verdict is RecheckVerdict.FITS
 
     def _break_promises(self) -> None:
         """Undo all promises of this cycle."""
@@ -206,7 +206,7 @@ class _Turns:
         mark = self.world.checkpoint()
         for holding in self.victims.values():
             self.world.take_away(holding)
-        self._replan(entry, Again(_pins(entry.plan), frozenset(self.victims), borrowers))
+        self._replan(entry, Replan(_pins(entry.plan), frozenset(self.victims), borrowers))
         self.world.rollback(mark)
         fits = entry.plan.fits
         entry.recomputed = "deferred_fit" if fits else "new_targets" if entry.victims else "skipped"
@@ -232,7 +232,7 @@ class _Turns:
         if self._is_gated(entry.workload):
             entry.gated = True
             entry.waiting.progress = None
-            self._wait(entry, Why.GATED, "AdmissionGated", GATED)
+            self._wait(entry, RequeueReason.GATED, "AdmissionGated", GATED)
             return
         for victim in entry.victims:
             self.victims[victim.holding.key] = victim.holding
@@ -241,7 +241,7 @@ class _Turns:
         self._promise(entry)
         entry.waiting.progress = None
         message = f"{entry.plan.message}. Pending the preemption of {len(entry.victims)} workload(s)"
-        self._wait(entry, Why.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, message)
+        self._wait(entry, RequeueReason.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, message)
 
     def _order_out(self, victim: Victim, entry: Entry) -> Preempt:
         by, holding = entry.workload, victim.holding
@@ -272,9 +272,9 @@ class _Turns:
         entry.skipped_preemption = entry.plan.preempts
         if "FlavorFungibilityPreserveScanProgress" not in self.world.gates:
             entry.waiting.progress = None
-        self._wait(entry, Why.LOST_ITS_PLACE, WAITING_FOR_QUOTA, message)
+        self._wait(entry, RequeueReason.LOST_ITS_PLACE, WAITING_FOR_QUOTA, message)
 
-    def _wait(self, entry: Entry, why: Why, reason: str, message: str) -> None:
+    def _wait(self, entry: Entry, why: RequeueReason, reason: str, message: str) -> None:
         entry.why, entry.reason, entry.message = why, reason, message
 
     # What later turns see

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from ..model.event import Event
 from ..model.workload import Admission, Workload
-from ..queue.wake import Why
+from ..queue.wake import RequeueReason
 from .plan import Plan
-from .victims import Cause
+from .victims import PreemptionCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Preempt:
     queue: str
     by: Workload
     by_queue: str
-    cause: Cause
+    cause: PreemptionCause
     message: str
 
 
@@ -54,7 +54,7 @@ class Wait:
     """`reason` and `message` are those of the condition QuotaReserved=False."""
 
     workload: Workload
-    why: Why
+    why: RequeueReason
     reason: str
     message: str
     plan: Plan | None = None

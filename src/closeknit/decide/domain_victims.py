@@ -16,7 +16,7 @@ from functools import partial
 from ..state.ledger import Holding
 from ..state.table import IntArray
 from .topology import Wanted
-from .victims import Candidate, Search, Victim, attempts, candidates_of, run, spared
+from .victims import Candidate, Victim, VictimSearch, attempts, candidates_of, run, spared
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,7 +28,7 @@ class Cost:
     victims: int
 
 
-def by_domain(search: Search, wanted: Wanted) -> list[Victim]:
+def by_domain(search: VictimSearch, wanted: Wanted) -> list[Victim]:
     """The cheapest victims that free a domain, or those in list order if no domain is cheaper."""
     candidates = candidates_of(search)
     if not candidates:
@@ -44,7 +44,7 @@ def by_domain(search: Search, wanted: Wanted) -> list[Victim]:
     return []
 
 
-def cost(search: Search, victims: list[Victim]) -> Cost:
+def cost(search: VictimSearch, victims: list[Victim]) -> Cost:
     fresh = [victim.holding for victim in victims if not victim.holding.workload.evicted]
     pods = [pods_of(holding) for holding in fresh]
     work = sum(count * max(0.0, search.world.now - _since(one)) for count, one in zip(pods, fresh, strict=True))
@@ -61,7 +61,7 @@ def _since(holding: Holding) -> float:
     return reserved.since if reserved is not None and reserved.holds else holding.since
 
 
-def _by_domain(search: Search, candidates: list[Candidate], wanted: Wanted) -> list[list[Candidate]]:
+def _by_domain(search: VictimSearch, candidates: list[Candidate], wanted: Wanted) -> list[list[Candidate]]:
     """For each domain at the level of the outermost constraint: the candidates with pods in it, cheapest first."""
     asked = (
         (flavor, one) for flavor, request in wanted.items() for _, constraints in request.walk() for one in constraints
@@ -75,7 +75,7 @@ def _by_domain(search: Search, candidates: list[Candidate], wanted: Wanted) -> l
 
 
 def _grouped(
-    search: Search, candidates: list[Candidate], flavor: str, domains_of: Callable[[IntArray], IntArray]
+    search: VictimSearch, candidates: list[Candidate], flavor: str, domains_of: Callable[[IntArray], IntArray]
 ) -> list[list[Candidate]]:
     """Candidates by domain; the cost of a candidate is all its pods divided by its pods in the domain."""
     found: dict[int, list[tuple[float, int]]] = {}
@@ -90,7 +90,7 @@ def _grouped(
     return [[candidates[number] for _, number in sorted(listed)] for _, listed in sorted(found.items())]
 
 
-def _freed(search: Search, first: list[Candidate], candidates: list[Candidate], borrow: bool) -> list[Victim]:
+def _freed(search: VictimSearch, first: list[Candidate], candidates: list[Candidate], borrow: bool) -> list[Victim]:
     """Take candidates of the domain, then others if quota is short, until it fits; then drop unneeded victims."""
     keys = {one.holding.key for one in first}
     ordered = first + [one for one in candidates if search.short and one.holding.key not in keys]
@@ -111,7 +111,7 @@ def _freed(search: Search, first: list[Candidate], candidates: list[Candidate], 
     return []
 
 
-def _needed(search: Search, taken: list[Candidate], borrow: bool) -> set[str]:
+def _needed(search: VictimSearch, taken: list[Candidate], borrow: bool) -> set[str]:
     """The victims that are really needed; the most expensive is spared first if possible."""
     keys = {one.holding.key for one in taken}
     for one in sorted(taken, key=lambda each: -pods_of(each.holding)):
@@ -123,7 +123,7 @@ def _needed(search: Search, taken: list[Candidate], borrow: bool) -> set[str]:
     return keys
 
 
-def _settle(search: Search, chosen: list[Victim]) -> None:
+def _settle(search: VictimSearch, chosen: list[Victim]) -> None:
     """Run `when_found` with the chosen victims gone."""
     mark = search.world.checkpoint()
     for victim in chosen:

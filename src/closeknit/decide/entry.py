@@ -7,8 +7,8 @@ from enum import Enum, auto
 
 from ..model.quota import FlavorResource
 from ..model.workload import Workload
-from ..queue.waiting import Waiting
-from ..queue.wake import Why
+from ..queue.pending_workload import PendingWorkload
+from ..queue.wake import RequeueReason
 from .nominate import Nomination
 from .plan import Plan
 from .victims import Victim
@@ -26,10 +26,10 @@ class Fate(Enum):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    waiting: Waiting
+    waiting: PendingWorkload
     nomination: Nomination | None = None
     fate: Fate = Fate.WAITS
-    why: Why = Why.OTHER
+    why: RequeueReason = RequeueReason.OTHER
     reason: str = "PendingEvaluation"
     message: str = ""
     recomputed: str = ""

@@ -14,7 +14,7 @@ from ..quota.share import Share, share_of
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
 from .rank import rank
-from .victims import Cause, Search, Victim, draining, needed
+from .victims import PreemptionCause, Victim, VictimSearch, draining, needed
 
 Rule = Callable[[Share, Share, Share], bool]
 
@@ -25,7 +25,7 @@ RULES: dict[str, Rule] = {
 """Decides by the preemptor's share and the share of the victim's side before and after."""
 
 
-def fair(search: Search) -> list[Victim]:
+def fair(search: VictimSearch) -> list[Victim]:
     """The victims that make the workload fit, or none."""
     strategies = search.world.settings.fair_sharing
     candidates, leaving = _candidates(search), draining(search)
@@ -51,7 +51,7 @@ def fair(search: Search) -> list[Victim]:
         world.rollback(mark)
 
 
-def _candidates(search: Search) -> dict[str, list[Holding]]:
+def _candidates(search: VictimSearch) -> dict[str, list[Holding]]:
     """Candidates by queue, in order: those of the own queue by its policy, then queues of the tree that borrow."""
     found: dict[str, list[Holding]] = {}
     for queue in search.node.root.queues():
@@ -65,7 +65,7 @@ def _candidates(search: Search) -> dict[str, list[Holding]]:
     return found
 
 
-def _borrows(search: Search, queue: QuotaNode) -> bool:
+def _borrows(search: VictimSearch, queue: QuotaNode) -> bool:
     borrows = any(queue.is_borrowing(fr) for fr in search.contested)
     return borrows and search.world.is_active(queue.name) and search.may_lose(queue.name)
 
@@ -73,7 +73,7 @@ def _borrows(search: Search, queue: QuotaNode) -> bool:
 class _Trial:
     """Victims so far. The new workload's usage is counted throughout, except when testing whether it fits."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: VictimSearch) -> None:
         self.search = search
         self.victims: list[Victim] = []
         self.fits = False
@@ -88,9 +88,9 @@ class _Trial:
         passed_over: dict[str, list[Holding]] = {}
         for queue in self._targets(left):
             if queue is self.search.node:
-                self.take(left[queue.name].pop(0), Cause.IN_QUEUE)
+                self.take(left[queue.name].pop(0), PreemptionCause.IN_QUEUE)
             elif self.is_due:
-                self.take(left[queue.name].pop(0), Cause.RECLAIM)
+                self.take(left[queue.name].pop(0), PreemptionCause.RECLAIM)
             else:
                 passed_over.setdefault(queue.name, []).extend(self._take_fair(queue, left[queue.name], rule))
             if self.fits:
@@ -105,7 +105,7 @@ class _Trial:
         while left:
             holding = left.pop(0)
             if rule(share, before, self._share_without(theirs, holding)):
-                self.take(holding, Cause.FAIR)
+                self.take(holding, PreemptionCause.FAIR)
                 break
             passed_over.append(holding)
         return passed_over
@@ -117,12 +117,12 @@ class _Trial:
             mine, theirs = _below_common(self.search.node, queue)
             before = share_of(theirs)
             if rule(share_of(mine), before, before):
-                self.take(left[queue.name][0], Cause.FAIR)
+                self.take(left[queue.name][0], PreemptionCause.FAIR)
                 if self.fits:
                     return
             del left[queue.name]
 
-    def take(self, holding: Holding, cause: Cause) -> None:
+    def take(self, holding: Holding, cause: PreemptionCause) -> None:
         search = self.search
         search.world.take_away(holding)
         self.victims.append(Victim(holding, cause))

@@ -18,11 +18,11 @@ from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, minus, plus
 from ..model.request import AUTO, Request
 from ..model.resources import PODS, canonical
 from ..model.shape import HARD_EFFECTS, Requirement, Shape, Term
-from ..queue.waiting import Progress
+from ..queue.pending_workload import FlavorProgress
 from ..quota.demand import Demand, sum_requests
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
-from .plan import Attempt, Choice, Mode, Plan, PodSetPlan, Severity
+from .plan import Attempt, FlavorChoice, Mode, Plan, PodSetPlan, Severity
 from .world import World
 
 Pins = Mapping[tuple[str, str], str]
@@ -36,7 +36,7 @@ class Simulate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class FlavorQuery:
     """The input of a search through the flavors."""
 
     world: World
@@ -44,7 +44,7 @@ class Query:
     node: QuotaNode
     request: Request
     simulate: Simulate
-    progress: Progress | None = None
+    progress: FlavorProgress | None = None
     pins: Pins | None = None
     old: Holding | None = None
     """The previous slice of the workload: its holding may be reused, and its flavors are kept."""
@@ -55,7 +55,7 @@ class Query:
         return next((one.flavors.get(resource) for one in given if one.name == pod_set), None)
 
 
-def assign(query: Query, demands: Sequence[Demand]) -> Plan:
+def assign(query: FlavorQuery, demands: Sequence[Demand]) -> Plan:
     """A plan for these pod sets by quota alone."""
     plan = Plan([])
     for members in _groups(query.request, demands):
@@ -71,11 +71,11 @@ def _groups(request: Request, demands: Sequence[Demand]) -> list[list[Demand]]:
     return [[asked[one.name] for one in group.pod_sets] for group in request.groups]
 
 
-def _assign_group(query: Query, plan: Plan, members: list[Demand], place: int) -> bool:
+def _assign_group(query: FlavorQuery, plan: Plan, members: list[Demand], place: int) -> bool:
     requests = sum_requests(members)
     if query.queue.group_of(PODS) is not None:
         requests[PODS] = sum(member.count for member in members)
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, FlavorChoice] = {}
     walk = Walk(query, plan, members, requests, place)
     ok = True
     for resource in sorted(requests, key=_fnv):
@@ -103,13 +103,15 @@ def _assign_group(query: Query, plan: Plan, members: list[Demand], place: int) -
     return ok and not plan.cut_short
 
 
-def _choices(query: Query, member: Demand, members: list[Demand], chosen: Mapping[str, Choice]) -> dict[str, Choice]:
+def _choices(
+    query: FlavorQuery, member: Demand, members: list[Demand], chosen: Mapping[str, FlavorChoice]
+) -> dict[str, FlavorChoice]:
     """The choices for what a pod set requests; one that requests nothing shares those of its group."""
     asked = {*member.total, *([PODS] if PODS in chosen else [])}
     if not asked and len(members) > 1:
         asked = {resource for resource, choice in chosen.items() if choice.flavor in query.world.mirrors}
     return {
-        resource: Choice(one.flavor, one.mode, one.borrow, one.tried)
+        resource: FlavorChoice(one.flavor, one.mode, one.borrow, one.tried)
         for resource, one in chosen.items()
         if resource in asked
     }
@@ -119,7 +121,7 @@ class Walk:
     """The search through the flavors for one group of pod sets; failures are collected in `reasons`."""
 
     def __init__(
-        self, query: Query, plan: Plan, members: list[Demand], requests: Mapping[str, int], place: int
+        self, query: FlavorQuery, plan: Plan, members: list[Demand], requests: Mapping[str, int], place: int
     ) -> None:
         self.query, self.plan, self.members, self.requests = query, plan, members, requests
         self.place = place
@@ -131,12 +133,12 @@ class Walk:
         self.reasons.append(f"resource {resource} unavailable in ClusterQueue")
         self.severity = Severity.FLAVOR
 
-    def choose(self, group: ResourceGroup, resource: str) -> dict[str, Choice]:
+    def choose(self, group: ResourceGroup, resource: str) -> dict[str, FlavorChoice]:
         """A choice for every requested resource of the group; empty if no flavor fits."""
         wanted = {name: self.requests[name] for name in group.covered if name in self.requests}
         progress = self.query.progress
         start = 0 if progress is None else progress.start(self.place, resource)
-        best: dict[str, Choice] = {}
+        best: dict[str, FlavorChoice] = {}
         best_mode = (Mode.NO_FIT, 0)
         stopped = -1
         reasons: list[str] = []
@@ -162,12 +164,12 @@ class Walk:
             self.severity = severity if self.severity is None else max(self.severity, severity)
         return best
 
-    def _try(self, name: str, wanted: Mapping[str, int], looked_up: str) -> tuple[Attempt, dict[str, Choice]]:
+    def _try(self, name: str, wanted: Mapping[str, int], looked_up: str) -> tuple[Attempt, dict[str, FlavorChoice]]:
         obstacle = self._obstacle(name, wanted, looked_up)
         if obstacle is not None:
             return Attempt(name, Mode.NO_FIT, 0, (obstacle,), Severity.FLAVOR), {}
         worst = (Mode.FIT, 0)
-        choices: dict[str, Choice] = {}
+        choices: dict[str, FlavorChoice] = {}
         reasons: list[str] = []
         severity = Severity.TOPOLOGY
         for resource in sorted(wanted, key=_fnv):
@@ -180,7 +182,7 @@ class Walk:
             if mode is Mode.NO_FIT:
                 choices = {}
                 break
-            choices[resource] = Choice(name, mode, borrow)
+            choices[resource] = FlavorChoice(name, mode, borrow)
         return Attempt(name, *worst, tuple(reasons), severity), choices
 
     def _obstacle(self, name: str, wanted: Mapping[str, int], resource: str) -> str | None:
@@ -259,7 +261,7 @@ def _stops(found: tuple[Mode, int], rule: Fungibility) -> bool:
 # Which flavors pods can use
 
 
-def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
+def _unsuited(query: FlavorQuery, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
     if "TopologyAwareScheduling" in query.world.gates:
         found = _topology_mismatch(query, member, flavor, wanted)
         if found is not None:
@@ -275,7 +277,7 @@ def _unsuited(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str,
     return None
 
 
-def _topology_mismatch(query: Query, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
+def _topology_mismatch(query: FlavorQuery, member: Demand, flavor: Flavor, wanted: Mapping[str, int]) -> str | None:
     """A pod set that requests a topology needs a flavor with its levels, and a TAS flavor needs such a pod set."""
     constraints = query.request.constraints(member.name)
     if not constraints:
@@ -295,13 +297,13 @@ def _topology_mismatch(query: Query, member: Demand, flavor: Flavor, wanted: Map
     return None
 
 
-def _covered(query: Query, wanted: Mapping[str, int]) -> Sequence[str]:
+def _covered(query: FlavorQuery, wanted: Mapping[str, int]) -> Sequence[str]:
     """The resources of the group that `wanted` belongs to."""
     group = query.queue.group_of(next(iter(wanted)))
     return () if group is None else group.covered
 
 
-def topology_only(query: Query) -> bool:
+def topology_only(query: FlavorQuery) -> bool:
     """Whether every flavor of the queue has a topology, so that pods without a constraint are placed too."""
     flavors = query.world.flavors
     return all(name in flavors and flavors[name].topology for name in query.queue.flavors)

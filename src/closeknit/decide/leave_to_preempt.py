@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..model.number import number_of
-from .topology import Room
+from .topology import RoomTest
 from .trial import Trial
-from .victims import Search, candidates_of
+from .victims import VictimSearch, candidates_of
 
 NAMED = 3
 
@@ -35,5 +35,5 @@ def _policies(trial: Trial) -> str:
 def _candidates(trial: Trial) -> list[str]:
     world, asked = trial.world, trial.asked()
     node = world.node_of(trial.queue.name)
-    search = Search(world, trial.entry(), trial.queue, node, asked, frozenset(asked), Room(world, {}))
+    search = VictimSearch(world, trial.entry(), trial.queue, node, asked, frozenset(asked), RoomTest(world, {}))
     return [one.holding.key for one in candidates_of(search)]

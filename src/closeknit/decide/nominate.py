@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..model.quota import FlavorResource
-from ..queue.waiting import Waiting
+from ..queue.pending_workload import PendingWorkload
 from ..quota.demand import Demand
 from ..state.ledger import Holding
 from .domain_victims import by_domain
 from .fair_victims import fair
-from .flavors import Pins, Query, assign
-from .plan import Choice, Mode, Plan, PodSetPlan, Severity
+from .flavors import FlavorQuery, Pins, assign
+from .plan import FlavorChoice, Mode, Plan, PodSetPlan, Severity
 from .tighter import waits_for_tighter
-from .topology import Placed, Room, Wanted, asks, delayed, names_of, place_all, replace_all
-from .victims import Borrowers, Search, Victim, classical
+from .topology import RoomTest, TopologyResult, Wanted, asks, delayed, names_of, place_all, replace_all
+from .victims import Borrowers, Victim, VictimSearch, classical
 from .world import World
 
 TIMED = frozenset({"WaitForTighter", "VictimsByDomain"})
@@ -41,7 +41,7 @@ class Nomination:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Replan:
     """How to replan inside a cycle: with these flavors, as if these workloads were gone, with these borrowers."""
 
     pins: Pins
@@ -49,7 +49,7 @@ class Again:
     borrowers: Borrowers | None = None
 
 
-def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = None) -> Nomination:
+def nominate(world: World, entry: PendingWorkload, cycle: int, again: Replan | None = None) -> Nomination:
     """Plan a workload; a replan keeps to its flavors and starts from the first."""
     if entry.workload.reserved:
         return _second_pass(world, entry)
@@ -61,7 +61,7 @@ def nominate(world: World, entry: Waiting, cycle: int, again: Again | None = Non
     return _with_fewer(entry.demands, make) or full
 
 
-def planned(world: World, entry: Waiting, cycle: int) -> Nomination:
+def planned(world: World, entry: PendingWorkload, cycle: int) -> Nomination:
     """The cached plan of a workload if nothing that it depends on has changed, else a new one."""
     if entry.workload.reserved or not TIMED.isdisjoint(world.gates.enabled):
         return nominate(world, entry, cycle)
@@ -74,22 +74,24 @@ def planned(world: World, entry: Waiting, cycle: int) -> Nomination:
     return found
 
 
-def _still_holds(world: World, entry: Waiting, cycle: int) -> bool:
+def _still_holds(world: World, entry: PendingWorkload, cycle: int) -> bool:
     """Whether the recorded search progress is still valid."""
     progress = entry.progress
-    if progress is None or progress.likeness != entry.likeness:
+    if progress is None or progress.equivalence_key != entry.equivalence_key:
         return False
     stale = progress.cycle < cycle - 1
     return not (stale and world.ledger.generation.get(entry.queue, 0) > progress.generation)
 
 
-def _plan(world: World, entry: Waiting, again: Again | None, goes_on: bool, demands: Sequence[Demand]) -> Nomination:
+def _plan(
+    world: World, entry: PendingWorkload, again: Replan | None, goes_on: bool, demands: Sequence[Demand]
+) -> Nomination:
     query = _query(world, entry, again, goes_on)
     plan = assign(query, demands)
     if plan.mode is Mode.NO_FIT:
         return Nomination(plan)
     wanted = {} if plan.cut_short else asks(query, entry.workload, plan)
-    if isinstance(wanted, Placed):
+    if isinstance(wanted, TopologyResult):
         _fail(plan.pod_set(wanted.failed), wanted.reason)
         return Nomination(plan)
     _place(world, entry, plan, wanted)
@@ -104,14 +106,14 @@ def _plan(world: World, entry: Waiting, again: Again | None, goes_on: bool, dema
     return nomination
 
 
-def _query(world: World, entry: Waiting, again: Again | None, goes_on: bool) -> Query:
+def _query(world: World, entry: PendingWorkload, again: Replan | None, goes_on: bool) -> FlavorQuery:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     simulate = partial(_simulate, world, entry, again)
     progress, pins = entry.progress if goes_on else None, None if again is None else again.pins
-    return Query(world, queue, node, entry.workload.request, simulate, progress, pins, old_slice(world, entry))
+    return FlavorQuery(world, queue, node, entry.workload.request, simulate, progress, pins, old_slice(world, entry))
 
 
-def old_slice(world: World, entry: Waiting) -> Holding | None:
+def old_slice(world: World, entry: PendingWorkload) -> Holding | None:
     """The holding of the workload that this one replaces, if it still has one."""
     if not entry.workload.replaces or "ElasticJobsViaWorkloadSlices" not in world.gates:
         return None
@@ -123,7 +125,7 @@ def _fail(one: PodSetPlan, error: str) -> None:
     one.failed, one.error, one.severity = True, error, Severity.FLAVOR
 
 
-def _place(world: World, entry: Waiting, plan: Plan, wanted: Wanted) -> None:
+def _place(world: World, entry: PendingWorkload, plan: Plan, wanted: Wanted) -> None:
     """Find places if quota fits; otherwise, or if there are none, test whether it would fit in an empty cluster."""
     if not wanted:
         return
@@ -148,14 +150,14 @@ def _place(world: World, entry: Waiting, plan: Plan, wanted: Wanted) -> None:
         _refuse(plan, placed)
 
 
-def _refuse(plan: Plan, placed: Placed) -> None:
+def _refuse(plan: Plan, placed: TopologyResult) -> None:
     failed = plan.pod_set(placed.failed)
     failed.reasons.append(placed.reason)
     failed.severity = Severity.TOPOLOGY
     plan.lower([failed.name], Mode.NO_FIT)
 
 
-def _settle(plan: Plan, placed: Placed) -> None:
+def _settle(plan: Plan, placed: TopologyResult) -> None:
     for one in plan.pod_sets:
         if one.name in placed.assignments:
             one.topology = placed.assignments[one.name]
@@ -165,12 +167,12 @@ def _settle(plan: Plan, placed: Placed) -> None:
 
 
 def _victims(
-    query: Query,
-    entry: Waiting,
+    query: FlavorQuery,
+    entry: PendingWorkload,
     plan: Plan,
     asked: dict[FlavorResource, int],
     wanted: Wanted,
-    again: Again | None,
+    again: Replan | None,
 ) -> list[Victim]:
     """The victims; the plan gets the places that are free without them."""
     world, contested = query.world, frozenset(plan.contested())
@@ -179,34 +181,36 @@ def _victims(
         if wanted:
             _settle(plan, place_all(world, wanted))
 
-    search = _search(world, entry, asked, contested, Room(world, wanted), again)
+    search = _search(world, entry, asked, contested, RoomTest(world, wanted), again)
     search.when_found = settle
     if "VictimsByDomain" in world.gates and wanted and not world.settings.fair_sharing:
         return by_domain(search, wanted)
     return _find(search)
 
 
-def _find(search: Search) -> list[Victim]:
+def _find(search: VictimSearch) -> list[Victim]:
     return fair(search) if search.world.settings.fair_sharing else classical(search)
 
 
 def _search(
     world: World,
-    entry: Waiting,
+    entry: PendingWorkload,
     asked: dict[FlavorResource, int],
     contested: frozenset[FlavorResource],
-    room: Room,
-    again: Again | None,
-) -> Search:
+    room: RoomTest,
+    again: Replan | None,
+) -> VictimSearch:
     queue, node = world.cluster_queues[entry.queue], world.node_of(entry.queue)
     gone, borrowers = (frozenset[str](), None) if again is None else (again.gone, again.borrowers)
-    return Search(world, entry, queue, node, asked, contested, room, gone, borrowers)
+    return VictimSearch(world, entry, queue, node, asked, contested, room, gone, borrowers)
 
 
-def _simulate(world: World, entry: Waiting, again: Again | None, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
+def _simulate(
+    world: World, entry: PendingWorkload, again: Replan | None, fr: FlavorResource, amount: int
+) -> tuple[Mode, int]:
     """What it would take to get this amount of one resource, by quota alone."""
     node = world.node_of(entry.queue)
-    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), Room(world, {}), again))
+    victims = _find(_search(world, entry, {fr: amount}, frozenset({fr}), RoomTest(world, {}), again))
     if not victims:
         return Mode.NO_CANDIDATES, node.borrowing_height(fr, amount)[0]
     mark = world.tree.checkpoint()
@@ -248,7 +252,7 @@ def _with_fewer(demands: tuple[Demand, ...], make: Callable[[Sequence[Demand]], 
 # Second pass: workloads that hold quota already
 
 
-def _second_pass(world: World, entry: Waiting) -> Nomination:
+def _second_pass(world: World, entry: PendingWorkload) -> Nomination:
     """Keep the flavors, and find places for pod sets that were delayed or have lost a node."""
     workload = entry.workload
     admission = workload.status.admission
@@ -258,7 +262,7 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
     for given in admission.pod_sets:
         if given.name not in demands:
             return _stranger(entry.demands[0], given.name)
-        flavors = {resource: Choice(flavor, Mode.FIT) for resource, flavor in given.flavors.items()}
+        flavors = {resource: FlavorChoice(flavor, Mode.FIT) for resource, flavor in given.flavors.items()}
         demand = demands[given.name].of(given.count)
         one = PodSetPlan(demand, flavors, topology=given.topology, delayed=given.delayed, given=given)
         plan.pod_sets.append(one)
@@ -268,7 +272,7 @@ def _second_pass(world: World, entry: Waiting) -> Nomination:
     else:
         query = _query(world, entry, None, False)
         wanted = asks(query, workload, plan)
-        if isinstance(wanted, Placed):
+        if isinstance(wanted, TopologyResult):
             placed = wanted
         else:
             placed = place_all(world, delayed(wanted, plan))

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ..model.cluster_queue import ClusterQueue
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
-from ..queue.line import BYPASSED, Line
-from ..queue.lines import backing_off
-from ..queue.wake import Why
+from ..queue.pending_queue import BYPASSED, PendingQueue
+from ..queue.pending_queues import backing_off
+from ..queue.wake import RequeueReason
 from .activity import Inactive
 from .decision import Wait
 from .prospects import Prospects, prospects
@@ -93,7 +93,7 @@ class Obstacles:
     ) -> None:
         self.scheduler, self.story, self.now, self.left_out = scheduler, story, now, left_out
         self.command = command
-        self.world, self.lines = scheduler.world, scheduler.lines
+        self.world, self.lines = scheduler.world, scheduler.pending
         self._first: dict[str, list[str]] = {}
         self._like: dict[tuple[str, Hashable], Wait | None] = {}
 
@@ -186,7 +186,7 @@ class Obstacles:
                     return Obstacle("PendingEvaluation", message, f"it is requeued {later}")
                 return Obstacle("PendingEvaluation", message, "it is not requeued automatically: check its job")
             return Obstacle("PendingEvaluation", "Evicted, and not requeued yet", "wait, or give a later time")
-        line = self.lines.lines[self.lines.queue_of(one)]
+        line = self.lines.queues[self.lines.queue_of(one)]
         like = self._failed_like(line, one)
         if like is not None:
             said = self._said(one, like, tries=False)
@@ -199,20 +199,20 @@ class Obstacles:
             return Obstacle("PendingEvaluation", message, "admit that one first, or use the strategy BestEffortFIFO")
         return Obstacle("PendingEvaluation", f"{message} and is retried over and over", f"check {before}")
 
-    def _front(self, line: Line) -> list[str]:
+    def _front(self, line: PendingQueue) -> list[str]:
         """The first two workloads of a queue."""
         if line.name not in self._first:
             found = nsmallest(2, line.ready(), key=lambda entry: entry.order)
             self._first[line.name] = [entry.key for entry in found]
         return self._first[line.name]
 
-    def _failed_like(self, line: Line, one: Workload) -> Wait | None:
+    def _failed_like(self, line: PendingQueue, one: Workload) -> Wait | None:
         """The decision on the workload that was evaluated for the whole equivalence class."""
         entry = line.get(one.key)
-        group = None if entry is None else line.classes.get(entry.likeness)
+        group = None if entry is None else line.classes.get(entry.equivalence_key)
         if entry is None or group is None or not group.parked:
             return None
-        key = (line.name, entry.likeness)
+        key = (line.name, entry.equivalence_key)
         if key not in self._like:
             waits = (self.story.waits.get(each.key) for each in group.members.values())
             self._like[key] = next((wait for wait in waits if wait is not None), None)
@@ -244,9 +244,9 @@ class Obstacles:
         return f"`{self.command('explain', one.name, '-n', one.namespace)}` tries possible changes"
 
     def _of_namespace(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:
-        if wait.why is Why.NAMESPACE and queue.selector is None:
+        if wait.why is RequeueReason.NAMESPACE and queue.selector is None:
             return f"give ClusterQueue {queue.name} a spec.namespaceSelector: without one it serves no namespace"
-        if wait.why is Why.NAMESPACE and queue.selector is not None:
+        if wait.why is RequeueReason.NAMESPACE and queue.selector is not None:
             rules = (f"{one.key} {one.operator} {','.join(one.values)}".strip() for one in queue.selector.requirements)
             selector = f"the selector of ClusterQueue {queue.name}"
             return f"label namespace {one.namespace} to match {selector}: {', '.join(rules)}"
@@ -266,7 +266,7 @@ class Obstacles:
         if self._held_up(one) or self._itself(one) or self._way(one):
             return None
         name = self.lines.queue_of(one)
-        wait = self.story.waits.get(one.key) or self._failed_like(self.lines.lines[name], one)
+        wait = self.story.waits.get(one.key) or self._failed_like(self.lines.queues[name], one)
         if wait is None or wait.reason not in TRIED:
             return None
         queue = self.world.cluster_queues[name]

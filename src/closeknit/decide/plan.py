@@ -57,7 +57,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Choice:
+class FlavorChoice:
     """The flavor chosen for one resource."""
 
     flavor: str
@@ -71,7 +71,7 @@ class PodSetPlan:
     """The plan of one pod set. `reasons` is empty if it fits."""
 
     demand: Demand
-    flavors: dict[str, Choice] = field(default_factory=dict)
+    flavors: dict[str, FlavorChoice] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     severity: Severity | None = None
     attempts: tuple[Attempt, ...] = ()

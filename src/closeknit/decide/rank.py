@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..model.gates import Gates
-from ..queue.waiting import effective_priority
+from ..queue.pending_workload import effective_priority
 from ..state.ledger import Holding
 
 Rank = tuple[bool, int, float, str]

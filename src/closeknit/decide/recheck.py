@@ -22,13 +22,13 @@ from .topology import added_places
 from .world import World
 
 
-class Verdict(Enum):
+class RecheckVerdict(Enum):
     FITS = auto()
     NO_QUOTA = auto()
     NO_ROOM = auto()
 
 
-def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> Verdict:
+def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> RecheckVerdict:
     """Whether the entry's plan fits with these workloads and its own victims gone.
 
     Their absence only adds room, so they are removed only if the plan does not fit without that.
@@ -37,13 +37,13 @@ def recheck(world: World, entry: Entry, gone: Iterable[Holding]) -> Verdict:
     mark = world.checkpoint()
     try:
         if _lacks_quota(world, entry) and _lacks_quota_without(world, entry, leaving):
-            return Verdict.NO_QUOTA
+            return RecheckVerdict.NO_QUOTA
         wanted = added_places(world, entry.plan, entry.workload)
         if _room(world, wanted):
-            return Verdict.FITS
+            return RecheckVerdict.FITS
         for holding in leaving.values():
             world.charge_places(holding, -1)
-        return Verdict.FITS if leaving and _room(world, wanted) else Verdict.NO_ROOM
+        return RecheckVerdict.FITS if leaving and _room(world, wanted) else RecheckVerdict.NO_ROOM
     finally:
         world.rollback(mark)
 

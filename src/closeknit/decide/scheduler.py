@@ -14,11 +14,11 @@ from ..model.gates import Gates
 from ..model.quota import FlavorResource
 from ..model.settings import Settings
 from ..model.workload import Workload
-from ..queue.lines import Lines
-from ..queue.waiting import Waiting, waiting
-from ..queue.wake import FREED, PARKS_ITS_LIKES, RULES, Event, Reach, Stage, Why
+from ..queue.pending_queues import PendingQueues
+from ..queue.pending_workload import PendingWorkload, pending_workload
+from ..queue.wake import FREED, PARKS_ITS_CLASS, RULES, Reach, RequeueReason, WaitStage, WakeEvent
 from ..quota.demand import Demand
-from .cycle import Outcome, run, waits
+from .cycle import CycleResult, run, waits
 from .decision import Admit, Decision, Evict, Retry
 from .entry import Entry, Fate
 from .plan import Severity
@@ -33,29 +33,29 @@ class Scheduler:
 
     def __init__(self, gates: Gates, settings: Settings | None = None) -> None:
         self.world = World(gates, settings)
-        self.lines = Lines(self.world.settings, gates)
+        self.pending = PendingQueues(self.world.settings, gates)
         self.second_pass: dict[str, tuple[float, float]] = {}
         self.in_the_way: frozenset[str] = frozenset()
         """Workloads that reserve room in every cycle and because of which others were parked."""
         self.number = 0
-        self.last = Outcome()
+        self.last = CycleResult()
 
     # Queues
 
     def put_cluster_queue(self, queue: ClusterQueue) -> None:
         self.world.put_cluster_queue(queue)
-        self.lines.put_queue(queue)
+        self.pending.put_queue(queue)
 
     def drop_cluster_queue(self, name: str) -> None:
         """Remove a queue. Its pending workloads have no queue any more; admitted ones keep their quota."""
         self.world.drop_cluster_queue(name)
-        self.lines.drop_queue(name)
+        self.pending.drop_queue(name)
 
     def put_local_queue(self, queue: LocalQueue) -> None:
-        self.lines.put_local_queue(queue)
+        self.pending.put_local_queue(queue)
 
     def drop_local_queue(self, key: str) -> None:
-        self.lines.drop_local_queue(key)
+        self.pending.drop_local_queue(key)
 
     # Workloads
 
@@ -67,7 +67,7 @@ class Scheduler:
             return  # stale: the write of a later decision is still in flight
         elif workload.reserved and workload.status.admission is not None:
             self.world.confirm(workload)
-            self.lines.drop(workload.key)
+            self.pending.drop(workload.key)
             if self.needs_second_pass(workload):
                 self.second_pass.setdefault(workload.key, (now + FIRST_DELAY, FIRST_DELAY))
             else:
@@ -76,9 +76,9 @@ class Scheduler:
             self.world.release(workload.key)
             self.second_pass.pop(workload.key, None)
             if self.is_admissible(workload):
-                self.lines.put(workload, now)
+                self.pending.put(workload, now)
             else:
-                self.lines.drop(workload.key)
+                self.pending.drop(workload.key)
 
     def needs_second_pass(self, workload: Workload) -> bool:
         """Whether it has quota but lacks places; in Kueue a workload without any check waits for them for ever."""
@@ -103,24 +103,24 @@ class Scheduler:
     def drop(self, key: str) -> None:
         """Forget a workload that finished or was deleted, and release what it held."""
         self.world.release(key)
-        self.lines.drop(key)
+        self.pending.drop(key)
         self.second_pass.pop(key, None)
 
-    def wake(self, event: Event, queue: str, now: float) -> int:
+    def wake(self, event: WakeEvent, queue: str, now: float) -> int:
         """Wake parked workloads after an event on a queue or one of its workloads; return how many."""
         queues = [queue] if RULES[event].reach is Reach.QUEUE else self.world.tree_of(queue)
         count = self.wake_queues(event, queues, now)
         if "WakeByReason" in self.world.gates and RULES[event].wakes is FREED and any(map(self._places_pods, queues)):
             others = self.world.cluster_queues.keys() - set(queues)
-            count += self.wake_queues(Event.ROOM_FREED, sorted(filter(self._places_pods, others)), now)
+            count += self.wake_queues(WakeEvent.ROOM_FREED, sorted(filter(self._places_pods, others)), now)
         return count
 
     def wake_likely(self, queue: str, now: float) -> int:
         """Quota was released: wake only workloads that have enough quota now, which is cheap to check."""
         queues = self.world.tree_of(queue)
-        return self.lines.wake(Event.WORKLOAD_FINISHED, queues, self._matches, now, self._has_quota)
+        return self.pending.wake(WakeEvent.WORKLOAD_FINISHED, queues, self._matches, now, self._has_quota)
 
-    def _has_quota(self, entry: Waiting) -> bool:
+    def _has_quota(self, entry: PendingWorkload) -> bool:
         """Whether each pod set alone, with its minimum of pods, has enough quota in some flavor."""
         queue, node = self.world.cluster_queues[entry.queue], self.world.node_of(entry.queue)
         return bool(entry.workload.replaces) or all(
@@ -135,10 +135,10 @@ class Scheduler:
         known = self.world.cluster_queues.get(queue)
         return known is not None and any(flavor in self.world.mirrors for flavor in known.flavors)
 
-    def wake_queues(self, event: Event, queues: Iterable[str], now: float) -> int:
-        return self.lines.wake(event, queues, self._matches, now)
+    def wake_queues(self, event: WakeEvent, queues: Iterable[str], now: float) -> int:
+        return self.pending.wake(event, queues, self._matches, now)
 
-    def _matches(self, entry: Waiting) -> bool:
+    def _matches(self, entry: PendingWorkload) -> bool:
         queue = self.world.cluster_queues.get(entry.queue)
         labels = self.world.namespaces.get(entry.workload.namespace)
         return queue is not None and queue.selector is not None and queue.selector.matches(labels or {})
@@ -147,19 +147,19 @@ class Scheduler:
     def next_timer(self) -> float | None:
         """When to call `tick` next; None if there is no timer."""
         due = [at for at, _ in self.second_pass.values()]
-        timers = [*due, *([] if self.lines.next_timer is None else [self.lines.next_timer])]
+        timers = [*due, *([] if self.pending.next_timer is None else [self.pending.next_timer])]
         return min(timers, default=None)
 
     def tick(self, now: float) -> int:
         """Make workloads ready whose backoff, or wait for a tighter placement, is over."""
-        return self.lines.tick(now)
+        return self.pending.tick(now)
 
     # Cycles
 
     @property
     def is_ready(self) -> bool:
         """Whether an active queue has a ready workload, or a reservation has parked workloads that may wake."""
-        return bool(self.in_the_way) or any(self.world.is_active(line.name) for line in self.lines.ready())
+        return bool(self.in_the_way) or any(self.world.is_active(line.name) for line in self.pending.ready())
 
     def has_work(self, now: float) -> bool:
         """Whether a cycle would have anything to do: a ready workload, or one due for a second pass."""
@@ -169,12 +169,12 @@ class Scheduler:
         """Run one cycle. What it admits is assumed from here on; the other heads are requeued or parked."""
         self.number += 1
         self.world.now = now
-        heads = self.lines.heads(self.world.is_active, self._has_quota)
+        heads = self.pending.heads(self.world.is_active, self._has_quota)
         try:
             self.last = run(self.world, [*self._due(now), *heads], self.number, self._is_preemptor)
         except BaseException:
             for head in heads:
-                self.lines.requeue(head, Why.LOST_ITS_PLACE, Stage.UNKNOWN, now)
+                self.pending.requeue(head, RequeueReason.LOST_ITS_PLACE, WaitStage.UNKNOWN, now)
             raise
         decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]
         for entry in self.last.entries:
@@ -188,26 +188,26 @@ class Scheduler:
         insisting = frozenset(entry.workload.key for entry in entries if entry.insists)
         if self.in_the_way - insisting:
             self.in_the_way = frozenset()
-            self.wake_queues(Event.RESERVATION_ENDED, (), now)
-        if any(entry.outrun and entry.why in PARKS_ITS_LIKES for entry in entries):
+            self.wake_queues(WakeEvent.RESERVATION_ENDED, (), now)
+        if any(entry.outrun and entry.why in PARKS_ITS_CLASS for entry in entries):
             self.in_the_way |= insisting
 
-    def _due(self, now: float) -> list[Waiting]:
+    def _due(self, now: float) -> list[PendingWorkload]:
         due = [key for key, (at, _) in self.second_pass.items() if at <= now]
         holdings = [self.world.ledger.get(key) for key in due]
         return [
-            waiting(one.workload, one.queue, self.world.settings, self.world.gates)
+            pending_workload(one.workload, one.queue, self.world.settings, self.world.gates)
             for one in holdings
             if one is not None
         ]
 
     def _is_preemptor(self, entry: Entry) -> bool:
-        return self.lines.lines[entry.queue].preemptor == entry.workload.key
+        return self.pending.queues[entry.queue].preemptor == entry.workload.key
 
     def _assumed(self, decision: Admit, now: float) -> Admit:
         workload, events = carried_out(self.world, decision, now)[0]
         self.world.assume(self.world.holding_of(workload, now))
-        self.lines.drop(workload.key)
+        self.pending.drop(workload.key)
         self.second_pass.pop(workload.key, None)
         return replace(decision, after=workload, events=tuple(events))
 
@@ -217,13 +217,13 @@ class Scheduler:
         if entry.fate in (Fate.ADMITTED, Fate.EVICTED, Fate.DROPPED):
             if entry.fate is not Fate.ADMITTED:
                 self.second_pass.pop(key, None)
-                self.lines.drop(key) if entry.fate is Fate.DROPPED else None
+                self.pending.drop(key) if entry.fate is Fate.DROPPED else None
             return []
         if entry.is_second_pass:
             delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
             self.second_pass[key] = (now + delay, delay)
             return [] if entry.recorded else [Retry(entry.workload, entry.message)]
-        self.lines.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason)
+        self.pending.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason)
         return [waits(entry)]
 
     def failed(self, workload: Workload, now: float) -> None:
@@ -232,7 +232,7 @@ class Scheduler:
         if workload.key in self.world.ledger:
             self.second_pass[workload.key] = (now + FIRST_DELAY, FIRST_DELAY)
         elif self.is_admissible(workload):
-            self.lines.put(workload, now)
+            self.pending.put(workload, now)
 
     def expire(self, before: float) -> list[str]:
         """Drop assumptions made before that time and never observed; the caller puts the named workloads in again."""
@@ -254,26 +254,26 @@ def _fewest(demand: Demand) -> int:
     return demand.count if least is None else min(demand.count, least)
 
 
-def _stage(entry: Entry) -> Stage:
+def _stage(entry: Entry) -> WaitStage:
     """What would have to change before the workload can be admitted; if that is uncertain, any event wakes it.
 
     It is certain for a workload of one group without partial admission, if every flavor was considered without the
     promises of a cycle. A lack of room is certain only if no other flavor was possible.
     """
-    if entry.why is Why.NAMESPACE:
-        return Stage.NAMESPACE
+    if entry.why is RequeueReason.NAMESPACE:
+        return WaitStage.NAMESPACE
     demands, partial = entry.waiting.demands, entry.resumed or entry.outrun or entry.workload.replaces
     may_shrink = any(one.part.min_count is not None for one in demands)
-    if entry.why is Why.NO_CANDIDATES:
-        return Stage.QUOTA if entry.plan.lacks_quota and not partial and not may_shrink else Stage.ROOM
-    if entry.why is not Why.NO_FIT or partial or entry.nomination is None:
-        return Stage.UNKNOWN
+    if entry.why is RequeueReason.NO_CANDIDATES:
+        return WaitStage.QUOTA if entry.plan.lacks_quota and not partial and not may_shrink else WaitStage.ROOM
+    if entry.why is not RequeueReason.NO_FIT or partial or entry.nomination is None:
+        return WaitStage.UNKNOWN
     plan = entry.plan
     if len(entry.workload.request.groups) > 1 or may_shrink:
-        return Stage.UNKNOWN
+        return WaitStage.UNKNOWN
     if plan.severity is Severity.TOPOLOGY and any(len(one.attempts) > 1 for one in plan.pod_sets):
-        return Stage.UNKNOWN
-    return Stage(plan.severity.reason)
+        return WaitStage.UNKNOWN
+    return WaitStage(plan.severity.reason)
 
 
 def needs_second_pass(workload: Workload, unchecked: bool = False) -> bool:

@@ -13,7 +13,7 @@ from ..model.cluster_queue import ClusterQueue
 from ..model.event import Event
 from ..model.gates import Gates
 from ..model.workload import LONG_AGO, Conditions, Status, Workload
-from ..queue.waiting import effective_priority
+from ..queue.pending_workload import effective_priority
 from ..quota.demand import demands
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .plan import Mode, Plan

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..queue.waiting import Waiting
-from .topology import Placed, Wanted, place_all
+from ..queue.pending_workload import PendingWorkload
+from .topology import TopologyResult, Wanted, place_all
 from .world import World
 
 
-def waits_for_tighter(world: World, entry: Waiting, wanted: Wanted, placed: Placed) -> Placed | None:
+def waits_for_tighter(
+    world: World, entry: PendingWorkload, wanted: Wanted, placed: TopologyResult
+) -> TopologyResult | None:
     """Why a workload that could be placed now waits for a tighter placement; None if it does not."""
     if "WaitForTighter" not in world.gates:
         return None
@@ -34,7 +36,7 @@ def waits_for_tighter(world: World, entry: Waiting, wanted: Wanted, placed: Plac
         f"placed now, its pods would be spread over {_spans(world, loose, placed)} domains of {loose.level}; "
         f"it waits up to {world.settings.wait_for_tighter:g} s for one"
     )
-    return Placed({}, loose.pod_set, text)
+    return TopologyResult({}, loose.pod_set, text)
 
 
 class _Preferring(NamedTuple):
@@ -53,7 +55,7 @@ def _preferring(wanted: Wanted) -> Iterator[_Preferring]:
                     yield _Preferring(flavor, pod_set.name, one.preferred)
 
 
-def _spans(world: World, one: _Preferring, placed: Placed) -> int:
+def _spans(world: World, one: _Preferring, placed: TopologyResult) -> int:
     """How many domains of the level a pod set is spread over; 1 if the topology does not have the level."""
     snapshot, given = world.snapshot(one.flavor), placed.assignments.get(one.pod_set)
     level = None if snapshot is None else snapshot.topology.level(one.level)

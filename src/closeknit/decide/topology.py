@@ -33,7 +33,7 @@ from ..state.mirror import Usage
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray
 from .activity import MULTIKUEUE, PROVISIONING
-from .flavors import Query, topology_only
+from .flavors import FlavorQuery, topology_only
 from .plan import Plan, PodSetPlan
 from .world import World
 
@@ -42,7 +42,7 @@ Wanted = Mapping[str, Request]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class TopologyResult:
     """Where the pods of each pod set go, or which pod set failed and why."""
 
     assignments: Mapping[str, Assignment]
@@ -54,10 +54,10 @@ class Placed:
         return not self.failed
 
 
-NOWHERE = Placed({})
+NOWHERE = TopologyResult({})
 
 
-def asks(query: Query, workload: Workload, plan: Plan) -> Wanted | Placed:
+def asks(query: FlavorQuery, workload: Workload, plan: Plan) -> Wanted | TopologyResult:
     """What has to be placed now; pod sets whose placement waits for a check are marked as delayed instead."""
     world = query.world
     if "TopologyAwareScheduling" not in world.gates:
@@ -70,7 +70,7 @@ def asks(query: Query, workload: Workload, plan: Plan) -> Wanted | Placed:
         if len(flavors) != 1:
             names = ", ".join(flavors)
             text = f"more than one TAS flavor assigned: {names}" if flavors else "no TAS flavor assigned"
-            return Placed({}, one.name, text)
+            return TopologyResult({}, one.name, text)
         name = flavors[0]
         if is_delayed(world, query.queue, workload, name):
             one.delayed = "Pending"
@@ -78,11 +78,11 @@ def asks(query: Query, workload: Workload, plan: Plan) -> Wanted | Placed:
         pod_set = one.demand.pod_set
         conflict = _conflict(pod_set, updates_of(workload, one.name))
         if conflict is not None:
-            return Placed({}, one.name, f"invalid podSetUpdate for PodSet {one.name}, error: {conflict}")
+            return TopologyResult({}, one.name, f"invalid podSetUpdate for PodSet {one.name}, error: {conflict}")
         if query.old is not None and "ElasticJobsViaWorkloadSlicesWithTAS" in world.gates:
             refused = _not_elastic(workload.request.constraints(one.name))
             if refused is not None:
-                return Placed({}, one.name, refused)
+                return TopologyResult({}, one.name, refused)
             pod_set = replace(pod_set, previous=_given(query.old.workload, one.name))
         found.setdefault(name, []).append(pod_set_in(world, workload, pod_set, one.demand.count, name))
     return wanted_of(workload.request, found)
@@ -150,7 +150,7 @@ def _widened(shape: Shape, tolerations: tuple[Toleration, ...], selector: tuple[
     return replace(shape, tolerations=shape.tolerations + tolerations, selector=both)
 
 
-def _wants_place(query: Query, one: PodSetPlan) -> bool:
+def _wants_place(query: FlavorQuery, one: PodSetPlan) -> bool:
     return bool(query.request.constraints(one.name)) or topology_only(query)
 
 
@@ -179,7 +179,7 @@ def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: st
     return False
 
 
-def place_all(world: World, wanted: Wanted, empty: bool = False) -> Placed:
+def place_all(world: World, wanted: Wanted, empty: bool = False) -> TopologyResult:
     """Places for all of these; the world is left unchanged."""
     if not wanted:
         return NOWHERE
@@ -190,12 +190,12 @@ def place_all(world: World, wanted: Wanted, empty: bool = False) -> Placed:
     return _place_across(world, wanted, policy)
 
 
-def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> Placed:
+def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> TopologyResult:
     snapshot = world.snapshot(flavor)
     assert snapshot is not None
     if not policy.empty:
         return _placed(place(snapshot, request, policy))
-    known: Placed | None = snapshot.when_empty.get((request, policy))
+    known: TopologyResult | None = snapshot.when_empty.get((request, policy))
     if known is None:
         known = _placed(place(snapshot, request, policy))
         if len(snapshot.when_empty) > snapshot.shapes:
@@ -204,14 +204,14 @@ def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> Pl
     return known
 
 
-def _placed(result: Result) -> Placed:
+def _placed(result: Result) -> TopologyResult:
     for outcome in result.outcomes:
         if outcome.reason is not None:
-            return Placed({}, outcome.pod_set.name, str(outcome.reason))
-    return Placed({one.pod_set.name: one.assignment for one in result.outcomes if one.assignment is not None})
+            return TopologyResult({}, outcome.pod_set.name, str(outcome.reason))
+    return TopologyResult({one.pod_set.name: one.assignment for one in result.outcomes if one.assignment is not None})
 
 
-class Room:
+class RoomTest:
     """A repeatable test whether a request could be placed now.
 
     `concerns` tells which workloads matter: those on nodes that none of the pods may use make no difference.
@@ -249,7 +249,7 @@ class Room:
         return any(may_hold[leaves].any() for leaves, _ in self.world.leaves_in(holding, self.flavor))
 
 
-def _place_across(world: World, wanted: Wanted, policy: Policy) -> Placed:
+def _place_across(world: World, wanted: Wanted, policy: Policy) -> TopologyResult:
     mark = world.checkpoint()
     assignments: dict[str, Assignment] = {}
     try:
@@ -262,7 +262,7 @@ def _place_across(world: World, wanted: Wanted, policy: Policy) -> Placed:
                 _reserve(world, flavor, pod_set, placed.assignments[pod_set.name])
     finally:
         world.rollback(mark)
-    return Placed(assignments)
+    return TopologyResult(assignments)
 
 
 def _reserve(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> None:
@@ -272,7 +272,7 @@ def _reserve(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> N
             assume(mirror.snapshot, given, pod_set)
 
 
-def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
+def replace_all(world: World, workload: Workload, plan: Plan) -> TopologyResult:
     """New places for the pods of a failed node; pod sets that did not use it keep theirs."""
     admission = workload.status.admission
     assert admission is not None
@@ -291,7 +291,7 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> Placed:
         if flavor is not None:
             constraint = sole(one.name, workload.request.constraints(one.name))
             if isinstance(constraint, Reason):
-                return Placed({}, one.name, str(constraint))
+                return TopologyResult({}, one.name, str(constraint))
             pod_set = pod_set_in(world, workload, one.demand.pod_set, existing.count, flavor)
             by_flavor.setdefault(flavor, []).append(Broken(replace(pod_set, constraint=constraint), needed))
     mark = world.checkpoint()
@@ -326,7 +326,7 @@ def _still_needed(
     return Assignment.of(places.levels, domains)
 
 
-def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, list[Broken]]) -> Placed:
+def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, list[Broken]]) -> TopologyResult:
     """Replace flavor by flavor; with OneLedgerForOverlappingFlavors, places taken in one count in the others."""
     assignments: dict[str, Assignment] = {}
     for flavor in sorted(by_flavor):
@@ -335,12 +335,12 @@ def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, l
         existing = {one.pod_set.name: one.existing for one in by_flavor[flavor]}
         for outcome in _replaced(world, snapshot, workload, by_flavor[flavor]).outcomes:
             if outcome.reason is not None or outcome.assignment is None:
-                return Placed({}, outcome.pod_set.name, str(outcome.reason))
+                return TopologyResult({}, outcome.pod_set.name, str(outcome.reason))
             name = outcome.pod_set.name
             assignments[name] = outcome.assignment
             if "OneLedgerForOverlappingFlavors" in world.gates:
                 _reserve(world, flavor, outcome.pod_set, _beyond(outcome.assignment, existing[name]))
-    return Placed(assignments)
+    return TopologyResult(assignments)
 
 
 def _replaced(world: World, snapshot: Snapshot, workload: Workload, broken: list[Broken]) -> Result:

@@ -16,8 +16,8 @@ from ..model.quota import UNLIMITED, FlavorResource, ResourceGroup, plus
 from ..model.request import Group, PodSet
 from ..model.resources import CPU, PODS, show
 from ..model.workload import Workload
-from ..queue.waiting import Waiting, waiting
-from .nominate import Again, Nomination, nominate, old_slice
+from ..queue.pending_workload import PendingWorkload, pending_workload
+from .nominate import Nomination, Replan, nominate, old_slice
 from .plan import Plan
 from .world import World
 
@@ -66,7 +66,7 @@ class Trial:
         self.pins = _pins(plan) if chosen and plan is not None else None
 
     def nomination(self, one: Workload | None = None) -> Nomination:
-        again = None if self.pins is None else Again(self.pins)
+        again = None if self.pins is None else Replan(self.pins)
         return nominate(self.world, self.entry(one), 0, again)
 
     def works(self, one: Workload | None = None) -> bool:
@@ -83,8 +83,8 @@ class Trial:
         least.one = replace(self.changed(fewer), parts=parts)
         return least
 
-    def entry(self, one: Workload | None = None) -> Waiting:
-        return waiting(one or self.one, self.queue.name, self.world.settings, self.world.gates)
+    def entry(self, one: Workload | None = None) -> PendingWorkload:
+        return pending_workload(one or self.one, self.queue.name, self.world.settings, self.world.gates)
 
     # Quota
 

@@ -14,15 +14,15 @@ from enum import Enum
 
 from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource, Usage, minus
-from ..queue.waiting import Waiting, queue_time
+from ..queue.pending_workload import PendingWorkload, queue_time
 from ..quota.tree import QuotaNode
 from ..state.ledger import Holding
 from .rank import Rank, Ranked, by_rank
-from .topology import Room
+from .topology import RoomTest
 from .world import World
 
 
-class Cause(Enum):
+class PreemptionCause(Enum):
     """Why a victim was chosen: the reason of the condition Preempted, and its text."""
 
     IN_QUEUE = "InClusterQueue"
@@ -33,17 +33,17 @@ class Cause(Enum):
     @property
     def words(self) -> str:
         return {
-            Cause.IN_QUEUE: "prioritization in the ClusterQueue",
-            Cause.RECLAIM: "reclamation within the cohort",
-            Cause.FAIR: "Fair Sharing within the cohort",
-            Cause.WHILE_BORROWING: "reclamation within the cohort while borrowing",
+            PreemptionCause.IN_QUEUE: "prioritization in the ClusterQueue",
+            PreemptionCause.RECLAIM: "reclamation within the cohort",
+            PreemptionCause.FAIR: "Fair Sharing within the cohort",
+            PreemptionCause.WHILE_BORROWING: "reclamation within the cohort while borrowing",
         }[self]
 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
     holding: Holding
-    cause: Cause
+    cause: PreemptionCause
 
 
 Borrowers = Mapping[str, AbstractSet[FlavorResource]]
@@ -55,7 +55,7 @@ def nothing() -> None:
 
 
 @dataclass(slots=True)
-class Search:
+class VictimSearch:
     """A search for victims: the preemptor and its requests; `contested` is what victims would have to give up.
 
     `room` tells whether the pods could be placed now; it is called only if quota suffices. During a search workloads
@@ -63,12 +63,12 @@ class Search:
     """
 
     world: World
-    preemptor: Waiting
+    preemptor: PendingWorkload
     queue: ClusterQueue
     node: QuotaNode
     requests: Usage
     contested: frozenset[FlavorResource]
-    room: Room
+    room: RoomTest
     gone: frozenset[str] = frozenset()
     borrowers: Borrowers | None = None
     """If given, only these queues count as borrowing; others may seem to because of promises of this cycle."""
@@ -137,12 +137,12 @@ class Candidate:
     """`top` is the highest node up to which its queue must be borrowing; None for the preemptor's own queue."""
 
     holding: Holding
-    cause: Cause
+    cause: PreemptionCause
     top: QuotaNode | None = None
     only_without_borrowing: bool = False
 
 
-def classical(search: Search) -> list[Victim]:
+def classical(search: VictimSearch) -> list[Victim]:
     """The victims that make the workload fit, or none."""
     candidates = candidates_of(search)
     if not candidates:
@@ -154,22 +154,22 @@ def classical(search: Search) -> list[Victim]:
     return []
 
 
-def attempts(search: Search, candidates: list[Candidate]) -> tuple[bool, ...]:
+def attempts(search: VictimSearch, candidates: list[Candidate]) -> tuple[bool, ...]:
     """Whether to try with borrowing, without, or both, and in which order."""
     foreign = any(one.top is not None for one in candidates)
     may_borrow = search.queue.preemption.borrow.allowed
     if not foreign or (not may_borrow and not _under_nominal(search)):
         return (True,)
-    has_advantage = any(one.cause is Cause.RECLAIM and not one.only_without_borrowing for one in candidates)
+    has_advantage = any(one.cause is PreemptionCause.RECLAIM and not one.only_without_borrowing for one in candidates)
     return (False, True) if not may_borrow and not has_advantage else (True, False)
 
 
-def _under_nominal(search: Search) -> bool:
+def _under_nominal(search: VictimSearch) -> bool:
     return all(search.node.usage.get(fr, 0) < search.node.nominal(fr) for fr in search.contested)
 
 
 def run(
-    search: Search, candidates: list[Candidate], borrow: bool, when_found: Callable[[], None] = nothing
+    search: VictimSearch, candidates: list[Candidate], borrow: bool, when_found: Callable[[], None] = nothing
 ) -> list[Victim]:
     """Take candidates in order until it fits, then put back those that are not needed."""
     search.counts_quota = bool(search.short) or not borrow or any(one.top is not None for one in candidates)
@@ -195,7 +195,7 @@ def run(
     return []
 
 
-def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str]:
+def needed(search: VictimSearch, taken: list[Holding], borrow: bool = True) -> set[str]:
     """The victims that are really needed: from the last but one backwards, each that can stay is put back."""
     keys = {holding.key for holding in taken}
     for holding in reversed(taken[:-1]):
@@ -207,7 +207,7 @@ def needed(search: Search, taken: list[Holding], borrow: bool = True) -> set[str
     return keys
 
 
-def spared(search: Search, one: Candidate) -> bool:
+def spared(search: VictimSearch, one: Candidate) -> bool:
     """Whether its queue, or a cohort above it, no longer borrows, so that it may not be preempted."""
     node: QuotaNode | None = search.world.node_of(one.holding.queue)
     while node is not None and node is not one.top:
@@ -220,19 +220,19 @@ def spared(search: Search, one: Candidate) -> bool:
 # Candidates
 
 
-def candidates_of(search: Search) -> list[Candidate]:
+def candidates_of(search: VictimSearch) -> list[Candidate]:
     """Candidates in order: already being evicted, then hierarchical advantage, then by priority, then the own queue."""
     buckets: dict[tuple[bool, int], list[tuple[Rank, Candidate]]] = {}
     for ranked, one in [*_foreign(search), *_own(search)]:
         kind = 2 if one.top is None else 1
-        if one.cause is Cause.RECLAIM and not one.only_without_borrowing:
+        if one.cause is PreemptionCause.RECLAIM and not one.only_without_borrowing:
             kind = 0
         buckets.setdefault((ranked.stays, kind), []).append((ranked.rank, one))
     listed = (one for at in sorted(buckets) for _, one in sorted(buckets[at], key=by_rank))
     return [*draining(search), *listed]
 
 
-def draining(search: Search) -> list[Candidate]:
+def draining(search: VictimSearch) -> list[Candidate]:
     """Draining pods as the very first candidate, if room is short.
 
     The workload that preempted them waits for them instead of preempting others.
@@ -240,20 +240,20 @@ def draining(search: Search) -> list[Candidate]:
     world, room = search.world, search.room
     if not world.placed.draining or world.leaving.key in search.gone or not room.concerns(world.leaving) or room():
         return []
-    return [Candidate(world.leaving, Cause.IN_QUEUE)]
+    return [Candidate(world.leaving, PreemptionCause.IN_QUEUE)]
 
 
 Found = Iterator[tuple[Ranked, Candidate]]
 
 
-def _own(search: Search) -> Found:
+def _own(search: VictimSearch) -> Found:
     policy = search.queue.preemption.within_queue
     if policy != "Never":
         for one in search.candidates(search.queue.name, policy):
-            yield one, Candidate(one.holding, Cause.IN_QUEUE)
+            yield one, Candidate(one.holding, PreemptionCause.IN_QUEUE)
 
 
-def _foreign(search: Search) -> Found:
+def _foreign(search: VictimSearch) -> Found:
     """Candidates in other queues of the tree that borrow, nearest first, with or without hierarchical advantage."""
     if search.queue.preemption.reclaim == "Never":
         return
@@ -285,14 +285,14 @@ def _borrowers(node: QuotaNode, but: QuotaNode, frs: Iterable[FlavorResource]) -
             yield from _borrowers(child, but, frs)
 
 
-def _reclaimable(search: Search, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Found:
+def _reclaimable(search: VictimSearch, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Found:
     rule = search.queue.preemption
     for one in search.candidates(queue.name, rule.reclaim):
         if advantage:
-            yield one, Candidate(one.holding, Cause.RECLAIM, top)
+            yield one, Candidate(one.holding, PreemptionCause.RECLAIM, top)
             continue
         above = rule.borrow.max_priority is not None and one.priority > rule.borrow.max_priority
         if not rule.borrow.allowed or one.priority >= search.preemptor.priority or above:
-            yield one, Candidate(one.holding, Cause.RECLAIM, top, only_without_borrowing=True)
+            yield one, Candidate(one.holding, PreemptionCause.RECLAIM, top, only_without_borrowing=True)
         else:
-            yield one, Candidate(one.holding, Cause.WHILE_BORROWING, top)
+            yield one, Candidate(one.holding, PreemptionCause.WHILE_BORROWING, top)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ..model.workload import Check, Workload
-from ..queue.wake import Event
+from ..queue.wake import WakeEvent
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
 from .scheduler import FIRST_DELAY, Scheduler
@@ -38,7 +38,7 @@ MOST_TIMES = 5
 CUT = "this could go on for ever, so it ends here"
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """What happened to a workload."""
 
     ADMITTED = "Admitted"
@@ -55,10 +55,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryStep:
     """One step of a story; `workload` is its state afterwards, `by` the workload it made room for."""
 
-    kind: Kind
+    kind: StepKind
     cycle: int
     workload: Workload
     queue: str
@@ -69,7 +69,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WhatIfOptions:
     """`pods_of` names pods, by workload, that end when it stops; `watch` is called after every cycle."""
 
     checks_ready: bool = True
@@ -80,7 +80,7 @@ class Options:
 BACKS_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 """Evictions after which a workload is requeued after a backoff."""
 
-PLAIN = Options()
+PLAIN = WhatIfOptions()
 
 
 @dataclass(slots=True)
@@ -90,15 +90,15 @@ class Story:
     `cut` holds, by preemptor, the step at which it was removed from its queue.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[StoryStep] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
     waits: dict[str, Wait] = field(default_factory=dict)
     retries: dict[str, Retry] = field(default_factory=dict)
-    cut: dict[str, Step] = field(default_factory=dict)
+    cut: dict[str, StoryStep] = field(default_factory=dict)
     cycles: int = 0
 
 
-def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, options: Options = PLAIN) -> Story:
+def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, options: WhatIfOptions = PLAIN) -> Story:
     """Give these workloads to a scheduler that knows all other objects, and run it until nothing changes."""
     player = _Player(scheduler, now, options)
     player.start(list(workloads))
@@ -112,7 +112,7 @@ def play(scheduler: Scheduler, workloads: Iterable[Workload], now: float, option
 class _Player:
     """`seen` is what was evaluated without success since something last changed."""
 
-    def __init__(self, scheduler: Scheduler, now: float, options: Options) -> None:
+    def __init__(self, scheduler: Scheduler, now: float, options: WhatIfOptions) -> None:
         self.scheduler, self.now, self.options = scheduler, now, options
         self.world = scheduler.world
         self.story = Story()
@@ -135,10 +135,10 @@ class _Player:
             if ending:
                 leaving.append((one, *ending))
             elif ready.admitted and not one.admitted:
-                self._tell(Kind.ADMITTED, ready, self._queue_of(ready))
+                self._tell(StepKind.ADMITTED, ready, self._queue_of(ready))
         for one, reason, message in leaving:
             last = one if one.evicted else evicted(one, reason, message, self.now)[0]
-            self._tell(Kind.EVICTED, last, self._queue_of(one), reason=reason, message=message)
+            self._tell(StepKind.EVICTED, last, self._queue_of(one), reason=reason, message=message)
             self._stop([last])
 
     # Cycles
@@ -152,7 +152,7 @@ class _Player:
         if self.restless and (self.idle or not self._is_ready):
             self.restless = self.idle = False
             self.seen.clear()
-            self.scheduler.wake_queues(Event.NODE_CHANGED, (), self.now)
+            self.scheduler.wake_queues(WakeEvent.NODE_CHANGED, (), self.now)
         return not self.idle and self._is_ready
 
     @property
@@ -202,9 +202,9 @@ class _Player:
         self.story.retries.pop(one.key, None)
         self._observe(one)
         if before.admitted:
-            self._tell(Kind.MOVED, one, decision.admission.queue)
+            self._tell(StepKind.MOVED, one, decision.admission.queue)
         else:
-            self._tell(Kind.ADMITTED if one.admitted else Kind.RESERVED, one, decision.admission.queue)
+            self._tell(StepKind.ADMITTED if one.admitted else StepKind.RESERVED, one, decision.admission.queue)
 
     def _preempt(self, decision: Preempt) -> Workload:
         victim, _ = carried_out(self.world, decision, self.now)[0]
@@ -212,30 +212,30 @@ class _Player:
         self.pairs.add((victim.key, decision.by.key))
         reason = decision.cause.value
         by = decision.by, decision.by_queue
-        self._tell(Kind.PREEMPTED, victim, decision.queue, *by, reason=reason, message=decision.message)
+        self._tell(StepKind.PREEMPTED, victim, decision.queue, *by, reason=reason, message=decision.message)
         return victim
 
     def _evict(self, decision: Evict) -> Workload:
         one, _ = carried_out(self.world, decision, self.now)[0]
         message = f"{decision.message}: {decision.found}" if decision.found else decision.message
-        self._tell(Kind.EVICTED, one, self._queue_of(one), reason="NodeFailures", message=message)
+        self._tell(StepKind.EVICTED, one, self._queue_of(one), reason="NodeFailures", message=message)
         return one
 
     def _replace(self, decision: Replace) -> None:
         old, _ = carried_out(self.world, decision, self.now)[0]
         queue = self._queue_of(old)
         self._observe(old)
-        self._tell(Kind.REPLACED, old, queue, decision.by, queue)
+        self._tell(StepKind.REPLACED, old, queue, decision.by, queue)
 
     def _cut(self, decisions: Sequence[Decision]) -> set[str]:
         """Remove preemptors that would preempt the same workload again from their queues, and return their keys."""
         again = [one for one in decisions if isinstance(one, Preempt) and self._is_repeated(one)]
         for one in again:
             if one.by.key not in self.story.cut:
-                step = Step(Kind.CUT, self.story.cycles, one.victim, one.queue, one.by, one.by_queue, "", CUT)
+                step = StoryStep(StepKind.CUT, self.story.cycles, one.victim, one.queue, one.by, one.by_queue, "", CUT)
                 self.story.steps.append(step)
                 self.story.cut[one.by.key] = step
-                self.scheduler.lines.drop(one.by.key)
+                self.scheduler.pending.drop(one.by.key)
         return {one.by.key for one in again}
 
     def _is_repeated(self, one: Preempt) -> bool:
@@ -254,7 +254,7 @@ class _Player:
                 self.world.drop_placed_pod(pod)
             self._observe(_stopped(one, self.now))
         for queue in queues:
-            self.scheduler.wake(Event.WORKLOAD_EVICTED, queue, self.now)
+            self.scheduler.wake(WakeEvent.WORKLOAD_EVICTED, queue, self.now)
         if queues:
             self.restless = True
             for key, (_, delay) in self.scheduler.second_pass.items():
@@ -288,7 +288,7 @@ class _Player:
 
     def _tell(
         self,
-        kind: Kind,
+        kind: StepKind,
         one: Workload,
         queue: str,
         by: Workload | None = None,
@@ -296,7 +296,7 @@ class _Player:
         reason: str = "",
         message: str = "",
     ) -> None:
-        self.story.steps.append(Step(kind, self.story.cycles, one, queue, by, by_queue, reason, message))
+        self.story.steps.append(StoryStep(kind, self.story.cycles, one, queue, by, by_queue, reason, message))
 
 
 def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
@@ -308,7 +308,7 @@ def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
     if not one.active:
         return "Deactivated", "The workload is deactivated"
     queue = None if status.admission is None else scheduler.world.cluster_queues.get(status.admission.queue)
-    local = scheduler.lines.local_queues.get(one.local_queue)
+    local = scheduler.pending.local_queues.get(one.local_queue)
     stops = (("ClusterQueue", "None" if queue is None else queue.stop), ("LocalQueue", local.stop if local else "None"))
     for kind, stop in stops:
         if stop == "HoldAndDrain" or (stop == "Hold" and not one.admitted):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.match import PASSES, Match
+from ..engine.match import PASSES, NodeMatch
 from ..engine.policy import Policy
 from ..model.cluster_queue import AdmissionCheck, ClusterQueue
 from ..model.daemon_set import DaemonSet
@@ -30,7 +30,7 @@ from ..quota.demand import held
 from ..quota.tree import QuotaNode, QuotaTree
 from ..state.ledger import Holding, Ledger
 from ..state.mirror import Mirror, OtherPod, Usage
-from ..state.placed import Placed, PlacedPod
+from ..state.placed import PlacedPod, PlacedPods
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .activity import Inactive, inactive
@@ -62,7 +62,7 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.other_pods: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
-        self.placed = Placed(lambda name: self.nodes.get(name))
+        self.placed = PlacedPods(lambda name: self.nodes.get(name))
         self.ledger = Ledger()
         self.mirrors: dict[str, Mirror] = {}
         self.leaving = _leaving()
@@ -451,7 +451,7 @@ def _leaving() -> Holding:
 def _admits(snapshot: Snapshot, shape: Shape, rows: IntArray) -> BoolArray:
     """The node filter for pods that are not placed here, regardless of whether a node is usable."""
     everything = np.ones(len(snapshot.table), dtype=np.bool_)
-    return np.equal(Match(snapshot, shape).codes(rows, everything), PASSES)
+    return np.equal(NodeMatch(snapshot, shape).codes(rows, everything), PASSES)
 
 
 def _reach(tree: QuotaTree) -> dict[str, int]:

@@ -12,27 +12,27 @@ from typing import NamedTuple
 
 from .crds import definitions
 from .marks import Raw, stamped
-from .objects import Wishes, access, config_map, controller, namespace
+from .objects import InstallOptions, access, config_map, controller, namespace
 from .policies import policies
 
 
-class Stage(NamedTuple):
+class InstallStage(NamedTuple):
     name: str
     objects: tuple[Raw, ...]
 
 
-def stages(wishes: Wishes) -> tuple[Stage, ...]:
+def stages(wishes: InstallOptions) -> tuple[InstallStage, ...]:
     return (
-        Stage("namespace", (namespace(wishes),)),
-        Stage("definitions", tuple(stamped(one, wishes.version) for one in definitions())),
-        Stage("permissions", tuple(access(wishes))),
-        Stage("policies", tuple(policies_of(wishes))),
-        Stage("configuration", (config_map(wishes),)),
-        Stage("controller", tuple(controller(wishes))),
+        InstallStage("namespace", (namespace(wishes),)),
+        InstallStage("definitions", tuple(stamped(one, wishes.version) for one in definitions())),
+        InstallStage("permissions", tuple(access(wishes))),
+        InstallStage("policies", tuple(policies_of(wishes))),
+        InstallStage("configuration", (config_map(wishes),)),
+        InstallStage("controller", tuple(controller(wishes))),
     )
 
 
-def policies_of(wishes: Wishes) -> Iterator[Raw]:
+def policies_of(wishes: InstallOptions) -> Iterator[Raw]:
     """The admission policies for the configuration."""
     for one in policies(wishes.rules, wishes.namespace):
         yield stamped(one, wishes.version)

@@ -14,7 +14,7 @@ from ..cluster.errors import NotFound
 from ..cluster.kube.client import Client
 from .kinds import CRD, kind_of
 from .marks import Raw, label
-from .plan import Step, applied
+from .plan import PlanStep, applied
 
 PATIENCE = 60.0
 
@@ -23,7 +23,9 @@ class NotEstablished(Exception):  # noqa: N818 - shown to the user as it is
     """A definition was accepted, but is not served."""
 
 
-async def install(client: Client, steps: Sequence[Step], say: Callable[[Step], None], force: bool = False) -> None:
+async def install(
+    client: Client, steps: Sequence[PlanStep], say: Callable[[PlanStep], None], force: bool = False
+) -> None:
     waiting: list[Raw] = []
     for number, step in enumerate(steps):
         if number and waiting and step.stage != steps[number - 1].stage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.job_kind import JobKind
 from ..dialects.kueue.jobs.kinds import JOB_KINDS
-from ..dialects.kueue.jobs.roles import Rules
+from ..dialects.kueue.jobs.roles import ValidationRules
 
 _HEAD = (
     "# Kinds of jobs",
@@ -43,5 +43,5 @@ def _waits(one: JobKind) -> str:
 
 
 def _rules(one: JobKind) -> str:
-    added = {7: Rules.COUNT, 8: Rules.GROUPS, 9: Rules.ELASTIC}
+    added = {7: ValidationRules.COUNT, 8: ValidationRules.GROUPS, 9: ValidationRules.ELASTIC}
     return ", ".join([f"1–{_FIRST}", *(str(number) for number, rule in added.items() if rule in one.rules)])

@@ -1,7 +1,7 @@
 """The objects of an installation besides definitions and policies: service account, permissions, Deployment.
 
-Everything that differs from one installation to another is in `Wishes`. There are two replicas, of which one leads;
-they do not run as root, do not write to their own disk, and accept connections for probes and metrics only.
+Everything that differs from one installation to another is in `InstallOptions`. There are two replicas, of which one
+leads; they do not run as root, do not write to their own disk, and accept connections for probes and metrics only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .. import __version__
 from ..cluster import kinds
-from ..cluster.embedded.rules.settings import Settings
+from ..cluster.embedded.rules.settings import AdmissionSettings
 from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import FILE, LEASE
 from . import kinds as server
@@ -34,7 +34,7 @@ def default_image(version: str = __version__) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class InstallOptions:
     """The options of an installation. `configuration` is the controller's file, `rules` its settings for admission.
 
     `lease` is the name of the leader's Lease, `room` are the resource requests of containers.
@@ -43,7 +43,7 @@ class Wishes:
     image: str = field(default_factory=default_image)
     namespace: str = NAMESPACE
     configuration: str = DEFAULT_CONFIGURATION
-    rules: Settings = field(default_factory=Settings)
+    rules: AdmissionSettings = field(default_factory=AdmissionSettings)
     lease: str = LEASE
     replicas: int = REPLICAS
     monitored: bool = False
@@ -51,13 +51,13 @@ class Wishes:
     version: str = __version__
 
 
-def namespace(wishes: Wishes) -> Raw:
+def namespace(wishes: InstallOptions) -> Raw:
     """The namespace, with the restricted pod security standard."""
     levels = {f"pod-security.kubernetes.io/{one}": "restricted" for one in ("enforce", "warn")}
     return _object(wishes, kinds.NAMESPACE, wishes.namespace, labels=levels)
 
 
-def access(wishes: Wishes) -> list[Raw]:
+def access(wishes: InstallOptions) -> list[Raw]:
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": wishes.namespace}
     return [
         _object(wishes, kinds.SERVICE_ACCOUNT, NAME),
@@ -82,17 +82,17 @@ def _role_ref(kind: Kind) -> Raw:
     return {"apiGroup": kind.group, "kind": kind.kind, "name": NAME}
 
 
-def config_map(wishes: Wishes) -> Raw:
+def config_map(wishes: InstallOptions) -> Raw:
     return _object(wishes, kinds.CONFIG_MAP, CONFIG_MAP, data={FILE: wishes.configuration})
 
 
-def controller(wishes: Wishes) -> list[Raw]:
+def controller(wishes: InstallOptions) -> list[Raw]:
     """The objects that run the controller; the network policy comes before the pods that it protects."""
     found = [_network_policy(wishes), _budget(wishes), _deployment(wishes)]
     return [*found, _service(wishes), _monitor(wishes)] if wishes.monitored else found
 
 
-def _network_policy(wishes: Wishes) -> Raw:
+def _network_policy(wishes: InstallOptions) -> Raw:
     """The network policy. The API server's address and port differ between clusters, so egress allows TCP and DNS."""
     spec = {
         "podSelector": {"matchLabels": PODS},
@@ -103,12 +103,12 @@ def _network_policy(wishes: Wishes) -> Raw:
     return _object(wishes, server.NETWORK_POLICY, NAME, spec=spec)
 
 
-def _budget(wishes: Wishes) -> Raw:
+def _budget(wishes: InstallOptions) -> Raw:
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": PODS}}
     return _object(wishes, kinds.BUDGET, NAME, spec=spec)
 
 
-def _deployment(wishes: Wishes) -> Raw:
+def _deployment(wishes: InstallOptions) -> Raw:
     spec = {
         "replicas": wishes.replicas,
         "revisionHistoryLimit": 3,
@@ -119,17 +119,17 @@ def _deployment(wishes: Wishes) -> Raw:
     return _object(wishes, kinds.DEPLOYMENT, NAME, spec=spec)
 
 
-def _pod_metadata(wishes: Wishes) -> Raw:
+def _pod_metadata(wishes: InstallOptions) -> Raw:
     """The metadata of pods, with a hash of the configuration, so that a changed one restarts them."""
     meta: Raw = {"labels": PODS, "annotations": {CONFIG_HASH: config_hash(wishes)}}
     return dict(stamped({"metadata": meta}, wishes.version)["metadata"])
 
 
-def config_hash(wishes: Wishes) -> str:
+def config_hash(wishes: InstallOptions) -> str:
     return hashlib.sha256(wishes.configuration.encode()).hexdigest()[:16]
 
 
-def _pod(wishes: Wishes) -> Raw:
+def _pod(wishes: InstallOptions) -> Raw:
     apart = {"labelSelector": {"matchLabels": PODS}, "topologyKey": "kubernetes.io/hostname"}
     return {
         "serviceAccountName": NAME,
@@ -151,7 +151,7 @@ def _pod(wishes: Wishes) -> Raw:
     }
 
 
-def _container(wishes: Wishes) -> Raw:
+def _container(wishes: InstallOptions) -> Raw:
     return {
         "name": "controller",
         "image": wishes.image,
@@ -187,17 +187,19 @@ def _probe(path: str, failures: int) -> Raw:
     }
 
 
-def _service(wishes: Wishes) -> Raw:
+def _service(wishes: InstallOptions) -> Raw:
     port = {"name": "metrics", "port": PORT, "targetPort": "health", "protocol": "TCP"}
     return _object(wishes, kinds.SERVICE, NAME, spec={"selector": PODS, "ports": [port]}, labels=PODS)
 
 
-def _monitor(wishes: Wishes) -> Raw:
+def _monitor(wishes: InstallOptions) -> Raw:
     spec = {"selector": {"matchLabels": PODS}, "endpoints": [{"port": "metrics", "path": "/metrics"}]}
     return _object(wishes, server.SERVICE_MONITOR, NAME, spec=spec)
 
 
-def _object(wishes: Wishes, kind: Kind, name: str, labels: Mapping[str, str] | None = None, **body: object) -> Raw:
+def _object(
+    wishes: InstallOptions, kind: Kind, name: str, labels: Mapping[str, str] | None = None, **body: object
+) -> Raw:
     meta: Raw = {"name": name, **({"namespace": wishes.namespace} if kind.namespaced else {})}
     if labels:
         meta["labels"] = dict(labels)

@@ -21,7 +21,7 @@ from ..cluster.kinds import NAMESPACE, Kind
 from ..cluster.kube.client import Client
 from ..cluster.kube.discovery import served
 from ..model.mistake import InputError, Mistake
-from .bundle import Stage
+from .bundle import InstallStage
 from .kinds import CLUSTER_ROLE_BINDING, CRD, OLDER, POLICIES, as_served, in_served_version, kind_of
 from .marks import MANAGER, SELECTOR, Raw, is_ours, label, version_of
 from .versions import rank
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _BY_SERVER = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One object: as sent, as it is now, and as it would be (None if no dry run was possible)."""
 
     stage: str
@@ -46,7 +46,7 @@ class Step(NamedTuple):
         return self.word in ("created", "changed", "unchanged")
 
 
-async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> list[Step]:
+async def plan(client: Client, stages: Iterable[InstallStage], force: bool = False) -> list[PlanStep]:
     """The steps of an installation.
 
     Raises InputError for an object that is not ours or of a newer version, and Conflict for fields of other managers.
@@ -67,24 +67,24 @@ async def plan(client: Client, stages: Iterable[Stage], force: bool = False) -> 
     return [*tried, *[one async for one in _unwanted(client, [kind for kind in policies if kind in can], todo)]]
 
 
-async def _each(todo: Sequence[T], work: Callable[[T], Coroutine[Any, Any, Step]]) -> list[Step]:
-    found: list[Step] = []
+async def _each(todo: Sequence[T], work: Callable[[T], Coroutine[Any, Any, PlanStep]]) -> list[PlanStep]:
+    found: list[PlanStep] = []
     for start in range(0, len(todo), IN_FLIGHT):
         found += await asyncio.gather(*map(work, todo[start : start + IN_FLIGHT]))
     return found
 
 
-async def _compared(client: Client, can: set[Kind], stage: str, sent: Raw) -> Step:
+async def _compared(client: Client, can: set[Kind], stage: str, sent: Raw) -> PlanStep:
     kind = kind_of(sent)
     if kind not in can:
-        return Step(stage, sent, "skipped")
+        return PlanStep(stage, sent, "skipped")
     before = await there(client, sent)
     if before is None:
-        return Step(stage, sent, "created")
-    return Step(stage, sent, "left as it is" if kind is CRD and not is_ours(before) else "changed", before)
+        return PlanStep(stage, sent, "created")
+    return PlanStep(stage, sent, "left as it is" if kind is CRD and not is_ours(before) else "changed", before)
 
 
-async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Step:
+async def _tried(client: Client, step: PlanStep, has_home: bool, force: bool) -> PlanStep:
     """The step after a dry run; in a namespace that does not exist yet none is possible."""
     if not step.is_sent or (kind_of(step.sent).namespaced and not has_home):
         return step
@@ -94,13 +94,13 @@ async def _tried(client: Client, step: Step, has_home: bool, force: bool) -> Ste
     return step._replace(after=after)
 
 
-async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[Step]:
+async def _unwanted(client: Client, kinds: Iterable[Kind], todo: Sequence[tuple[str, Raw]]) -> AsyncIterator[PlanStep]:
     """Policies of an earlier configuration, which would go on holding jobs."""
     wanted = {label(one) for _, one in todo}
     for kind in kinds:
         for one in await client.list(kind, labelSelector=SELECTOR):
             if label(one) not in wanted:
-                yield Step("policies", one, "deleted", one)
+                yield PlanStep("policies", one, "deleted", one)
 
 
 def _may_use(kind: Kind, before: Raw) -> bool:
@@ -128,7 +128,7 @@ def plain(raw: Raw) -> Raw:
     return {**{key: value for key, value in raw.items() if key != "status"}, "metadata": meta}
 
 
-def _foreign(steps: Sequence[Step]) -> Iterator[Mistake]:
+def _foreign(steps: Sequence[PlanStep]) -> Iterator[Mistake]:
     for one in steps:
         kind = kind_of(one.sent)
         if one.word == "changed" and one.before is not None and not _may_use(kind, one.before):
@@ -136,7 +136,7 @@ def _foreign(steps: Sequence[Step]) -> Iterator[Mistake]:
             yield Mistake(text, "rename or delete it, or add the label if it is", what=label(one.sent))
 
 
-def _elsewhere(steps: Sequence[Step]) -> Iterator[Mistake]:
+def _elsewhere(steps: Sequence[PlanStep]) -> Iterator[Mistake]:
     """An installation in another namespace: a cluster has one control plane, and one role of its name."""
     for one in steps:
         if one.before is None or kind_of(one.sent) is not CLUSTER_ROLE_BINDING:
@@ -150,7 +150,7 @@ def _elsewhere(steps: Sequence[Step]) -> Iterator[Mistake]:
                 yield Mistake(f"closeknit is installed in the namespace {home}, not {wanted}", remedy)
 
 
-def _newer(steps: Sequence[Step]) -> Iterator[Mistake]:
+def _newer(steps: Sequence[PlanStep]) -> Iterator[Mistake]:
     """The newest object of a newer version; one is enough to report."""
     newer = {version_of(one.before): one for one in steps if one.before is not None and one.is_sent}
     for version in sorted(newer, key=rank)[-1:]:
@@ -160,7 +160,7 @@ def _newer(steps: Sequence[Step]) -> Iterator[Mistake]:
             yield Mistake(text, f"use closeknit {version} or newer", what=label(newer[version].sent))
 
 
-def summary(steps: Iterable[Step]) -> Mapping[str, int]:
+def summary(steps: Iterable[PlanStep]) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for one in steps:
         found[one.word] = found.get(one.word, 0) + 1

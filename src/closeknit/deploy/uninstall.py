@@ -27,7 +27,7 @@ from ..dialects.kueue.jobs.marks import ADMISSION_GATE, IN_USE, MANAGED, TOPOLOG
 from . import kinds as server
 from .crds import KUEUE_KINDS
 from .marks import SELECTOR, Raw, is_ours, label
-from .objects import Wishes
+from .objects import InstallOptions
 
 IN_FLIGHT = 16
 TRIES = 5
@@ -55,7 +55,7 @@ ALL_KINDS = (
 )
 
 
-class Held(NamedTuple):
+class HeldJob(NamedTuple):
     """A job that stays suspended or gated, and how to start it."""
 
     what: str
@@ -65,14 +65,16 @@ class Held(NamedTuple):
 class Left(NamedTuple):
     """What an uninstallation leaves behind: held jobs, and running jobs with templates that gate new pods."""
 
-    held: list[Held]
+    held: list[HeldJob]
     gated: list[str]
 
 
 class Uninstalling:
     """`say` is called with a line for every change; with `rehearse` nothing is changed."""
 
-    def __init__(self, client: Client, wishes: Wishes, say: Callable[[str], None], rehearse: bool = False) -> None:
+    def __init__(
+        self, client: Client, wishes: InstallOptions, say: Callable[[str], None], rehearse: bool = False
+    ) -> None:
         self.client, self.say, self.rehearse = client, say, rehearse
         self.namespace, self.lease, self.rules = wishes.namespace, wishes.lease, wishes.rules
 
@@ -164,18 +166,18 @@ class Uninstalling:
                     if _is_gated(one.get("spec")) and not has_job_for_owner(self.rules, one):
                         left.gated.append(_name(one))
                 elif queue_of(one) or self._is_held_unasked(kind, one, managed):
-                    left.held.append(Held(_name(one), "unsuspend it, or delete it"))
+                    left.held.append(HeldJob(_name(one), "unsuspend it, or delete it"))
         left.held.extend([one async for one in self._gated_pods(known)])
         return left
 
-    async def _gated_pods(self, known: Served) -> AsyncIterator[Held]:
+    async def _gated_pods(self, known: Served) -> AsyncIterator[HeldJob]:
         """Gated pods. One with an owner would be created again, with its gate, if it were deleted."""
         for one in await self._list(known, POD, fieldSelector="status.phase=Pending"):
             gates = [gate["name"] for gate in one["spec"].get("schedulingGates") or () if gate["name"] in GATES]
             if gates:
                 is_owned = any(owner.get("controller") for owner in one["metadata"].get("ownerReferences") or ())
                 remedy = f"remove the scheduling gate {', '.join(gates)}"
-                yield Held(_name(one), remedy if is_owned else f"{remedy}, or delete it")
+                yield HeldJob(_name(one), remedy if is_owned else f"{remedy}, or delete it")
 
     async def _managed(self, known: Served) -> set[str]:
         """Namespaces in which jobs without a queue are held."""

@@ -119,7 +119,7 @@ def one_set(template: str, at: str, count: str = "1") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PolicyCheck:
     """One validation: `ok` is true for a valid object. `field` is a path, or with `computed` an expression for one."""
 
     ok: str

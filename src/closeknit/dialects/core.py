@@ -45,7 +45,7 @@ class WireTaint(Struct):
     effect: str | None = None
 
 
-class Condition(Struct):
+class NodeCondition(Struct):
     type: str | None = None
     status: str | None = None
     last_transition_time: str | None = None
@@ -58,7 +58,7 @@ class NodeSpec(Struct):
 
 class NodeStatus(Struct):
     allocatable: Quantities | None = None
-    conditions: list[Condition] | None = None
+    conditions: list[NodeCondition] | None = None
 
 
 class WireNode(Struct):

@@ -35,7 +35,7 @@ class LiveMeta(core.Meta):
     owner_references: list[OwnerReference] | None = None
 
 
-class Gate(core.Struct):
+class SchedulingGate(core.Struct):
     name: str | None = None
 
 
@@ -43,12 +43,12 @@ class LiveSpec(core.Struct):
     node_name: str | None = None
     node_selector: core.Labels | None = None
     tolerations: list[core.WireToleration] | None = None
-    scheduling_gates: list[Gate] | None = None
+    scheduling_gates: list[SchedulingGate] | None = None
 
 
 class LiveStatus(core.Struct):
     phase: str | None = None
-    conditions: list[core.Condition] | None = None
+    conditions: list[core.NodeCondition] | None = None
 
 
 class LivePod(core.Struct):

@@ -16,7 +16,7 @@ from ..state.table import IntArray
 from .find import Problem, Spread, divide, divide_one
 from .order import leader_keys, ordered, plain_keys
 from .subset import best_subset
-from .tally import Level, Tally, parents
+from .tally import LevelColumns, Tally, parents
 
 
 def balance(problem: Problem) -> Spread | None:
@@ -38,8 +38,8 @@ class Siblings:
     """
 
     start: int
-    level: Level
-    below: Level | None
+    level: LevelColumns
+    below: LevelColumns | None
     below_start: int
     tally: Tally
     threshold: int
@@ -108,7 +108,7 @@ class Greedy:
     threshold_beside: int
 
 
-def _greedy(problem: Problem, level: Level) -> Greedy | None:
+def _greedy(problem: Problem, level: LevelColumns) -> Greedy | None:
     """Fill the roomiest domains first, starting with the leader's; None if they do not hold everything."""
     need, bounds = problem.slices, []
     rest = np.arange(len(level.slices))
@@ -138,7 +138,9 @@ def _greedy(problem: Problem, level: Level) -> Greedy | None:
     return Greedy(used, threshold, beside)
 
 
-def _prune(problem: Problem, start: int, end: int, threshold: int) -> tuple[Level, Level | None, int, Tally]:
+def _prune(
+    problem: Problem, start: int, end: int, threshold: int
+) -> tuple[LevelColumns, LevelColumns | None, int, Tally]:
     """The siblings and their children without those that cannot take `threshold` slices."""
     tally, number = problem.tally, problem.search.level
     if number == tally.tree.topology.lowest:
@@ -169,7 +171,7 @@ def _unrounded(tally: Tally, number: int, kept: IntArray) -> Tally:
     return Tally(tally.tree, plain, tally.fit, inside)
 
 
-def _drop(level: Level, threshold: int) -> None:
+def _drop(level: LevelColumns, threshold: int) -> None:
     """Zero the domains with fewer slices; a domain that reaches the threshold only without the leader may not lead."""
     short = level.slices < threshold
     for column in (level.pods, level.slices, level.pods_beside, level.slices_beside):
@@ -181,7 +183,7 @@ def _drop(level: Level, threshold: int) -> None:
             column[alone] = 0
 
 
-def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | None:
+def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, LevelColumns] | None:
     """The level, domains and columns of the subset that shares the pods, in path order."""
     number = problem.search.level
     if number >= problem.search.slicing.level:
@@ -202,7 +204,7 @@ def _members(problem: Problem, best: Siblings) -> tuple[int, IntArray, Level] | 
     return number + 1, best.below_start + children, best.below.at(children)
 
 
-def _subset(problem: Problem, level: Level, order: IntArray) -> IntArray | None:
+def _subset(problem: Problem, level: LevelColumns, order: IntArray) -> IntArray | None:
     """As few domains as greedy filling needs, with the least left over; positions in path order."""
     greedy = _greedy(problem, level)
     if greedy is None:
@@ -227,7 +229,7 @@ def _by_evenness(problem: Problem, best: Siblings) -> IntArray:
     return np.lexsort(keys)
 
 
-def _deal(problem: Problem, number: int, domains: IntArray, level: Level, threshold: int) -> Spread | None:
+def _deal(problem: Problem, number: int, domains: IntArray, level: LevelColumns, threshold: int) -> Spread | None:
     """Give `threshold` slices to each and the rest in order; the first domain that can lead gets the leader."""
     size, left = problem.search.slicing.size, problem.slices - threshold * len(domains)
     if left < 0:

@@ -46,7 +46,7 @@ class LevelView:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class ExclusionCause:
     """Nodes that are excluded: why, how many, how many pods they would hold otherwise, and details."""
 
     cause: str
@@ -68,7 +68,7 @@ class Explanation:
     reason: Reason
     leaves: int = 0
     levels: tuple[LevelView, ...] = ()
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[ExclusionCause, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     never: Reason | None = None
 
@@ -166,13 +166,13 @@ def _largest_pod_fits(columns: Fit) -> bool:
     return bool(on_nodes(snapshot, columns.policy, columns.shape, empty).any())
 
 
-def _causes(columns: Fit) -> tuple[Cause, ...]:
+def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
     """Filters and the pods they cost, nodes that are unusable, and resources that leave no room at all."""
     snapshot = columns.snapshot
     leaves = np.arange(snapshot.tree.leaves)
     room = on_leaves(snapshot, columns.policy, columns.shape, leaves, columns.view)
     causes = [
-        Cause(name, int(np.count_nonzero(columns.cause == code)), int(room[columns.cause == code].sum()))
+        ExclusionCause(name, int(np.count_nonzero(columns.cause == code)), int(room[columns.cause == code].sum()))
         for code, name in enumerate(columns.match.causes)
         if code and (columns.cause == code).any()
     ]
@@ -182,11 +182,11 @@ def _causes(columns: Fit) -> tuple[Cause, ...]:
     free = on_nodes(snapshot, columns.policy, columns.shape, snapshot.allocatable - snapshot.other)
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
         if out.any():
-            causes.append(Cause(name, int(np.count_nonzero(out)), int(free[out].sum())))
+            causes.append(ExclusionCause(name, int(np.count_nonzero(out)), int(free[out].sum())))
     return (*causes, *_shortages(columns))
 
 
-def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
+def _filtered_nodes(columns: Fit) -> Iterator[ExclusionCause]:
     """Nodes that the filter excludes inside leaves that also have passing nodes."""
     snapshot = columns.snapshot
     if columns.lost is None:
@@ -197,7 +197,9 @@ def _filtered_nodes(columns: Fit) -> Iterator[Cause]:
     for code, name in enumerate(columns.match.causes):
         out = partly & (codes == code)
         if code and out.any():
-            yield Cause(name, int(np.count_nonzero(out)), int(room[out].sum()), "in domains that have other nodes")
+            yield ExclusionCause(
+                name, int(np.count_nonzero(out)), int(room[out].sum()), "in domains that have other nodes"
+            )
 
 
 def _selector_detail(columns: Fit) -> str:
@@ -213,7 +215,7 @@ def _selector_detail(columns: Fit) -> str:
     return ", ".join(parts)
 
 
-def _shortages(columns: Fit) -> Iterator[Cause]:
+def _shortages(columns: Fit) -> Iterator[ExclusionCause]:
     """For each resource the passing nodes that lack enough of it for even one pod; a node may lack several."""
     snapshot = columns.snapshot
     full = (columns.cause == PASSES) & (columns.pods == 0)
@@ -230,9 +232,9 @@ def _shortages(columns: Fit) -> Iterator[Cause]:
             detail = f"no node has it; {did_you_mean(resource, snapshot.resources)}".rstrip("; ")
         elif most < amount:
             detail = f"a pod requests {show(resource, amount)}, the largest node has {show(resource, most)}"
-        yield Cause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
+        yield ExclusionCause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
     if scattered.any():
         found = (UNFIT, "enough is free, but not in a form that one pod can use")
         if not snapshot.tree.one_node_a_leaf:
             found = (SCATTERED, "there is free room, but no single node has enough of it")
-        yield Cause(found[0], int(np.count_nonzero(scattered)), 0, found[1])
+        yield ExclusionCause(found[0], int(np.count_nonzero(scattered)), 0, found[1])

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..state.table import BoolArray, IntArray
-from .tally import Level
+from .tally import LevelColumns
 
 SMALL = 2048
 """Up to this many counts, sorting is faster than a histogram."""
 
 
-class Share(NamedTuple):
+class DomainShare(NamedTuple):
     """Positions in ascending order, the amount for each, and the position of the leader (-1: none)."""
 
     at: IntArray
@@ -31,10 +31,10 @@ class Share(NamedTuple):
     leader: int = -1
 
 
-NOTHING = Share(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+NOTHING = DomainShare(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> Share | None:
+def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> DomainShare | None:
     """Spread `need` over domains that hold `count` each; None if they cannot hold it.
 
     Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would hold it too, but 2 is
@@ -61,7 +61,7 @@ def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> Share | 
     amount = count[at]
     amount[-1] = left
     order = np.argsort(at)
-    return Share(at[order], amount[order])
+    return DomainShare(at[order], amount[order])
 
 
 def _edge(count: IntArray, need: int, ascending: bool) -> tuple[int, int] | None:
@@ -94,7 +94,7 @@ def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | No
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class DomainRoom:
     """What domains hold, in some order: `count` without the leader, `beside` with it, and whether the leader fits."""
 
     count: IntArray
@@ -102,24 +102,24 @@ class Room:
     leader: IntArray
     score: IntArray | None
 
-    def listed(self, order: IntArray) -> Room:
+    def listed(self, order: IntArray) -> DomainRoom:
         """The same in list order."""
         score = None if self.score is None else self.score[order]
-        return Room(self.count[order], self.beside[order], self.leader[order], score)
+        return DomainRoom(self.count[order], self.beside[order], self.leader[order], score)
 
-    def chunked(self, size: int) -> Room:
+    def chunked(self, size: int) -> DomainRoom:
         """Counted in whole chunks of `size`."""
-        return self if size == 1 else Room(self.count // size, self.beside // size, self.leader, self.score)
+        return self if size == 1 else DomainRoom(self.count // size, self.beside // size, self.leader, self.score)
 
 
-def room_of(level: Level, at: IntArray | slice, by_slices: bool) -> Room:
+def room_of(level: LevelColumns, at: IntArray | slice, by_slices: bool) -> DomainRoom:
     """What some domains of a level hold, in slices or in pods."""
     count, beside = (level.slices, level.slices_beside) if by_slices else (level.pods, level.pods_beside)
     leader = np.zeros(len(count), dtype=np.int64) if level.leader is None else level.leader
-    return Room(count[at], beside[at], leader[at], None if level.score is None else level.score[at])
+    return DomainRoom(count[at], beside[at], leader[at], None if level.score is None else level.score[at])
 
 
-def prioritised(order: IntArray, holds: Room, need: int, leaders: int) -> IntArray:
+def prioritised(order: IntArray, holds: DomainRoom, need: int, leaders: int) -> IntArray:
     """The order with the first domain moved to the front that can take the leader and leaves enough for the rest."""
     if not leaders or len(order) < 2:
         return order
@@ -132,7 +132,7 @@ def prioritised(order: IntArray, holds: Room, need: int, leaders: int) -> IntArr
     return np.concatenate((order[first : first + 1], order[:first], order[first + 1 :]))
 
 
-def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
+def best_fit(holds: DomainRoom, start: int, need: int, leaders: int) -> int:
     """Among list positions from `start`, the first of the tightest that hold `need`; `start` if none does.
 
     With node affinity only the leading run of equal scores is considered.
@@ -147,7 +147,7 @@ def best_fit(holds: Room, start: int, need: int, leaders: int) -> int:
     return start + int(positions[np.argmin(count[positions])]) if len(positions) else start
 
 
-def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascending: bool) -> Share | None:
+def fill_in_order(order: IntArray, holds: DomainRoom, need: int, leaders: int, ascending: bool) -> DomainShare | None:
     """Walk the domains in this order and give each what it holds, the leader to the first that can take it.
 
     Domains that were visited and got nothing are part of the result: their children may still take a leader.
@@ -189,8 +189,8 @@ def fill_in_order(order: IntArray, holds: Room, need: int, leaders: int, ascendi
     return _share(order, amount, visited, leader)
 
 
-def _share(order: IntArray, amount: IntArray, visited: BoolArray, leader: int) -> Share:
+def _share(order: IntArray, amount: IntArray, visited: BoolArray, leader: int) -> DomainShare:
     """The visited domains, in path order."""
     at = order[visited]
     sort = np.argsort(at)
-    return Share(at[sort], amount[visited][sort], int(order[leader]) if leader >= 0 else -1)
+    return DomainShare(at[sort], amount[visited][sort], int(order[leader]) if leader >= 0 else -1)

@@ -17,10 +17,10 @@ import numpy as np
 from ..model.reason import Reason, Why
 from ..state.table import IntArray
 from ..state.tree import gather
-from .fill import Share, best_fit, fill, fill_in_order, prioritised, room_of
+from .fill import DomainShare, best_fit, fill, fill_in_order, prioritised, room_of
 from .order import first, leader_keys, ordered, plain_keys
-from .slicing import Search
-from .tally import Level, Tally
+from .slicing import LevelSearch
+from .tally import LevelColumns, Tally
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Spread:
     leader: int = -1
 
     @classmethod
-    def of(cls, level: int, share: Share, at: IntArray | None, size: int) -> Spread:
+    def of(cls, level: int, share: DomainShare, at: IntArray | None, size: int) -> Spread:
         """Shares of positions in `at` (None: of the whole level), counted in chunks of `size` pods."""
         domains = share.at if at is None else at[share.at]
         leader = share.leader if at is None or share.leader < 0 else int(at[share.leader])
@@ -45,7 +45,7 @@ class Problem:
     """The search problem: `count` workers and `leaders` (0 or 1) on these counts."""
 
     tally: Tally
-    search: Search
+    search: LevelSearch
     count: int
     leaders: int
 
@@ -93,7 +93,7 @@ def choose(problem: Problem) -> Spread | Reason:
     return spread(problem, search.ceiling)
 
 
-def one_domain(problem: Problem, level: Level) -> int:
+def one_domain(problem: Problem, level: LevelColumns) -> int:
     """The domain that takes everything; -1 if none can."""
     need, leaders = problem.slices, problem.leaders
     if problem.plain and int(level.slices.max(initial=0)) < need:
@@ -128,11 +128,11 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
     if share is None:
         return Spread(number, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     order = np.argsort(listed[share.at])
-    ordered_share = Share(share.at[order], share.amount[order], share.leader)
+    ordered_share = DomainShare(share.at[order], share.amount[order], share.leader)
     return Spread.of(number, ordered_share, listed, size)
 
 
-def _spread_list(problem: Problem, level: Level) -> IntArray | Reason:
+def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
     """The domains to spread over, in the order in which they are filled: the leader's first."""
     ascending, leaders, need = problem.search.ascending, problem.leaders, problem.slices
     everything = room_of(level, slice(None), True)
@@ -223,7 +223,7 @@ def divide(problem: Problem, chosen: Spread, chunk: int) -> Spread:
 
 
 def _divide_all(
-    level: Level, first_child: IntArray, parents: IntArray, needs: IntArray, chunk: int
+    level: LevelColumns, first_child: IntArray, parents: IntArray, needs: IntArray, chunk: int
 ) -> tuple[IntArray, IntArray]:
     """Children that get something and how many chunks, for all parents at once: smallest child first."""
     pool, starts = gather(first_child, parents)
@@ -243,7 +243,9 @@ def _divide_all(
     return pool[order], amounts[order]
 
 
-def divide_one(problem: Problem, level: Level, kids: IntArray, pods: int, leaders: int, chunk: int) -> Share | None:
+def divide_one(
+    problem: Problem, level: LevelColumns, kids: IntArray, pods: int, leaders: int, chunk: int
+) -> DomainShare | None:
     """Divide one domain's share among its children, with the leader if it is here."""
     order = ordered(plain_keys(level, problem.search.ascending), kids)
     holds = room_of(level, kids, by_slices=False).chunked(chunk)

@@ -16,7 +16,7 @@ from ..state.table import BoolArray, IntArray
 from ..state.tree import gather
 from .capacity import MOST, by_resources
 from .count import on_all_leaves
-from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, Match
+from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, NodeMatch
 from .policy import FitColumn, Policy
 
 
@@ -30,7 +30,7 @@ class Fit:
         self.snapshot, self.shape, self.policy = snapshot, shape, policy
         self.charge: Charge = shape.charge
         self.leader_shape = leader
-        self.match = Match(snapshot, shape)
+        self.match = NodeMatch(snapshot, shape)
         self.filters = policy.filters(snapshot.topology)
         leaves = snapshot.tree.leaves
         self.cause: CauseArray = np.zeros(leaves, dtype=np.int16)

@@ -15,7 +15,7 @@ from .balanced import balance
 from .find import Problem, Spread, find, holds_somewhere
 from .fit import Fit, fit_of
 from .policy import Policy
-from .slicing import Search, search
+from .slicing import LevelSearch, search
 from .tally import Tally, tally_of
 
 
@@ -47,7 +47,7 @@ def stated(
     policy: Policy,
     count: int,
     constraint: Constraint | None,
-) -> tuple[Search, Fit] | Reason:
+) -> tuple[LevelSearch, Fit] | Reason:
     """The search that a constraint asks for and the pods per leaf, or the reason why the request is invalid."""
     wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason):
@@ -62,14 +62,14 @@ def stated(
     return wanted, fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
 
 
-def counted(wanted: Search, fit: Fit, count: int, inside: IntArray | None = None) -> Problem:
+def counted(wanted: LevelSearch, fit: Fit, count: int, inside: IntArray | None = None) -> Problem:
     """The problem with counts for every level."""
     tree = fit.snapshot.tree
     tally = tally_of(fit, wanted.slicing) if inside is None else Tally(tree, wanted.slicing, fit, inside)
     return Problem(tally, wanted, count, 0 if fit.leader_shape is None else 1)
 
 
-def holds(wanted: Search, fit: Fit, count: int) -> bool:
+def holds(wanted: LevelSearch, fit: Fit, count: int) -> bool:
     """Whether `count` pods fit; where sums prove the answer, levels are not searched."""
     if int(fit.pods.sum()) < count // wanted.slicing.size * wanted.slicing.size:
         return False
@@ -78,7 +78,7 @@ def holds(wanted: Search, fit: Fit, count: int) -> bool:
     return holds_somewhere(counted(wanted, fit, count))
 
 
-def _uneven(wanted: Search, count: int, policy: Policy) -> Reason | None:
+def _uneven(wanted: LevelSearch, count: int, policy: Policy) -> Reason | None:
     size = wanted.slicing.size
     if count % size and "RefuseUnevenSlices" in policy.gates:
         below, above = count - count % size, count - count % size + size

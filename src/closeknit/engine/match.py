@@ -25,7 +25,7 @@ UNFIT = "nodeFit"
 """Every single resource suffices, but the policy's fit admits no pod."""
 
 
-class Match:
+class NodeMatch:
     """The node filter of one shape. `causes[k]` names what code k stands for; code 0 passes."""
 
     def __init__(self, snapshot: Snapshot, shape: Shape) -> None:

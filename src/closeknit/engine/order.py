@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.table import BoolArray, IntArray
-from .tally import Level
+from .tally import LevelColumns
 
 Keys = list[IntArray]
 
 
-def leader_keys(level: Level, ascending: bool) -> Keys:
+def leader_keys(level: LevelColumns, ascending: bool) -> Keys:
     """Sort keys for choosing a domain, most significant first."""
     keys = [] if level.leader is None else [-level.leader]
     if level.score is not None:
@@ -25,7 +25,7 @@ def leader_keys(level: Level, ascending: bool) -> Keys:
     return keys if level.pods_beside is level.slices_beside else [*keys, level.pods_beside]
 
 
-def plain_keys(level: Level, ascending: bool) -> Keys:
+def plain_keys(level: LevelColumns, ascending: bool) -> Keys:
     """Sort keys for filling, most significant first."""
     keys = [] if level.score is None else [-level.score]
     keys.append(level.slices if ascending else -level.slices)

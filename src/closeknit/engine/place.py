@@ -20,7 +20,7 @@ from .policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PodSetOutcome:
     """The outcome for one pod set: an assignment, or the reason why there is none."""
 
     pod_set: PodSet
@@ -32,7 +32,7 @@ class Outcome:
 class Result:
     """Outcomes in the order of placement; pod sets after the first failure have none."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PodSetOutcome, ...]
 
     @property
     def fits(self) -> bool:
@@ -46,7 +46,7 @@ class Result:
 def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     """Place every pod of the request, or return why that is impossible."""
     checkpoint = snapshot.checkpoint()
-    outcomes: list[Outcome] = []
+    outcomes: list[PodSetOutcome] = []
     try:
         for group in request.groups:
             placed = _place_group(snapshot, group, policy)
@@ -84,35 +84,35 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     return None if wanted.balanced else holds(wanted, fit, workers.count)
 
 
-def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[Outcome]:
+def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[PodSetOutcome]:
     """Place one group; pod sets without pods get an empty assignment and are otherwise ignored."""
     empty = [one for one in group.pod_sets if one.count == 0]
     if empty:
         nothing = Assignment(assignment_levels(snapshot.topology), (), ())
         rest = group.keeping({one.name: one for one in group.pod_sets if one.count})
         others = [] if rest is None else _place_group(snapshot, rest, policy)
-        return others + [Outcome(one, nothing) for one in empty]
+        return others + [PodSetOutcome(one, nothing) for one in empty]
     found = roles(group)
     if isinstance(found, Reason):
-        return [Outcome(pod_set, reason=found) for pod_set in group.pod_sets]
+        return [PodSetOutcome(pod_set, reason=found) for pod_set in group.pod_sets]
     workers, leader, constraint = found
     resized = resize(snapshot, workers, leader, policy, constraint)
     if isinstance(resized, Reason):
-        return [Outcome(workers, reason=resized)]
+        return [PodSetOutcome(workers, reason=resized)]
     if resized is not None:
         return _outcomes(workers, leader, *resized)
     placed = place_gang(snapshot, workers, leader, policy, workers.count, constraint)
     if isinstance(placed, Reason):
-        return [Outcome(pod_set, reason=placed) for pod_set in group.pod_sets]
+        return [PodSetOutcome(pod_set, reason=placed) for pod_set in group.pod_sets]
     of_leader = None if leader is None else leader_assignment(snapshot, placed)
     return _outcomes(workers, leader, worker_assignment(snapshot, placed), of_leader)
 
 
 def _outcomes(
     workers: PodSet, leader: PodSet | None, of_workers: Assignment, of_leader: Assignment | None
-) -> list[Outcome]:
-    outcomes = [Outcome(workers, of_workers)]
-    return outcomes if leader is None else [*outcomes, Outcome(leader, of_leader)]
+) -> list[PodSetOutcome]:
+    outcomes = [PodSetOutcome(workers, of_workers)]
+    return outcomes if leader is None else [*outcomes, PodSetOutcome(leader, of_leader)]
 
 
 class Roles(NamedTuple):
@@ -154,7 +154,7 @@ def _label(group: Group) -> str:
     return group.name or "of " + ", ".join(one.name for one in group.pod_sets)
 
 
-def _reserve(snapshot: Snapshot, placed: list[Outcome]) -> None:
+def _reserve(snapshot: Snapshot, placed: list[PodSetOutcome]) -> None:
     for outcome in placed:
         if outcome.assignment is not None:
             assume(snapshot, outcome.assignment, outcome.pod_set)

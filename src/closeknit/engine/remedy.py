@@ -21,10 +21,10 @@ from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .count import on_all_leaves, on_leaves
-from .match import PASSES, Match
+from .match import PASSES, NodeMatch
 from .place import place
 from .policy import Policy
-from .slicing import Search
+from .slicing import LevelSearch
 
 MOST_NODES = 1_000
 """A change of more nodes than this is not offered."""
@@ -103,7 +103,7 @@ class Case:
     workers: PodSet
     leader: PodSet | None
     policy: Policy
-    search: Search
+    search: LevelSearch
     admits: Admits = nothing_else
 
     def tried(self, snapshot: Snapshot | None = None, **change: object) -> str | None:
@@ -246,7 +246,7 @@ def _filtered(case: Case) -> BoolArray:
     if not case.policy.filters(snapshot.topology):
         return np.zeros(len(snapshot.table), dtype=np.bool_)
     everything = np.ones(len(snapshot.table), dtype=np.bool_)
-    codes = Match(snapshot, case.workers.shape).codes(np.arange(len(snapshot.table)), everything)
+    codes = NodeMatch(snapshot, case.workers.shape).codes(np.arange(len(snapshot.table)), everything)
     return np.not_equal(codes, PASSES)
 
 

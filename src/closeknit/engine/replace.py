@@ -18,7 +18,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
-from .place import Outcome, Result
+from .place import PodSetOutcome, Result
 from .policy import Policy
 
 
@@ -36,9 +36,9 @@ def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy,
     A workload owned by one bare pod keeps its assignment: that pod is bound and will not move.
     """
     if owned_by_pod and "SkipReassignmentForPodOwnedWorkloads" in policy.gates:
-        return Result(tuple(Outcome(one.pod_set, one.existing) for one in broken))
+        return Result(tuple(PodSetOutcome(one.pod_set, one.existing) for one in broken))
     checkpoint = snapshot.checkpoint()
-    outcomes: list[Outcome] = []
+    outcomes: list[PodSetOutcome] = []
     try:
         for one in broken:
             outcome, new = _replace_one(snapshot, one, node, changed(policy, empty=False))
@@ -53,22 +53,22 @@ def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy,
 
 def _replace_one(
     snapshot: Snapshot, broken: Broken, node: str, policy: Policy
-) -> tuple[Outcome, tuple[IntArray, IntArray] | None]:
+) -> tuple[PodSetOutcome, tuple[IntArray, IntArray] | None]:
     pod_set, existing = broken.pod_set, broken.existing
     lost = sum(count for path, count in existing.domains if path[-1] == node)
     kept = Assignment.of(existing.levels, ((path, n) for path, n in existing.domains if path[-1] != node))
     stale = np.flatnonzero(snapshot.leaves(kept.values) < 0)
     if len(stale):
         domain = kept.values[int(stale[0])][-1]
-        return Outcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=domain)), None
+        return PodSetOutcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=domain)), None
     leaves, counts = leaves_of(snapshot, kept)
     placed = _seek(snapshot, pod_set, policy, leaves, counts, lost)
     if isinstance(placed, Reason):
-        return Outcome(pod_set, reason=placed), None
+        return PodSetOutcome(pod_set, reason=placed), None
     if not placed.pods.any():
-        return Outcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
+        return PodSetOutcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
     new = (placed.at, placed.pods)
-    return Outcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
+    return PodSetOutcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
 
 
 def _seek(

@@ -22,7 +22,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
-from .place import Outcome, Result
+from .place import PodSetOutcome, Result
 from .policy import Policy
 from .replace import Broken
 
@@ -33,7 +33,7 @@ Part = tuple[IntArray, IntArray]
 def replace_several(snapshot: Snapshot, broken: list[Broken], nodes: Sequence[str], policy: Policy) -> Result:
     """New assignments for pod sets that lost any of these nodes, given by hostname; for all pod sets or none."""
     checkpoint = snapshot.checkpoint()
-    outcomes: list[Outcome] = []
+    outcomes: list[PodSetOutcome] = []
     try:
         for one in broken:
             outcome = _Repair(snapshot, one.pod_set, one.existing, nodes, changed(policy, empty=False)).run()
@@ -63,7 +63,7 @@ class _Repair:
         self.usable[gone] = 0
         self.parts: list[Part] = []
 
-    def run(self) -> Outcome:
+    def run(self) -> PodSetOutcome:
         stale = np.flatnonzero(self.snapshot.leaves(self.kept.values) < 0)
         if len(stale):
             return self._failed(reason(Why.STALE_ASSIGNMENT, domain=self.kept.values[int(stale[0])][-1]))
@@ -76,10 +76,10 @@ class _Repair:
             return self._failed(why)
         if sum(int(pods.sum()) for _, pods in self.parts) < self.lost:
             return self._failed(reason(Why.NO_REPLACEMENT, node=",".join(self.nodes)))
-        return Outcome(self.pod_set, merged(self.snapshot, [leaves_of(self.snapshot, self.kept), *self.parts]))
+        return PodSetOutcome(self.pod_set, merged(self.snapshot, [leaves_of(self.snapshot, self.kept), *self.parts]))
 
-    def _failed(self, why: Reason) -> Outcome:
-        return Outcome(self.pod_set, reason=why)
+    def _failed(self, why: Reason) -> PodSetOutcome:
+        return PodSetOutcome(self.pod_set, reason=why)
 
     def _take(self, placed: Spread) -> None:
         self.parts.append((placed.at, placed.pods))

@@ -27,7 +27,7 @@ class Slicing:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class LevelSearch:
     """Look for one domain at `level`; while none holds everything go up, but not above `ceiling`.
 
     At the ceiling either one domain must hold everything (`bound`) or the pods spread over several.
@@ -43,7 +43,7 @@ class Search:
     balanced: bool = False
 
 
-def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> Search | Reason:
+def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> LevelSearch | Reason:
     """How to search for a pod set's place."""
     wanted = IMPLIED if constraint is None else constraint
     if wanted.slices and wanted.slices[0].size is None:
@@ -62,7 +62,7 @@ def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> S
     layers = _layers(topology, wanted.slices)
     if isinstance(layers, Reason):
         return layers
-    return Search(
+    return LevelSearch(
         level=level,
         ceiling=ceiling,
         bound=wanted.required is not None,

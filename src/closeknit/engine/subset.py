@@ -17,13 +17,13 @@ from math import gcd
 import numpy as np
 
 from ..state.table import IntArray
-from .tally import Level
+from .tally import LevelColumns
 
 MOST_STATES = 30_000_000
 """Beyond this many states the search is given up as unsuccessful: it would need gigabytes."""
 
 
-def best_subset(level: Level, used: int, leaders: int, pods: int) -> IntArray | None:
+def best_subset(level: LevelColumns, used: int, leaders: int, pods: int) -> IntArray | None:
     """Positions of the chosen domains, ascending; None if no `used` of them hold everything."""
     able = level.slices > 0
     if leaders and level.leader is not None:
@@ -41,7 +41,7 @@ def best_subset(level: Level, used: int, leaders: int, pods: int) -> IntArray | 
     return None if chosen is None else listed[chosen]
 
 
-def _alike(level: Level, at: IntArray) -> bool:
+def _alike(level: LevelColumns, at: IntArray) -> bool:
     columns = [level.pods[at], level.slices[at]]
     if level.leader is not None:
         columns += [level.pods_beside[at], level.leader[at]]
@@ -51,7 +51,7 @@ def _alike(level: Level, at: IntArray) -> bool:
 class _Programme:
     """States are numbered (used * 2 + leaders left) * width + pods left + waste, pods in units of a divisor."""
 
-    def __init__(self, level: Level, listed: IntArray, used: int, leaders: int, pods: int) -> None:
+    def __init__(self, level: LevelColumns, listed: IntArray, used: int, leaders: int, pods: int) -> None:
         self.used, self.leaders = used, leaders
         leads = np.zeros(len(listed), dtype=np.int64) if level.leader is None else level.leader[listed]
         whole, beside = level.pods[listed], level.pods_beside[listed]

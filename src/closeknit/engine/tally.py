@@ -22,7 +22,7 @@ from .slicing import Slicing
 
 
 @dataclass(slots=True)
-class Level:
+class LevelColumns:
     """The columns of one level. Without a leader `*_beside` are the plain columns and `leader` is None."""
 
     pods: IntArray
@@ -32,9 +32,9 @@ class Level:
     leader: IntArray | None
     score: IntArray | None
 
-    def at(self, domains: IntArray | slice) -> Level:
+    def at(self, domains: IntArray | slice) -> LevelColumns:
         """The columns of some domains only."""
-        return Level(
+        return LevelColumns(
             self.pods[domains],
             self.slices[domains],
             self.pods_beside[domains],
@@ -43,10 +43,10 @@ class Level:
             None if self.score is None else self.score[domains],
         )
 
-    def copy(self) -> Level:
+    def copy(self) -> LevelColumns:
         plain = self.leader is None
         pods, slices = self.pods.copy(), self.slices.copy()
-        return Level(
+        return LevelColumns(
             pods,
             slices,
             pods if plain else self.pods_beside.copy(),
@@ -61,7 +61,7 @@ class Tally:
         """`inside`, a 0/1 column over leaves, excludes the rest of the tree."""
         self.tree, self.slicing, self.fit, self.inside = tree, slicing, fit, inside
         self.version = fit.version
-        self.levels: list[Level] = []
+        self.levels: list[LevelColumns] = []
         self._build()
 
     def refresh(self) -> None:
@@ -83,7 +83,7 @@ class Tally:
             levels.append(self._parents(level, levels[-1], self.tree.first[level][:-1]))
         self.levels = levels[::-1]
 
-    def _leaves(self) -> Level:
+    def _leaves(self) -> LevelColumns:
         fit = self.fit
         pods, beside, leader = (
             fit.pods,
@@ -96,7 +96,7 @@ class Tally:
         if leader is None:
             beside = pods
         slices, slices_beside = self._leaf_slices(pods, beside, leader is not None)
-        return Level(pods, slices, beside, slices_beside, leader, fit.score)
+        return LevelColumns(pods, slices, beside, slices_beside, leader, fit.score)
 
     def _leaf_slices(self, pods: IntArray, beside: IntArray, led: bool) -> tuple[IntArray, IntArray]:
         size = self.slicing.size
@@ -106,7 +106,7 @@ class Tally:
         slices = pods if size == 1 else pods // size
         return slices, (beside if size == 1 else beside // size) if led else slices
 
-    def _parents(self, level: int, child: Level, starts: IntArray) -> Level:
+    def _parents(self, level: int, child: LevelColumns, starts: IntArray) -> LevelColumns:
         return parents(level, child, starts, self.slicing, self.slicing.inner[level + 1])
 
     def _repair(self, leaves: IntArray) -> None:
@@ -128,7 +128,7 @@ class Tally:
             )
 
 
-def parents(number: int, child: Level, starts: IntArray, slicing: Slicing, chunk: int) -> Level:
+def parents(number: int, child: LevelColumns, starts: IntArray, slicing: Slicing, chunk: int) -> LevelColumns:
     """Columns of level `number`, for parents whose children begin at `starts` in the columns of `child`.
 
     Children count in whole chunks of `chunk` pods.
@@ -139,13 +139,13 @@ def parents(number: int, child: Level, starts: IntArray, slicing: Slicing, chunk
     above = number < slicing.level
     slices = _slices(number, pods, _sum(child.slices, starts) if above else None, slicing)
     if child.leader is None:
-        return Level(pods, slices, pods, slices, None, score)
+        return LevelColumns(pods, slices, pods, slices, None, score)
     child_beside = child.pods_beside if chunk == 1 else child.pods_beside - child.pods_beside % chunk
     leader = np.maximum.reduceat(child.leader, starts) if len(starts) else child.leader[:0]
     beside = _beside(pods, child_pods - child_beside, child.leader, leader, starts)
     fewer = child.slices - child.slices_beside
     slices_beside = _beside(slices, fewer, child.leader, leader, starts) if above else None
-    return Level(pods, slices, beside, _slices(number, beside, slices_beside, slicing), leader, score)
+    return LevelColumns(pods, slices, beside, _slices(number, beside, slices_beside, slicing), leader, score)
 
 
 def _slices(number: int, pods: IntArray, summed: IntArray | None, slicing: Slicing) -> IntArray:
@@ -173,7 +173,7 @@ def _distinct(sorted_numbers: IntArray) -> IntArray:
     return sorted_numbers[keep]
 
 
-def _put(level: Level, at: IntArray, part: Level) -> None:
+def _put(level: LevelColumns, at: IntArray, part: LevelColumns) -> None:
     level.pods[at] = part.pods
     level.slices[at] = part.slices
     if level.leader is not None and part.leader is not None:

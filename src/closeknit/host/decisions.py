@@ -9,14 +9,14 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from ..controller.records import Record
+from ..controller.decision_log import Record
 
 NAME = "decisions"
 """The path under which decisions are served."""
 KEPT = 10_000
 
 
-class Line(NamedTuple):
+class StreamLine(NamedTuple):
     body: bytes
 
 
@@ -37,13 +37,13 @@ class Memory:
     """Keeps the latest decisions in memory."""
 
     def __init__(self) -> None:
-        self._lines: deque[Line] = deque(maxlen=KEPT)
+        self._lines: deque[StreamLine] = deque(maxlen=KEPT)
 
     def decide(self, body: bytes) -> int:
-        self._lines.append(Line(body))
+        self._lines.append(StreamLine(body))
         return len(self._lines)
 
-    def decisions(self) -> list[Line]:
+    def decisions(self) -> list[StreamLine]:
         return list(self._lines)
 
 

@@ -15,9 +15,9 @@ from ..cluster import kinds
 from ..cluster.embedded import standins as stand_in
 from ..cluster.embedded.ids import RandomIds
 from ..cluster.embedded.loop import Loop, Participant, Worker
+from ..cluster.embedded.rules import AdmissionSettings as RuleSettings
 from ..cluster.embedded.rules import HostRules
-from ..cluster.embedded.rules import Settings as RuleSettings
-from ..cluster.embedded.standins.settings import Settings as Pace
+from ..cluster.embedded.standins.settings import StandinSettings as Pace
 from ..cluster.embedded.store import Ids, Log, Store
 from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
@@ -27,7 +27,7 @@ from ..model.gates import Gates
 from ..model.settings import PodsReady, Settings
 from ..observe.live_jobs import Managed
 from .decisions import Decisions, Memory
-from .runtime import Vitals, Watcher
+from .runtime import ChangeListener, Vitals
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that every cluster has."""
@@ -37,7 +37,7 @@ LAST = (kinds.WORKLOAD, kinds.POD)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EmbeddedOptions:
     """`seed` None: ids are random. `rules` are the store's admission settings; by default they follow from the rest."""
 
     gates: Gates = field(default_factory=Gates.profile)
@@ -48,7 +48,7 @@ class Options:
     rules: RuleSettings | None = None
 
 
-def _rules(options: Options) -> RuleSettings:
+def _rules(options: EmbeddedOptions) -> RuleSettings:
     managed = options.managed
     return RuleSettings(options.gates, managed.frameworks, managed.namespaces, managed.without_queue)
 
@@ -59,12 +59,12 @@ class EmbeddedCluster:
     def __init__(
         self,
         now: Callable[[], float],
-        options: Options | None = None,
+        options: EmbeddedOptions | None = None,
         log: Log | None = None,
         decisions: Decisions | None = None,
         cost: Callable[[], float] = perf_counter,
     ) -> None:
-        self.options = options = options or Options()
+        self.options = options = options or EmbeddedOptions()
         self.decisions = decisions or Decisions(Memory())
         ids: Ids = RandomIds(options.seed)
         rules = HostRules(options.rules or _rules(options))
@@ -79,7 +79,7 @@ class EmbeddedCluster:
         """Add a participant after all others; call it before `begin`."""
         self.loop.add(one)
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, watcher: ChangeListener) -> None:
         self.add(_WatcherParticipant(watcher))
 
     def vitals(self) -> Vitals:
@@ -109,7 +109,7 @@ class EmbeddedCluster:
 class _WatcherParticipant:
     """A watcher as a participant of the loop; it never has anything to do."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: ChangeListener) -> None:
         self.watches, self.see = watcher.watches, watcher.see
 
     def due(self) -> float | None:

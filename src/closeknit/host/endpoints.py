@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 
-from ..controller.records import Record
+from ..controller.decision_log import Record
 from . import decisions, rules
 from .decisions import Decisions, is_about
 from .metrics import MEDIA, Metrics

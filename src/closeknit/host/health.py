@@ -20,10 +20,10 @@ from aiohttp.typedefs import Handler
 from ..model.address import Address
 from .decisions import Decisions
 from .endpoints import METRICS, Endpoints, status_response
-from .following import NEEDED
+from .informers import NEEDED
 from .kubernetes import KubernetesHost
+from .loop_monitor import LoopMonitor
 from .metrics import Metrics
-from .pulse import Pulse
 
 LONGEST_GAP = 30.0
 """Seconds for which the event loop may be blocked before the liveness probe fails."""
@@ -35,7 +35,7 @@ class Health:
     def __init__(self, kept: Decisions) -> None:
         self.decisions, self.metrics = kept, Metrics()
         self.endpoints = Endpoints(kept, self.metrics)
-        self.pulse = Pulse(self.metrics.late)
+        self.pulse = LoopMonitor(self.metrics.late)
         self._host: KubernetesHost | None = None
         self._runners: list[web.AppRunner] = []
         self._beating: asyncio.Task[None] | None = None

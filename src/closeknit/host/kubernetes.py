@@ -21,20 +21,20 @@ from ..cluster.kube.client import Client
 from ..cluster.kube.election import Elector
 from ..cluster.port import Change, Raw, Write
 from ..controller.control_plane import ControlPlane
-from ..controller.waits import Words
+from ..controller.pending_reporter import ReportPolicy
 from ..dialects import timestamps
 from ..model.gates import Gates
 from ..model.settings import PodsReady, Settings
 from ..observe.dump import Document, dump
 from ..observe.live_jobs import Managed
-from ..write.allowance import Pace
+from ..write.token_bucket import Rate
 from .clock import Clock
 from .decisions import Decisions, Memory
-from .following import Following
 from .garbage import collect_rarely, keep_what_is_loaded
+from .informers import InformerSet
 from .lanes import WATCHFUL
 from .outbox import Outbox
-from .runtime import Role, Vitals, Watcher
+from .runtime import ChangeListener, Role, Vitals
 from .trimming import Trimmer
 
 log = logging.getLogger(__name__)
@@ -51,14 +51,14 @@ LAST_WRITES = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class KubernetesOptions:
     """`pace` limits events, `words` limits reports on pending workloads, `rest` is the pause between cycles."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))
     managed: Managed = field(default_factory=Managed)
-    pace: Pace = Pace(20, 100)  # noqa: RUF009 - a value
-    words: Words = Words(1.0, 30.0, Pace(20, 100))  # noqa: RUF009 - a value
+    pace: Rate = Rate(20, 100)  # noqa: RUF009 - a value
+    reports: ReportPolicy = ReportPolicy(1.0, 30.0, Rate(20, 100))  # noqa: RUF009 - a value
     rest: float = 0.05
 
 
@@ -71,11 +71,11 @@ class KubernetesHost:
     def __init__(
         self,
         client: Client,
-        options: Options | None = None,
+        options: KubernetesOptions | None = None,
         elector: Elector | None = None,
         decisions: Decisions | None = None,
     ) -> None:
-        self.options = options = options or Options()
+        self.options = options = options or KubernetesOptions()
         self.decisions = decisions or Decisions(Memory())
         self.clock = Clock()
         self.control_plane = ControlPlane(
@@ -86,15 +86,17 @@ class KubernetesHost:
             options.managed,
             self.decisions.keep,
             options.pace,
-            options.words,
+            options.reports,
             options.rest,
         )
         trim = Trimmer(options.managed.without_queue)
-        self.following = Following(client, self.control_plane.watches, self._tell, self.control_plane.known.find, trim)
+        self.following = InformerSet(
+            client, self.control_plane.watches, self._tell, self.control_plane.cache.find, trim
+        )
         self.outbox = Outbox(client, self.following.answered, self._done, self._may_write)
         self.elector = elector
         self.is_synced = self.is_working = False
-        self._watchers: list[Watcher] = []
+        self._watchers: list[ChangeListener] = []
         self._nudged = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -176,7 +178,7 @@ class KubernetesHost:
     def now(self) -> float:
         return self.clock.now()
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, watcher: ChangeListener) -> None:
         self._watchers.append(watcher)
 
     def vitals(self) -> Vitals:
@@ -200,7 +202,7 @@ class KubernetesHost:
     def dump(self) -> Document:
         """The cached state; while writes are in flight it may be ahead of what the server has shown."""
         head = {"time": timestamps.show(self.clock.now()), "leads": self.is_working, "writesInFlight": self.outbox.size}
-        return {**head, **dump(self.control_plane.known)}
+        return {**head, **dump(self.control_plane.cache)}
 
     @property
     def off(self) -> dict[Kind, str]:

@@ -46,7 +46,7 @@ class Lane(asyncio.Semaphore):
         """No throttling by default."""
 
 
-class Unhurried(Lane):
+class AdaptiveLane(Lane):
     """One write at a time, with a rest after each late response, which shows that the server is busy."""
 
     def __init__(self, may: Callable[[], bool], now: Callable[[], float] = monotonic) -> None:

@@ -15,8 +15,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from .. import __version__
-from ..controller.records import Record
-from ..queue.line import Line
+from ..controller.decision_log import Record
+from ..queue.pending_queue import PendingQueue
 from .runtime import Runtime
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
@@ -74,8 +74,8 @@ def _of_process(runtime: Runtime) -> Iterator[Metric]:
 
 
 def _of_queues(runtime: Runtime) -> Iterator[Metric]:
-    known, role = runtime.control_plane.known, runtime.vitals().role
-    lines, tally = known.scheduler.lines.lines, known.tally.queues
+    known, role = runtime.control_plane.cache, runtime.vitals().role
+    lines, tally = known.scheduler.pending.queues, known.tally.queues
     pending = []
     for name, line in lines.items():
         aside = _aside(line)
@@ -89,7 +89,7 @@ def _of_queues(runtime: Runtime) -> Iterator[Metric]:
     yield _gauge("kueue_admitted_active_workloads", "Workloads that are admitted.", labels, admitted)
 
 
-def _aside(line: Line) -> int:
+def _aside(line: PendingQueue) -> int:
     """The number of parked workloads; there are few classes, however many workloads they hold."""
     return len(line.parked) + sum(len(likes.members) for likes in line.classes.values() if likes.parked)
 

@@ -26,7 +26,7 @@ from ..cluster.kube.client import Lane as Way
 from ..cluster.kube.retries import Retries
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.port import Delete, Key, Raw, Update, Write, target_of
-from .lanes import Lane, Turn, Unhurried
+from .lanes import AdaptiveLane, Lane, Turn
 
 PATIENCE = Retries(attempts=2**62, seconds=inf)
 """The retries of a client that sends a control plane's writes."""
@@ -64,7 +64,7 @@ class Outbox:
         self._tasks: set[asyncio.Task[None]] = set()
         self._free = Lane(AT_ONCE, AT_ONCE, may)
         pods, statuses = Lane(PODS, PODS_BEHIND, may), Lane(STATUSES, inf, may)
-        self._lanes = {POD: pods, EVENT: Unhurried(may), **dict.fromkeys(QUEUES, statuses)}
+        self._lanes = {POD: pods, EVENT: AdaptiveLane(may), **dict.fromkeys(QUEUES, statuses)}
 
     @property
     def is_full(self) -> bool:

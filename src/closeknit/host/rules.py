@@ -17,7 +17,7 @@ NAME = "config"
 """The path under which it is served, next to the decisions."""
 
 
-class Rules(msgspec.Struct, rename="camel"):
+class HostRulesInForce(msgspec.Struct, rename="camel"):
     """`gates` are the enabled ones; `without_queue`: jobs without a queue name are managed too.
 
     `frameworks` and `namespaces` select the jobs that the host manages; hosts of older versions omit them.
@@ -41,7 +41,7 @@ class Rules(msgspec.Struct, rename="camel"):
         return replace(usual, frameworks=frameworks, namespaces=self.namespaces or usual.namespaces)
 
 
-class Options(Protocol):
+class HostOptions(Protocol):
     """The options that every host has."""
 
     @property
@@ -52,13 +52,13 @@ class Options(Protocol):
     def managed(self) -> Managed: ...
 
 
-def told(options: Options) -> bytes:
+def told(options: HostOptions) -> bytes:
     gates, managed = sorted(options.gates.enabled), options.managed
-    rules = Rules(
+    rules = HostRulesInForce(
         __version__, gates, options.settings, managed.without_queue, sorted(managed.frameworks), managed.namespaces
     )
     return msgspec.json.encode(rules)
 
 
-def heard(body: bytes) -> Rules:
-    return msgspec.json.decode(body, type=Rules)
+def heard(body: bytes) -> HostRulesInForce:
+    return msgspec.json.decode(body, type=HostRulesInForce)

@@ -14,7 +14,7 @@ from ..cluster.kinds import Kind
 from ..cluster.port import Change
 from ..controller.control_plane import ControlPlane
 from .decisions import Decisions
-from .rules import Options
+from .rules import HostOptions
 
 Role = Literal["standalone", "leader", "follower"]
 
@@ -30,7 +30,7 @@ class Vitals(NamedTuple):
     watch_restarts: Mapping[str, int] = {}
 
 
-class Watcher(Protocol):
+class ChangeListener(Protocol):
     """Sees changes and writes nothing. `watches` names the kinds whose changes it wants to see."""
 
     @property
@@ -47,11 +47,11 @@ class Runtime(Protocol):
     def decisions(self) -> Decisions: ...
 
     @property
-    def options(self) -> Options: ...
+    def options(self) -> HostOptions: ...
 
     def now(self) -> float: ...
 
     def vitals(self) -> Vitals: ...
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, watcher: ChangeListener) -> None:
         """Show it every change after the control plane has seen it; call this before the host starts."""

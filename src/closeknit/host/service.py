@@ -22,11 +22,11 @@ from ..dialects import timestamps
 from ..observe.dump import Document, dump
 from .clock import Clock
 from .decisions import Decisions
-from .embedded import EmbeddedCluster, Options
+from .embedded import EmbeddedCluster, EmbeddedOptions
 from .endpoints import Endpoints
 from .garbage import collect_rarely, keep_what_is_loaded
+from .loop_monitor import LoopMonitor
 from .metrics import Metrics
-from .pulse import Pulse
 
 STATE = "state.db"
 TURN = 80
@@ -37,7 +37,7 @@ LONGEST_SLEEP = 60.0
 class Service:
     """The host of one folder. `begin` opens it, `run` returns after `stop`."""
 
-    def __init__(self, folder: Folder, options: Options, fsync: bool = False) -> None:
+    def __init__(self, folder: Folder, options: EmbeddedOptions, fsync: bool = False) -> None:
         self.folder, self.options = folder, options
         self.clock = Clock()
         self.log = SqliteLog(folder.path / STATE, fsync)
@@ -83,7 +83,7 @@ class Service:
 
         Raises NotKeptError if the file cannot be written any more: it holds everything acknowledged, and nothing else.
         """
-        beating = asyncio.create_task(Pulse(self.metrics.late).run())
+        beating = asyncio.create_task(LoopMonitor(self.metrics.late).run())
         try:
             while not self._stopping:
                 await self._turn()
@@ -123,4 +123,4 @@ class Service:
 
     def dump(self) -> Document:
         """The state of the control plane's cache."""
-        return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.known)}
+        return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.cache)}

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..cluster import kinds
 from ..cluster.embedded.store import Store
 from .decisions import Decisions, Memory
-from .embedded import EmbeddedCluster, Options
+from .embedded import EmbeddedCluster, EmbeddedOptions
 
 
 class Restless(RuntimeError):  # noqa: N818 - it is a state
@@ -47,11 +47,11 @@ class VirtualHost:
     def __init__(
         self,
         clock: VirtualClock,
-        options: Options | None = None,
+        options: EmbeddedOptions | None = None,
         cost: Callable[[], float] = no_cost,
         prepare: Callable[[EmbeddedCluster], None] = lambda _: None,
     ) -> None:
-        self.clock, self.options = clock, options or Options(seed=1)
+        self.clock, self.options = clock, options or EmbeddedOptions(seed=1)
         self.decisions = Decisions(Memory())
         self._cost, self._prepare = cost, prepare
         self.cluster = self._opened()

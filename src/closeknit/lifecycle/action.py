@@ -46,7 +46,7 @@ class EndPod:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StatusChange:
     before: Workload
     after: Workload
     events: tuple[Event, ...] = ()
@@ -91,7 +91,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestProvisioning:
     """A request of this name for the pod sets of the workload that the check applies to."""
 
     workload: Workload
@@ -107,7 +107,7 @@ class Withdraw:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class Requeue:
     at: float
     why: str = ""
 
@@ -120,7 +120,7 @@ class GiveUp:
 Action = (
     Ungate
     | EndPod
-    | Change
+    | StatusChange
     | Deactivate
     | Remove
     | Finalize
@@ -128,8 +128,8 @@ Action = (
     | Rewrite
     | Start
     | Stop
-    | Ask
+    | RequestProvisioning
     | Withdraw
-    | Later
+    | Requeue
     | GiveUp
 )

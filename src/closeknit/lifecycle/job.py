@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from ..model.event import Event
 from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
-from .action import Action, Change, Finalize, Later, MakeWorkload, Remove, Rewrite, Start, Stop
+from .action import Action, Finalize, MakeWorkload, Remove, Requeue, Rewrite, Start, StatusChange, Stop
 from .pods_ready import readiness
 from .release import NO_RESERVATION, pending_reason, released, without_quota
 
@@ -109,7 +109,9 @@ def _held_back(view: JobView, workload: Workload, now: float) -> list[Action]:
         reserved = False, pending_reason(view.gates), "The job is not on hold any more"
     else:
         return []
-    return [Change(workload, without_quota(workload, {"QuotaReserved": reserved, "Admitted": NO_RESERVATION}, now))]
+    return [
+        StatusChange(workload, without_quota(workload, {"QuotaReserved": reserved, "Admitted": NO_RESERVATION}, now))
+    ]
 
 
 def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
@@ -118,15 +120,15 @@ def _follow(view: JobView, workload: Workload, now: float) -> list[Action]:
         if not view.suspended and not view.going:
             return [Stop(workload, workload.status.conditions["Evicted"].message)]
         if workload.reserved and not view.active:
-            return [Change(workload, _settled(view, released(workload, view.gates, now), now))]
+            return [StatusChange(workload, _settled(view, released(workload, view.gates, now), now))]
     elif view.suspended and workload.admitted:
         return [Start(workload)]
     elif not view.suspended and not workload.admitted:
         return [Stop(workload, NOT_ADMITTED)]
     after, told = _settled(view, workload, now), _pending_checks(view, workload)
     if after == workload and not told:
-        return [Later(workload.created + MOMENT)] if view.waits_for_pods and is_new(workload, now) else []
-    return [Change(workload, after, told)]
+        return [Requeue(workload.created + MOMENT)] if view.waits_for_pods and is_new(workload, now) else []
+    return [StatusChange(workload, after, told)]
 
 
 def _pending_checks(view: JobView, workload: Workload) -> tuple[Event, ...]:
@@ -165,14 +167,14 @@ def settled(
     return workload if status is workload.status else replace(workload, status=status)
 
 
-def finished_job(workload: Workload, ended: tuple[bool, str], now: float) -> Change:
+def finished_job(workload: Workload, ended: tuple[bool, str], now: float) -> StatusChange:
     success, message = ended
     return finished(workload, "Succeeded" if success else "Failed", message, now)
 
 
-def finished(workload: Workload, reason: str, message: str, now: float) -> Change:
+def finished(workload: Workload, reason: str, message: str, now: float) -> StatusChange:
     """Mark a workload as finished, with any reason."""
     changes: Conditions = {"Finished": (True, reason, message)}
     status = workload.status.changed(changes, now, workload.generation)
     event = Event(workload.key, "Normal", "FinishedWorkload", f"Workload '{workload.key}' is declared finished")
-    return Change(workload, replace(workload, status=status), (event,))
+    return StatusChange(workload, replace(workload, status=status), (event,))

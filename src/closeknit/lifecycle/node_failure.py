@@ -31,7 +31,7 @@ from ..model.settings import NOT_READY_DELAY
 from ..model.shape import HARD_EFFECTS, Taint, Toleration
 from ..model.topology import HOSTNAME
 from ..model.workload import PodSetAssignment, Workload
-from .action import Action, Change, EndPod, Later
+from .action import Action, EndPod, Requeue, StatusChange
 
 BATCH = 0.1
 """Seconds for which changes to the pods of one node are batched."""
@@ -72,14 +72,14 @@ class NodeView:
         return label or self.known_as or self.name
 
 
-class Verdict(NamedTuple):
+class NodeVerdict(NamedTuple):
     """With `ends_waiting`, pods that wait for the node can never start there and are failed."""
 
     lost: bool
     ends_waiting: bool = False
 
 
-FINE = Verdict(lost=False)
+FINE = NodeVerdict(lost=False)
 
 
 def node_failure(view: NodeView, now: float) -> list[Action]:
@@ -89,11 +89,11 @@ def node_failure(view: NodeView, now: float) -> list[Action]:
     node = view.node
     if node is None or node.ready_since is None:
         here = (one for one in _alive(view) if any(_pod_sets_on(one.workload, view.host)))
-        return [action for one in here for action in _carried_out(view, one, Verdict(lost=True), now)]
+        return [action for one in here for action in _carried_out(view, one, NodeVerdict(lost=True), now)]
     unready = 0.0 if node.ready else now - node.ready_since
     by_pods = "TASReplaceNodeOnPodTermination" in view.gates
     if not node.ready and unready < view.delay and not by_pods:
-        return [Later(node.ready_since + view.delay)]
+        return [Requeue(node.ready_since + view.delay)]
     overdue = unready >= view.delay and "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
     actions: list[Action] = []
     for one in _alive(view):
@@ -117,23 +117,23 @@ def _pod_sets_on(workload: Workload, host: str) -> Iterator[PodSetAssignment]:
 # Is the node lost?
 
 
-def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> Verdict:
+def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> NodeVerdict:
     pod_sets = list(_pod_sets_on(one.workload, view.host))
     if not pod_sets:
-        return Verdict(lost=False, ends_waiting=True)
+        return NodeVerdict(lost=False, ends_waiting=True)
     by_pods = "TASReplaceNodeOnPodTermination" in view.gates
     stopped = not any(pod.node == view.name and not pod.deleting and not pod.ended for pod in one.pods)
     if not node.ready:
-        return Verdict(stopped or overdue, ends_waiting=True) if by_pods else Verdict(lost=True)
+        return NodeVerdict(stopped or overdue, ends_waiting=True) if by_pods else NodeVerdict(lost=True)
     patience = _patience(view, node, one.workload, pod_sets)
-    if patience is Patience.ENDLESS:
+    if patience is TolerationTime.ENDLESS:
         return FINE
-    if patience is Patience.NONE and not by_pods:
-        return Verdict(lost=True)
-    return Verdict(stopped, ends_waiting=True)
+    if patience is TolerationTime.NONE and not by_pods:
+        return NodeVerdict(lost=True)
+    return NodeVerdict(stopped, ends_waiting=True)
 
 
-class Patience(IntEnum):
+class TolerationTime(IntEnum):
     """How long pods tolerate the taints of a node."""
 
     NONE = 0
@@ -141,11 +141,11 @@ class Patience(IntEnum):
     ENDLESS = 2
 
 
-def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable[PodSetAssignment]) -> Patience:
+def _patience(view: NodeView, node: Node, workload: Workload, pod_sets: Iterable[PodSetAssignment]) -> TolerationTime:
     """The shortest toleration of any pod set for any hard taint."""
     hard = [taint for taint in node.taints if taint.effect in HARD_EFFECTS]
     if not hard or "TASReplaceNodeOnNodeTaints" not in view.gates:
-        return Patience.ENDLESS
+        return TolerationTime.ENDLESS
     tolerations = [list(_tolerations(view, workload, given)) for given in pod_sets]
     return min(_bears(own, taint) for own in tolerations for taint in hard)
 
@@ -161,18 +161,18 @@ def _tolerations(view: NodeView, workload: Workload, given: PodSetAssignment) ->
         yield from update.tolerations
 
 
-def _bears(tolerations: Iterable[Toleration], taint: Taint) -> Patience:
+def _bears(tolerations: Iterable[Toleration], taint: Taint) -> TolerationTime:
     """How long a taint is tolerated; Gt and Lt are ignored, as in Kueue."""
     fitting = [one for one in tolerations if one.operator not in ("Gt", "Lt") and one.tolerates(taint)]
     if not fitting:
-        return Patience.NONE
-    return Patience.ENDLESS if any(one.seconds is None for one in fitting) else Patience.FOR_A_TIME
+        return TolerationTime.NONE
+    return TolerationTime.ENDLESS if any(one.seconds is None for one in fitting) else TolerationTime.FOR_A_TIME
 
 
 # Actions
 
 
-def _carried_out(view: NodeView, one: Affected, verdict: Verdict, now: float) -> Iterator[Action]:
+def _carried_out(view: NodeView, one: Affected, verdict: NodeVerdict, now: float) -> Iterator[Action]:
     change = _lost(view, one.workload, now) if verdict.lost else _found(view, one.workload)
     if change is not None:
         yield change
@@ -184,26 +184,26 @@ def _carried_out(view: NodeView, one: Affected, verdict: Verdict, now: float) ->
                 yield _ended(pod)
 
 
-def _lost(view: NodeView, workload: Workload, now: float) -> Change | None:
+def _lost(view: NodeView, workload: Workload, now: float) -> StatusChange | None:
     """List the node for the scheduler to replace; evict a workload that lost more than can be replaced at once."""
     listed = workload.status.unhealthy
     names = listed if view.host in listed else (*listed, view.host)
     most = MOST_UNHEALTHY if "ReplaceSeveralNodes" in view.gates else 1
     if len(names) > most:
         after, events = evicted(workload, "NodeFailures", MANY_FAILED + ", ".join(names), now)
-        return Change(workload, after, tuple(events))
+        return StatusChange(workload, after, tuple(events))
     return None if names is listed else _listing(workload, names)
 
 
-def _found(view: NodeView, workload: Workload) -> Change | None:
+def _found(view: NodeView, workload: Workload) -> StatusChange | None:
     names = workload.status.unhealthy
     if view.host not in names:
         return None
     return _listing(workload, tuple(name for name in names if name != view.host))
 
 
-def _listing(workload: Workload, names: tuple[str, ...]) -> Change:
-    return Change(workload, replace(workload, status=replace(workload.status, unhealthy=names)))
+def _listing(workload: Workload, names: tuple[str, ...]) -> StatusChange:
+    return StatusChange(workload, replace(workload, status=replace(workload.status, unhealthy=names)))
 
 
 def _waits_for(pod: Pod, host: str) -> bool:

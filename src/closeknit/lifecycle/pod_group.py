@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..model.gates import Gates
 from ..model.workload import Conditions, Workload
-from .action import Action, Change, Finalize, Later, Start, Stop
+from .action import Action, Finalize, Requeue, Start, StatusChange, Stop
 from .job import MOMENT, NOT_ADMITTED, finished, finished_job, is_new, settled
 from .release import NO_RESERVATION, released, without_quota
 
@@ -69,9 +69,9 @@ def group_life(view: GroupView, now: float) -> list[Action]:
     after = _lacking(view, workload, now)
     after = settled(view.gates, after, view.reclaimable, view.ready if view.waits_for_pods else None, now)
     if after != view.workload:
-        return [*actions, Change(view.workload, after)]
+        return [*actions, StatusChange(view.workload, after)]
     new = view.waits_for_pods and is_new(after, now)
-    return [*actions, Later(after.created + MOMENT)] if new else actions
+    return [*actions, Requeue(after.created + MOMENT)] if new else actions
 
 
 def _let_go(view: GroupView) -> list[Action]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from ..decide.status import evicted
 from ..model.settings import PodsReady
 from ..model.workload import Condition, Workload
-from .action import Action, Change, Later
+from .action import Action, Requeue, StatusChange
 
 START, RECOVERY = "WaitForStart", "WaitForRecovery"
 NOT_READY = "Not all pods are ready or succeeded"
@@ -50,7 +50,7 @@ def pods_ready(workload: Workload, settings: PodsReady, now: float) -> list[Acti
     if cause is None or not timeout:
         return []
     if now < since + timeout:
-        return [Later(since + timeout, cause)]
+        return [Requeue(since + timeout, cause)]
     return [_timed_out(workload, settings, cause, now)]
 
 
@@ -68,14 +68,16 @@ def _waits(workload: Workload, settings: PodsReady) -> tuple[str | None, float, 
     return START, admitted, settings.timeout
 
 
-def _timed_out(workload: Workload, settings: PodsReady, cause: str, now: float) -> Change:
+def _timed_out(workload: Workload, settings: PodsReady, cause: str, now: float) -> StatusChange:
     count = workload.status.requeues + 1
     message = f"Exceeded the PodsReady timeout {workload.key}"
     if settings.limit is not None and count > settings.limit:
         text = "exceeding the maximum number of re-queuing retries"
         status = workload.status.condition("DeactivationTarget", True, LIMIT, text, now, workload.generation)
-        return Change(workload, replace(workload, status=status))
+        return StatusChange(workload, replace(workload, status=status))
     after, events = evicted(workload, "PodsReadyTimeout", message, now, cause)
     wait = min(settings.base * 2 ** min(count - 1, 60), settings.longest)
     at = max(now + wait, workload.status.requeue_at or 0.0)
-    return Change(workload, replace(after, status=replace(after.status, requeues=count, requeue_at=at)), tuple(events))
+    return StatusChange(
+        workload, replace(after, status=replace(after.status, requeues=count, requeue_at=at)), tuple(events)
+    )

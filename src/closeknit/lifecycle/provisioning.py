@@ -20,8 +20,8 @@ from ..model.event import Event
 from ..model.gates import Gates
 from ..model.provisioning import ProvisioningConfig
 from ..model.shape import Shape
-from ..model.workload import Check, CheckState, Condition, Part, PodSetUpdate, Workload
-from .action import Action, Ask, Change, Withdraw
+from ..model.workload import Check, CheckState, Condition, PodSetUpdate, Workload, WorkloadPodSet
+from .action import Action, RequestProvisioning, StatusChange, Withdraw
 
 CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
 CLASS_NAME = "autoscaling.x-k8s.io/provisioning-class-name"
@@ -32,7 +32,7 @@ HASH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProvisioningAttempt:
     """An existing request; `details` is what the autoscaler reports about the nodes it provisioned."""
 
     name: str
@@ -62,12 +62,12 @@ class ProvisioningView:
 
     workload: Workload
     checks: Mapping[str, ProvisioningConfig | None]
-    asked: Sequence[Asked]
+    asked: Sequence[ProvisioningAttempt]
     gates: Gates
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-class State(NamedTuple):
+class CheckProgress(NamedTuple):
     """The state that a check should have."""
 
     state: CheckState
@@ -105,7 +105,9 @@ def _requests(view: ProvisioningView) -> Iterator[Action]:
         if current is not None and not _is_as_wanted(current, wanted, view.parameters):
             yield Withdraw(view.workload, current.name)
         elif current is None and wanted is not None and check.state == "Pending":
-            yield Ask(view.workload, check.name, request_name(view.workload.name, check.name, attempt), wanted)
+            yield RequestProvisioning(
+                view.workload, check.name, request_name(view.workload.name, check.name, attempt), wanted
+            )
 
 
 def _listed(view: ProvisioningView) -> Iterator[tuple[Check, ProvisioningConfig | None]]:
@@ -114,14 +116,14 @@ def _listed(view: ProvisioningView) -> Iterator[tuple[Check, ProvisioningConfig 
             yield check, view.checks[check.name]
 
 
-def _is_as_wanted(one: Asked, config: ProvisioningConfig | None, given: Mapping[str, str]) -> bool:
+def _is_as_wanted(one: ProvisioningAttempt, config: ProvisioningConfig | None, given: Mapping[str, str]) -> bool:
     if config is None:
         return False
     wanted = {**config.parameters, **given}
     return one.class_name == config.class_name and all(one.parameters.get(key) == wanted[key] for key in wanted)
 
 
-def needed(workload: Workload, config: ProvisioningConfig) -> list[Part]:
+def needed(workload: Workload, config: ProvisioningConfig) -> list[WorkloadPodSet]:
     """The pod sets to provision nodes for: those whose pods request a managed resource."""
     admission = workload.status.admission
     counts = {} if admission is None else {one.name: one.count for one in admission.pod_sets}
@@ -146,7 +148,7 @@ def shortened(name: str) -> str:
     return f"{name[:LONGEST]}-{digest[:HASH]}"
 
 
-def _states(view: ProvisioningView, now: float) -> Iterator[Change]:
+def _states(view: ProvisioningView, now: float) -> Iterator[StatusChange]:
     """Update the checks from their requests, where they differ."""
     workload, events = view.workload, []
     checks = list(workload.status.checks)
@@ -171,16 +173,16 @@ def _states(view: ProvisioningView, now: float) -> Iterator[Change]:
                 events.append(Event(workload.key, "Normal", "AdmissionCheckUpdated", text))
     if tuple(checks) != workload.status.checks:
         status = replace(workload.status, checks=tuple(checks))
-        yield Change(workload, replace(workload, status=status), tuple(events))
+        yield StatusChange(workload, replace(workload, status=status), tuple(events))
 
 
-def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | None) -> State | None:
+def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | None) -> CheckProgress | None:
     """The new state of a check; None if it does not change."""
     ready = check.state == "Ready"
     if config is None:
-        return None if ready and view.workload.admitted else State("Pending", NOT_ACTIVE)
+        return None if ready and view.workload.admitted else CheckProgress("Pending", NOT_ACTIVE)
     if not needed(view.workload, config):
-        return None if ready else State("Ready", NOT_NEEDED)
+        return None if ready else CheckProgress("Ready", NOT_NEEDED)
     attempt = check.retries + 1
     one = next((each for each in view.asked if each.check == check.name and each.attempt == attempt), None)
     if one is None or check.state in ("Retry", "Rejected"):
@@ -188,24 +190,26 @@ def _state(view: ProvisioningView, check: Check, config: ProvisioningConfig | No
     if one.holds("Failed"):
         return _failed(check, config, one, "failure", "Failed")
     if one.holds("CapacityRevoked"):
-        return State("Rejected", one.message("CapacityRevoked"))
+        return CheckProgress("Rejected", one.message("CapacityRevoked"))
     if one.holds("BookingExpired") and not view.workload.admitted:
         return _failed(check, config, one, "booking expired", "BookingExpired")
     if one.holds("Provisioned"):
-        return State("Ready", one.message("Provisioned"), check.updates if ready else _updates(view, config, one))
+        return CheckProgress(
+            "Ready", one.message("Provisioned"), check.updates if ready else _updates(view, config, one)
+        )
     if one.holds("Accepted"):
-        return State("Pending", one.message("Provisioned"))
-    return State("Pending")
+        return CheckProgress("Pending", one.message("Provisioned"))
+    return CheckProgress("Pending")
 
 
-def _failed(check: Check, config: ProvisioningConfig, one: Asked, what: str, kind: str) -> State:
+def _failed(check: Check, config: ProvisioningConfig, one: ProvisioningAttempt, what: str, kind: str) -> CheckProgress:
     if one.attempt > config.retry.limit:
-        return State("Rejected", one.message(kind))
+        return CheckProgress("Rejected", one.message(kind))
     wait = min(config.retry.base * 2 ** min(check.retries, 60), config.retry.longest)
-    return State("Retry", f"Retrying after {what}: {one.message(kind)}", (), wait)
+    return CheckProgress("Retry", f"Retrying after {what}: {one.message(kind)}", (), wait)
 
 
-def _updates(view: ProvisioningView, config: ProvisioningConfig, one: Asked) -> tuple[PodSetUpdate, ...]:
+def _updates(view: ProvisioningView, config: ProvisioningConfig, one: ProvisioningAttempt) -> tuple[PodSetUpdate, ...]:
     """What the pods of provisioned pod sets get: the request that they consume, and where its nodes are."""
     notes = {CONSUMES: one.name, CLASS_NAME: one.class_name}
     selector = {key: one.details[detail] for key, detail in config.selector.items() if detail in one.details}

@@ -30,7 +30,7 @@ from ..model.pod import Pod
 from ..model.request import Ranks
 from ..model.shape import whole_number
 from ..model.workload import Admission, Workload
-from .action import Action, GiveUp, Later, Ungate
+from .action import Action, GiveUp, Requeue, Ungate
 
 BATCH = 1.0
 """Seconds for which changes to the pods of one workload are batched."""
@@ -67,7 +67,7 @@ def ungate(view: UngateView, now: float) -> list[Action]:
     if admission is None or not view.workload.admitted:
         return []
     if view.under_way:
-        return [Later(now + BATCH, PENDING)]
+        return [Requeue(now + BATCH, PENDING)]
     actions: list[Action] = []
     unhealthy = set(view.workload.status.unhealthy)
     ranks = {one.name: one.ranks for one in view.workload.request.pod_sets}

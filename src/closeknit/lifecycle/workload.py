@@ -20,9 +20,9 @@ from ..model.event import Event
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..model.workload import Check, CheckState, Conditions, Status, Workload
-from ..queue.line import BYPASSED
-from ..queue.waiting import NOT_THERE, is_unexplained
-from .action import Action, Change, Deactivate, Later, Remove
+from ..queue.pending_queue import BYPASSED
+from ..queue.pending_workload import NOT_THERE, is_unexplained
+from .action import Action, Deactivate, Remove, Requeue, StatusChange
 from .job import finished
 from .pod_group import LACKS
 from .pods_ready import pods_ready
@@ -56,10 +56,10 @@ class WorkloadView:
     def status(self) -> Status:
         return self.workload.status
 
-    def changed(self, status: Status, *events: Event) -> Change:
-        return Change(self.workload, replace(self.workload, status=status), events)
+    def changed(self, status: Status, *events: Event) -> StatusChange:
+        return StatusChange(self.workload, replace(self.workload, status=status), events)
 
-    def conditions(self, changes: Conditions, now: float, *events: Event) -> Change:
+    def conditions(self, changes: Conditions, now: float, *events: Event) -> StatusChange:
         return self.changed(self.status.changed(changes, now, self.workload.generation), *events)
 
     def event(self, kind: str, reason: str, message: str) -> Event:
@@ -78,7 +78,7 @@ def workload_life(view: WorkloadView, now: float) -> list[Action]:
     later: list[Action] = []
     for rule in RULES:
         actions = list(rule(view, now))
-        if any(not isinstance(one, Later) for one in actions):
+        if any(not isinstance(one, Requeue) for one in actions):
             return actions
         later += actions
     return later
@@ -90,7 +90,7 @@ def _kept(view: WorkloadView, now: float) -> list[Action]:
     if keep is None:
         return []
     until = view.status.conditions["Finished"].since + keep
-    return [Later(until)] if now < until else [Remove(view.workload)]
+    return [Requeue(until)] if now < until else [Remove(view.workload)]
 
 
 # Active and not
@@ -121,7 +121,7 @@ def _deactivated(view: WorkloadView, now: float) -> Iterable[Action]:
             changes["Evicted"][2],
         )
     status = status.changed(changes, now, workload.generation)
-    yield Change(workload, replace(after, status=replace(status, requeue_at=None, requeues=0)), tuple(events))
+    yield StatusChange(workload, replace(after, status=replace(status, requeue_at=None, requeues=0)), tuple(events))
 
 
 def _gated(view: WorkloadView, now: float) -> Iterable[Action]:
@@ -153,7 +153,7 @@ def _back(view: WorkloadView, now: float) -> Iterable[Action]:
     elif reason in BACKING_OFF:
         at = status.requeue_at
         if at is not None and now < at:
-            yield Later(at, reason)
+            yield Requeue(at, reason)
             return
         over = "The workload backoff was finished"
         after = replace(status.condition("Requeued", True, "BackoffFinished", over, now), requeue_at=None)
@@ -201,7 +201,7 @@ def _judged(view: WorkloadView, now: float) -> Iterable[Action]:
         yield _sent_back(view, again, now)
 
 
-def _sent_back(view: WorkloadView, again: list[Check], now: float) -> Change:
+def _sent_back(view: WorkloadView, again: list[Check], now: float) -> StatusChange:
     """Evict until the latest retry time of its checks; a workload without quota leaves the queue at once."""
     workload, message = view.workload, f"Evicted due to {_shown(again, 'Retry')}"
     after, events = evicted(workload, "AdmissionCheck", message, now)
@@ -209,7 +209,7 @@ def _sent_back(view: WorkloadView, again: list[Check], now: float) -> Change:
     status = replace(after.status, requeue_at=max(at, view.status.requeue_at or 0.0))
     if not workload.reserved:
         status = status.condition("Requeued", False, "AdmissionCheck", message, now, workload.generation)
-    return Change(workload, replace(after, status=status), tuple(events))
+    return StatusChange(workload, replace(after, status=status), tuple(events))
 
 
 def _in_state(status: Status, state: CheckState) -> list[Check]:
@@ -259,16 +259,16 @@ def _stopped(view: WorkloadView, now: float) -> Iterable[Action]:
         yield _cancelled(view, "Suspended", f"LocalQueue {workload.queue} is stopped", now)
 
 
-def _drained(view: WorkloadView, reason: str, message: str, now: float) -> Change:
+def _drained(view: WorkloadView, reason: str, message: str, now: float) -> StatusChange:
     after, events = evicted(view.workload, reason, message, now)
-    return Change(view.workload, after, tuple(events))
+    return StatusChange(view.workload, after, tuple(events))
 
 
-def _cancelled(view: WorkloadView, reason: str, message: str, now: float) -> Change:
+def _cancelled(view: WorkloadView, reason: str, message: str, now: float) -> StatusChange:
     """Release a reservation at once: nothing runs yet."""
     granular = reason if GRANULAR in view.gates else "Inadmissible"
     changes: Conditions = {"QuotaReserved": (False, granular, message), "Admitted": NO_RESERVATION}
-    return Change(view.workload, without_quota(view.workload, changes, now))
+    return StatusChange(view.workload, without_quota(view.workload, changes, now))
 
 
 def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
@@ -277,7 +277,7 @@ def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
         return
     end = status.conditions["Admitted"].since + workload.max_seconds - status.executed
     if now < end:
-        yield Later(end, "MaximumExecutionTimeExceeded")
+        yield Requeue(end, "MaximumExecutionTimeExceeded")
         return
     text = "exceeding the maximum execution time"
     told = f"The maximum execution time ({workload.max_seconds}s) exceeded"

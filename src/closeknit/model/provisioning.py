@@ -11,7 +11,7 @@ IDENTICAL_REQUIREMENTS = "IdenticalWorkloadSchedulingRequirements"
 MERGE_POLICIES = (IDENTICAL_TEMPLATES, IDENTICAL_REQUIREMENTS)
 
 
-class Retry(NamedTuple):
+class RetryPolicy(NamedTuple):
     """How often a failed request is retried, and after how many seconds; the backoff doubles each time."""
 
     limit: int = 3
@@ -19,7 +19,7 @@ class Retry(NamedTuple):
     longest: int = 1800
 
 
-DEFAULT_RETRY = Retry()
+DEFAULT_RETRY = RetryPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,6 @@ class ProvisioningConfig:
     class_name: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     managed: tuple[str, ...] = ()
-    retry: Retry = DEFAULT_RETRY
+    retry: RetryPolicy = DEFAULT_RETRY
     selector: Mapping[str, str] = field(default_factory=dict)
     merge: str | None = None

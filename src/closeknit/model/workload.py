@@ -37,7 +37,7 @@ class Condition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WorkloadPodSet:
     """One pod set of a workload as admission sees it; pod counts and constraints are in the request.
 
     `requests` is what quota counts per pod; placement uses the pod's shape. `likeness` is a digest of whatever else in
@@ -137,7 +137,7 @@ class Workload:
     namespace: str
     name: str
     request: Request = NOTHING
-    parts: tuple[Part, ...] = ()
+    parts: tuple[WorkloadPodSet, ...] = ()
     queue: str = ""
     uid: str = ""
     priority: int = 0

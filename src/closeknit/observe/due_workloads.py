@@ -21,7 +21,7 @@ from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import Reading, read
 from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
 from ..dialects.kueue.jobs.train_job import RUNTIMES
-from ..lifecycle.action import Change as StatusChange
+from ..lifecycle.action import StatusChange
 from ..lifecycle.job import DELETED as WORKLOAD_DELETED
 from ..lifecycle.job import OUT_OF_SYNC, finished, finished_job
 from ..lifecycle.node_failure import node_failure
@@ -29,9 +29,9 @@ from ..lifecycle.workload import OWNERLESS
 from ..model.mistake import Mistake
 from ..model.name import Name
 from ..model.workload import Status, Workload
-from .known import UNREADABLE
-from .live_groups import SETS, Group, LiveGroups, prebuilt_name
-from .live_jobs import LiveJobs, Managed, Refusal, Seen
+from .cluster_cache import UNREADABLE
+from .live_groups import SETS, LiveGroups, LivePodGroup, prebuilt_name
+from .live_jobs import LiveJob, LiveJobs, Managed, Refusal
 from .live_nodes import unwell
 from .loaded import GROUP_OF_PODS, LoadedCluster
 from .manifests import JOBS, Found, Manifests
@@ -121,7 +121,7 @@ class DueWorkloads:
         elif not view.prebuilt and not self.known.owned_by(seen.raw["metadata"].get("uid", "")) and _may_wait(seen):
             self._make(found, seen)
 
-    def _make(self, found: Found, seen: Seen) -> None:
+    def _make(self, found: Found, seen: LiveJob) -> None:
         if self._is_right(found, self._read([found])):
             self._create(found, [self.jobs.wanted(seen.raw, seen.integration, seen.source)])
 
@@ -139,7 +139,7 @@ class DueWorkloads:
         elif key not in self.known.workloads and not (group.over or group.given_up or prebuilt_name(group.pods[0])):
             self._make_for_group(group)
 
-    def _make_for_group(self, group: Group) -> None:
+    def _make_for_group(self, group: LivePodGroup) -> None:
         """Create a group's workload if enough pods exist; mistakes are reported in terms of the manifests."""
         pods = [self.files[Key(kinds.POD, pod["metadata"]["namespace"], pod["metadata"]["name"])] for pod in group.pods]
         if not group.short and group.wrong is None:
@@ -229,6 +229,6 @@ class DueWorkloads:
         self.state.warnings += [replace(one, what=what) for one in mistakes]
 
 
-def _may_wait(seen: Seen) -> bool:
+def _may_wait(seen: LiveJob) -> bool:
     """Whether the job waits, or will once stopped; a pod that runs without a Workload is deleted instead."""
     return seen.view.suspended or seen.key.kind is not kinds.POD

@@ -11,21 +11,21 @@ from typing import Any
 
 from ..model.quota import Usage
 from ..state.snapshot import Snapshot
-from .known import Known
+from .cluster_cache import ClusterCache
 
 Document = dict[str, Any]
 
 
-def dump(known: Known) -> Document:
+def dump(cache: ClusterCache) -> Document:
     """CPU is in thousandths of a core, everything else in whole units."""
-    world = known.world
+    world = cache.world
     return {
         "holdings": {
             key: {"queue": one.queue, "usage": _usage(one.usage)} for key, one in _sorted(world.ledger.holdings)
         },
-        "waiting": _waiting(known),
+        "waiting": _waiting(cache),
         "quota": {name: _usage(node.usage) for name, node in _sorted(world.tree.queues)},
-        "free": {flavor: _free(mirror.snapshot, known) for flavor, mirror in _sorted(world.mirrors)},
+        "free": {flavor: _free(mirror.snapshot, cache) for flavor, mirror in _sorted(world.mirrors)},
     }
 
 
@@ -42,19 +42,19 @@ def _usage(usage: Usage) -> Document:
     return dict(found)
 
 
-def _waiting(known: Known) -> Document:
+def _waiting(cache: ClusterCache) -> Document:
     """Pending workloads by ClusterQueue; those without one are under an empty name."""
-    lines = known.scheduler.lines
+    lines = cache.scheduler.pending
     found: dict[str, list[str]] = defaultdict(list)
-    for key, queue in sorted([*lines.line_of.items(), *dict.fromkeys(lines.homeless, "").items()]):
+    for key, queue in sorted([*lines.queue_name_of.items(), *dict.fromkeys(lines.without_queue, "").items()]):
         found[queue].append(key)
     return dict(sorted(found.items()))
 
 
-def _free(snapshot: Snapshot, known: Known) -> Document:
+def _free(snapshot: Snapshot, cache: ClusterCache) -> Document:
     """Free capacity by lowest domain, named as in assignments; rows of deleted nodes may still exist."""
     rows = enumerate(snapshot.table.names)
-    there = {int(snapshot.leaf_of_row[row]) for row, name in rows if name in known.world.nodes}
+    there = {int(snapshot.leaf_of_row[row]) for row, name in rows if name in cache.world.nodes}
     columns = snapshot.remaining.T.tolist()
     found = {"/".join(snapshot.tree.names[leaf]): columns[leaf] for leaf in there}
     return {name: dict(zip(snapshot.resources, amounts, strict=True)) for name, amounts in sorted(found.items())}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..dialects.kueue.jobs import Job
+from ..dialects.kueue.jobs import GivenJob
 from ..model.mistake import InputError, Mistake
 from ..model.name import Name
 from ..model.workload import Workload
@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     is_new: bool = True
 
 
-def add_jobs(state: LoadedCluster, jobs: Sequence[Job], now: float) -> list[Asked]:
+def add_jobs(state: LoadedCluster, jobs: Sequence[GivenJob], now: float) -> list[Asked]:
     """Queue the given jobs, the first as the oldest; all mistakes in them are raised together."""
     asked: list[Asked] = []
     mistakes: list[Mistake] = []
@@ -66,7 +66,7 @@ def _numbered(made: Workload, name: Name, copies: dict[str, int]) -> tuple[Workl
     return replace(made, name=f"{made.name}-{number}"), name._replace(name=f"{name.name} ({number})")
 
 
-def _present(state: LoadedCluster, job: Job) -> str | None:
+def _present(state: LoadedCluster, job: GivenJob) -> str | None:
     """The job's Workload in the cluster, found by the job's uid or by the Workload's expected name."""
     if job.standing.uid in state.by_uid:
         return state.by_uid[job.standing.uid]

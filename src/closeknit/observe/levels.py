@@ -34,7 +34,7 @@ FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 LINES = 3
 
 
-class Flavor(NamedTuple):
+class LevelSource(NamedTuple):
     """The node labels that select a topology's nodes, and the tolerations of every pod placed there."""
 
     where: str
@@ -43,7 +43,7 @@ class Flavor(NamedTuple):
     tolerations: tuple[Toleration, ...]
 
 
-def read_topology(path: str) -> tuple[Topology, Flavor | None]:
+def read_topology(path: str) -> tuple[Topology, LevelSource | None]:
     """The Topology of a manifest, and its flavor if the file has exactly one; `FILE#name` picks one of several."""
     file, _, name = path.rpartition("#") if "#" in path and not os.path.exists(path) else (path, "", "")
     objects = list(documents(file))
@@ -121,7 +121,7 @@ def _uses(raw: dict[str, Any], topology: str) -> bool:
     return key == FLAVOR and isinstance(spec, dict) and spec.get("topologyName") == topology
 
 
-def _flavor(where: str, raw: dict[str, Any]) -> Flavor:
+def _flavor(where: str, raw: dict[str, Any]) -> LevelSource:
     field = Field.root(raw, where, identity(raw))
     check_flavor(field)
     tolerations = [one.decode(core.WireToleration) for one in field.at("spec", "tolerations").items()]
@@ -129,7 +129,7 @@ def _flavor(where: str, raw: dict[str, Any]) -> Flavor:
     if field.report:
         raise InputError(field.report.mistakes)
     name = field.at("metadata", "name").text()
-    return Flavor(where, name, labels, core.tolerations(one for one in tolerations if one is not None))
+    return LevelSource(where, name, labels, core.tolerations(one for one in tolerations if one is not None))
 
 
 def _is_topology(raw: dict[str, Any]) -> bool:

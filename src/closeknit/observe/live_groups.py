@@ -12,7 +12,7 @@ from ..cluster.kinds import BY_NAME, Kind
 from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.injection import Conflict, Info
+from ..dialects.kueue.jobs.injection import Info, StartConflict
 from ..dialects.kueue.jobs.kinds import SERVING, Serving, pod_groups
 from ..dialects.kueue.jobs.kinds.pod import is_gated
 from ..dialects.kueue.jobs.workload_object import standing_of
@@ -20,16 +20,16 @@ from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.pod_group import GroupView
 from ..model.mistake import Mistake
 from ..model.workload import Workload
-from .known import Known
-from .known_pods import group_of
+from .cluster_cache import ClusterCache
 from .live_jobs import LiveJobs, Refusal, infos_of
+from .pod_cache import group_of
 
 LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 SETS: dict[Kind, Serving] = {BY_NAME[name]: one for name, one in SERVING.items()}
 INVALID, TAKEN = "InvalidPodGroup", "WorkloadNameConflict"
 
 
-class Group(NamedTuple):
+class LivePodGroup(NamedTuple):
     """`raw` and `view` are None while there is no Workload; `wrong` is the reason why the group cannot run, if any.
 
     `spare` are excess pods, which are not among `pods`. `short`: pods are missing. `over`: the group has ended and its
@@ -54,7 +54,7 @@ class LiveGroups:
     `naming` has pods by the Workload that they name, with their group's key, if the two names differ.
     """
 
-    known: Known
+    known: ClusterCache
     jobs: LiveJobs
     of_set: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
     naming: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
@@ -77,7 +77,7 @@ class LiveGroups:
                 found.append((pod.created, pod.name, raw))
         return [raw for *_, raw in sorted(found, key=lambda one: one[:2])]
 
-    def look(self, key: str, now: float) -> Group | None:
+    def look(self, key: str, now: float) -> LivePodGroup | None:
         """The state of a group; None if it has no managed pods."""
         pods = self.pods(key)
         if not pods or not self._is_ours(pods[0]):
@@ -87,13 +87,13 @@ class LiveGroups:
         if pod_groups.was_given_up(pods, workload is not None and workload.evicted):
             active = pod_groups.is_active(pods, now)
             again = pod_groups.next_deadline(pods, now) if active else None
-            return Group(pods, (), None if active else raw, given_up=True, again=again)
+            return LivePodGroup(pods, (), None if active else raw, given_up=True, again=again)
         try:
             if raw is None or workload is None:
                 return self._without(pods)
             return self._with(pods, raw, workload, now)
         except Unreadable as error:
-            return Group(pods, wrong=Refusal(INVALID, str(error)))
+            return LivePodGroup(pods, wrong=Refusal(INVALID, str(error)))
 
     def _is_ours(self, pod: Raw) -> bool:
         return self.jobs.managed.has_pod(pod)
@@ -101,33 +101,33 @@ class LiveGroups:
     def is_on(self, kind: Kind) -> bool:
         return SETS[kind].framework in self.jobs.managed.frameworks
 
-    def _without(self, pods: list[Raw]) -> Group:
+    def _without(self, pods: list[Raw]) -> LivePodGroup:
         """A group without a Workload, which is created once all pods exist, unless the group has already ended."""
         counted = [pod for pod in pods if not pod_groups.was_let_go(pod)]
         if not counted or pod_groups.finished(counted) is not None:
-            return Group(pods, over=True)
+            return LivePodGroup(pods, over=True)
         text, complete = pod_groups.mismatch(counted), pod_groups.is_complete(counted)
         if not text and complete:
             text = pod_groups.shortage(counted)
         if text or not complete:
-            return Group(counted, wrong=Refusal(INVALID, text) if text else None, short=not complete)
+            return LivePodGroup(counted, wrong=Refusal(INVALID, text) if text else None, short=not complete)
         spare = pod_groups.excess(counted)
-        return Group(_rest(counted, spare), spare)
+        return LivePodGroup(_rest(counted, spare), spare)
 
-    def _with(self, pods: list[Raw], raw: Raw, workload: Workload, now: float) -> Group:
+    def _with(self, pods: list[Raw], raw: Raw, workload: Workload, now: float) -> LivePodGroup:
         text = "" if pod_groups.is_serving(pods) else pod_groups.mismatch(pods)
         if text:
-            return Group(pods, wrong=Refusal(INVALID, text))
+            return LivePodGroup(pods, wrong=Refusal(INVALID, text))
         if not pod_groups.is_of_group(raw):
             text = f"Workload {workload.key} was not created for this group: rename the group"
-            return Group(pods, wrong=Refusal(TAKEN, text))
+            return LivePodGroup(pods, wrong=Refusal(TAKEN, text))
         given = prebuilt_name(pods[0]) and not pod_groups.is_serving(pods)
         in_sync = not given or workload.reserved or pod_groups.is_same(pods, raw)
         is_kept = workload.finished or not in_sync
         spare = [] if is_kept else pod_groups.excess(pods, pod_groups.wanted_of(raw), now)
         rest = _rest(pods, spare)
         view = self._view(rest, raw, workload, in_sync, now) if rest else None
-        return Group(rest, spare, raw, view, again=pod_groups.next_deadline(pods, now))
+        return LivePodGroup(rest, spare, raw, view, again=pod_groups.next_deadline(pods, now))
 
     def _view(self, pods: list[Raw], raw: Raw, workload: Workload, in_sync: bool, now: float) -> GroupView:
         ended = pod_groups.finished(pods)
@@ -170,10 +170,10 @@ class LiveGroups:
     def replaced(self, pods: list[Raw], workload: Raw, now: float) -> list[Raw]:
         return pod_groups.replaced(pods, pod_groups.wanted_of(workload), now)
 
-    def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
+    def infos(self, workload: Workload) -> tuple[Info, ...] | StartConflict:
         return infos_of(self.known, workload)
 
-    def started(self, pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
+    def started(self, pod: Raw, infos: Sequence[Info]) -> Raw | StartConflict:
         return pod_groups.started(pod, infos)
 
     # Sets
@@ -252,7 +252,7 @@ def prebuilt_name(pod: Raw) -> str:
     return name
 
 
-def is_serving(group: Group) -> bool:
+def is_serving(group: LivePodGroup) -> bool:
     """Whether the group's pods belong to a set, which removes excess pods itself."""
     return pod_groups.is_serving([*group.pods, *group.spare])
 

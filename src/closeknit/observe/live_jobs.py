@@ -15,19 +15,19 @@ from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.jobs.equivalence import is_same
-from ..dialects.kueue.jobs.injection import Conflict, Info, info_of
+from ..dialects.kueue.jobs.injection import Info, StartConflict, info_of
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.kinds import FRAMEWORKS, LIVE, SERVING, Serving
-from ..dialects.kueue.jobs.standing import Standing
-from ..dialects.kueue.jobs.workload_object import Priority, owner_reference, standing_of, workload_for
+from ..dialects.kueue.jobs.standing import QueueingOptions
+from ..dialects.kueue.jobs.workload_object import WorkloadPriority, owner_reference, standing_of, workload_for
 from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.job import JobView
 from ..model.cluster_queue import Selector
 from ..model.mistake import Mistake
 from ..model.settings import NAMESPACE_NAME, outside_of_system
 from ..model.workload import Workload
-from .known import Known, labels_of
-from .known_pods import group_of
+from .cluster_cache import ClusterCache, labels_of
+from .pod_cache import group_of
 from .workloads import DEFAULT, class_of, priority_of, rank_of
 
 MOST_ANCESTORS = 10
@@ -53,9 +53,9 @@ class Managed:
     frameworks: frozenset[str] = FRAMEWORKS
     ungated: frozenset[str] = frozenset()
 
-    def is_in(self, known: Known, namespace: str) -> bool:
+    def is_in(self, cache: ClusterCache, namespace: str) -> bool:
         """Whether jobs of this namespace are managed."""
-        labels = known.world.namespaces.get(namespace)
+        labels = cache.world.namespaces.get(namespace)
         return self.namespaces.matches({NAMESPACE_NAME: namespace} if labels is None else labels)
 
     def turned(self, namespace: Change) -> bool:
@@ -86,7 +86,7 @@ class Managed:
         return bool(self.frameworks & SERVING_FRAMEWORKS)
 
 
-class Match(NamedTuple):
+class WorkloadMatch(NamedTuple):
     """The Workload of a job, and its Workloads that do not match it; see `JobView`."""
 
     workload: Workload | None = None
@@ -95,7 +95,7 @@ class Match(NamedTuple):
     differs: bool = False
 
 
-class Seen(NamedTuple):
+class LiveJob(NamedTuple):
     """A job with the facts about it."""
 
     key: Key
@@ -114,7 +114,7 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class LiveJobs:
-    known: Known
+    known: ClusterCache
     managed: Managed = field(default_factory=Managed)
 
     kinds: dict[Kind, Integration] = field(init=False)
@@ -166,7 +166,7 @@ class LiveJobs:
         above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
         return above is not None and not any(one.admitted for one in self.known.owned_by(above["metadata"]["uid"]))
 
-    def look(self, key: Key) -> Seen | None:
+    def look(self, key: Key) -> LiveJob | None:
         """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.
 
         A job whose source object is gone is taken to be unchanged while its Workload holds quota.
@@ -197,41 +197,41 @@ class LiveJobs:
             others=match.others,
             waits_for_pods=self.known.settings.pods_ready is not None,
         )
-        return Seen(key, raw, integration, view, source)
+        return LiveJob(key, raw, integration, view, source)
 
-    def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
+    def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> WorkloadMatch:
         """The Workload that matches the job, among those created for it."""
         owned = self.known.owned_by(raw["metadata"].get("uid", ""))
         mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
         others = tuple(one for one in owned if one is not mine and not one.finished)
         if mine is None and len(others) == 1 and integration.is_suspended(raw) and not others[0].reserved:
-            return Match(others[0], stale=True)
-        return Match(mine, others, mine is not None and self._is_stale(raw, mine))
+            return WorkloadMatch(others[0], stale=True)
+        return WorkloadMatch(mine, others, mine is not None and self._is_stale(raw, mine))
 
-    def _prebuilt(self, raw: Raw, integration: Integration, source: Raw | None) -> Match:
+    def _prebuilt(self, raw: Raw, integration: Integration, source: Raw | None) -> WorkloadMatch:
         """The prebuilt Workload that a job names, if it exists and has no other owner."""
         meta = raw["metadata"]
         mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
         others = tuple(one for one in self.known.owned_by(meta.get("uid", "")) if one is not mine and not one.finished)
         if mine is None:
-            return Match(None, others)
+            return WorkloadMatch(None, others)
         owner = self._owner_of(mine)
         if owner is not None and owner["uid"] != meta.get("uid", ""):
             raise Unreadable(f"the prebuilt Workload {mine.key} belongs to {owner['kind']} {owner['name']}")
         comparable = owner is not None and not _is_lost(integration, source)
-        return Match(mine, others, differs=comparable and not self._is_same(raw, integration, mine, source))
+        return WorkloadMatch(mine, others, differs=comparable and not self._is_same(raw, integration, mine, source))
 
     def _owner_of(self, workload: Workload) -> Raw | None:
         stored = self.known.raw_workload(workload.key)
         return None if stored is None else _controller(stored)
 
-    def to_adopt(self, seen: Seen) -> Raw | None:
+    def to_adopt(self, seen: LiveJob) -> Raw | None:
         """The prebuilt Workload that a job names, if the job does not own it yet."""
         mine = seen.view.workload
         stored = None if mine is None or not seen.view.prebuilt else self.known.raw_workload(mine.key)
         return None if stored is None or _controller(stored) is not None else stored
 
-    def differs(self, seen: Seen) -> bool:
+    def differs(self, seen: LiveJob) -> bool:
         """Whether the prebuilt Workload of a job does not match it, even if the job has yet to adopt it."""
         unowned = self.to_adopt(seen)
         if unowned is None or _is_lost(seen.integration, seen.source):
@@ -280,14 +280,14 @@ class LiveJobs:
         ):
             return seen[2]
         infos = self.infos(workload) if workload.reserved else None
-        given = None if isinstance(infos, Conflict) else infos
+        given = None if isinstance(infos, StartConflict) else infos
         same = is_same(raw, integration, stored, given, source, "PartialAdmission" in self.known.gates)
         if len(self._compared) > REMEMBERED:
             self._compared.clear()
         self._compared[workload.uid] = (compared, (workload.reserved, workload.admitted), same)
         return same
 
-    def infos(self, workload: Workload) -> tuple[Info, ...] | Conflict:
+    def infos(self, workload: Workload) -> tuple[Info, ...] | StartConflict:
         return infos_of(self.known, workload)
 
     def is_held(self, workload: Workload) -> bool:
@@ -312,27 +312,27 @@ class LiveJobs:
         except Unreadable as error:
             return Refusal("InvalidJob", str(error))
 
-    def rank(self, raw: Raw) -> Priority | None:
+    def rank(self, raw: Raw) -> WorkloadPriority | None:
         """The priority of the class in a job's label; None if it names no class, or one that does not exist."""
         return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.known.around)
 
-    def new_rank(self, raw: Raw, workload: Workload, stored: Raw) -> Priority | None:
+    def new_rank(self, raw: Raw, workload: Workload, stored: Raw) -> WorkloadPriority | None:
         """The priority of the class in a job's label, if its Workload has another class and may change to it."""
         rank, before = self.rank(raw), class_of(stored)
         differs = rank is not None and rank.name != before
         return rank if differs and (before or not workload.reserved) else None
 
-    def priority(self, standing: Standing) -> Priority | Mistake:
+    def priority(self, standing: QueueingOptions) -> WorkloadPriority | Mistake:
         value = priority_of(standing, self.known.around)
         if isinstance(value, Mistake):
             return value
         if standing.workload_class:
-            return Priority(value, "WorkloadPriorityClass", standing.workload_class)
+            return WorkloadPriority(value, "WorkloadPriorityClass", standing.workload_class)
         if DEFAULT in self.known.around.workload_classes:
-            return Priority(value, "WorkloadPriorityClass", DEFAULT)
+            return WorkloadPriority(value, "WorkloadPriorityClass", DEFAULT)
         if standing.pod_class:
-            return Priority(value, "PriorityClass", standing.pod_class)
-        return Priority(value)
+            return WorkloadPriority(value, "PriorityClass", standing.pod_class)
+        return WorkloadPriority(value)
 
 
 def ungated_kinds(managed: Managed) -> dict[Kind, str]:
@@ -379,8 +379,8 @@ def _is_of_set(notes: Mapping[str, str]) -> bool:
     return notes.get(marks.PARENT, DEPLOYMENT) != DEPLOYMENT
 
 
-def infos_of(known: Known, workload: Workload) -> tuple[Info, ...] | Conflict:
+def infos_of(cache: ClusterCache, workload: Workload) -> tuple[Info, ...] | StartConflict:
     """What is injected into the pods of an admitted workload, per pod set."""
-    raw = known.raw_workload(workload.key)
-    family = "" if raw is None else known.family_of(raw)
-    return info_of(workload, known.world.flavors, known.gates, family)
+    raw = cache.raw_workload(workload.key)
+    family = "" if raw is None else cache.family_of(raw)
+    return info_of(workload, cache.world.flavors, cache.gates, family)

@@ -9,18 +9,18 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.shape import HARD_EFFECTS
 from ..model.topology import HOSTNAME
-from .known import Known
+from .cluster_cache import ClusterCache
 
 
-def node_view(known: Known, name: str, host: str) -> NodeView:
+def node_view(cache: ClusterCache, name: str, host: str) -> NodeView:
     """`host` is the node's name in assignments; the node may be gone."""
     pods: dict[str, list[Pod]] = {}
-    for pod in known.pods.at(name, host):
+    for pod in cache.pods.at(name, host):
         pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
-    names = sorted(known.at_host.get(host, set()) | pods.keys())
-    affected = [Affected(known.workloads[one], pods.get(one, [])) for one in names if one in known.workloads]
-    node, delay = known.world.nodes.get(name), known.settings.not_ready_delay
-    return NodeView(name, node, affected, known.gates, known.world.flavors, host, delay)
+    names = sorted(cache.at_host.get(host, set()) | pods.keys())
+    affected = [Affected(cache.workloads[one], pods.get(one, [])) for one in names if one in cache.workloads]
+    node, delay = cache.world.nodes.get(name), cache.settings.not_ready_delay
+    return NodeView(name, node, affected, cache.gates, cache.world.flavors, host, delay)
 
 
 def is_well(node: Node | None) -> bool:
@@ -28,10 +28,10 @@ def is_well(node: Node | None) -> bool:
     return node is not None and node.ready and not any(taint.effect in HARD_EFFECTS for taint in node.taints)
 
 
-def unwell(known: Known) -> Iterator[NodeView]:
+def unwell(cache: ClusterCache) -> Iterator[NodeView]:
     """Every node with a workload assigned to it that is gone or unhealthy."""
-    names = {node.labels.get(HOSTNAME, name): name for name, node in known.world.nodes.items()}
-    for host in sorted(known.at_host):
+    names = {node.labels.get(HOSTNAME, name): name for name, node in cache.world.nodes.items()}
+    for host in sorted(cache.at_host):
         name = names.get(host, host)
-        if not is_well(known.world.nodes.get(name)):
-            yield node_view(known, name, host)
+        if not is_well(cache.world.nodes.get(name)):
+            yield node_view(cache, name, host)

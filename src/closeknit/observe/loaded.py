@@ -17,7 +17,7 @@ from ..model.mistake import Mistake
 from ..model.name import Name
 from ..model.settings import NAMESPACE_NAME
 from ..model.workload import Workload
-from .known import Known
+from .cluster_cache import ClusterCache
 from .workloads import Surroundings
 
 GROUP_OF_PODS = "Pod group"
@@ -31,7 +31,7 @@ class LoadedCluster:
     has the keys of workloads by the uid of their job, `by_stem` by their name without its hash.
     """
 
-    known: Known
+    known: ClusterCache
     workloads: dict[str, Workload] = field(default_factory=dict)
     finished: dict[str, Workload] = field(default_factory=dict)
     names: dict[str, Name] = field(default_factory=dict)

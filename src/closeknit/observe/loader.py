@@ -25,9 +25,9 @@ from ..dialects.limits import limit_ranges, runtime_class
 from ..model.gates import Gates
 from ..model.mistake import Mistake
 from ..model.settings import Settings
+from .cluster_cache import UNREADABLE, ClusterCache
 from .creation import as_created
 from .due_workloads import DueWorkloads
-from .known import UNREADABLE, Known
 from .live_jobs import Managed
 from .loaded import LoadedCluster
 from .manifests import JOBS, POD, Found, Manifests, Raw
@@ -51,7 +51,7 @@ class _Loader:
     def __init__(self, found: Manifests, gates: Gates, settings: Settings, managed: Managed) -> None:
         self.found, self.managed = found, managed
         now = found.newest or 0.0
-        self.known = Known(gates, settings, lambda: now, managed.without_queue, self._unreadable)
+        self.known = ClusterCache(gates, settings, lambda: now, managed.without_queue, self._unreadable)
         self.state = LoadedCluster(self.known, warnings=list(found.warnings))
         self.files: dict[Key, Found] = {}
         """The objects that the cache was shown, as written."""

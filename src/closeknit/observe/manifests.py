@@ -61,7 +61,7 @@ class PodMeta(core.Struct):
     owner_references: list[OwnerReference] | None = None
 
 
-class FilePod(core.Struct):
+class KeptPod(core.Struct):
     """The fields of a pod that are read; its resources stay text until they are needed."""
 
     metadata: PodMeta | None = None
@@ -69,7 +69,7 @@ class FilePod(core.Struct):
     status: core.PodStatus | None = None
 
 
-class Told(core.Condition):
+class ConditionTimes(core.NodeCondition):
     last_transition_time: str | None = None
     last_heartbeat_time: str | None = None
 
@@ -78,13 +78,13 @@ class NodeMeta(core.Meta):
     creation_timestamp: str | None = None
 
 
-class NodeStatus(core.NodeStatus):
-    conditions: list[Told] | None = None  # type: ignore[assignment]
+class FileNodeStatus(core.NodeStatus):
+    conditions: list[ConditionTimes] | None = None  # type: ignore[assignment]
 
 
-class FileNode(core.WireNode):
+class KeptNode(core.WireNode):
     given_metadata: NodeMeta | None = msgspec.field(default=None, name="metadata")
-    given_status: NodeStatus | None = msgspec.field(default=None, name="status")
+    given_status: FileNodeStatus | None = msgspec.field(default=None, name="status")
 
 
 class _Head(core.Struct):
@@ -193,8 +193,8 @@ class _Reader:
         self._all_pods = all_pods
         self.found = Manifests()
         self._head = msgspec.json.Decoder(_Head)
-        self._node = msgspec.json.Decoder(FileNode)
-        self._pod = msgspec.json.Decoder(FilePod)
+        self._node = msgspec.json.Decoder(KeptNode)
+        self._pod = msgspec.json.Decoder(KeptPod)
         self._full_pod = msgspec.json.Decoder(core.WirePod)
         self._requests: dict[tuple[bytes, ...], Resources] = {}
         self._names: set[tuple[str, ...]] = set()
@@ -359,7 +359,7 @@ class _Reader:
 
     _latest: str | None = None
 
-    def _note_node_times(self, wire: FileNode) -> None:
+    def _note_node_times(self, wire: KeptNode) -> None:
         self._note(wire.given_metadata.creation_timestamp if wire.given_metadata else None)
         for one in (wire.given_status.conditions if wire.given_status else None) or ():
             self._note(one.last_heartbeat_time)

@@ -30,7 +30,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class FileNodes:
     """`used` has a column per resource in the table's row order; it is empty if no usage is given."""
 
     table: NodeTable
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
     used: dict[str, IntArray]
 
 
-def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
+def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     """The nodes of all paths; all mistakes in them are raised together."""
     mistakes = Mistakes()
     warnings = _Warnings()
@@ -65,7 +65,7 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> Nodes:
     _check_unique(parts, table, mistakes)
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
-    return Nodes(table, used, warnings.as_list())
+    return FileNodes(table, used, warnings.as_list())
 
 
 def holds_pools(path: str) -> bool:

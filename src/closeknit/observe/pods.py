@@ -49,15 +49,15 @@ class Pods:
     warnings: list[Mistake] = field(default_factory=list)
 
 
-class Needs(core.Struct):
+class FileContainer(core.Struct):
     resources: msgspec.Raw = _NOTHING
     restart_policy: str | None = None
 
 
 class FilePodSpec(core.Struct):
     node_name: str | None = None
-    containers: list[Needs] | None = None
-    init_containers: list[Needs] | None = None
+    containers: list[FileContainer] | None = None
+    init_containers: list[FileContainer] | None = None
     overhead: msgspec.Raw = _NOTHING
     resources: msgspec.Raw = _NOTHING
 
@@ -74,28 +74,28 @@ class FilePodSpec(core.Struct):
         return tuple(key)
 
 
-class Owner(core.Struct):
+class FilePodOwner(core.Struct):
     kind: str | None = None
 
 
-class Name(core.Struct):
+class FilePodName(core.Struct):
     name: str | None = None
     namespace: str | None = None
     labels: core.Labels | None = None
-    owner_references: list[Owner] | None = None
+    owner_references: list[FilePodOwner] | None = None
 
     def __str__(self) -> str:
         return f"{self.namespace or 'default'}/{self.name or ''}"
 
 
-_NO_NAME, _NO_SPEC = Name(), FilePodSpec()
+_NO_NAME, _NO_SPEC = FilePodName(), FilePodSpec()
 
 
 class FilePod(core.Struct):
     """Read a million times, so absent or null fields stay None until they are used."""
 
     kind: str | None = None
-    metadata: Name | None = None
+    metadata: FilePodName | None = None
     spec: FilePodSpec | None = None
     status: core.PodStatus | None = None
 

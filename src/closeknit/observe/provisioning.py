@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..cluster.port import Raw
 from ..dialects.kueue.jobs.marks import PROVISIONING
 from ..dialects.kueue.objects.wire import moment
-from ..lifecycle.provisioning import Asked, request_name
+from ..lifecycle.provisioning import ProvisioningAttempt, request_name
 from ..model.workload import Condition, Workload
 
 CHECK = "closeknit.dev/admission-check"
@@ -14,7 +14,7 @@ ATTEMPT = "closeknit.dev/attempt"
 POD_SETS = "closeknit.dev/pod-sets"
 
 
-def asked(raw: Raw, workload: Workload) -> Asked:
+def asked(raw: Raw, workload: Workload) -> ProvisioningAttempt:
     """The check and attempt that a request is for: by its annotations, else by its name, as Kueue names them."""
     meta, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     notes = meta.get("annotations") or {}
@@ -30,7 +30,7 @@ def asked(raw: Raw, workload: Workload) -> Asked:
             ),
             ("", "0"),
         )
-    return Asked(
+    return ProvisioningAttempt(
         name,
         check,
         int(attempt) if attempt.isdigit() else 0,

@@ -31,7 +31,7 @@ ACCELERATORS = ("gpu", "tpu", "neuron", "accelerator")
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class SuggestedLevel:
     """One proposed level over the nodes that have all levels; a domain has `smallest` to `largest` nodes.
 
     There are more domains than values if values recur: rack "r1" of block "b1" and of block "b2".
@@ -53,7 +53,7 @@ class Suggestion:
     """
 
     text: str
-    picture: tuple[Level, ...] = ()
+    picture: tuple[SuggestedLevel, ...] = ()
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     node_labels: dict[str, str] = field(default_factory=dict)
@@ -360,7 +360,7 @@ def _proposal(
     )
 
 
-def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray]) -> tuple[Level, ...]:
+def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray]) -> tuple[SuggestedLevel, ...]:
     levels = []
     paths = np.zeros(len(columns[0]), dtype=np.int64)
     for key, column in zip(keys, columns, strict=True):
@@ -369,7 +369,7 @@ def _picture(table: NodeTable, keys: Sequence[str], columns: Sequence[IntArray])
         sizes = sizes[sizes > 0]
         values = [table.labels[key].values[code] for code in np.flatnonzero(np.bincount(column)).tolist()]
         examples = tuple(heapq.nsmallest(SHOWN, values))
-        levels.append(Level(key, len(sizes), len(values), int(sizes.min()), int(sizes.max()), examples))
+        levels.append(SuggestedLevel(key, len(sizes), len(values), int(sizes.min()), int(sizes.max()), examples))
     return tuple(levels)
 
 

@@ -11,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from ..decide.scheduler import Scheduler
-from ..queue.wake import FREED, RULES, Event, Reach
+from ..queue.wake import FREED, RULES, Reach, WakeEvent
 
 GATHERING = 1.0
 """Seconds for which events of a cohort tree are collected."""
@@ -27,16 +27,16 @@ class Wake(NamedTuple):
 class Wakes:
     def __init__(self, scheduler: Scheduler, at_once: bool, now: Callable[[], float]) -> None:
         self._scheduler, self._at_once, self._now = scheduler, at_once, now
-        self._noted: dict[tuple[Event, str], float] = {}
+        self._noted: dict[tuple[WakeEvent, str], float] = {}
         """When what happened to which queue, since the trees of cohorts were last looked up."""
-        self._pending: dict[tuple[Event, str], Wake] = {}
+        self._pending: dict[tuple[WakeEvent, str], Wake] = {}
         """By event and the first queue of the tree in which it happened; "" stands for all queues."""
         self._woken: dict[str, float] = {}
         """When each tree was last woken, by its first queue."""
         self._freed: set[str] = set()
         """Trees in which quota was released, by their first queue."""
 
-    def note(self, event: Event, queue: str = "") -> None:
+    def note(self, event: WakeEvent, queue: str = "") -> None:
         """Note an event. Its cohort tree is looked up later, since events of many queues may arrive together."""
         self._noted.setdefault((event, queue), self._now())
 

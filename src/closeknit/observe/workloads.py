@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..dialects.kueue import keys
-from ..dialects.kueue.jobs import Job
-from ..dialects.kueue.jobs.standing import Standing
-from ..dialects.kueue.jobs.workload_object import Priority
+from ..dialects.kueue.jobs import GivenJob
+from ..dialects.kueue.jobs.standing import QueueingOptions
+from ..dialects.kueue.jobs.workload_object import WorkloadPriority
 from ..dialects.kueue.objects.pod_sets import with_template
 from ..dialects.limits import adjusted
 from ..model.gates import Gates
@@ -55,7 +55,7 @@ class Surroundings:
         return adjusted(template, ranges, self.runtime_classes) if ranges or overhead else template
 
 
-def workload_of(job: Job, around: Surroundings, gates: Gates, created: float) -> Workload | list[Mistake]:
+def workload_of(job: GivenJob, around: Surroundings, gates: Gates, created: float) -> Workload | list[Mistake]:
     """The Workload of a job, or why none can be created."""
     queue, priority = _queue(job, around), priority_of(job.standing, around)
     if isinstance(queue, Mistake) or isinstance(priority, Mistake):
@@ -88,10 +88,10 @@ def class_of(workload: Raw) -> str:
     return str(reference.get("name", "")) if reference.get("kind") == "WorkloadPriorityClass" else ""
 
 
-def rank_of(workload_class: str, around: Surroundings) -> Priority | None:
+def rank_of(workload_class: str, around: Surroundings) -> WorkloadPriority | None:
     """The priority of a WorkloadPriorityClass; None if there is no such class."""
     value = around.workload_classes.get(workload_class)
-    return None if value is None else Priority(value, "WorkloadPriorityClass", workload_class)
+    return None if value is None else WorkloadPriority(value, "WorkloadPriorityClass", workload_class)
 
 
 def is_left_behind(workload: Raw) -> bool:
@@ -101,7 +101,7 @@ def is_left_behind(workload: Raw) -> bool:
     return labelled and not meta.get("ownerReferences") and "deletionTimestamp" not in meta
 
 
-def _queue(job: Job, around: Surroundings) -> str | Mistake:
+def _queue(job: GivenJob, around: Surroundings) -> str | Mistake:
     """The queue that a job names, or the default queue of its namespace."""
     known = around.local_queues.get(job.namespace, [])
     if job.standing.queue or DEFAULT in known:
@@ -114,7 +114,7 @@ def _queue(job: Job, around: Surroundings) -> str | Mistake:
     return Mistake(text, remedy, field=place)
 
 
-def priority_of(standing: Standing, around: Surroundings) -> int | Mistake:
+def priority_of(standing: QueueingOptions, around: Surroundings) -> int | Mistake:
     """The priority by WorkloadPriorityClass, else by the pods' PriorityClass, else the cluster's default."""
     if standing.priority is not None:
         return standing.priority

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 
-class Why(Enum):
+class RequeueReason(Enum):
     """Why a workload was not admitted; decides whether it is requeued at once, parked, or parked with its class."""
 
     LOST_ITS_PLACE = "FailedAfterNomination"
@@ -24,10 +24,12 @@ class Why(Enum):
     OTHER = ""
 
 
-RETRIES_AT_ONCE = frozenset({Why.LOST_ITS_PLACE, Why.PENDING_PREEMPTION, Why.PREEMPTION_FAILED})
+RETRIES_AT_ONCE = frozenset(
+    {RequeueReason.LOST_ITS_PLACE, RequeueReason.PENDING_PREEMPTION, RequeueReason.PREEMPTION_FAILED}
+)
 """Requeued at once under either strategy: the next cycle may decide differently."""
 
-PARKS_ITS_LIKES = frozenset({Why.NO_FIT, Why.NO_CANDIDATES})
+PARKS_ITS_CLASS = frozenset({RequeueReason.NO_FIT, RequeueReason.NO_CANDIDATES})
 """Reasons that hold for the whole equivalence class."""
 
 
@@ -40,7 +42,7 @@ class Reach(Enum):
     EVERYWHERE = auto()
 
 
-class Stage(Enum):
+class WaitStage(Enum):
     """What a parked workload is waiting for."""
 
     FLAVOR = "NoMatchingFlavor"
@@ -55,17 +57,17 @@ class Stage(Enum):
     UNKNOWN = ""
 
 
-ALL = frozenset(Stage)
-FREED = frozenset({Stage.QUOTA, Stage.ROOM, Stage.UNKNOWN})
-CAPACITY = frozenset({Stage.ROOM, Stage.PLACE, Stage.UNKNOWN})
+ALL = frozenset(WaitStage)
+FREED = frozenset({WaitStage.QUOTA, WaitStage.ROOM, WaitStage.UNKNOWN})
+CAPACITY = frozenset({WaitStage.ROOM, WaitStage.PLACE, WaitStage.UNKNOWN})
 
 
-class Rule(NamedTuple):
+class WakeRule(NamedTuple):
     reach: Reach
-    wakes: frozenset[Stage]
+    wakes: frozenset[WaitStage]
 
 
-class Event(Enum):
+class WakeEvent(Enum):
     """What happened in the cluster."""
 
     WORKLOAD_FINISHED = auto()
@@ -93,23 +95,23 @@ class Event(Enum):
 
 
 RULES = {
-    Event.WORKLOAD_FINISHED: Rule(Reach.TREE, FREED),
-    Event.WORKLOAD_DELETED: Rule(Reach.TREE, FREED),
-    Event.WORKLOAD_DEACTIVATED: Rule(Reach.TREE, FREED),
-    Event.WORKLOAD_EVICTED: Rule(Reach.TREE, FREED),
-    Event.WORKLOAD_SHRANK: Rule(Reach.TREE, FREED),
-    Event.PODS_RECLAIMED: Rule(Reach.TREE, FREED),
-    Event.PRIORITY_CHANGED: Rule(Reach.TREE, FREED),
-    Event.QUEUE_CHANGED: Rule(Reach.TREE, ALL),
-    Event.COHORT_CHANGED: Rule(Reach.TREE, ALL),
-    Event.CHECK_CHANGED: Rule(Reach.QUEUE, ALL),
-    Event.NAMESPACE_CHANGED: Rule(Reach.EVERYWHERE, frozenset({Stage.NAMESPACE, Stage.UNKNOWN})),
-    Event.LIMITS_CHANGED: Rule(Reach.EVERYWHERE, ALL),
-    Event.FLAVOR_CHANGED: Rule(Reach.EVERYWHERE, ALL),
-    Event.TOPOLOGY_CHANGED: Rule(Reach.EVERYWHERE, ALL),
-    Event.NODE_CHANGED: Rule(Reach.EVERYWHERE, CAPACITY),
-    Event.OTHER_POD_GONE: Rule(Reach.EVERYWHERE, CAPACITY),
-    Event.ROOM_FREED: Rule(Reach.TREE, frozenset({Stage.ROOM, Stage.UNKNOWN})),
-    Event.RESERVATION_ENDED: Rule(Reach.EVERYWHERE, FREED),
+    WakeEvent.WORKLOAD_FINISHED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.WORKLOAD_DELETED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.WORKLOAD_DEACTIVATED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.WORKLOAD_EVICTED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.WORKLOAD_SHRANK: WakeRule(Reach.TREE, FREED),
+    WakeEvent.PODS_RECLAIMED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.PRIORITY_CHANGED: WakeRule(Reach.TREE, FREED),
+    WakeEvent.QUEUE_CHANGED: WakeRule(Reach.TREE, ALL),
+    WakeEvent.COHORT_CHANGED: WakeRule(Reach.TREE, ALL),
+    WakeEvent.CHECK_CHANGED: WakeRule(Reach.QUEUE, ALL),
+    WakeEvent.NAMESPACE_CHANGED: WakeRule(Reach.EVERYWHERE, frozenset({WaitStage.NAMESPACE, WaitStage.UNKNOWN})),
+    WakeEvent.LIMITS_CHANGED: WakeRule(Reach.EVERYWHERE, ALL),
+    WakeEvent.FLAVOR_CHANGED: WakeRule(Reach.EVERYWHERE, ALL),
+    WakeEvent.TOPOLOGY_CHANGED: WakeRule(Reach.EVERYWHERE, ALL),
+    WakeEvent.NODE_CHANGED: WakeRule(Reach.EVERYWHERE, CAPACITY),
+    WakeEvent.OTHER_POD_GONE: WakeRule(Reach.EVERYWHERE, CAPACITY),
+    WakeEvent.ROOM_FREED: WakeRule(Reach.TREE, frozenset({WaitStage.ROOM, WaitStage.UNKNOWN})),
+    WakeEvent.RESERVATION_ENDED: WakeRule(Reach.EVERYWHERE, FREED),
 }
 """The wake table: which queues each event reaches, and which stages it can help."""

@@ -14,7 +14,7 @@ from ..model.quota import FlavorResource, plus
 from ..model.request import PodSet
 from ..model.resources import CPU, Resources, times
 from ..model.settings import Settings, Transformation
-from ..model.workload import Admission, Part, Status, Workload
+from ..model.workload import Admission, Status, Workload, WorkloadPodSet
 
 _NANO = 10**9
 
@@ -23,7 +23,7 @@ _NANO = 10**9
 class Demand:
     """`count` pods of a pod set; `per_pod` is what quota counts for each."""
 
-    part: Part
+    part: WorkloadPodSet
     pod_set: PodSet
     count: int
     per_pod: Resources

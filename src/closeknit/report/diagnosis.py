@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..engine.explain import Cause, Explanation, LevelView
+from ..engine.explain import ExclusionCause, Explanation, LevelView
 from ..engine.remedy import Remedy
 from ..model.number import number_of
 from ..model.reason import Why
@@ -62,7 +62,7 @@ def _level(view: LevelView, width: int, need: int) -> str:
     return text
 
 
-def _cause(cause: Cause, width: int) -> str:
+def _cause(cause: ExclusionCause, width: int) -> str:
     cost = f", which would hold {number_of(cause.pods, 'pod')}" if cause.pods else ""
     return f"{cause.cause:<{width}}  {number_of(cause.leaves, 'node')}{cost}" + (
         f": {cause.detail}" if cause.detail else ""

@@ -98,7 +98,7 @@ def grid(blocks: Sequence[Block], width: int, most: int, marks: Marks) -> Drawn:
     return Drawn(Text(f"screen too small for {racks:,} racks in {len(blocks):,} blocks", GREY, no_wrap=True), 1, False)
 
 
-class Layout(NamedTuple):
+class GridLayout(NamedTuple):
     """`cell` columns for a host, `long` hosts in a line, `across` racks side by side, `beside` boxes side by side."""
 
     cell: int
@@ -110,7 +110,7 @@ class Layout(NamedTuple):
     frame: int
 
 
-def _fitting(blocks: Sequence[Block], width: int, most: int, cell: int, frame: int) -> Layout | None:
+def _fitting(blocks: Sequence[Block], width: int, most: int, cell: int, frame: int) -> GridLayout | None:
     """A layout that shows everything, with as few racks side by side as the height allows; None if none fits."""
     name = max(len(rack.name) for block in blocks for rack in block.racks)
     longest = max(len(rack.hosts) for block in blocks for rack in block.racks)
@@ -125,18 +125,18 @@ def _fitting(blocks: Sequence[Block], width: int, most: int, cell: int, frame: i
         beside = min(len(blocks), max(1, width // box_width))
         height = ceil(len(blocks) / beside) * (ceil(lines / across) + frame)
         if height <= most:
-            return Layout(cell, long, across, beside, name, height, frame)
+            return GridLayout(cell, long, across, beside, name, height, frame)
     return None
 
 
-def _boxes(blocks: Sequence[Block], layout: Layout, marks: Marks) -> RenderableType:
+def _boxes(blocks: Sequence[Block], layout: GridLayout, marks: Marks) -> RenderableType:
     table = Table.grid(padding=(0, 0))
     for first in range(0, len(blocks), layout.beside):
         table.add_row(*(_box(block, layout, marks) for block in blocks[first : first + layout.beside]))
     return table
 
 
-def _box(block: Block, layout: Layout, marks: Marks) -> RenderableType:
+def _box(block: Block, layout: GridLayout, marks: Marks) -> RenderableType:
     lines = [line for rack in block.racks for line in _rack(rack, layout, marks)]
     rows = Table.grid(padding=(0, 1))
     tall = ceil(len(lines) / layout.across)
@@ -147,7 +147,7 @@ def _box(block: Block, layout: Layout, marks: Marks) -> RenderableType:
     return Panel(rows, title=block.name or None, title_align="left", box=box.ROUNDED, border_style=GREY, expand=False)
 
 
-def _rack(rack: Rack, layout: Layout, marks: Marks) -> Iterator[Text]:
+def _rack(rack: Rack, layout: GridLayout, marks: Marks) -> Iterator[Text]:
     for first in range(0, len(rack.hosts), layout.long):
         line = Text(f"{rack.name if first == 0 else '':<{layout.name}} ", GREY, no_wrap=True, end="")
         cells = (_mark(host, marks) for host in rack.hosts[first : first + layout.long])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from .picture import Told
+from .picture import DecisionLine
 
 
 def clock(at: float) -> str:
@@ -25,5 +25,5 @@ def span(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60} s" if whole < 7200 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def line_of(told: Told) -> str:
+def line_of(told: DecisionLine) -> str:
     return f"{clock(told.at)}  {told.outcome:<9}  {told.job}  {told.text}  ({told.cost} µs)"

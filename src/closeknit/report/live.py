@@ -22,7 +22,7 @@ from ..model.resources import rough
 from .bars import bar
 from .host_grid import BAD, GREY, LEGEND, UNICODE, Drawn, Marks, colour, grid
 from .lines import clock
-from .picture import Job, Picture, Queue, Told
+from .picture import DecisionLine, Picture, PictureJob, Queue
 
 OUTCOMES = {"Admitted": "green", "Moved": "cyan", "Preempted": "red", "Evicted": "red", "Waits": GREY}
 SPACIOUS = 20
@@ -151,7 +151,7 @@ def _cut_text(text: Text, width: int, most: int, marks: Marks) -> list[Text]:
 # Jobs, queues, decisions
 
 
-def _job(job: Job, marks: Marks) -> Text:
+def _job(job: PictureJob, marks: Marks) -> Text:
     line = Text(no_wrap=True)
     if job.waits:
         line.append(f"{marks.idle * 2} {job.name}", "bold")
@@ -188,7 +188,7 @@ def _bar(queue: Queue, width: int) -> Iterator[tuple[str, str]]:
 
 
 def _decisions(
-    decisions: Sequence[Told], width: int, most: int, gap: bool, marks: Marks, options: str
+    decisions: Sequence[DecisionLine], width: int, most: int, gap: bool, marks: Marks, options: str
 ) -> Iterator[Text]:
     """The last decisions below a line that counts the earlier ones; with `gap`, below a blank line otherwise."""
     shown = len(decisions) if len(decisions) + gap <= most else max(0, most - 1)

@@ -26,7 +26,7 @@ DEFAULT_TOLERATION = 300
 SOON = "in a second or two"
 
 
-class Rules(NamedTuple):
+class NodeFailureRules(NamedTuple):
     """What decides about failed nodes; `flavors` add tolerations, `delay` is how long a node may be unready."""
 
     gates: Gates
@@ -46,7 +46,7 @@ class Trouble(NamedTuple):
 
 
 def troubles(
-    one: Workload, nodes: Iterable[Node], rules: Rules, pods_on: Mapping[str, int] | None = None
+    one: Workload, nodes: Iterable[Node], rules: NodeFailureRules, pods_on: Mapping[str, int] | None = None
 ) -> list[Trouble]:
     """The failed nodes of an admitted workload; `pods_on` counts its pods by node if it has no topology assignment."""
     held = _held(one) or dict(pods_on or {})
@@ -66,7 +66,9 @@ def _held(one: Workload) -> dict[str, int]:
     return held
 
 
-def _trouble(one: Workload, host: str, node: Node | None, pods: int, rules: Rules, too_many: bool) -> Trouble:
+def _trouble(
+    one: Workload, host: str, node: Node | None, pods: int, rules: NodeFailureRules, too_many: bool
+) -> Trouble:
     since = None if node is None or node.ready or node.ready_since in (None, LONG_AGO) else node.ready_since
     state = "gone" if node is None else "lost" if host in one.status.unhealthy else "NotReady"
     if not _held(one) or "TASFailedNodeReplacement" not in rules.gates:
@@ -89,7 +91,7 @@ def _trouble(one: Workload, host: str, node: Node | None, pods: int, rules: Rule
     return Trouble(host, state, pods, since, f"once {cause}, {follows}", at)
 
 
-def _follows(one: Workload, rules: Rules, too_many: bool) -> str:
+def _follows(one: Workload, rules: NodeFailureRules, too_many: bool) -> str:
     if one.owned_by_pod:
         return "the workload ends with its only pod; create the pod again"
     if too_many:
@@ -100,7 +102,7 @@ def _follows(one: Workload, rules: Rules, too_many: bool) -> str:
     return f"these pods get another host; if none has room, {failed}"
 
 
-def _ended(one: Workload, node: Node | None, since: float | None, rules: Rules) -> tuple[str, float | None]:
+def _ended(one: Workload, node: Node | None, since: float | None, rules: NodeFailureRules) -> tuple[str, float | None]:
     """What happens to pods on a node that is not replaced."""
     why = "TASFailedNodeReplacement is off" if _held(one) else "it was not placed by topology"
     tolerated = None if node is None else _tolerated_for(one, node, rules)
@@ -111,7 +113,7 @@ def _ended(one: Workload, node: Node | None, since: float | None, rules: Rules) 
     return f"its pods are evicted, and {again} ({why})", at
 
 
-def _tolerated_for(one: Workload, node: Node, rules: Rules) -> int | None:
+def _tolerated_for(one: Workload, node: Node, rules: NodeFailureRules) -> int | None:
     """How many seconds the pods tolerate that the node is not ready; None for ever."""
     taint = next((each for each in node.taints if each.key == UNREACHABLE), Taint(NOT_READY, "", "NoExecute"))
     taint = taint._replace(effect="NoExecute")
@@ -122,7 +124,7 @@ def _tolerated_for(one: Workload, node: Node, rules: Rules) -> int | None:
     return min(seconds) if seconds else None
 
 
-def _tolerations(one: Workload, rules: Rules) -> Iterator[Toleration]:
+def _tolerations(one: Workload, rules: NodeFailureRules) -> Iterator[Toleration]:
     for pod_set in one.request.pod_sets:
         yield from pod_set.shape.tolerations
     for given in () if one.status.admission is None else one.status.admission.pod_sets:

@@ -37,7 +37,7 @@ class Block(NamedTuple):
     racks: tuple[Rack, ...]
 
 
-class Job(NamedTuple):
+class PictureJob(NamedTuple):
     """`where` is the smallest domain that contains all its pods; `waits` is why a pending job waits."""
 
     name: str
@@ -63,7 +63,7 @@ class Queue(NamedTuple):
         return max(0, self.used - self.quota)
 
 
-class Told(NamedTuple):
+class DecisionLine(NamedTuple):
     """One decision: `job` is the job's name, `text` where or why, `cost` is in microseconds."""
 
     at: float
@@ -97,10 +97,10 @@ class Picture(NamedTuple):
     says: str = ""
     blocks: tuple[Block, ...] = ()
     pods: int = 0
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[PictureJob, ...] = ()
     queues: tuple[Queue, ...] = ()
     workloads: Mapping[str, int] = {}
-    decisions: tuple[Told, ...] = ()
+    decisions: tuple[DecisionLine, ...] = ()
     more_jobs: int = 0
     notes: tuple[str, ...] = ()
 

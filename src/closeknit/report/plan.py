@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.fit import fit_of
-from ..engine.place import Outcome, Result
+from ..engine.place import PodSetOutcome, Result
 from ..engine.policy import Policy
 from ..model.assignment import Assignment
 from ..model.encoding import encode
@@ -33,7 +33,7 @@ MOST_LINES = 60
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedPodSet:
     """One pod set of the plan, as columns over leaves: its pods, room left after it, room on empty nodes."""
 
     pod_set: PodSet
@@ -44,16 +44,16 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """The plan of a job that fits. Build it before the job's room is taken."""
 
     snapshot: Snapshot
     name: str
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedPodSet, ...]
     free: dict[str, int]
 
 
-def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> Plan:
+def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> JobPlan:
     """The plan of a result, with the room that is left after it."""
     outcomes = [(o, o.assignment) for o in result.outcomes if o.assignment is not None]
     checkpoint = snapshot.checkpoint()
@@ -64,11 +64,11 @@ def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> Plan:
         pods = np.zeros(snapshot.tree.leaves, dtype=np.int64)
         pods[[snapshot.tree.leaf_of[name] for name in assignment.values]] = assignment.counts
         after, empty = _room(snapshot, outcome, policy)
-        placed.append(Placed(outcome.pod_set, assignment, pods, after, empty))
+        placed.append(PlacedPodSet(outcome.pod_set, assignment, pods, after, empty))
     left = np.maximum(snapshot.remaining, 0).sum(axis=1).tolist()
     free = dict(zip(snapshot.resources, left, strict=True))
     snapshot.rollback(checkpoint)
-    return Plan(snapshot, name, tuple(placed), free)
+    return JobPlan(snapshot, name, tuple(placed), free)
 
 
 def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
@@ -90,23 +90,23 @@ def pods_on_leaves(snapshot: Snapshot) -> IntArray:
     return np.array(snapshot.admitted[snapshot.index[PODS]])
 
 
-def _room(snapshot: Snapshot, outcome: Outcome, policy: Policy) -> tuple[IntArray, IntArray]:
+def _room(snapshot: Snapshot, outcome: PodSetOutcome, policy: Policy) -> tuple[IntArray, IntArray]:
     """How many pods like these fit on each leaf: now, and on empty nodes."""
     columns = fit_of(snapshot, outcome.pod_set.shape, None, policy)
     return columns.pods.copy(), columns.when_empty()
 
 
-def order_of(request: Request, result: Result) -> list[Outcome]:
+def order_of(request: Request, result: Result) -> list[PodSetOutcome]:
     """Outcomes in rank order: pod sets as in the spec, a leader before its workers."""
     found = {id(outcome.pod_set): outcome for outcome in result.outcomes}
-    ordered: list[Outcome] = []
+    ordered: list[PodSetOutcome] = []
     for group in request.groups:
         sets = sorted(group.pod_sets, key=lambda one: one.count) if group.name else list(group.pod_sets)
         ordered += [found[id(one)] for one in sets if id(one) in found]
     return ordered
 
 
-def as_json(made: Plan, by_prefix: bool = True) -> dict[str, Any]:
+def as_json(made: JobPlan, by_prefix: bool = True) -> dict[str, Any]:
     """The machine-readable plan; `by_prefix` is how assignments are encoded."""
     return {
         "fits": True,
@@ -135,7 +135,7 @@ def refusal_json(name: str, result: Result, request: Request) -> dict[str, Any]:
     }
 
 
-def _pod_set_json(snapshot: Snapshot, one: Placed, by_prefix: bool) -> dict[str, Any]:
+def _pod_set_json(snapshot: Snapshot, one: PlacedPodSet, by_prefix: bool) -> dict[str, Any]:
     leaves = np.flatnonzero(one.pods)
     level = snapshot.tree.common_level(leaves)
     lowest = snapshot.topology.lowest
@@ -160,7 +160,7 @@ def wording(constraint: Constraint | None) -> str:
     return ", ".join(parts) or "unconstrained"
 
 
-def picture(made: Plan, everything: bool = False) -> Iterator[str]:
+def picture(made: JobPlan, everything: bool = False) -> Iterator[str]:
     """The plan as lines of text; `everything` shows all domains."""
     for one in made.placed:
         leaves = np.flatnonzero(one.pods)
@@ -184,7 +184,7 @@ def _where(snapshot: Snapshot, leaves: IntArray, level: int) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlanLine:
     """One domain: the job's pods, places that others use, places left."""
 
     label: str
@@ -202,7 +202,7 @@ class Sums:
     empty: list[IntArray]
 
 
-def _rows(snapshot: Snapshot, one: Placed, start: int, everything: bool) -> Iterator[str]:
+def _rows(snapshot: Snapshot, one: PlacedPodSet, start: int, everything: bool) -> Iterator[str]:
     sums = Sums(*(summed_up(snapshot.tree, column) for column in (one.pods, one.after, one.empty)))
     most = None if everything else MOST_LINES
     lines = list(islice(_lines(snapshot, sums, start, "", 0, snapshot.tree.size(start), top=True), most))
@@ -218,7 +218,7 @@ def _rows(snapshot: Snapshot, one: Placed, start: int, everything: bool) -> Iter
 
 def _lines(
     snapshot: Snapshot, sums: Sums, level: int, indent: str, first: int, last: int, top: bool = False
-) -> Iterator[Line]:
+) -> Iterator[PlanLine]:
     """The domains first .. last of a level that the job uses, each followed by its children."""
     tree = snapshot.tree
     touched = (first + np.flatnonzero(sums.pods[level][first:last])).tolist()
@@ -228,7 +228,7 @@ def _lines(
         name = "/".join(tree.path(level, domain)) if top else tree.values[level][domain]
         pods, left = int(sums.pods[level][domain]), int(sums.left[level][domain])
         used = max(0, int(sums.empty[level][domain]) - pods - left)
-        yield Line(f"{indent}{branch}{name}", pods, used, left)
+        yield PlanLine(f"{indent}{branch}{name}", pods, used, left)
         if level < snapshot.topology.lowest:
             below = indent if top else indent + ("   " if end else "│  ")
             children = tree.first[level][domain : domain + 2].tolist()

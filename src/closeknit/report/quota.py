@@ -62,7 +62,7 @@ class Headcount:
                 column[admission.queue] += 1
                 column[f"{one.local_queue} of {admission.queue}"] += 1
             else:
-                local = scheduler.lines.local_queues.get(one.local_queue)
+                local = scheduler.pending.local_queues.get(one.local_queue)
                 name = "" if local is None else local.cluster_queue
                 count.pending[name] += 1
                 count.pending[f"{one.local_queue} of {name}"] += 1
@@ -83,7 +83,7 @@ class Headcount:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class QuotaReport:
     """The input of the report."""
 
     scheduler: Scheduler
@@ -92,9 +92,9 @@ class Ledger:
     command: Command = typed
 
     @classmethod
-    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload], command: Command = typed) -> Ledger:
+    def of(cls, scheduler: Scheduler, workloads: Iterable[Workload], command: Command = typed) -> QuotaReport:
         local_queues: dict[str, list[LocalQueue]] = {}
-        for local in scheduler.lines.local_queues.values():
+        for local in scheduler.pending.local_queues.values():
             local_queues.setdefault(local.cluster_queue, []).append(local)
         return cls(scheduler, Headcount.of(scheduler, workloads), local_queues, command)
 
@@ -104,7 +104,7 @@ class Ledger:
         return [one for root in roots for one in _within(root) if one.name == name] if name else roots
 
 
-def names(ledger: Ledger) -> list[str]:
+def names(ledger: QuotaReport) -> list[str]:
     """The names of all cohorts and queues."""
     return [one.name for root in ledger.tops() for one in _within(root)]
 
@@ -134,7 +134,7 @@ def _order(node: QuotaNode) -> tuple[bool, str]:
 # Text
 
 
-def tree(ledger: Ledger, wide: bool = False, name: str = "") -> Iterator[str]:
+def tree(ledger: QuotaReport, wide: bool = False, name: str = "") -> Iterator[str]:
     """The lines of the whole tree, or of the subtree of a name."""
     rows = [row for top in ledger.tops(name) for row in _node(ledger, top, "", "", wide)]
     width = max((len(left) for left, right in rows if right), default=0)
@@ -149,7 +149,7 @@ Row = tuple[str, str]
 """The left column and the rest; a row without a rest does not affect the width of the column."""
 
 
-def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool) -> Iterator[Row]:
+def _node(ledger: QuotaReport, node: QuotaNode, branch: str, indent: str, wide: bool) -> Iterator[Row]:
     kind = "ClusterQueue" if node.is_queue else "Cohort"
     yield f"{branch}{kind} {node.name}", _facts(ledger, node)
     children = sorted(node.children, key=_order)
@@ -168,7 +168,7 @@ def _node(ledger: Ledger, node: QuotaNode, branch: str, indent: str, wide: bool)
         yield from _node(ledger, child, f"{indent}{'└─ ' if last else '├─ '}", below, wide)
 
 
-def _facts(ledger: Ledger, node: QuotaNode) -> str:
+def _facts(ledger: QuotaReport, node: QuotaNode) -> str:
     parts = [ledger.count.text(node.name)] if node.is_queue else []
     if node.parent is not None:
         parts.append(f"share {_share(node)}" + ("" if node.weight == 1 else f" (weight {node.weight:g})"))
@@ -214,7 +214,7 @@ def _numbers(resource: str, one: Amounts) -> str:
     return text
 
 
-def _local_queues(ledger: Ledger, queue: str, indent: str) -> Iterator[Row]:
+def _local_queues(ledger: QuotaReport, queue: str, indent: str) -> Iterator[Row]:
     for local in ledger.local_queues.get(queue, ()):
         stopped = "" if local.stop == "None" else f", stopped ({local.stop})"
         yield f"{indent}LocalQueue {local.key}", ledger.count.text(f"{local.key} of {queue}") + stopped
@@ -223,14 +223,14 @@ def _local_queues(ledger: Ledger, queue: str, indent: str) -> Iterator[Row]:
 # Data
 
 
-def as_data(ledger: Ledger, name: str = "") -> dict[str, Any]:
+def as_data(ledger: QuotaReport, name: str = "") -> dict[str, Any]:
     return {
         "cohorts": [_data(ledger, node) for node in ledger.tops(name) if not node.is_queue],
         "clusterQueues": [_data(ledger, node) for node in ledger.tops(name) if node.is_queue],
     }
 
 
-def _data(ledger: Ledger, node: QuotaNode) -> dict[str, Any]:
+def _data(ledger: QuotaReport, node: QuotaNode) -> dict[str, Any]:
     share = share_of(node)
     value: dict[str, Any] = {
         "name": node.name,
@@ -246,11 +246,11 @@ def _data(ledger: Ledger, node: QuotaNode) -> dict[str, Any]:
     return value
 
 
-def _inactive(ledger: Ledger, name: str, why: Inactive) -> dict[str, Any]:
+def _inactive(ledger: QuotaReport, name: str, why: Inactive) -> dict[str, Any]:
     return {"reason": why.reason, "message": why.message, "remedy": remedy_for(name, why, ledger.command)}
 
 
-def _queue(ledger: Ledger, name: str) -> dict[str, Any]:
+def _queue(ledger: QuotaReport, name: str) -> dict[str, Any]:
     scheduler, count = ledger.scheduler, ledger.count
     why = scheduler.world.inactive(name)
     return {

@@ -15,7 +15,7 @@ from ..decide.prospects import Prospects
 from ..decide.topology import pod_set_in
 from ..decide.world import World
 from ..engine.explain import LevelView, level_views
-from ..engine.place import Outcome, Result, place
+from ..engine.place import PodSetOutcome, Result, place
 from ..model.encoding import encode
 from ..model.name import Name
 from ..model.number import number_of
@@ -23,19 +23,19 @@ from ..model.request import PodSet, Request
 from ..model.workload import PodSetAssignment, Workload
 from .diagnosis import details, diagnosis_json, level_lines, levels_json, remedies_json, remedy_lines
 from .lines import date, span
-from .node_trouble import Rules, Trouble, trouble_data, trouble_lines, troubles
-from .plan import Plan, picture, plan
+from .node_trouble import NodeFailureRules, Trouble, trouble_data, trouble_lines, troubles
+from .plan import JobPlan, picture, plan
 from .what_if import where
 
 NO_PROSPECTS = Prospects()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FlavorPlacement:
     """The pod sets of a workload in one flavor; `stays` means that placing them again gives the same result."""
 
     flavor: str
-    plan: Plan
+    plan: JobPlan
     levels: tuple[tuple[PodSet, tuple[LevelView, ...]], ...]
     stays: bool
     elsewhere: str
@@ -52,7 +52,7 @@ class Standing:
     workload: Workload
     queue: str
     where: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[FlavorPlacement, ...] = ()
     obstacle: Obstacle | None = None
     prospects: Prospects = NO_PROSPECTS
     troubles: tuple[Trouble, ...] = ()
@@ -95,15 +95,17 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
         places = tuple(found for found in tried if found is not None)
     finally:
         world.rollback(mark)
-    failing = tuple(troubles(one, world.nodes.values(), Rules(world.gates, world.flavors), pods_on))
+    failing = tuple(troubles(one, world.nodes.values(), NodeFailureRules(world.gates, world.flavors), pods_on))
     return Standing(name, one, admission.queue, where(world, one), places, troubles=failing, now=now)
 
 
-def _place(world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]) -> Place | None:
+def _place(
+    world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSet, PodSetAssignment]]
+) -> FlavorPlacement | None:
     """The placement in one flavor; None if one of its nodes no longer exists, so that it cannot be compared."""
     snapshot, policy = world.snapshot(flavor), world.policy
     assert snapshot is not None
-    outcomes = [Outcome(asked, given.topology) for asked, given in sets]
+    outcomes = [PodSetOutcome(asked, given.topology) for asked, given in sets]
     paths = (path for one in outcomes if one.assignment is not None for path in one.assignment.values)
     if any(path not in snapshot.tree.leaf_of for path in paths):
         return None
@@ -116,7 +118,7 @@ def _place(world: World, whole: Request, flavor: str, sets: Sequence[tuple[PodSe
     again = place(snapshot, request, policy)
     now = {one.pod_set.name: one.assignment for one in again.outcomes}
     stays = all(now.get(one.pod_set.name) == one.assignment for one in outcomes)
-    return Place(flavor, made, levels, stays, "" if stays else _elsewhere(again))
+    return FlavorPlacement(flavor, made, levels, stays, "" if stays else _elsewhere(again))
 
 
 def _elsewhere(again: Result) -> str:
@@ -189,7 +191,7 @@ def _prospect_lines(found: Prospects) -> Iterator[str]:
     yield from remedy_lines(found.remedies)
 
 
-def _place_lines(found: Place, wide: bool) -> Iterator[str]:
+def _place_lines(found: FlavorPlacement, wide: bool) -> Iterator[str]:
     yield from (f"  {line.removeprefix(' · ')}" for line in picture(found.plan, everything=wide))
     for asked, views in found.levels:
         if views:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..decide.obstacles import Obstacle, Obstacles, remedy_for
-from ..decide.victims import Cause
-from ..decide.what_if import Kind, Step, Story
+from ..decide.victims import PreemptionCause
+from ..decide.what_if import StepKind, Story, StoryStep
 from ..decide.world import World
 from ..model.assignment import Assignment
 from ..model.name import Name
@@ -24,7 +24,7 @@ NAMED = 3
 
 
 @dataclass(slots=True)
-class Answer:
+class WhatIfAnswer:
     """`asked` are the keys of the workloads of the given jobs, `files` the files of those jobs."""
 
     world: World
@@ -57,7 +57,7 @@ class Answer:
         return self.obstacles.of(one, tries=one.key in self.keys)
 
 
-def narrative(answer: Answer, wide: bool = False) -> Iterator[str]:
+def narrative(answer: WhatIfAnswer, wide: bool = False) -> Iterator[str]:
     """The lines of a story: what happens in order, what is pending, and the result for the given jobs."""
     yield from _happenings(answer, wide)
     yield from _standing(answer)
@@ -66,7 +66,7 @@ def narrative(answer: Answer, wide: bool = False) -> Iterator[str]:
     yield _summary(answer)
 
 
-def _happenings(answer: Answer, wide: bool) -> Iterator[str]:
+def _happenings(answer: WhatIfAnswer, wide: bool) -> Iterator[str]:
     steps = list(enumerate(answer.story.steps, start=1))
     if not steps:
         yield "nothing happens"
@@ -76,33 +76,33 @@ def _happenings(answer: Answer, wide: bool) -> Iterator[str]:
     width = len(str(shown[-1][0]))
     for number, step in shown:
         yield f"  {number:>{width}}  {_sentence(answer, step)}"
-        if wide and step.kind in (Kind.ADMITTED, Kind.MOVED):
+        if wide and step.kind in (StepKind.ADMITTED, StepKind.MOVED):
             yield from _domains(step.workload, " " * (width + 6))
     if len(shown) < len(steps):
         yield f"  … and {len(steps) - len(shown)} more steps; -o wide shows them all"
 
 
-def _concerns(step: Step, asked: Container[str]) -> bool:
+def _concerns(step: StoryStep, asked: Container[str]) -> bool:
     return step.workload.key in asked or (step.by is not None and step.by.key in asked)
 
 
-def _sentence(answer: Answer, step: Step) -> str:
+def _sentence(answer: WhatIfAnswer, step: StoryStep) -> str:
     name = answer.name_of(step.workload.key)
     by = "" if step.by is None else str(answer.name_of(step.by.key))
     match step.kind:
-        case Kind.ADMITTED:
+        case StepKind.ADMITTED:
             return f"{name} is admitted to {step.queue}: {where(answer.world, step.workload)}"
-        case Kind.RESERVED:
+        case StepKind.RESERVED:
             return f"{name} gets quota in {step.queue} and waits for {_missing(step.workload)}"
-        case Kind.MOVED:
+        case StepKind.MOVED:
             return f"{name} moves off a failed node: {where(answer.world, step.workload)}"
-        case Kind.PREEMPTED:
-            return f"{name} in {step.queue} is preempted by {by}: {Cause(step.reason).words}"
-        case Kind.EVICTED:
+        case StepKind.PREEMPTED:
+            return f"{name} in {step.queue} is preempted by {by}: {PreemptionCause(step.reason).words}"
+        case StepKind.EVICTED:
             return f"{name} in {step.queue} is evicted: {step.message}"
-        case Kind.REPLACED:
+        case StepKind.REPLACED:
             return f"{name} is replaced by {by}, the same job with other pod counts"
-        case Kind.CUT:
+        case StepKind.CUT:
             return f"{by} would preempt {name} again; {step.message}"
 
 
@@ -172,7 +172,7 @@ def _domains(one: Workload, indent: str) -> Iterator[str]:
             yield f"{indent}{'/'.join(path)}  {number_of(count, 'pod')}"
 
 
-def _standing(answer: Answer) -> Iterator[str]:
+def _standing(answer: WhatIfAnswer) -> Iterator[str]:
     """Given jobs that were admitted already."""
     moved = {step.workload.key for step in answer.story.steps}
     for key in answer.keys:
@@ -182,7 +182,7 @@ def _standing(answer: Answer) -> Iterator[str]:
             yield f"{answer.name_of(key)} is admitted already, to {one.status.admission.queue}: {place}"
 
 
-def _waiting(answer: Answer, wide: bool) -> Iterator[str]:
+def _waiting(answer: WhatIfAnswer, wide: bool) -> Iterator[str]:
     """Workloads of given jobs one by one; others grouped by obstacle."""
     waiting = answer.waiting
     if not waiting:
@@ -198,7 +198,7 @@ def _waiting(answer: Answer, wide: bool) -> Iterator[str]:
     yield from _grouped(answer, list(groups.values()))
 
 
-def _grouped(answer: Answer, groups: list[list[tuple[Workload, Obstacle]]]) -> Iterator[str]:
+def _grouped(answer: WhatIfAnswer, groups: list[list[tuple[Workload, Obstacle]]]) -> Iterator[str]:
     for members in groups[:MOST_WAITING]:
         names = [str(answer.name_of(one.key)) for one, _ in members[:NAMED]]
         more = f" and {len(members) - NAMED} more" if len(members) > NAMED else ""
@@ -208,7 +208,7 @@ def _grouped(answer: Answer, groups: list[list[tuple[Workload, Obstacle]]]) -> I
         yield f"  … and {sum(map(len, groups[MOST_WAITING:]))} more; -o wide shows them all"
 
 
-def _obstacle(answer: Answer, names: str, one: Workload, said: Obstacle) -> Iterator[str]:
+def _obstacle(answer: WhatIfAnswer, names: str, one: Workload, said: Obstacle) -> Iterator[str]:
     yield f"  {names} in LocalQueue {one.local_queue}: {said.reason}"
     if said.message:
         yield f"    {said.message}" + (f": {answer.name_of(said.like)}: {said.cause}" if said.like else "")
@@ -216,7 +216,7 @@ def _obstacle(answer: Answer, names: str, one: Workload, said: Obstacle) -> Iter
         yield f"    would help: {said.remedy}"
 
 
-def _inactive(answer: Answer) -> Iterator[str]:
+def _inactive(answer: WhatIfAnswer) -> Iterator[str]:
     found = list(inactive_queues(answer))
     if found:
         yield "inactive ClusterQueues:"
@@ -224,14 +224,14 @@ def _inactive(answer: Answer) -> Iterator[str]:
         yield f"  {name}: {reason}: {message.removesuffix('.')}. Would help: {remedy}"
 
 
-def inactive_queues(answer: Answer) -> Iterator[tuple[str, str, str, str]]:
+def inactive_queues(answer: WhatIfAnswer) -> Iterator[tuple[str, str, str, str]]:
     for name in answer.world.cluster_queues:
         why = answer.world.inactive(name)
         if why is not None:
             yield name, why.reason, why.message, remedy_for(name, why, answer.obstacles.command)
 
 
-def _summary(answer: Answer) -> str:
+def _summary(answer: WhatIfAnswer) -> str:
     keys = list(answer.keys)
     admitted = sum(answer.workload(key).admitted for key in keys)
     if not keys:
@@ -243,7 +243,7 @@ def _summary(answer: Answer) -> str:
         text = f"all {len(keys)} given jobs {'are admitted' if admitted else 'wait'}"
     else:
         text = f"{admitted} of {len(keys)} given jobs {'is' if admitted == 1 else 'are'} admitted"
-    preempted = len({step.workload.key for step in answer.story.steps if step.kind is Kind.PREEMPTED})
+    preempted = len({step.workload.key for step in answer.story.steps if step.kind is StepKind.PREEMPTED})
     others = [one for key, one in answer.story.workloads.items() if key not in answer.keys and not one.finished]
     running = sum(one.admitted for one in others)
     if preempted:

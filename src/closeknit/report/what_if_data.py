@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..decide.what_if import Kind, Step
+from ..decide.what_if import StepKind, StoryStep
 from ..decide.world import World
 from ..model.encoding import encode
 from ..model.topology import Path
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
-from .what_if import Answer, inactive_queues, leaves_of, snapshot_of
+from .what_if import WhatIfAnswer, inactive_queues, leaves_of, snapshot_of
 
 
-def as_data(answer: Answer) -> dict[str, Any]:
+def as_data(answer: WhatIfAnswer) -> dict[str, Any]:
     return {
         "now": answer.now or None,
         "admitted": answer.all_admitted,
@@ -29,7 +29,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _identity(answer: Answer, key: str) -> dict[str, Any]:
+def _identity(answer: WhatIfAnswer, key: str) -> dict[str, Any]:
     name = answer.name_of(key)
     return {
         "workload": key,
@@ -37,7 +37,7 @@ def _identity(answer: Answer, key: str) -> dict[str, Any]:
     }
 
 
-def _job(answer: Answer, key: str, file: str) -> dict[str, Any]:
+def _job(answer: WhatIfAnswer, key: str, file: str) -> dict[str, Any]:
     one = answer.workload(key)
     value = _identity(answer, key)
     value["job"]["file"] = file
@@ -48,7 +48,7 @@ def _job(answer: Answer, key: str, file: str) -> dict[str, Any]:
     return value
 
 
-def _waits(answer: Answer, one: Workload) -> dict[str, Any]:
+def _waits(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
     return {
         **_identity(answer, one.key),
         "localQueue": one.local_queue,
@@ -59,15 +59,15 @@ def _waits(answer: Answer, one: Workload) -> dict[str, Any]:
     }
 
 
-def _said(answer: Answer, one: Workload) -> dict[str, Any]:
+def _said(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
     said = answer.obstacle(one)
     value = {"reason": said.reason, "message": said.message, "remedy": said.remedy}
     return {**value, "like": {"workload": said.like, "message": said.cause}} if said.like else value
 
 
-def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
+def _step(answer: WhatIfAnswer, number: int, step: StoryStep) -> dict[str, Any]:
     value = {"step": number, "cycle": step.cycle, "kind": step.kind.value, **_identity(answer, step.workload.key)}
-    if step.kind in (Kind.ADMITTED, Kind.RESERVED, Kind.MOVED):
+    if step.kind in (StepKind.ADMITTED, StepKind.RESERVED, StepKind.MOVED):
         return {**value, **_admission(answer, step.workload)}
     value["clusterQueue"] = step.queue
     if step.by is not None:
@@ -75,13 +75,13 @@ def _step(answer: Answer, number: int, step: Step) -> dict[str, Any]:
     return {**value, "reason": step.reason, "message": step.message}
 
 
-def _line(answer: Answer, one: Workload) -> str | None:
+def _line(answer: WhatIfAnswer, one: Workload) -> str | None:
     """The ClusterQueue of its LocalQueue, even while that is stopped."""
     local = answer.obstacles.lines.local_queues.get(one.local_queue)
     return None if local is None else local.cluster_queue
 
 
-def _admission(answer: Answer, one: Workload) -> dict[str, Any]:
+def _admission(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
     admission = one.status.admission
     if admission is None:
         return {"clusterQueue": _line(answer, one), "podSets": []}

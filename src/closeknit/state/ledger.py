@@ -17,7 +17,7 @@ from .snapshot import Snapshot
 from .table import IntArray
 
 
-class Stage(Enum):
+class HoldingStage(Enum):
     ASSUMED = auto()
     CONFIRMED = auto()
 
@@ -30,7 +30,7 @@ class Holding:
     queue: str
     usage: Mapping[FlavorResource, int]
     places: tuple[Usage, ...] = ()
-    stage: Stage = Stage.CONFIRMED
+    stage: HoldingStage = HoldingStage.CONFIRMED
     since: float = 0.0
     before: Holding | None = None
     """The confirmed holding that this assumption replaced; it is restored if the assumption expires."""
@@ -66,19 +66,19 @@ class Ledger:
 
     def is_assumed(self, key: str) -> bool:
         holding = self.holdings.get(key)
-        return holding is not None and holding.stage is Stage.ASSUMED
+        return holding is not None and holding.stage is HoldingStage.ASSUMED
 
     def of(self, queue: str) -> Mapping[str, Holding]:
         return self.by_queue.get(queue, {})
 
     def assume(self, holding: Holding) -> None:
         assert holding.key not in self.holdings, f"{holding.key} is admitted twice"
-        holding.stage = Stage.ASSUMED
+        holding.stage = HoldingStage.ASSUMED
         self._put(holding)
 
     def confirm(self, holding: Holding) -> None:
         """Record what the cluster shows; it replaces what was assumed."""
-        holding.stage = Stage.CONFIRMED
+        holding.stage = HoldingStage.CONFIRMED
         if self.release(holding.key) is None:
             self._moved(holding.queue)
         self._put(holding)
@@ -101,7 +101,7 @@ class Ledger:
 
     def assumed_before(self, time: float) -> list[Holding]:
         """Assumptions made before that time and not confirmed since."""
-        return [one for one in self.holdings.values() if one.stage is Stage.ASSUMED and one.since < time]
+        return [one for one in self.holdings.values() if one.stage is HoldingStage.ASSUMED and one.since < time]
 
     def _put(self, holding: Holding) -> None:
         self.holdings[holding.key] = holding

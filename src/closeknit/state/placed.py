@@ -47,7 +47,7 @@ class _Crew:
     pods: dict[Slot, set[str]] = field(default_factory=dict)
 
 
-class Placed:
+class PlacedPods:
     """`draining` are the pods that no holding covers. Every change returns the pods that joined or left that set."""
 
     def __init__(self, node_of: Callable[[str], Node | None]) -> None:

@@ -39,7 +39,7 @@ DEFAULT_SHAPES = 64
 FEW = 64
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """One journal entry: what was added to a column, so that it can be undone."""
 
     column: str
@@ -72,7 +72,7 @@ class Snapshot:
         self.forgotten = 0
         self.nodes_changed = 0
         """The version at which a node itself last changed; only usage has changed since."""
-        self._journal: list[Entry] = []
+        self._journal: list[JournalEntry] = []
         self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
         self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
         self.resources = sorted({*self.table.allocatable, PODS})
@@ -132,17 +132,17 @@ class Snapshot:
 
     def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
         """Add pods of an admitted workload; negative counts remove them."""
-        self._write(Entry("admitted", leaves, counts, charge))
+        self._write(JournalEntry("admitted", leaves, counts, charge))
 
     def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
         """Reserve pods for the current evaluation."""
-        self._write(Entry("assumed", leaves, counts, charge))
+        self._write(JournalEntry("assumed", leaves, counts, charge))
 
     def charge_draining(self, sign: int) -> None:
         """Count draining pods as gone (-1), or as present again (1)."""
         leaves = self.draining_leaves()
         if len(leaves):
-            self._write(Entry("leaving", leaves, np.full(len(leaves), sign), ()))
+            self._write(JournalEntry("leaving", leaves, np.full(len(leaves), sign), ()))
 
     def draining_leaves(self) -> IntArray:
         """The leaves that have draining pods."""
@@ -246,11 +246,11 @@ class Snapshot:
         if touched:
             self._touch(np.array(sorted(touched)))
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: JournalEntry) -> None:
         self._journal.append(entry)
         self._apply(entry, sign=1)
 
-    def _apply(self, entry: Entry, sign: int) -> None:
+    def _apply(self, entry: JournalEntry, sign: int) -> None:
         """Apply an entry, or undo it; only the resources and leaves of its pods change."""
         if entry.column == "leaving":
             self.remaining[:, entry.leaves] -= sign * entry.counts * self.leaving[:, entry.leaves]

@@ -15,13 +15,13 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..cluster.errors import Refused, is_of_an_end
+from ..cluster.errors import Refused, is_namespace_terminating
 from ..cluster.kinds import EVENT
 from ..cluster.port import Change, Create, Key, Patch, Raw, Write
 from ..dialects import timestamps
 from ..model.event import Event
-from .allowance import Allowance, Pace
 from .in_flight import Flight
+from .token_bucket import Rate, TokenBucket
 
 REMEMBERED = 4096
 QUIET = 60.0
@@ -36,7 +36,7 @@ MOST, AT_ONCE = 10_000, 20
 """How many events may be queued, and how many may be in flight."""
 
 
-class Tell(NamedTuple):
+class RecordEvent(NamedTuple):
     """`about` is the involved object."""
 
     about: Raw
@@ -63,14 +63,14 @@ class Recorder:
     `ending` are the namespaces that are being deleted; no events are recorded there.
     """
 
-    def __init__(self, pace: Pace | None = None, ending: Container[str] = ()) -> None:
-        self.allowance, self.ending = Allowance(pace), ending
-        self._queued: deque[Tell] = deque(maxlen=MOST)
+    def __init__(self, pace: Rate | None = None, ending: Container[str] = ()) -> None:
+        self.allowance, self.ending = TokenBucket(pace), ending
+        self._queued: deque[RecordEvent] = deque(maxlen=MOST)
         self._recorded: OrderedDict[Subject, _Recorded] = OrderedDict()
         self._in_flight = 0
         self._number = 0
 
-    def tell(self, one: Tell) -> None:
+    def record(self, one: RecordEvent) -> None:
         """Queue an event; what it reports has happened."""
         if one.about["metadata"].get("namespace") not in self.ending:
             self._queued.append(one)
@@ -81,11 +81,11 @@ class Recorder:
         """Changes do not concern the recorder."""
 
     def due(self) -> float | None:
-        return self.allowance.next if self._queued and self._in_flight < AT_ONCE else None
+        return self.allowance.available_at if self._queued and self._in_flight < AT_ONCE else None
 
     def step(self, now: float) -> Sequence[Flight[Subject]]:
         made: list[Flight[Subject]] = []
-        while self._queued and self._in_flight < AT_ONCE and self.allowance.taken(now):
+        while self._queued and self._in_flight < AT_ONCE and self.allowance.take(now):
             flight = self._write_for(self._queued.popleft())
             if flight is not None:
                 made.append(flight)
@@ -95,10 +95,10 @@ class Recorder:
     def done(self, flight: Flight[Subject], result: Raw | Refused, now: float) -> None:
         """Forget an event whose write was refused, unless its namespace is being deleted."""
         self._in_flight -= 1
-        if isinstance(result, Refused) and not is_of_an_end(result):
+        if isinstance(result, Refused) and not is_namespace_terminating(result):
             self._recorded.pop(flight.key, None)
 
-    def _write_for(self, one: Tell) -> Flight[Subject] | None:
+    def _write_for(self, one: RecordEvent) -> Flight[Subject] | None:
         about, event, now = one
         message = event.message[:LONGEST]
         same = (about["metadata"].get("uid", ""), event.type, event.reason)

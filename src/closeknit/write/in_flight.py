@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from ..cluster.port import Key, Write, target_of
 
 if TYPE_CHECKING:
-    from .events import Tell
+    from .events import RecordEvent
 
 K = TypeVar("K")
 P = TypeVar("P")
@@ -30,17 +30,17 @@ class Flight(Generic[K]):
 
     write: Write
     key: K
-    tells: list[Tell] = field(default_factory=list)
+    events: list[RecordEvent] = field(default_factory=list)
 
 
-def flights(key: K, steps: Iterable[Write | Tell], tell: Callable[[Tell], None]) -> list[Flight[K]]:
+def flights(key: K, steps: Iterable[Write | RecordEvent], tell: Callable[[RecordEvent], None]) -> list[Flight[K]]:
     """The writes among these steps; an event goes with the write before it, or is recorded at once without one."""
     made: list[Flight[K]] = []
     for step in steps:
         if isinstance(step, Write):
             made.append(Flight(step, key))
         elif made:
-            made[-1].tells.append(step)
+            made[-1].events.append(step)
         else:
             tell(step)
     return made

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from ..cluster.kinds import Kind
 from ..cluster.port import Delete, Raw, Update, Write, key_of
-from ..dialects.kueue.jobs.injection import Conflict, Info
+from ..dialects.kueue.jobs.injection import Info, StartConflict
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.starting import started, stopping
 
 
 def start(
     kind: Kind, integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None
-) -> Write | Conflict:
+) -> Write | StartConflict:
     body = started(integration, raw, infos, source)
-    return body if isinstance(body, Conflict) else Update(kind, body)
+    return body if isinstance(body, StartConflict) else Update(kind, body)
 
 
 def held(kind: Kind, integration: Integration, raw: Raw) -> Write:

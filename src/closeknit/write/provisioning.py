@@ -10,7 +10,7 @@ from ..cluster.port import Create, Raw, Update, Write
 from ..dialects.kueue.jobs.injection import Info, injected
 from ..dialects.kueue.jobs.workload_object import owner_reference
 from ..dialects.kueue.keys import PREFIX
-from ..lifecycle.action import Ask
+from ..lifecycle.action import RequestProvisioning
 from ..lifecycle.provisioning import needed, shortened
 from ..model.provisioning import IDENTICAL_REQUIREMENTS, IDENTICAL_TEMPLATES
 from ..model.shape import Shape
@@ -28,7 +28,9 @@ class _Set:
     merged: list[str] = field(default_factory=list)
 
 
-def request(action: Ask, workload: Raw, infos: Sequence[Info], parameters: Mapping[str, str]) -> Iterator[Write]:
+def request(
+    action: RequestProvisioning, workload: Raw, infos: Sequence[Info], parameters: Mapping[str, str]
+) -> Iterator[Write]:
     """Write the templates before the request that refers to them; the Workload owns them until the request exists."""
     namespace = workload["metadata"]["namespace"]
     owner = owner_reference(workload, controller=True)
@@ -76,12 +78,12 @@ def handed_over(template: Raw, request: Raw) -> Write | None:
     return Update(POD_TEMPLATE, {**template, "metadata": {**meta, "ownerReferences": [owner]}})
 
 
-def _attempt(action: Ask) -> int:
+def _attempt(action: RequestProvisioning) -> int:
     check = next(one for one in action.workload.status.checks if one.name == action.check)
     return check.retries + 1
 
 
-def _sets(action: Ask, workload: Raw, infos: Sequence[Info]) -> Iterator[_Set]:
+def _sets(action: RequestProvisioning, workload: Raw, infos: Sequence[Info]) -> Iterator[_Set]:
     """The pods of each set with what its flavors add; a missing request is filled from the limit."""
     templates = {one.get("name", "main"): one["template"] for one in workload["spec"]["podSets"]}
     by_name = {info.name: info for info in infos}

@@ -12,7 +12,7 @@ from ..model.cluster_queue import ClusterQueue
 from ..model.quota import FlavorResource
 from ..model.resources import show
 from ..model.workload import Condition
-from ..observe.tally import Count
+from ..observe.queue_counts import QueueCount
 
 
 def with_status(kind: Kind, raw: Raw, status: Mapping[str, object], active: Condition) -> Write | None:
@@ -39,7 +39,7 @@ def _conditions(old: Iterable[Raw], active: Condition, raw: Raw) -> list[Raw]:
     return [*(one for one in old if one.get("type") != "Active"), wanted]
 
 
-def queue_status(queue: ClusterQueue, count: Count, pending: int, share: int | None) -> Raw:
+def queue_status(queue: ClusterQueue, count: QueueCount, pending: int, share: int | None) -> Raw:
     nominal = {
         FlavorResource(flavor.flavor, resource): quota.nominal
         for group in queue.groups
@@ -57,7 +57,7 @@ def queue_status(queue: ClusterQueue, count: Count, pending: int, share: int | N
     }
 
 
-def local_queue_status(queue: ClusterQueue | None, count: Count) -> Raw:
+def local_queue_status(queue: ClusterQueue | None, count: QueueCount) -> Raw:
     return {
         "pendingWorkloads": count.pending,
         "reservingWorkloads": count.reserving,

@@ -7,7 +7,7 @@ from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Delete, Raw, Update, Write, key_of
 from ..dialects.kueue import objects as kueue
 from ..dialects.kueue.jobs.marks import IN_USE
-from ..dialects.kueue.jobs.workload_object import Priority, job_labels, owner_reference, ranked
+from ..dialects.kueue.jobs.workload_object import WorkloadPriority, job_labels, owner_reference, ranked
 from ..model.workload import Workload
 
 
@@ -27,7 +27,7 @@ def rewritten(raw: Raw, wanted: Raw) -> Write:
     return Update(WORKLOAD, {**raw, "spec": spec})
 
 
-def reprioritized(raw: Raw, priority: Priority) -> Write:
+def reprioritized(raw: Raw, priority: WorkloadPriority) -> Write:
     """Change only the priority."""
     return Update(WORKLOAD, {**raw, "spec": {**raw["spec"], **ranked(priority)}})
 

@@ -13,7 +13,7 @@ import pytest
 from cli.real.controller_process import ControllerProcess
 from closeknit.deploy.crds import definitions
 from closeknit.deploy.marks import NAME, NAMESPACE
-from closeknit.deploy.objects import Wishes, access
+from closeknit.deploy.objects import InstallOptions, access
 from servers import manifests
 from servers.cluster import RealCluster
 from servers.failure_logs import pytest_runtest_makereport as pytest_runtest_makereport
@@ -59,7 +59,7 @@ def cluster() -> Iterator[RealCluster]:
         manifests.define(cluster.api, definitions())
         make_nodes(cluster.api, racks=1, hosts=2)
         cluster.apply(QUEUES)
-        cluster.apply(access(Wishes()))
+        cluster.apply(access(InstallOptions()))
         yield cluster
 
 

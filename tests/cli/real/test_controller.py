@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cli.real.conftest import Start
-from closeknit.deploy.policies import Settings, policies
+from closeknit.deploy.policies import AdmissionSettings, policies
 from contract.expect import eventually
 from contract.objects import path
 from servers.build import binary
@@ -215,7 +215,7 @@ def told(cluster: RealCluster) -> set[tuple[str, str]]:
 
 
 def policy_kinds(cluster: RealCluster, verb: str) -> None:
-    for one in policies(Settings()):
+    for one in policies(AdmissionSettings()):
         if verb == "apply":
             cluster.apply([one])
         else:

@@ -16,13 +16,13 @@ from time import time
 import pytest
 from cryptography import x509
 
-from closeknit.cluster.embedded.certificate import Credentials, credentials, kubeconfig, write_kubeconfig
+from closeknit.cluster.embedded.certificate import HostCredentials, credentials, kubeconfig, write_kubeconfig
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
 
 
-def read(made: Credentials) -> x509.Certificate:
+def read(made: HostCredentials) -> x509.Certificate:
     return x509.load_pem_x509_certificate(made.certificate.read_bytes())
 
 

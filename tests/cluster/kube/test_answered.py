@@ -12,8 +12,8 @@ import msgspec
 from closeknit.cluster.errors import Expired
 from closeknit.cluster.kinds import POD
 from closeknit.cluster.kube.client import Client, Listing
+from closeknit.cluster.kube.informer import Informer, InformerEvent, Listed
 from closeknit.cluster.kube.pauses import Pauses
-from closeknit.cluster.kube.watch import Event, Follower, Listed
 from closeknit.cluster.port import Raw
 from cluster.kube.scripted import pod
 
@@ -54,7 +54,7 @@ class Scene:
     def __init__(self, **options: Any) -> None:
         self.told, self.seen = Told(), list[str]()
         pauses = Pauses(sleep=lambda _: asyncio.sleep(0))
-        self.follower = Follower(cast(Client, self.told), POD, pauses=pauses, **options)
+        self.follower = Informer(cast(Client, self.told), POD, pauses=pauses, **options)
 
     async def follow(self) -> None:
         async with aclosing(self.follower.events()) as events:
@@ -73,7 +73,7 @@ class Scene:
         return seen
 
 
-def brief(event: Event) -> str:
+def brief(event: InformerEvent) -> str:
     meta = event.object["metadata"]
     before = "" if event.old is None else f" after {event.old['metadata']['resourceVersion']}"
     return f"{event.type} {meta['name']} {meta['resourceVersion']}{before}"
@@ -259,7 +259,7 @@ def test_a_response_during_a_list_counts_only_if_it_is_newer() -> None:
         events = scene.follower.events()
         scene.told.lists(10, pod("a", 5), pod("b", 6))
         first = await anext(events)
-        assert isinstance(first, Event)
+        assert isinstance(first, InformerEvent)
         assert scene.answered(pod("b", 9)) is None
         assert scene.answered(pod("b", 11)) == "ADDED b 11"
         assert isinstance(await anext(events), Listed)
@@ -331,7 +331,7 @@ def test_only_the_projection_of_an_object_is_delivered_and_stored() -> None:
         events = scene.follower.events()
         scene.told.lists(10, pod("a", 5))
         first = await anext(events)
-        assert isinstance(first, Event)
+        assert isinstance(first, InformerEvent)
         meta = {"name": "a", "namespace": "default", "uid": "uid-a", "resourceVersion": "5"}
         assert first.object == {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
         assert scene.follower.known["default", "a"].object == first.object
@@ -367,7 +367,7 @@ def test_with_only_identities_stored_a_deletion_is_delivered_with_its_metadata_a
         scene.told.forgets()
         scene.told.lists(20)
         event = await anext(events)
-        assert isinstance(event, Event)
+        assert isinstance(event, InformerEvent)
         gone.append(event.object)
         await events.aclose()
 

@@ -9,7 +9,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from closeknit.cluster.kube.watch import Event
+from closeknit.cluster.kube.informer import InformerEvent
 from closeknit.cluster.port import Raw
 from cluster.kube.scripted import pod
 from cluster.kube.test_answered import Scene
@@ -67,7 +67,7 @@ class Reader:
     def __init__(self) -> None:
         self.there: dict[str, Raw] = {}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: InformerEvent) -> None:
         meta = event.object["metadata"]
         known = self.there.get(meta["name"])
         assert (event.type == "ADDED") == (known is None)
@@ -90,7 +90,7 @@ def test_changes_add_up(moves: list[Move]) -> None:
         async def follow() -> None:
             async with aclosing(scene.follower.events()) as events:
                 async for event in events:
-                    if isinstance(event, Event):
+                    if isinstance(event, InformerEvent):
                         reader.take(event)
 
         task = asyncio.create_task(follow())

@@ -16,9 +16,9 @@ from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import CONFIG_MAP
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
+from closeknit.cluster.kube.informer import Informer, InformerEvent
 from closeknit.cluster.kube.pauses import Pauses
 from closeknit.cluster.kube.retries import Retries
-from closeknit.cluster.kube.watch import Event, Follower
 from closeknit.cluster.port import Create, Delete, Key, Raw
 from cluster.embedded.rest.running import Running
 from cluster.kube.bad_proxy import BadProxy, Fate
@@ -61,7 +61,7 @@ def test_a_follower_misses_nothing(running: Running, seed: int) -> None:
     live, chance = Live(Random(seed)), Random(seed)
     seen: dict[str, Raw] = {}
 
-    def take(event: Event) -> None:
+    def take(event: InformerEvent) -> None:
         name = event.object["metadata"]["name"]
         if event.type == "DELETED":
             del seen[name]
@@ -69,10 +69,10 @@ def test_a_follower_misses_nothing(running: Running, seed: int) -> None:
             assert (event.type == "ADDED") == (name not in seen)
             seen[name] = event.object
 
-    async def follow(follower: Follower) -> None:
-        async with aclosing(follower.events()) as events:
+    async def follow(informer: Informer) -> None:
+        async with aclosing(informer.events()) as events:
             async for event in events:
-                if isinstance(event, Event):
+                if isinstance(event, InformerEvent):
                     take(event)
 
     def there() -> dict[str, Raw]:
@@ -82,7 +82,7 @@ def test_a_follower_misses_nothing(running: Running, seed: int) -> None:
         async with BadProxy(chance, BAD, most=60_000) as proxy:
             config = replace(read_config([running.kubeconfig]), proxy=proxy.address)
             async with Client(config, timeout=IDLE, retries=RETRIES) as client:
-                follower = Follower(client, CONFIG_MAP, "default", idle=IDLE, pauses=Pauses(chance.random, first=0.01))
+                follower = Informer(client, CONFIG_MAP, "default", idle=IDLE, pauses=Pauses(chance.random, first=0.01))
                 task = asyncio.create_task(follow(follower))
                 for turn in range(40):
                     await asyncio.to_thread(running.do, live.turn)

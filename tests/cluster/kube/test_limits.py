@@ -8,7 +8,7 @@ import pytest
 
 from closeknit.cluster.kinds import EVENT, LEASE, POD
 from closeknit.cluster.kube.limits import Bucket, Limits
-from closeknit.cluster.kube.request import Priority, Request, priority_of
+from closeknit.cluster.kube.request import ApiCall, RequestPriority, priority_of
 from cluster.kube.virtual_time import clock, run
 
 
@@ -45,15 +45,15 @@ def test_the_urgent_go_first_however_late_they_come() -> None:
     async def work() -> list[str]:
         bucket, order = Bucket(qps=1, burst=1), list[str]()
 
-        async def one(name: str, priority: Priority) -> None:
+        async def one(name: str, priority: RequestPriority) -> None:
             await bucket.take(priority)
             order.append(name)
 
         await bucket.take()
-        tasks = [asyncio.create_task(one(f"event-{at}", Priority.EVENT)) for at in range(2)]
-        tasks += [asyncio.create_task(one(f"pod-{at}", Priority.ORDINARY)) for at in range(2)]
+        tasks = [asyncio.create_task(one(f"event-{at}", RequestPriority.EVENT)) for at in range(2)]
+        tasks += [asyncio.create_task(one(f"pod-{at}", RequestPriority.ORDINARY)) for at in range(2)]
         await asyncio.sleep(1.5)
-        tasks.append(asyncio.create_task(one("lease", Priority.LEASE)))
+        tasks.append(asyncio.create_task(one("lease", RequestPriority.LEASE)))
         await asyncio.gather(*tasks)
         return order
 
@@ -92,10 +92,10 @@ def test_writes_have_a_limit_of_their_own_below_that_of_all() -> None:
     async def work() -> tuple[float, float]:
         limits = Limits(qps=10, burst=10, writes=Bucket(qps=1, burst=1))
         for _ in range(5):
-            await limits.take(Request("GET", "/api/v1/pods"))
+            await limits.take(ApiCall("GET", "/api/v1/pods"))
         reads = clock()
         for _ in range(3):
-            await limits.take(Request("POST", "/api/v1/pods"))
+            await limits.take(ApiCall("POST", "/api/v1/pods"))
         return reads, clock()
 
     reads, writes = run(work)
@@ -107,7 +107,7 @@ def test_every_kind_has_a_limit_of_its_own() -> None:
     async def work() -> list[float]:
         limits, found = Limits(qps=1, burst=1), []
         for plural in ("events", "workloads", "events", "workloads"):
-            await limits.take(Request("POST", f"/apis/a/v1/namespaces/b/{plural}/c"))
+            await limits.take(ApiCall("POST", f"/apis/a/v1/namespaces/b/{plural}/c"))
             found.append(clock())
         return found
 
@@ -130,7 +130,7 @@ def test_every_kind_has_a_limit_of_its_own() -> None:
     ],
 )
 def test_the_resource_of_a_request_follows_from_its_path(where: str, resource: str) -> None:
-    assert Request("GET", where).resource == resource
+    assert ApiCall("GET", where).resource == resource
 
 
 def test_leases_come_before_all_and_events_after() -> None:

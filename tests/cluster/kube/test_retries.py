@@ -19,18 +19,18 @@ from closeknit.cluster.errors import (
 from closeknit.cluster.kinds import NODE
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.pauses import Pauses
-from closeknit.cluster.kube.request import Request
+from closeknit.cluster.kube.request import ApiCall
 from closeknit.cluster.kube.retries import ASKED_TO_WAIT, Attempts, Failure, Retries
 from closeknit.cluster.kube.unreachable import NoCredentials, Unreachable
 from cluster.kube.scripted import scripted, status
 
-READ, WRITE, SAFE = Request("GET", "/x"), Request("POST", "/x"), Request("PUT", "/x", repeatable=True)
-EVICTION = Request("POST", "/api/v1/namespaces/a/pods/b/eviction", repeatable=False)
+READ, WRITE, SAFE = ApiCall("GET", "/x"), ApiCall("POST", "/x"), ApiCall("PUT", "/x", repeatable=True)
+EVICTION = ApiCall("POST", "/api/v1/namespaces/a/pods/b/eviction", repeatable=False)
 LOST, AWAY = Unreachable("s", "lost", sent=True), Unreachable("s", "connection refused")
 BUSY, ASKED = TooManyRequests("later"), ServiceUnavailable("later", retry_after=2)
 
 
-async def tried(request: Request, error: Failure, retries: Retries, times: int = 1) -> tuple[bool, list[float]]:
+async def tried(request: ApiCall, error: Failure, retries: Retries, times: int = 1) -> tuple[bool, list[float]]:
     """Whether it is retried after this many failures, and how long each pause was; with jitter in the middle."""
     slept: list[float] = []
 
@@ -62,7 +62,7 @@ async def tried(request: Request, error: Failure, retries: Retries, times: int =
         (READ, Refused("oh"), False),
     ],
 )
-def test_a_transient_failure_is_retried_where_that_is_harmless(request_: Request, error: Failure, again: bool) -> None:
+def test_a_transient_failure_is_retried_where_that_is_harmless(request_: ApiCall, error: Failure, again: bool) -> None:
     assert asyncio.run(tried(request_, error, Retries()))[0] is again
 
 

@@ -16,9 +16,9 @@ from closeknit.cluster.errors import Forbidden
 from closeknit.cluster.kinds import CONFIG_MAP, POD
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import Config, read_config
+from closeknit.cluster.kube.informer import Informer, InformerEvent, Listed
 from closeknit.cluster.kube.pauses import Pauses
 from closeknit.cluster.kube.unreachable import Unreachable
-from closeknit.cluster.kube.watch import Event, Follower, Listed
 from closeknit.cluster.port import Key
 from cluster.embedded.rest.running import Running
 from cluster.kube.scripted import Answer, listed, pod, scripted, status, streamed
@@ -30,7 +30,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
         yield server
 
 
-def told(event: Event | Listed) -> str:
+def told(event: InformerEvent | Listed) -> str:
     return "listed" if isinstance(event, Listed) else f"{event.type} {event.object['metadata']['name']}"
 
 
@@ -51,7 +51,7 @@ def followed(answer: Answer, count: int, slept: Slept | None = None) -> list[str
 
     async def run() -> list[str]:
         async with scripted(answer) as client:
-            follower = Follower(client, POD, pauses=(slept or Slept()).pauses)
+            follower = Informer(client, POD, pauses=(slept or Slept()).pauses)
             seen: list[str] = []
             async with asyncio.timeout(20), aclosing(follower.events()) as events:
                 async for event in events:
@@ -75,7 +75,7 @@ def test_the_list_comes_first_then_the_changes(running: Running) -> None:
     async def run() -> list[str]:
         seen: list[str] = []
         async with Client(read_config([running.kubeconfig])) as client:
-            follower = Follower(client, CONFIG_MAP, "default")
+            follower = Informer(client, CONFIG_MAP, "default")
             async with asyncio.timeout(20), aclosing(follower.events()) as events:
                 async for event in events:
                     seen.append(told(event))
@@ -109,7 +109,7 @@ def test_an_expired_watch_lists_again_and_delivers_deletions(running: Running) -
 
     async def run() -> list[str]:
         async with Client(read_config([running.kubeconfig])) as client:
-            follower = Follower(client, CONFIG_MAP, "default", pauses=Slept().pauses)
+            follower = Informer(client, CONFIG_MAP, "default", pauses=Slept().pauses)
             async with aclosing(follower.events()) as events:
                 first = [told(await anext(events)) for _ in range(3)]
             assert first == ["ADDED gone", "ADDED kept", "listed"]
@@ -123,9 +123,9 @@ def test_an_expired_watch_lists_again_and_delivers_deletions(running: Running) -
 def test_rows_come_with_the_cells_that_are_printed(running: Running) -> None:
     running.do(lambda store: store.create(CONFIG_MAP, {"metadata": {"name": "one"}, "data": {"a": "1"}}))
 
-    async def run() -> tuple[Event | Listed, Event | Listed, Event | Listed]:
+    async def run() -> tuple[InformerEvent | Listed, InformerEvent | Listed, InformerEvent | Listed]:
         async with Client(read_config([running.kubeconfig])) as client:
-            follower = Follower(client, CONFIG_MAP, "default", rows=True)
+            follower = Informer(client, CONFIG_MAP, "default", rows=True)
             async with asyncio.timeout(20), aclosing(follower.events()) as events:
                 first, done = await anext(events), await anext(events)
                 await asyncio.to_thread(
@@ -134,9 +134,9 @@ def test_rows_come_with_the_cells_that_are_printed(running: Running) -> None:
                 return first, done, await anext(events)
 
     first, done, second = asyncio.run(run())
-    assert isinstance(first, Event)
+    assert isinstance(first, InformerEvent)
     assert isinstance(done, Listed)
-    assert isinstance(second, Event)
+    assert isinstance(second, InformerEvent)
     assert (first.cells or [])[:2] == ["one", 1]
     assert done.columns[0]["name"] == "Name"
     assert (second.cells or [])[0] == "two"
@@ -207,7 +207,7 @@ def test_a_server_that_goes_away_is_complained_of_and_tried_again() -> None:
 
     async def run() -> list[str]:
         async with scripted(answer) as client:
-            follower = Follower(client, POD, pauses=Slept().pauses, complain=lambda error: said.append(str(error)))
+            follower = Informer(client, POD, pauses=Slept().pauses, complain=lambda error: said.append(str(error)))
             async with asyncio.timeout(20), aclosing(follower.events()) as events:
                 return [told(await anext(events)) for _ in range(2)]
 
@@ -294,7 +294,7 @@ def test_a_forbidden_watch_raises_and_the_next_one_begins_with_a_list() -> None:
     async def run() -> list[str]:
         nonlocal may_watch
         async with scripted(answer) as client:
-            follower = Follower(client, POD, pauses=Slept().pauses, begun=lambda: begun.append("begun"))
+            follower = Informer(client, POD, pauses=Slept().pauses, begun=lambda: begun.append("begun"))
             events = follower.events()
             assert [told(await anext(events)) for _ in range(2)] == ["ADDED a", "listed"]
             with pytest.raises(Forbidden, match="no watch"):
@@ -311,14 +311,14 @@ def test_a_forbidden_watch_raises_and_the_next_one_begins_with_a_list() -> None:
 def test_a_server_that_never_was_there_is_raised() -> None:
     async def run() -> None:
         async with Client(Config("http://127.0.0.1:1")) as client:
-            await anext(Follower(client, POD).events())
+            await anext(Informer(client, POD).events())
 
     with pytest.raises(Unreachable):
         asyncio.run(run())
 
 
 def test_an_event_is_a_change_with_what_was_before() -> None:
-    event = Event("MODIFIED", pod("a", 12), pod("a", 11))
+    event = InformerEvent("MODIFIED", pod("a", 12), pod("a", 11))
     change = event.change(POD)
     assert (change.version, change.type, change.key) == (12, "MODIFIED", Key(POD, "default", "a"))
     assert change.old == pod("a", 11)
@@ -405,7 +405,7 @@ def test_silence_is_looked_into_for_a_server_that_was_restored_from_a_backup_wai
 
     async def run() -> list[str]:
         async with scripted(answer) as client:
-            follower = Follower(client, POD, pauses=Slept().pauses, idle=0.1)
+            follower = Informer(client, POD, pauses=Slept().pauses, idle=0.1)
             seen: list[str] = []
             async with asyncio.timeout(20), aclosing(follower.events()) as events:
                 async for event in events:

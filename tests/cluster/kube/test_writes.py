@@ -13,15 +13,15 @@ from aiohttp import web
 
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rules import HostRules
-from closeknit.cluster.embedded.store import Options, Store
+from closeknit.cluster.embedded.store import Store, WriteOptions
 from closeknit.cluster.errors import AlreadyExists, BadRequest, Conflict, NotFound, Refused
 from closeknit.cluster.kinds import BUDGET, COHORT, CONFIG_MAP, EVENT, JOB, LEASE, NAMESPACE, NODE, POD, WORKLOAD
 from closeknit.cluster.kube.client import Client
 from closeknit.cluster.kube.config import read_config
-from closeknit.cluster.kube.request import Priority
+from closeknit.cluster.kube.request import RequestPriority
 from closeknit.cluster.kube.retries import Retries
 from closeknit.cluster.kube.writes import is_done, is_within, request_of
-from closeknit.cluster.port import Bind, Create, Delete, Evict, Key, Patch, Raw, Update, Write
+from closeknit.cluster.port import Bind, Create, Delete, EvictPod, Key, Patch, Raw, Update, Write
 from cluster.embedded.rest.running import Running
 from cluster.kube.scripted import scripted, status
 
@@ -78,12 +78,12 @@ STORIES: dict[str, list[Write]] = {
     "bound": [Create(POD, pod()), Bind("default", "a", "n")],
     "bound twice": [Create(POD, pod()), Bind("default", "a", "n"), Bind("default", "a", "o")],
     "another bound": [Create(POD, pod()), Bind("default", "a", "n", "other")],
-    "evicted": [Create(POD, pod(node="n")), Patch(POD_A, RUNNING, subresource="status"), Evict("default", "a", 3)],
+    "evicted": [Create(POD, pod(node="n")), Patch(POD_A, RUNNING, subresource="status"), EvictPod("default", "a", 3)],
     "kept by a budget": [
         Create(POD, pod(node="n")),
         Patch(POD_A, RUNNING, subresource="status"),
         Create(BUDGET, budget()),
-        Evict("default", "a"),
+        EvictPod("default", "a"),
     ],
 }
 
@@ -120,7 +120,7 @@ def test_over_the_wire_everything_ends_as_in_the_store(running: Running, story: 
     there: list[type[Refused] | None] = []
     for write in STORIES[story]:
         try:
-            own.carry_out(write, Options(force=True))
+            own.carry_out(write, WriteOptions(force=True))
             there.append(None)
         except Refused as error:
             there.append(type(error))
@@ -170,7 +170,7 @@ def test_an_object_that_was_changed_meanwhile_is_not_overwritten(running: Runnin
         (Delete(MAP, uid="u"), True),
         (Bind("default", "a", "n"), False),
         (Bind("default", "a", "n", "u"), True),
-        (Evict("default", "a"), False),
+        (EvictPod("default", "a"), False),
     ],
 )
 def test_which_writes_are_repeatable(write: Write, repeatable: bool) -> None:
@@ -180,9 +180,9 @@ def test_which_writes_are_repeatable(write: Write, repeatable: bool) -> None:
 def test_the_part_of_an_object_and_its_urgency_are_in_the_request() -> None:
     found = request_of(Update(WORKLOAD, {"metadata": {"name": "w", "namespace": "a"}}, "status"))
     assert found.where == "/apis/kueue.x-k8s.io/v1beta2/namespaces/a/workloads/w/status"
-    assert found.priority is Priority.ORDINARY
-    assert request_of(Create(LEASE, {"metadata": {"name": "l"}})).priority is Priority.LEASE
-    grace = request_of(Evict("a", "p", 5)).body["deleteOptions"]
+    assert found.priority is RequestPriority.ORDINARY
+    assert request_of(Create(LEASE, {"metadata": {"name": "l"}})).priority is RequestPriority.LEASE
+    grace = request_of(EvictPod("a", "p", 5)).body["deleteOptions"]
     assert grace == {"gracePeriodSeconds": 5}
 
 
@@ -257,7 +257,7 @@ def test_an_object_of_another_creator_is_not_taken_for_ours(running: Running) ->
     for manager, body in (("other", config_map(a="1")), ("closeknit", config_map(a="2"))):
         running.do(emptied)
         made = Create(CONFIG_MAP, body)
-        running.do(partial(Store.carry_out, write=made, options=Options(manager=manager)))
+        running.do(partial(Store.carry_out, write=made, options=WriteOptions(manager=manager)))
         assert forgetting(running, work) == ["POST", "POST", "GET"]
 
 

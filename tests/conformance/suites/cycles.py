@@ -14,7 +14,7 @@ from closeknit.dialects.timestamps import parse
 from closeknit.model.event import Event
 from closeknit.model.resources import amounts
 from closeknit.model.workload import Workload
-from closeknit.queue.wake import Event as Wake
+from closeknit.queue.wake import WakeEvent as Wake
 
 from .case import Case, Prepared, tidy
 from .cluster import admission, now, plain_admission, scheduler, workloads
@@ -35,7 +35,7 @@ def _prepared(case: Case) -> Ran:
             if needs_second_pass(one):
                 built.second_pass[one.key] = (at, 1.0)
         elif built.is_admissible(one):
-            built.lines.put(one, at)
+            built.pending.put(one, at)
     return _run(built, case, known, at)
 
 
@@ -130,8 +130,8 @@ def _sorted(by_queue: Any) -> dict[str, list[str]]:
 
 def _by_queue(built: Scheduler, ready: bool) -> dict[str, list[str]]:
     found = {}
-    for name, line in built.lines.lines.items():
-        keys = sorted(one.key for one in (line.ready() if ready else line.set_aside()))
+    for name, line in built.pending.queues.items():
+        keys = sorted(one.key for one in (line.ready() if ready else line.all_parked()))
         if keys:
             found[name] = keys
     return found
@@ -194,7 +194,7 @@ class _Play:
         for raw in wave.get("workloads") or ():
             one = kueue.workload(raw)
             self.known[one.key] = one
-            self.built.lines.put(one, at)
+            self.built.pending.put(one, at)
         ran = 0
         while ran < wave["cycles"] and self.built.is_ready:
             ran += 1
@@ -203,7 +203,7 @@ class _Play:
 
     def _finish(self, name: str) -> str:
         one = self.known.pop(f"default/{name}")
-        queue = self.built.lines.queue_of(one)
+        queue = self.built.pending.queue_of(one)
         self.built.drop(one.key)
         return queue
 
@@ -237,7 +237,7 @@ class _Play:
             one = self.known[key]
             if one.evicted and one.reserved:
                 self.known[key] = one = stopped(one, at)
-                done.append(self.built.lines.queue_of(one))
+                done.append(self.built.pending.queue_of(one))
                 self.built.put(one, at)
         self._unpark(done, at)
 

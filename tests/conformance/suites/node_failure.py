@@ -10,7 +10,7 @@ from closeknit.dialects.core import WireNode, node
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.dialects.pods import pod
 from closeknit.dialects.timestamps import parse
-from closeknit.lifecycle.action import Change, EndPod, Later
+from closeknit.lifecycle.action import EndPod, Requeue, StatusChange
 from closeknit.lifecycle.node_failure import Affected, NodeView, node_failure
 from closeknit.model.node import Node
 from closeknit.model.pod import Pod
@@ -58,7 +58,7 @@ class _Play:
         again = 0.0
         for action in node_failure(view, self.now):
             match action:
-                case Change(before, after):
+                case StatusChange(before, after):
                     removes = len(after.status.unhealthy) < len(before.status.unhealthy) and not after.evicted
                     if removes and self.case.get("injectPatchError"):
                         self.error = True
@@ -67,7 +67,7 @@ class _Play:
                 case EndPod(ended, kind, reason, message):
                     assert (kind, reason, message) == ENDED
                     self.ended.append(ended.name)
-                case Later(at):
+                case Requeue(at):
                     again = at - self.now
         return again
 

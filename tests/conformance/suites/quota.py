@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from closeknit.decide.fair_victims import fair
-from closeknit.decide.topology import Room
-from closeknit.decide.victims import Search, Victim, classical
+from closeknit.decide.topology import RoomTest
+from closeknit.decide.victims import Victim, VictimSearch, classical
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.model.quota import FlavorResource
 from closeknit.model.settings import FAIR, Settings
-from closeknit.queue.waiting import waiting
+from closeknit.queue.pending_workload import pending_workload
 from closeknit.quota.share import share_of
 from closeknit.quota.tree import QuotaNode, QuotaTree
 
@@ -121,7 +121,7 @@ def _name(raw: dict[str, Any]) -> str:
     return f"{raw['metadata'].get('namespace') or ''}/{raw['metadata']['name']}"
 
 
-def _search(case: Case) -> Search:
+def _search(case: Case) -> VictimSearch:
     from dataclasses import replace
 
     flavors = [*(case.get("flavors") or ()), *(case.get("baseFlavors") or ())]
@@ -133,7 +133,9 @@ def _search(case: Case) -> Search:
     for raw in case.get("admitted") or ():
         one = kueue.workload(raw)
         built.world.confirm(replace(one, uid=one.name) if is_fair else one)
-    incoming = waiting(kueue.workload(case["incoming"]), case["targetCQ"], built.world.settings, built.world.gates)
+    incoming = pending_workload(
+        kueue.workload(case["incoming"]), case["targetCQ"], built.world.settings, built.world.gates
+    )
     requests: dict[FlavorResource, int] = {}
     contested = set()
     if is_fair:
@@ -149,4 +151,4 @@ def _search(case: Case) -> Search:
                     contested.add(fr)
     node = built.world.node_of(case["targetCQ"])
     queue = built.world.cluster_queues[case["targetCQ"]]
-    return Search(built.world, incoming, queue, node, requests, frozenset(contested), Room(built.world, {}))
+    return VictimSearch(built.world, incoming, queue, node, requests, frozenset(contested), RoomTest(built.world, {}))

@@ -7,7 +7,7 @@ from typing import Any
 
 from closeknit.dialects.kueue import objects as kueue
 from closeknit.dialects.pods import SLICE_NAME, TOPOLOGY_GATE, pod
-from closeknit.lifecycle.action import Action, GiveUp, Later, Ungate
+from closeknit.lifecycle.action import Action, GiveUp, Requeue, Ungate
 from closeknit.lifecycle.ungate import UngateView, ungate
 from closeknit.model.pod import Pod
 
@@ -31,7 +31,7 @@ def _shown(pods: list[Pod], actions: list[Action], exact: bool) -> Any:
     selectors = {one.name: _where({**one.selector, **added.get(one.name, {})}) for one in pods}
     there = Counter(selectors[one.name] for one in pods if not one.ended and TOPOLOGY_GATE not in gates[one.name])
     return {
-        "error": next((one.why for one in actions if isinstance(one, Later | GiveUp)), None),
+        "error": next((one.why for one in actions if isinstance(one, Requeue | GiveUp)), None),
         "gates": gates,
         "selectors": selectors if exact else None,
         "counts": dict(there),

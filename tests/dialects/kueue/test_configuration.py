@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.field import Field
-from closeknit.dialects.kueue.configuration import Configuration, Connection, Election, configuration
+from closeknit.dialects.kueue.configuration import ClientLimits, Configuration, Election, configuration
 from closeknit.model.address import Address
 from closeknit.model.cluster_queue import Selector
 from closeknit.model.settings import FAIR, FINAL_SHARE, PodsReady, Settings, Transformation
@@ -157,7 +157,7 @@ def test_the_configuration_that_kueue_ships_is_accepted() -> None:
     found = read(**SHIPPED)
     assert found.health == Address("", 8081)
     assert found.metrics == Address("", 8443)
-    assert found.connection == Connection(500.0, 1000)
+    assert found.connection == ClientLimits(500.0, 1000)
     assert found.frameworks == frozenset({"batch/job", "kubeflow.org/mpijob", "pod"})
     assert found.election == Election()
 

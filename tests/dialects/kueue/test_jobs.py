@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from closeknit.dialects.kueue import keys
-from closeknit.dialects.kueue.jobs import Job, read, requests, workload_name
+from closeknit.dialects.kueue.jobs import GivenJob, read, requests, workload_name
 from closeknit.dialects.kueue.jobs.kinds import KINDS
 from closeknit.model.gates import Gates
 from closeknit.model.mistake import InputError
@@ -45,7 +45,7 @@ def a_pod(name: str, group: str | None = "g", total: str | None = "2", cpu: Any 
     return an_object("v1", "Pod", spec, name, labels=labels, annotations=said)
 
 
-def jobs(*objects: Raw, gates: Gates = KUEUE) -> list[Job]:
+def jobs(*objects: Raw, gates: Gates = KUEUE) -> list[GivenJob]:
     return requests([("file.yaml", one) for one in objects], gates).jobs
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs import Job, read
+from closeknit.dialects.kueue.jobs import GivenJob, read
 from closeknit.model.gates import Gates
 
 PREFIX = "kueue.x-k8s.io/"
@@ -22,7 +22,7 @@ def job(labels: dict[str, Any] | None = None, annotations: dict[str, Any] | None
     }
 
 
-def one(raw: dict[str, Any]) -> Job:
+def one(raw: dict[str, Any]) -> GivenJob:
     (reading,) = read([("f.yaml", raw)], Gates.profile())
     assert not reading.mistakes, reading.mistakes
     return reading.jobs[0]

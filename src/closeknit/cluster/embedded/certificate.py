@@ -26,7 +26,7 @@ NEARLY_OVER = timedelta(days=30)
 CONTEXT = "closeknit"
 
 
-class Credentials(NamedTuple):
+class HostCredentials(NamedTuple):
     certificate: Path
     key: Path
     token: str
@@ -39,9 +39,9 @@ class Credentials(NamedTuple):
         return context
 
 
-def credentials(folder: Path, now: float) -> Credentials:
+def credentials(folder: Path, now: float) -> HostCredentials:
     """The credentials of the folder, created where they are missing, broken, or about to expire."""
-    found = Credentials(folder / CERTIFICATE, folder / KEY, _token(folder / TOKEN))
+    found = HostCredentials(folder / CERTIFICATE, folder / KEY, _token(folder / TOKEN))
     if not _lasts(found, now):
         certificate, key = _issued(now)
         write_private(found.key, key)
@@ -81,7 +81,7 @@ def _token(path: Path) -> str:
     return path.read_text().strip()
 
 
-def _lasts(found: Credentials, now: float) -> bool:
+def _lasts(found: HostCredentials, now: float) -> bool:
     """Whether certificate and key exist, match, and do not expire soon."""
     try:
         found.tls()

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from ...dialects import timestamps
 from ..kinds import EVENT
 from ..port import Change, Delete, Key, Raw
-from .loop import Later, Step
+from .loop import ReconcileAt, Step
 from .store import Store
 
 LIFETIME = 3600.0
@@ -57,7 +57,7 @@ class EventExpiry:
             if self._last.get(event) == (happened, version):
                 is_one_too_many = len(self._last) - len(gone) > self.most
                 if len(gone) == BATCH or (happened + self.lifetime > now and not is_one_too_many):
-                    gone.append(Later(now if len(gone) == BATCH else happened + self.lifetime))
+                    gone.append(ReconcileAt(now if len(gone) == BATCH else happened + self.lifetime))
                     self._is_timed = True
                     break
                 gone.append(Delete(event))

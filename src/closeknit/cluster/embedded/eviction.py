@@ -16,7 +16,7 @@ from ..port import Key, Raw
 from .label_selector import selects
 
 if TYPE_CHECKING:
-    from .store import Options, Store
+    from .store import Store, WriteOptions
 
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -24,7 +24,7 @@ SOON = 10
 """Retry-After in seconds for a budget that its controller has not processed yet."""
 
 
-def evict(store: Store, namespace: str, pod: str, options: Options, grace: int | None = None) -> Raw:
+def evict(store: Store, namespace: str, pod: str, options: WriteOptions, grace: int | None = None) -> Raw:
     """Evict a pod; returns it as it is then. Raises TooManyRequests if a budget forbids it."""
     found = store.get(POD, namespace, pod)
     if not _may_always_go(found):
@@ -58,7 +58,7 @@ def _lets_unready_go(budget: Raw, pod: Raw) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _take(store: Store, budget: Raw, pod: str, options: Options) -> None:
+def _take(store: Store, budget: Raw, pod: str, options: WriteOptions) -> None:
     """Take one disruption from the budget; raises TooManyRequests if none is left."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 1):
@@ -75,7 +75,7 @@ def _take(store: Store, budget: Raw, pod: str, options: Options) -> None:
     )
 
 
-def _mark(store: Store, pod: Raw, options: Options) -> None:
+def _mark(store: Store, pod: Raw, options: WriteOptions) -> None:
     """Set the DisruptionTarget condition, which records why the pod is deleted."""
     target = {
         "type": "DisruptionTarget",

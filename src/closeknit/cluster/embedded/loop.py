@@ -14,20 +14,20 @@ from typing import NamedTuple, Protocol
 from ..errors import Refused
 from ..kinds import Kind
 from ..port import Change, Raw, Write
-from ..worklist import Worklist
+from ..work_queue import WorkQueue
 from .store import Store
 
 BEHIND = 10_000
 """After this many changes they are delivered even within a step, because the store's history is bounded."""
 
 
-class Later(NamedTuple):
+class ReconcileAt(NamedTuple):
     """Reconcile the key again at this time."""
 
     at: float
 
 
-Step = Write | Later
+Step = Write | ReconcileAt
 
 
 class Participant(Protocol):
@@ -66,33 +66,33 @@ class Worker:
 
     def __init__(self, store: Store, standin: Standin) -> None:
         self.store, self.standin, self.watches = store, standin, standin.watches
-        self._list: Worklist[Hashable] = Worklist()
+        self._list: WorkQueue[Hashable] = WorkQueue()
         self._key: Hashable = None
 
     def see(self, change: Change) -> None:
         for key in self.standin.concerns(self.store, change):
-            self._list.mark(key)
+            self._list.add(key)
 
     def due(self) -> float | None:
         return self._list.due()
 
     def step(self, now: float) -> Sequence[Write]:
-        self._key = key = self._list.next(now)
+        self._key = key = self._list.get(now)
         if key is None:
             return ()
         writes = []
         for step in self.standin.reconcile(self.store, key, now):
-            if isinstance(step, Later):
-                self._list.later(key, step.at)
+            if isinstance(step, ReconcileAt):
+                self._list.add_after(key, step.at)
             else:
                 writes.append(step)
         return writes
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
         if isinstance(result, Refused):
-            self._list.refused(self._key, now)
+            self._list.add_rate_limited(self._key, now)
         else:
-            self._list.went_well(self._key)
+            self._list.forget(self._key)
 
 
 class Loop:

@@ -63,7 +63,7 @@ class _Pending(NamedTuple):
     is_new: bool
 
 
-class Decision(NamedTuple):
+class StoredDecision(NamedTuple):
     number: int
     body: bytes
 
@@ -74,7 +74,7 @@ class SqliteLog:
     def __init__(self, path: Path, fsync: bool = False) -> None:
         self.path = path
         self._pending: dict[Key, _Pending] = {}
-        self._decisions: list[Decision] = []
+        self._decisions: list[StoredDecision] = []
         try:
             path.touch(0o600)
             self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -182,13 +182,13 @@ class SqliteLog:
     def decide(self, body: bytes) -> int:
         """Store a decision with the next commit, and drop the oldest beyond the limit."""
         self._last += 1
-        self._decisions.append(Decision(self._last, body))
+        self._decisions.append(StoredDecision(self._last, body))
         return self._last
 
-    def decisions(self, since: int = 0) -> list[Decision]:
+    def decisions(self, since: int = 0) -> list[StoredDecision]:
         """The decisions after a number, oldest first."""
         rows = self._file.execute("SELECT number, body FROM decisions WHERE number > ? ORDER BY number", (since,))
-        kept = [Decision(*row) for row in rows]
+        kept = [StoredDecision(*row) for row in rows]
         return [*kept, *(one for one in self._decisions if one.number > since)][-DECISIONS:]
 
     def _write_decisions(self) -> None:

@@ -25,7 +25,7 @@ from ..port import (
     Change,
     Create,
     Delete,
-    Evict,
+    EvictPod,
     Key,
     Patch,
     PatchForm,
@@ -47,7 +47,7 @@ NAME_TAIL, NAME_LENGTH = 5, 63
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WriteOptions:
     """Options of a write. `manager` becomes the owner of the written fields; without one ownership is not tracked.
 
     `trusted` is for internal writers: their objects are not checked against the schema. `warnings` collects warnings
@@ -62,19 +62,23 @@ class Options:
     warnings: list[str] = field(default_factory=list)
 
 
-PLAIN = Options()
+PLAIN = WriteOptions()
 
 
-class Rules(Protocol):
+class StoreRules(Protocol):
     """Defaulting and validation. `admit` returns the object with its defaults, or raises `errors.Refused`."""
 
-    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw: ...
+    def admit(
+        self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: WriteOptions
+    ) -> Raw: ...
 
 
 class NoRules:
     """Rules that accept every object unchanged."""
 
-    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+    def admit(
+        self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: WriteOptions
+    ) -> Raw:
         return new
 
 
@@ -101,9 +105,11 @@ class Ids(Protocol):
 class Store:
     """All objects by kind, then by namespace and name. Read them freely, but write only through the methods."""
 
-    def __init__(self, now: Callable[[], float], ids: Ids, rules: Rules | None = None, log: Log | None = None) -> None:
+    def __init__(
+        self, now: Callable[[], float], ids: Ids, rules: StoreRules | None = None, log: Log | None = None
+    ) -> None:
         self.now, self.ids, self.log = now, ids, log
-        self.rules: Rules = rules or NoRules()
+        self.rules: StoreRules = rules or NoRules()
         self.objects: dict[Kind, dict[tuple[str, str], Raw]] = {kind: {} for kind in KINDS}
         self.history: deque[Change] = deque(maxlen=HISTORY)
         self.version = 1
@@ -143,7 +149,7 @@ class Store:
 
     # Writing
 
-    def carry_out(self, write: Write, options: Options = PLAIN) -> Raw:
+    def carry_out(self, write: Write, options: WriteOptions = PLAIN) -> Raw:
         match write:
             case Create():
                 return self.create(write.kind, write.body, options)
@@ -157,10 +163,10 @@ class Store:
                 )
             case Bind():
                 return self.bind(write.namespace, write.pod, write.node, write.uid, options)
-            case Evict():
+            case EvictPod():
                 return eviction.evict(self, write.namespace, write.pod, options, write.grace)
 
-    def create(self, kind: Kind, body: Raw, options: Options = PLAIN, by_apply: bool = False) -> Raw:
+    def create(self, kind: Kind, body: Raw, options: WriteOptions = PLAIN, by_apply: bool = False) -> Raw:
         meta = dict(body.get("metadata") or {})
         name, prefix = meta.get("name"), meta.get("generateName") or ""
         if not name and not prefix:
@@ -201,13 +207,13 @@ class Store:
             raise Forbidden(text, group=kind.group, kind=kind.plural, name=meta["name"], causes=[cause])
         return namespace
 
-    def update(self, kind: Kind, body: Raw, subresource: str = "", options: Options = PLAIN) -> Raw:
+    def update(self, kind: Kind, body: Raw, subresource: str = "", options: WriteOptions = PLAIN) -> Raw:
         meta = body["metadata"]
         old = self.get(kind, meta.get("namespace", "") if kind.namespaced else "", meta["name"])
         return self._change(kind, old, body, subresource, options)
 
     def patch(
-        self, key: Key, body: object, form: PatchForm = "merge", subresource: str = "", options: Options = PLAIN
+        self, key: Key, body: object, form: PatchForm = "merge", subresource: str = "", options: WriteOptions = PLAIN
     ) -> Raw:
         kind = key.kind
         old = self.find(kind, key.namespace, key.name)
@@ -218,7 +224,7 @@ class Store:
         new = patching.patched(kind, form, old, body)
         return self._change(kind, old, new, subresource, options)
 
-    def _apply(self, key: Key, old: Raw | None, body: object, subresource: str, options: Options) -> Raw:
+    def _apply(self, key: Key, old: Raw | None, body: object, subresource: str, options: WriteOptions) -> Raw:
         kind = key.kind
         if not options.manager:
             raise BadRequest("an apply needs a fieldManager")
@@ -238,7 +244,7 @@ class Store:
         return self._change(kind, old, new, subresource, options, tracked=True)
 
     def _change(
-        self, kind: Kind, old: Raw, body: Raw, subresource: str, options: Options, tracked: bool = False
+        self, kind: Kind, old: Raw, body: Raw, subresource: str, options: WriteOptions, tracked: bool = False
     ) -> Raw:
         """Update an existing object to `body`, as far as its strategy allows. All updates go through here."""
         key = key_of(kind, old)
@@ -270,7 +276,7 @@ class Store:
         propagation: Propagation = "Background",
         *,
         grace: int | None = None,
-        options: Options = PLAIN,
+        options: WriteOptions = PLAIN,
     ) -> Raw:
         """Remove an object, or mark it as terminating while finalizers or a running pod's grace period hold it."""
         kind, old = key.kind, self.get(key.kind, key.namespace, key.name)
@@ -286,7 +292,7 @@ class Store:
             new["metadata"]["generation"] = before.get("generation", 0) + 1
         return self._put(kind, old, new, options)
 
-    def bind(self, namespace: str, pod: str, node: str, uid: str = "", options: Options = PLAIN) -> Raw:
+    def bind(self, namespace: str, pod: str, node: str, uid: str = "", options: WriteOptions = PLAIN) -> Raw:
         """Bind a pod to a node."""
         old = self.get(POD, namespace, pod)
         if uid and uid != old["metadata"]["uid"]:
@@ -310,7 +316,7 @@ class Store:
 
     # Every change passes here
 
-    def _put(self, kind: Kind, old: Raw | None, new: Raw, options: Options) -> Raw:
+    def _put(self, kind: Kind, old: Raw | None, new: Raw, options: WriteOptions) -> Raw:
         if options.dry_run:
             return new if old is not None else {**new, "metadata": {**new["metadata"]}}
         self.version += 1
@@ -324,7 +330,7 @@ class Store:
         self._record(Change(self.version, "ADDED" if old is None else "MODIFIED", kind, new, old))
         return new
 
-    def _remove(self, kind: Kind, last: Raw, options: Options) -> Raw:
+    def _remove(self, kind: Kind, last: Raw, options: WriteOptions) -> Raw:
         key = key_of(kind, last)
         if options.dry_run:
             return last
@@ -381,11 +387,13 @@ class Store:
 _NOTHING: Raw = {"metadata": {}}
 
 
-def _by(write: Patch, options: Options) -> Options:
+def _by(write: Patch, options: WriteOptions) -> WriteOptions:
     """The options of a write; a patch may name its own field manager."""
     if not write.owner:
         return options
-    return Options(write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings)
+    return WriteOptions(
+        write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings
+    )
 
 
 def _taken(kind: Kind, there: Raw) -> AlreadyExists:

@@ -19,11 +19,11 @@ import msgspec
 
 from ..errors import Conflict, Expired, Refused
 from ..kinds import EVENT, Kind
-from ..port import Create, Delete, Evict, Key, PatchForm, Propagation, Raw, Write
+from ..port import Create, Delete, EvictPod, Key, PatchForm, Propagation, Raw, Write
 from .config import Config
 from .connection import Connection
 from .limits import Limits
-from .request import JSON, MANAGER, METADATA, PATCHES, TABLE, Query, Request, path, priority_of
+from .request import JSON, MANAGER, METADATA, PATCHES, TABLE, ApiCall, Query, path, priority_of
 from .retries import ASKED_TO_WAIT, Attempts, Retries
 from .unreachable import Unreachable
 from .writes import is_done, request_of, target
@@ -101,7 +101,7 @@ class Client:
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw:
         return self.read(
-            _tree, await self.send(Request("GET", path(kind, namespace, name), priority=priority_of(kind)))
+            _tree, await self.send(ApiCall("GET", path(kind, namespace, name), priority=priority_of(kind)))
         )
 
     async def carry_out(self, write: Write, lane: Lane = OPEN) -> Raw:
@@ -158,7 +158,7 @@ class Client:
 
     async def evict(self, namespace: str, pod: str) -> Raw:
         """Delete a pod, unless a PodDisruptionBudget forbids it: then this raises TooManyRequests."""
-        return await self.carry_out(Evict(namespace, pod))
+        return await self.carry_out(EvictPod(namespace, pod))
 
     # Lists
 
@@ -199,7 +199,7 @@ class Client:
         token = ""
         while True:
             asked = {**(query or {}), "limit": size, **({"continue": token} if token else {})}
-            page = self.read(_page, await self.send(Request("GET", where, query=asked, accept=accept), retries))
+            page = self.read(_page, await self.send(ApiCall("GET", where, query=asked, accept=accept), retries))
             yield Listing(page.metadata.resource_version, page.items or page.rows or [], page.columns or [])
             token = page.metadata.go_on
             if not token:
@@ -230,12 +230,12 @@ class Client:
         accept: str = JSON,
     ) -> bytes:
         """Send a request; returns the body of the response."""
-        return await self.send(Request(method, where, body, media, query or {}, accept))
+        return await self.send(ApiCall(method, where, body, media, query or {}, accept))
 
-    async def send(self, request: Request, retries: Retries | None = None) -> bytes:
+    async def send(self, request: ApiCall, retries: Retries | None = None) -> bytes:
         return await self._attempted(request, Attempts(request, retries or self.retries))
 
-    async def _attempted(self, request: Request, attempts: Attempts, lane: Lane = OPEN) -> bytes:
+    async def _attempted(self, request: ApiCall, attempts: Attempts, lane: Lane = OPEN) -> bytes:
         while True:
             try:
                 async with lane:
@@ -246,7 +246,7 @@ class Client:
                 if not await attempts.again(error):
                     raise
 
-    async def _turn(self, request: Request) -> None:
+    async def _turn(self, request: ApiCall) -> None:
         if self.limits is not None:
             await self.limits.take(request)
 
@@ -262,7 +262,7 @@ class Client:
 
         `begun` is called when the response headers arrive, which may be long before the first line.
         """
-        request = Request("GET", where, query=query or {}, accept=accept, idle=idle)
+        request = ApiCall("GET", where, query=query or {}, accept=accept, idle=idle)
         await self._turn(request)
         async with self._connection.answered(request) as response:
             begun()

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from ...model.mistake import refuse
 from . import kubeconfig
 from .exec_plugin import Plugin, plugin_of
-from .kubeconfig import Entry
+from .kubeconfig import KubeconfigEntry
 from .proxies import checked
 
 DEFAULT_NAMESPACE = "default"
@@ -77,7 +77,7 @@ def read_config(files: Sequence[Path], context: str = "") -> Config:
     name = context or known.current()
     chosen = known.find("contexts", name)
     cluster = known.find("clusters", chosen.text("cluster"))
-    user = known.find("users", chosen.text("user")) if chosen.text("user") else Entry(Path(), "user", "", {})
+    user = known.find("users", chosen.text("user")) if chosen.text("user") else KubeconfigEntry(Path(), "user", "", {})
     user.refuse_all(REFUSED_OF_USER)
     has_token = bool(user.text("token") or user.text("tokenFile"))
     return Config(
@@ -98,7 +98,7 @@ def read_config(files: Sequence[Path], context: str = "") -> Config:
     )
 
 
-def _proxy(cluster: Entry) -> str:
+def _proxy(cluster: KubeconfigEntry) -> str:
     try:
         return checked(cluster.text("proxy-url"))
     except ValueError as error:
@@ -106,7 +106,7 @@ def _proxy(cluster: Entry) -> str:
         raise cluster.wrong("proxy-url", text, remedy) from None
 
 
-def _acting_as(user: Entry) -> Iterator[tuple[str, str]]:
+def _acting_as(user: KubeconfigEntry) -> Iterator[tuple[str, str]]:
     """The impersonation headers."""
     name, uid, groups, extra = user.text("as"), user.text("as-uid"), user.texts("as-groups"), user.tree("as-user-extra")
     if not name and (uid or groups or extra):

@@ -20,7 +20,7 @@ from .config import Config
 from .credentials import Credentials, Fixed, Identity, TokenFile
 from .exec_plugin import ExecCredentials
 from .proxies import proxy_for
-from .request import MANAGER, Request
+from .request import MANAGER, ApiCall
 from .unreachable import Unreachable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Connection:
         await self._session.close()
 
     @asynccontextmanager
-    async def answered(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def answered(self, request: ApiCall) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send a request; its response can be read within this context."""
         import aiohttp
 
@@ -82,7 +82,7 @@ class Connection:
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise Unreachable(self.config.server, _why(error), sent=_was_sent(error)) from error
 
-    async def _sent(self, request: Request) -> aiohttp.ClientResponse:
+    async def _sent(self, request: ApiCall) -> aiohttp.ClientResponse:
         identity = await self._credentials.current()
         response = await self._send(request, identity)
         if response.status == 401 and await self._credentials.renewed(identity):
@@ -90,7 +90,7 @@ class Connection:
             response = await self._send(request, await self._credentials.current())
         return response
 
-    async def _send(self, request: Request, identity: Identity) -> aiohttp.ClientResponse:
+    async def _send(self, request: ApiCall, identity: Identity) -> aiohttp.ClientResponse:
         import aiohttp
         from yarl import URL
 

@@ -28,7 +28,7 @@ Verbs = Mapping[str, frozenset[str]]
 """Verbs by resource or subresource: `pods`, `pods/eviction`."""
 
 
-class Serving(NamedTuple):
+class ServedKind(NamedTuple):
     """How a kind is served. `versions`: all, the preferred one first; `verbs` and `parts` are those of our version."""
 
     versions: tuple[str, ...]
@@ -40,7 +40,7 @@ class Served(NamedTuple):
     """What a server serves. `version` is its own, as in v1.36.3. A kind may be served, but not in our version."""
 
     version: str
-    kinds: Mapping[Kind, Serving]
+    kinds: Mapping[Kind, ServedKind]
 
     def can(self, kind: Kind, verb: str = "watch", part: str = "") -> bool:
         found = self.kinds.get(kind)
@@ -120,7 +120,7 @@ async def served(client: Client, kinds: Iterable[Kind] = KINDS) -> Served:
     )
 
 
-def _serving(kind: Kind, found: _Found) -> Serving | None:
+def _serving(kind: Kind, found: _Found) -> ServedKind | None:
     versions = tuple(
         version for (group, version), verbs in found.items() if group == kind.group and kind.plural in verbs
     )
@@ -129,7 +129,7 @@ def _serving(kind: Kind, found: _Found) -> Serving | None:
     ours = found.get((kind.group, kind.version), {})
     prefix = f"{kind.plural}/"
     parts = {name.removeprefix(prefix): verbs for name, verbs in ours.items() if name.startswith(prefix)}
-    return Serving(versions, ours.get(kind.plural, frozenset()), parts)
+    return ServedKind(versions, ours.get(kind.plural, frozenset()), parts)
 
 
 async def _all(client: Client, where: str, names: set[str]) -> _Found:

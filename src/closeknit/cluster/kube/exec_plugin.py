@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from .credentials import Identity
-from .kubeconfig import Entry
+from .kubeconfig import KubeconfigEntry
 from .unreachable import NoCredentials
 
 GROUP = "client.authentication.k8s.io"
@@ -48,9 +48,9 @@ class Plugin:
     cluster: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
-def plugin_of(user: Entry, cluster: Entry) -> Plugin:
+def plugin_of(user: KubeconfigEntry, cluster: KubeconfigEntry) -> Plugin:
     """The plug-in in a user's `exec`."""
-    given = Entry(user.file, f"{user.kind} {user.name}:", "exec", user.tree("exec"))
+    given = KubeconfigEntry(user.file, f"{user.kind} {user.name}:", "exec", user.tree("exec"))
     version, mode = given.text("apiVersion"), given.text("interactiveMode")
     if version not in VERSIONS:
         raise given.wrong("apiVersion", f'"{version}" is not supported', f"use a plug-in of {' or '.join(VERSIONS)}")
@@ -69,14 +69,14 @@ def plugin_of(user: Entry, cluster: Entry) -> Plugin:
     )
 
 
-def _variables(given: Entry) -> list[tuple[str, str]]:
+def _variables(given: KubeconfigEntry) -> list[tuple[str, str]]:
     found = given.fields.get("env") or []
     if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("name") for one in found):
         raise given.wrong("env", "is not a list of names and values", "write {name: ..., value: ...} for each")
     return [(str(one["name"]), str(one.get("value") or "")) for one in found]
 
 
-def _cluster_info(cluster: Entry) -> dict[str, Any]:
+def _cluster_info(cluster: KubeconfigEntry) -> dict[str, Any]:
     """The cluster as passed to a plug-in; a file with its certificate authority is sent as data."""
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
     found = {name: cluster.fields[name] for name in names if cluster.fields.get(name)}

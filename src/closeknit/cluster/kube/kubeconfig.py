@@ -23,7 +23,7 @@ Tree = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KubeconfigEntry:
     """One named cluster, user or context, and its file."""
 
     file: Path
@@ -99,7 +99,7 @@ class Kubeconfig:
         known = ", ".join(one.name for one in self.entries("contexts"))
         raise refuse("names no current context", f"choose one by --context: {known}", self.source)
 
-    def find(self, kind: str, name: str) -> Entry:
+    def find(self, kind: str, name: str) -> KubeconfigEntry:
         entries = list(self.entries(kind))
         found = next((one for one in entries if one.name == name), None)
         if found is None:
@@ -108,13 +108,13 @@ class Kubeconfig:
             raise refuse(f'has no {kind.removesuffix("s")} "{name}"', remedy, self.source)
         return found
 
-    def entries(self, kind: str) -> Iterator[Entry]:
+    def entries(self, kind: str) -> Iterator[KubeconfigEntry]:
         singular = kind.removesuffix("s")
         for file, tree in self.trees:
             for one in tree.get(kind) or ():
                 if not isinstance(one, dict) or not isinstance(one.get(singular) or {}, dict):
                     raise refuse("has an entry of the wrong form", "fix it", str(file), field=kind)
-                yield Entry(file, singular, str(one.get("name", "")), one.get(singular) or {})
+                yield KubeconfigEntry(file, singular, str(one.get("name", "")), one.get(singular) or {})
 
 
 def read(files: Sequence[Path]) -> Kubeconfig:

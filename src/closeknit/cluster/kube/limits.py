@@ -11,7 +11,7 @@ import asyncio
 from heapq import heappop, heappush
 from itertools import count
 
-from .request import Priority, Request
+from .request import ApiCall, RequestPriority
 
 WHOLE = 1 - 1e-9
 """One token, with tolerance for the rounding error of adding up fractions."""
@@ -23,10 +23,10 @@ class Bucket:
         self._tokens = self.burst
         self._counted_at = float("-inf")
         self._order = count()
-        self._waiting: list[tuple[Priority, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[RequestPriority, int, asyncio.Future[None]]] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    async def take(self, priority: Priority = Priority.ORDINARY) -> None:
+    async def take(self, priority: RequestPriority = RequestPriority.ORDINARY) -> None:
         """Take one token, waiting until there is one."""
         if self.qps <= 0:
             return
@@ -66,7 +66,7 @@ class Limits:
         self.qps, self.burst, self.writes = qps, burst, writes or Bucket()
         self._kinds: dict[str, Bucket] = {}
 
-    async def take(self, request: Request) -> None:
+    async def take(self, request: ApiCall) -> None:
         if request.is_write:
             await self.writes.take(request.priority)
         await self._of(request.resource).take(request.priority)

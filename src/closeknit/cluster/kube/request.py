@@ -26,7 +26,7 @@ MANAGER = "closeknit"
 Query = Mapping[str, str | int]
 
 
-class Priority(IntEnum):
+class RequestPriority(IntEnum):
     """The order in which requests that wait for the rate limit are sent."""
 
     LEASE = 0
@@ -35,7 +35,7 @@ class Priority(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiCall:
     """`repeatable`: sending it again after a lost response does no harm; None: only if it is a read.
 
     `idle`: seconds without data after which the connection counts as lost.
@@ -48,7 +48,7 @@ class Request:
     query: Query = field(default_factory=dict)
     accept: str = JSON
     idle: float | None = None
-    priority: Priority = Priority.ORDINARY
+    priority: RequestPriority = RequestPriority.ORDINARY
     repeatable: bool | None = None
 
     @property
@@ -72,9 +72,9 @@ class Request:
         return self.is_write and self.where.endswith("/eviction")
 
 
-def priority_of(kind: Kind) -> Priority:
+def priority_of(kind: Kind) -> RequestPriority:
     """Leases first: a leader that loses its lease stops. Events last: nothing waits for them."""
-    return {LEASE: Priority.LEASE, EVENT: Priority.EVENT}.get(kind, Priority.ORDINARY)
+    return {LEASE: RequestPriority.LEASE, EVENT: RequestPriority.EVENT}.get(kind, RequestPriority.ORDINARY)
 
 
 def path(kind: Kind, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -19,7 +19,7 @@ from time import monotonic
 
 from ..errors import InternalError, Refused, TooManyRequests
 from .pauses import FIRST_PAUSE, Pauses
-from .request import Request
+from .request import ApiCall
 from .unreachable import Unreachable
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Attempts:
 
     def __init__(
         self,
-        request: Request,
+        request: ApiCall,
         retries: Retries,
         pauses: Pauses | None = None,
         now: Callable[[], float] = monotonic,

@@ -13,14 +13,14 @@ from typing import Any
 from ...model.quantity import QuantityError, nanos
 from ..errors import BadRequest
 from ..kinds import POD, Kind
-from ..port import Bind, Create, Delete, Evict, Key, Patch, Raw, Update, Write
-from .request import MANAGER, PATCHES, Query, Request, path, priority_of
+from ..port import Bind, Create, Delete, EvictPod, Key, Patch, Raw, Update, Write
+from .request import MANAGER, PATCHES, ApiCall, Query, path, priority_of
 
 _NOT_KEPT = ("status",)
 """Fields that a creation may send and a server drops."""
 
 
-def request_of(write: Write, manager: str = MANAGER) -> Request:
+def request_of(write: Write, manager: str = MANAGER) -> ApiCall:
     match write:
         case Create():
             return _create(write, manager)
@@ -32,11 +32,11 @@ def request_of(write: Write, manager: str = MANAGER) -> Request:
             return _delete(write)
         case Bind():
             return _bind(write, manager)
-        case Evict():
+        case EvictPod():
             return _evict(write)
 
 
-def _create(write: Create, manager: str) -> Request:
+def _create(write: Create, manager: str) -> ApiCall:
     """A creation is repeatable if it names its object: a generated name would differ the next time."""
     kind, body = write.kind, typed(write.kind, write.body)
     where = path(kind, home(kind, body))
@@ -44,13 +44,13 @@ def _create(write: Create, manager: str) -> Request:
     return _sent("POST", kind, where, body, {"fieldManager": manager}, is_named)
 
 
-def _update(write: Update, manager: str) -> Request:
+def _update(write: Update, manager: str) -> ApiCall:
     kind, body = write.kind, typed(write.kind, write.body)
     where = path(kind, home(kind, body), body["metadata"]["name"], write.subresource)
     return _sent("PUT", kind, where, body, {"fieldManager": manager}, repeatable=True)
 
 
-def _patch(write: Patch, manager: str) -> Request:
+def _patch(write: Patch, manager: str) -> ApiCall:
     """A patch is repeatable, except a JSON patch without a `test` operation."""
     kind, namespace, name = write.key
     query: dict[str, str | int] = {"fieldManager": write.owner or manager}
@@ -68,7 +68,7 @@ def _patch(write: Patch, manager: str) -> Request:
     return _sent("PATCH", kind, where, body, query, is_repeatable, PATCHES[write.form])
 
 
-def _delete(write: Delete) -> Request:
+def _delete(write: Delete) -> ApiCall:
     """A deletion is repeatable only with a uid: without one it could hit a successor of the same name."""
     kind, namespace, name = write.key
     body: Raw = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": write.propagation}
@@ -80,7 +80,7 @@ def _delete(write: Delete) -> Request:
     return _sent("DELETE", kind, path(kind, namespace, name), body, {}, repeatable=bool(write.uid))
 
 
-def _bind(write: Bind, manager: str) -> Request:
+def _bind(write: Bind, manager: str) -> ApiCall:
     meta = {"name": write.pod, "namespace": write.namespace, **({"uid": write.uid} if write.uid else {})}
     body = {
         "apiVersion": "v1",
@@ -92,7 +92,7 @@ def _bind(write: Bind, manager: str) -> Request:
     return _sent("POST", POD, where, body, {"fieldManager": manager}, repeatable=bool(write.uid))
 
 
-def _evict(write: Evict) -> Request:
+def _evict(write: EvictPod) -> ApiCall:
     """An eviction is not repeatable: without a uid it could hit a successor of the same name."""
     meta = {"name": write.pod, "namespace": write.namespace}
     body: Raw = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
@@ -103,8 +103,8 @@ def _evict(write: Evict) -> Request:
 
 def _sent(
     method: str, kind: Kind, where: str, body: Any, query: Query, repeatable: bool, media: str = "application/json"
-) -> Request:
-    return Request(method, where, body, media, query, priority=priority_of(kind), repeatable=repeatable)
+) -> ApiCall:
+    return ApiCall(method, where, body, media, query, priority=priority_of(kind), repeatable=repeatable)
 
 
 def typed(kind: Kind, body: Raw) -> Raw:

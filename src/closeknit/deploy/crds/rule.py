@@ -9,7 +9,7 @@ Reason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CelRule:
     """A validation rule. `at` is the path of the invalid field, relative to the object of the rule.
 
     The reason FieldValueDuplicate is not used, because a server then omits the message.
@@ -36,23 +36,23 @@ def when(condition: str, then: str) -> str:
 
 
 TOLERATION = (
-    Rule(
+    CelRule(
         "has(self.key) && self.key != '' || has(self.operator) && self.operator == 'Exists'",
         "must be Exists when key is empty, which tolerates every taint",
         ".operator",
     ),
-    Rule(
+    CelRule(
         when("has(self.operator) && self.operator == 'Exists'", "!has(self.value) || self.value == ''"),
         "must be empty when operator is Exists",
         ".value",
     ),
-    Rule(
+    CelRule(
         "!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'",
         "requires the effect NoExecute",
         ".tolerationSeconds",
     ),
 )
-WEIGHT = Rule(
+WEIGHT = CelRule(
     "type(self) == int || !isQuantity(self) || quantity(self).compareTo(quantity('0')) == 0"
     " || quantity(self).isGreaterThan(quantity('1n'))",
     "must be 0 or greater than 1n",

@@ -11,35 +11,35 @@ from collections.abc import Mapping
 
 from ...dialects.kueue.objects.rules.quotas import MAX_IN_ALL, MAX_IN_GROUP
 from ...model.topology import HOSTNAME
-from .rule import TOLERATION, WEIGHT, Rule, stays, when
+from .rule import TOLERATION, WEIGHT, CelRule, stays, when
 from .workload_rules import WORKLOAD_RULES
 
-Rules = Mapping[str, tuple[Rule, ...]]
+Rules = Mapping[str, tuple[CelRule, ...]]
 
 _GROUP = (
-    Rule(
+    CelRule(
         "self.flavors.all(f, f.resources.map(r, r.name) == self.coveredResources)",
         "every flavor must have one quota for each of coveredResources, in the same order",
         ".flavors",
     ),
-    Rule(
+    CelRule(
         "self.coveredResources.all(r, self.coveredResources.exists_one(o, o == r))",
         "each resource must be named once",
         ".coveredResources",
     ),
-    Rule(
+    CelRule(
         f"self.flavors.size() * self.coveredResources.size() <= {MAX_IN_GROUP}",
         f"a group must have at most {MAX_IN_GROUP} quotas",
     ),
 )
 
 
-def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
+def _group_rules(lender: str, what: str) -> tuple[CelRule, ...]:
     """The rules for all groups of a queue or cohort: limits require a cohort or parent to borrow from and lend to."""
     every = "self.resourceGroups.all(g, g.flavors.all(f, f.resources.all(r, !has(r.{}))))"
     return (
         *(
-            Rule(
+            CelRule(
                 f"has(self.{lender}) || !has(self.resourceGroups) || {every.format(limit)}",
                 f"{limit} requires {what}",
                 ".resourceGroups",
@@ -48,7 +48,7 @@ def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
             for limit in ("borrowingLimit", "lendingLimit")
         ),
         *(
-            Rule(
+            CelRule(
                 f"!has(self.resourceGroups) || self.resourceGroups.map(g, g.{part}.size()).sum() <= {MAX_IN_ALL}",
                 f"all groups together must have at most {MAX_IN_ALL} {word}",
                 ".resourceGroups",
@@ -59,17 +59,17 @@ def _group_rules(lender: str, what: str) -> tuple[Rule, ...]:
 
 
 _ONCE = (
-    Rule(
+    CelRule(
         "self.all(i, g, self.all(j, h, i >= j || !sets.intersects(g.coveredResources, h.coveredResources)))",
         "a resource must be in one group only",
     ),
-    Rule(
+    CelRule(
         "self.all(i, g, self.all(j, h, i >= j"
         " || !sets.intersects(g.flavors.map(f, f.name), h.flavors.map(f, f.name))))",
         "a flavor must be in one group only",
     ),
 )
-_LABELS = Rule(
+_LABELS = CelRule(
     "self.all(key, !format.qualifiedName().validate(key).hasValue())",
     "every key must be a label name such as example.com/rack",
 )
@@ -77,13 +77,13 @@ _GROUPS: Rules = {"spec.resourceGroups[]": _GROUP, "spec.resourceGroups": _ONCE,
 
 RULES: dict[str, Rules] = {
     "AdmissionCheck": {
-        "spec.controllerName": (Rule("self == oldSelf", "cannot be changed: create a new AdmissionCheck"),),
+        "spec.controllerName": (CelRule("self == oldSelf", "cannot be changed: create a new AdmissionCheck"),),
     },
     "ClusterQueue": {
         **_GROUPS,
         "spec": (
             *_group_rules("cohortName", "a cohort"),
-            Rule(
+            CelRule(
                 when(
                     "has(self.admissionChecksStrategy) && has(self.resourceGroups) && self.resourceGroups.size() > 0",
                     "[self.resourceGroups.map(g, g.flavors.map(f, f.name)).flatten().transformMapEntry(i, f, {f: i})]"
@@ -93,14 +93,14 @@ RULES: dict[str, Rules] = {
                 "onFlavors must be flavors of this queue",
                 ".admissionChecksStrategy.admissionChecks",
             ),
-            Rule(
+            CelRule(
                 stays("concurrentAdmissionPolicy"),
                 "cannot be changed: create a new ClusterQueue",
                 ".concurrentAdmissionPolicy",
             ),
         ),
         "spec.flavorFungibility": (
-            Rule(
+            CelRule(
                 when(
                     "has(self.preference)",
                     "self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor'",
@@ -110,7 +110,7 @@ RULES: dict[str, Rules] = {
             ),
         ),
         "spec.preemption": (
-            Rule(
+            CelRule(
                 when(
                     "has(self.borrowWithinCohort) && has(self.borrowWithinCohort.policy)"
                     " && self.borrowWithinCohort.policy != 'Never'",
@@ -122,13 +122,13 @@ RULES: dict[str, Rules] = {
         ),
         "spec.namespaceSelector.matchLabels": (_LABELS,),
         "spec.namespaceSelector.matchExpressions[]": (
-            Rule(
+            CelRule(
                 "!(self.operator in ['In', 'NotIn']) || has(self.values) && self.values.size() > 0",
                 "In and NotIn require values",
                 ".values",
                 "FieldValueRequired",
             ),
-            Rule(
+            CelRule(
                 "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || self.values.size() == 0",
                 "Exists and DoesNotExist do not allow values",
                 ".values",
@@ -138,12 +138,12 @@ RULES: dict[str, Rules] = {
     },
     "Cohort": {**_GROUPS, "spec": _group_rules("parentName", "a parent")},
     "LocalQueue": {
-        "spec.clusterQueue": (Rule("self == oldSelf", "cannot be changed: create a new LocalQueue"),),
+        "spec.clusterQueue": (CelRule("self == oldSelf", "cannot be changed: create a new LocalQueue"),),
         "spec.fairSharing.weight": (WEIGHT,),
     },
     "ResourceFlavor": {
         "": (
-            Rule(
+            CelRule(
                 "!has(oldSelf.spec) || !has(oldSelf.spec.topologyName) || has(self.spec)"
                 " && has(self.spec.topologyName) && self.spec.topologyName == oldSelf.spec.topologyName",
                 "cannot be changed or removed: create a new ResourceFlavor",
@@ -151,7 +151,7 @@ RULES: dict[str, Rules] = {
             ),
         ),
         "spec": (
-            Rule(
+            CelRule(
                 when("has(self.topologyName)", "has(self.nodeLabels) && self.nodeLabels.size() > 0"),
                 "a flavor with a topology must have nodeLabels",
                 ".nodeLabels",
@@ -159,7 +159,7 @@ RULES: dict[str, Rules] = {
             ),
         ),
         "spec.nodeTaints": (
-            Rule(
+            CelRule(
                 "self.all(t, self.exists_one(o, o.key == t.key && o.effect == t.effect))",
                 "each pair of key and effect must occur once",
             ),
@@ -169,15 +169,15 @@ RULES: dict[str, Rules] = {
     },
     "Topology": {
         "spec.levels": (
-            Rule(
+            CelRule(
                 "self.all(l, self.exists_one(o, o.nodeLabel == l.nodeLabel))",
                 "each level must be named once",
             ),
-            Rule(
+            CelRule(
                 f"self.all(i, l, l.nodeLabel != '{HOSTNAME}' || i == self.size() - 1)",
                 f"{HOSTNAME} can only be the last level",
             ),
-            Rule(
+            CelRule(
                 "self == oldSelf || "
                 + " && ".join(f"{one}[{one}.size() - 1].nodeLabel == '{HOSTNAME}'" for one in ("self", "oldSelf")),
                 f"can only be changed if {HOSTNAME} is the last level before and after",

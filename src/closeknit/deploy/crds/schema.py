@@ -11,7 +11,7 @@ from typing import Any
 from ...cluster.embedded.fields import Schema, schema_of
 from ...cluster.kinds import Kind
 from ...dialects.field import INT32_MAX
-from ...dialects.kueue.objects.rules.limits import LIMITS, Amount, Entries, Limit, Number, Text, Words
+from ...dialects.kueue.objects.rules.limits import LIMITS, Amount, Entries, Limit, Number, OneOf, Text
 from .descriptions import described
 from .extras import FILLED, NEEDED, TEMPLATES
 from .rules import RULES
@@ -127,7 +127,7 @@ def _limited(limit: Limit, found: Schema) -> Raw:
             least = {"minLength": limit.least} if limit.least else {}
             form = {"pattern": f"^{limit.form.pattern}$"} if limit.form is not None else {}
             return {**least, "maxLength": limit.most, **form}
-        case Words():
+        case OneOf():
             return {"enum": list(limit.allowed)}
         case Number():
             return {"minimum": limit.least}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .rule import TOLERATION, Rule, stays, when
+from .rule import TOLERATION, CelRule, stays, when
 
 
 def _holds(condition: str, of: str) -> str:
@@ -46,13 +46,13 @@ _SAME_ADMISSION = (
 )
 
 _WHOLE = (
-    Rule(
+    CelRule(
         when(_RESERVED, "has(self.status.admission)"),
         "is required while quota is reserved: set it, or set QuotaReserved to False",
         ".status.admission",
         "FieldValueRequired",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_RESERVED} && has(self.status.admission)",
             f"has({_ASSIGNMENTS}) && {_ASSIGNMENTS}.size() == self.spec.podSets.size()",
@@ -60,12 +60,12 @@ _WHOLE = (
         "must have one entry for each pod set while quota is reserved",
         ".status.admission.podSetAssignments",
     ),
-    Rule(
+    CelRule(
         when(_given("status", "admission", "podSetAssignments"), f"{_ASSIGNMENTS}.all(a, {_IS_POD_SET.format('a')})"),
         "every entry must name a pod set of the spec",
         ".status.admission.podSetAssignments",
     ),
-    Rule(
+    CelRule(
         when(
             _given("status", "reclaimablePods"),
             "self.status.reclaimablePods.all(r, self.spec.podSets.exists(p, p.name == r.name && r.count <= p.count))",
@@ -73,7 +73,7 @@ _WHOLE = (
         "every entry must name a pod set of the spec, and at most as many pods as it has",
         ".status.reclaimablePods",
     ),
-    Rule(
+    CelRule(
         when(
             _given("status", "admissionChecks"),
             "self.status.admissionChecks.all(c, !has(c.podSetUpdates)"
@@ -82,19 +82,19 @@ _WHOLE = (
         "podSetUpdates must name pod sets of the spec",
         ".status.admissionChecks",
     ),
-    Rule(
+    CelRule(
         when(_WAS_RESERVED, _SAME_POD_SETS),
         f"cannot be changed while quota is reserved, except to lower the counts of an elastic job: {_STOP}",
         ".spec.podSets",
         "FieldValueForbidden",
     ),
-    Rule(
+    CelRule(
         when(_WAS_RESERVED, "has(self.spec.priorityClassRef) == has(oldSelf.spec.priorityClassRef)"),
         f"cannot be added or removed while quota is reserved: {_STOP}",
         ".spec.priorityClassRef",
     ),
     *(
-        Rule(
+        CelRule(
             when(
                 f"{_WAS_RESERVED} && has(self.spec.priorityClassRef) && has(oldSelf.spec.priorityClassRef){more}",
                 f"self.spec.priorityClassRef.{key} == oldSelf.spec.priorityClassRef.{key}",
@@ -108,17 +108,17 @@ _WHOLE = (
             ("name", " && oldSelf.spec.priorityClassRef.group == 'scheduling.k8s.io'"),
         )
     ),
-    Rule(
+    CelRule(
         when(f"{_WAS_RESERVED} && {_RESERVED}", stays("spec.queueName")),
         f"cannot be changed while quota is reserved: {_STOP}",
         ".spec.queueName",
     ),
-    Rule(
+    CelRule(
         when(_holds("Admitted", "oldSelf"), stays("spec.maximumExecutionTimeSeconds")),
         f"cannot be changed while the workload is admitted: {_STOP}",
         ".spec.maximumExecutionTimeSeconds",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_given('status', 'admission')} && {_given('status', 'admission', of='oldSelf')}",
             _SAME_ADMISSION,
@@ -126,7 +126,7 @@ _WHOLE = (
         "cannot be changed, except topologyAssignment: remove it and set a new one",
         ".status.admission",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_WAS_RESERVED} && {_RESERVED} && has(oldSelf.status.reclaimablePods)",
             "has(self.status.reclaimablePods) && oldSelf.status.reclaimablePods.all(o,"
@@ -135,7 +135,7 @@ _WHOLE = (
         "counts cannot decrease while quota is reserved",
         ".status.reclaimablePods",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_given('status', 'admissionChecks')} && {_given('status', 'admissionChecks', of='oldSelf')}",
             "self.status.admissionChecks.all(c, c.state != 'Ready' || oldSelf.status.admissionChecks.all(o,"
@@ -144,7 +144,7 @@ _WHOLE = (
         "podSetUpdates cannot be changed while their check is Ready: set it to Pending or Retry first",
         ".status.admissionChecks",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_given('status', 'clusterName')} && {_given('status', 'clusterName', of='oldSelf')}",
             "self.status.clusterName == oldSelf.status.clusterName",
@@ -152,7 +152,7 @@ _WHOLE = (
         "cannot be changed: clear it first",
         ".status.clusterName",
     ),
-    Rule(
+    CelRule(
         when(
             f"{_given('status', 'clusterName')} && !({_given('status', 'clusterName', of='oldSelf')})",
             f"{_given('status', 'nominatedClusterNames', of='oldSelf')}"
@@ -166,43 +166,43 @@ _WHOLE = (
 _ONE_OF = "has(self.universal) != has(self.individual)"
 _PLACES = "status.admission.podSetAssignments[].topologyAssignment"
 
-WORKLOAD_RULES: Mapping[str, tuple[Rule, ...]] = {
+WORKLOAD_RULES: Mapping[str, tuple[CelRule, ...]] = {
     "": _WHOLE,
     "spec": (
-        Rule(
+        CelRule(
             "!has(self.priorityClassRef) || has(self.priority)",
             "requires a priority: set that of the class",
             ".priorityClassRef",
         ),
-        Rule(
+        CelRule(
             "self.podSets.filter(p, has(p.minCount)).size() <= 1",
             "only one pod set may have a minCount",
             ".podSets",
         ),
     ),
     "spec.podSets[]": (
-        Rule("!has(self.minCount) || self.minCount <= self.count", "must not exceed count", ".minCount"),
+        CelRule("!has(self.minCount) || self.minCount <= self.count", "must not exceed count", ".minCount"),
     ),
     "spec.podSets[].topologyRequest": (
-        Rule(
+        CelRule(
             when("has(self.podSetSliceRequiredTopology)", "has(self.podSetSliceSize)"),
             "requires podSetSliceSize",
             ".podSetSliceRequiredTopology",
         ),
-        Rule(
+        CelRule(
             when("has(self.podSetSliceSize)", "has(self.podSetSliceRequiredTopology)"),
             "requires podSetSliceRequiredTopology",
             ".podSetSliceSize",
         ),
     ),
     "spec.priorityClassRef": (
-        Rule(
+        CelRule(
             "(self.group == 'scheduling.k8s.io') == (self.kind == 'PriorityClass')",
             "must be a PriorityClass of scheduling.k8s.io or a WorkloadPriorityClass of kueue.x-k8s.io",
         ),
     ),
     "status": (
-        Rule(
+        CelRule(
             "!has(self.clusterName) || !has(self.nominatedClusterNames) || self.nominatedClusterNames.size() == 0",
             "cannot be combined with nominatedClusterNames: clear them",
             ".clusterName",
@@ -210,24 +210,24 @@ WORKLOAD_RULES: Mapping[str, tuple[Rule, ...]] = {
     ),
     "status.admissionChecks[].podSetUpdates[].tolerations[]": TOLERATION,
     _PLACES: (
-        Rule(
+        CelRule(
             "self.slices.all(s, s.valuesPerLevel.size() == self.levels.size())",
             "every slice must have values for every level",
             ".slices",
         ),
     ),
     f"{_PLACES}.slices[]": (
-        Rule(
+        CelRule(
             "!has(self.podCounts.individual) || self.podCounts.individual.size() == self.domainCount",
             "must have one count for every domain",
             ".podCounts.individual",
         ),
-        Rule(
+        CelRule(
             "self.valuesPerLevel.all(v, !has(v.individual) || v.individual.roots.size() == self.domainCount)",
             "must have one root for every domain",
             ".valuesPerLevel",
         ),
     ),
-    f"{_PLACES}.slices[].podCounts": (Rule(_ONE_OF, "set either universal or individual"),),
-    f"{_PLACES}.slices[].valuesPerLevel[]": (Rule(_ONE_OF, "set either universal or individual"),),
+    f"{_PLACES}.slices[].podCounts": (CelRule(_ONE_OF, "set either universal or individual"),),
+    f"{_PLACES}.slices[].valuesPerLevel[]": (CelRule(_ONE_OF, "set either universal or individual"),),
 }

@@ -14,19 +14,19 @@ from ...cluster.errors import Forbidden, Refused
 from ...cluster.kube.client import Client
 from ...cluster.kube.discovery import served
 from .. import kinds as server
-from ..objects import Wishes
+from ..objects import InstallOptions
 from ..rbac import CLUSTER_WIDE
 from . import controller, definitions, kueue, permissions, policies, queues, served_kinds, topology, versions
-from .finding import Finding, Patient, State, warning
+from .finding import Finding, FindingLevel, Patient, warning
 
-__all__ = ["Finding", "State", "examine"]
+__all__ = ["Finding", "FindingLevel", "examine"]
 
 CHECKS = (versions, definitions, policies, permissions, topology, queues, controller, kueue, served_kinds)
 ASKED = frozenset({*server.POLICIES, *server.OLDER.values(), *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
 
 
 async def examine(
-    client: Client, wishes: Wishes, command: Callable[..., str], now: Callable[[], float] = time
+    client: Client, wishes: InstallOptions, command: Callable[..., str], now: Callable[[], float] = time
 ) -> AsyncIterator[Finding]:
     patient = Patient(client, await served(client, ASKED), wishes, now, command)
     for one in CHECKS:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ...cluster.kube.client import Client
 from ...cluster.kube.discovery import Served
-from ..objects import Wishes
+from ..objects import InstallOptions
 
 
-class State(IntEnum):
+class FindingLevel(IntEnum):
     """`WARNING`: it works, but only in part or not for long. `PROBLEM`: something does not work."""
 
     OK = 0
@@ -25,7 +25,7 @@ class State(IntEnum):
 
 class Finding(NamedTuple):
     check: str
-    state: State
+    state: FindingLevel
     text: str
     remedy: str = ""
 
@@ -38,7 +38,7 @@ class Patient(NamedTuple):
 
     client: Client
     served: Served
-    wishes: Wishes
+    wishes: InstallOptions
     now: Callable[[], float]
     command: Callable[..., str]
 
@@ -52,15 +52,15 @@ class Patient(NamedTuple):
 
 
 def ok(check: str, text: str) -> Finding:
-    return Finding(check, State.OK, text)
+    return Finding(check, FindingLevel.OK, text)
 
 
 def warning(check: str, text: str, remedy: str = "") -> Finding:
-    return Finding(check, State.WARNING, text, remedy)
+    return Finding(check, FindingLevel.WARNING, text, remedy)
 
 
 def problem(check: str, text: str, remedy: str = "") -> Finding:
-    return Finding(check, State.PROBLEM, text, remedy)
+    return Finding(check, FindingLevel.PROBLEM, text, remedy)
 
 
 def few(names: list[str], most: int = 5) -> str:

@@ -6,7 +6,7 @@ is left alone, and the controller follows the chain of owners.
 
 from __future__ import annotations
 
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...dialects.cel import all_of, any_of, has_note, label, negated, note, same, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs import marks
@@ -15,7 +15,7 @@ from ...dialects.kueue.jobs.kinds import LIVE, SERVING, Integration, Serving
 UNTOUCHED = "not-being-deleted"
 
 
-def holders(settings: Settings) -> list[str]:
+def holders(settings: AdmissionSettings) -> list[str]:
     """Kinds with dependents that are not held themselves, in the form that `belongs` compares.
 
     Pod is among them: the leader of a LeaderWorkerSet controls the StatefulSet of its workers.
@@ -27,12 +27,12 @@ def holders(settings: Settings) -> list[str]:
     return sorted(f"{group or 'v1'}/{kind}" for group, kind in kinds)
 
 
-def by_pods(settings: Settings) -> list[str]:
+def by_pods(settings: AdmissionSettings) -> list[str]:
     """Frameworks with pods that are gated because of an annotation in their templates."""
     return sorted(one.framework for one in SERVING.values() if one.framework in settings.frameworks)
 
 
-def belongs(settings: Settings) -> str:
+def belongs(settings: AdmissionSettings) -> str:
     """Whether the object's controller is of a kind that could wait itself."""
     kind = 'o.apiVersion.split("/")[0] + "/" + o.kind'
     controls = "o.?controller.orValue(false)"
@@ -41,7 +41,7 @@ def belongs(settings: Settings) -> str:
     )
 
 
-def is_held(settings: Settings) -> str:
+def is_held(settings: AdmissionSettings) -> str:
     """Whether the object is held: it names a queue, or all jobs are held."""
     return "true" if settings.all_jobs else f'{label(keys.QUEUE)} != ""'
 
@@ -61,15 +61,15 @@ collector removes owners, and a finalizer has to be removed."""
 IS_STAYING = "!has(object.metadata.deletionTimestamp)"
 
 
-def parent_is_ours(settings: Settings) -> str:
+def parent_is_ours(settings: AdmissionSettings) -> str:
     return f"{note(marks.PARENT)} in {texts(by_pods(settings))}"
 
 
-def own(settings: Settings) -> dict[str, str]:
+def own(settings: AdmissionSettings) -> dict[str, str]:
     """The conditions of mutating policies, none of which another policy can change."""
     return {"on-its-own": negated(belongs(settings))}
 
 
-def judged(settings: Settings) -> dict[str, str]:
+def judged(settings: AdmissionSettings) -> dict[str, str]:
     """The conditions of validating policies."""
     return {UNTOUCHED: IS_STAYING, "changed": IS_FRESH, **own(settings)}

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...cluster.embedded.rules.queueing.managed import DEFAULT
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, LOCAL_QUEUE, POD, WORKLOAD_PRIORITY_CLASS, Kind
-from ...dialects.cel import Check, all_of, any_of, label, negated, text
+from ...dialects.cel import PolicyCheck, all_of, any_of, label, negated, text
 from ...dialects.kueue import keys
 from .conditions import IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, own
 from .kinds import deployment, leader_worker_set
 from .marking import Path, label_on, only_if, put_all, put_on
-from .policy import UPDATE, Mutating, Param, Policy, Validating
+from .policy import UPDATE, AdmissionPolicy, Mutating, Param, Validating
 from .standing import field_of
 
 QUEUE = Param(LOCAL_QUEUE, DEFAULT)
@@ -31,7 +31,7 @@ _LABELS = ("metadata", "labels")
 _NO_QUEUE, _NO_CLASS = (f'{label(key)} == ""' for key in (keys.QUEUE, keys.PRIORITY_CLASS))
 
 
-def policies(settings: Settings, kinds: Iterable[Kind]) -> Iterable[Policy]:
+def policies(settings: AdmissionSettings, kinds: Iterable[Kind]) -> Iterable[AdmissionPolicy]:
     alone = own(settings)
     others = [kind for kind in kinds if kind is not POD]
     by_itself = all_of(negated(PARENT), negated(IS_MIRROR), negated(belongs(settings)))
@@ -49,7 +49,7 @@ def policies(settings: Settings, kinds: Iterable[Kind]) -> Iterable[Policy]:
             yield _classed(settings, kind, templates)
 
 
-def _classed(settings: Settings, kind: Kind, templates: Iterable[Path]) -> Mutating:
+def _classed(settings: AdmissionSettings, kind: Kind, templates: Iterable[Path]) -> Mutating:
     """Set the class on templates. Policies run in any order, so the set may or may not have its class already."""
     lacking = any_of(_NO_CLASS, f"{label(keys.PRIORITY_CLASS)} == {text(DEFAULT)}")
     marked = [put_on(one, [label_on(one, keys.PRIORITY_CLASS, text(DEFAULT))]) for one in templates]
@@ -60,6 +60,6 @@ def _classed(settings: Settings, kind: Kind, templates: Iterable[Path]) -> Mutat
 def _kept(prefix: str, kinds: list[Kind], conditions: dict[str, str]) -> Validating:
     removed = all_of(f'{label(keys.QUEUE, "oldObject")} != ""', _NO_QUEUE)
     message = "cannot be removed in a namespace with a default queue; name another one"
-    check = Check(negated(removed), field_of(keys.QUEUE), message)
+    check = PolicyCheck(negated(removed), field_of(keys.QUEUE), message)
     conditions = {UNTOUCHED: IS_STAYING, **conditions}
     return Validating(f"{prefix}default-queue", kinds, (UPDATE,), conditions, param=QUEUE, checks=[check])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import Kind
-from ...dialects.cel import Check, all_of, at, given, negated, suspended, text, when
+from ...dialects.cel import PolicyCheck, all_of, at, given, negated, suspended, text, when
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs import marks
-from ...dialects.kueue.jobs.job_kind import Held, JobKind, Offset
-from ...dialects.kueue.jobs.roles import Rules
+from ...dialects.kueue.jobs.job_kind import AdmissionHold, JobKind, Offset
+from ...dialects.kueue.jobs.roles import ValidationRules
 from . import standing, topology
 from .conditions import is_held, judged, own
 from .marking import note_on, only_if, put_all, put_on, within
 from .policy import CREATE, UPDATE, Mutating, Validating
 
 
-def suspending(settings: Settings, job: JobKind, held: Held) -> Mutating:
+def suspending(settings: AdmissionSettings, job: JobKind, held: AdmissionHold) -> Mutating:
     """The policy that suspends a kind at creation."""
     steps = tuple(held.suspend.split("."))
     ready = all_of(is_held(settings), f"!({suspended(held.suspend)})", f"!({held.unless})", within(steps[:1]))
@@ -36,12 +36,12 @@ def _counted(offset: Offset) -> str:
     return only_if(ready, put_on(worker, notes=[note_on(worker, marks.INDEX_OFFSET, text("1"))]))
 
 
-def judging_suspended(settings: Settings, job: JobKind, held: Held) -> Validating:
+def judging_suspended(settings: AdmissionSettings, job: JobKind, held: AdmissionHold) -> Validating:
     waits = is_held(settings)
     if held.unless != "false":
         waits = all_of(waits, negated(held.unless))
     guarded = [
-        Check(when("variables.held", one.ok), one.field, one.text, one.computed) for one in held.checks_when_held
+        PolicyCheck(when("variables.held", one.ok), one.field, one.text, one.computed) for one in held.checks_when_held
     ]
     return judging(
         settings,
@@ -56,12 +56,12 @@ def judging_suspended(settings: Settings, job: JobKind, held: Held) -> Validatin
 
 
 def judging(
-    settings: Settings,
+    settings: AdmissionSettings,
     kind: Kind,
     running: str,
-    rules: Rules = Rules.NONE,
+    rules: ValidationRules = ValidationRules.NONE,
     sets: str = "",
-    more: Sequence[Check] = (),
+    more: Sequence[PolicyCheck] = (),
     variables: Mapping[str, str] | None = None,
     unbounded: str = "false",
 ) -> Validating:

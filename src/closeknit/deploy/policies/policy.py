@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import Kind
-from ...dialects.cel import Check
+from ...dialects.cel import PolicyCheck
 from ...model.settings import NAMESPACE_NAME
 
 Raw = dict[str, Any]
@@ -45,7 +45,7 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class AdmissionPolicy:
     """What both types have in common: the kinds they match, in managed namespaces or cluster-scoped.
 
     `conditions` and `variables` are expressions by name; a variable may use those before it. `labels` are required of
@@ -62,7 +62,7 @@ class Policy:
     labels: Mapping[str, str] = field(default_factory=dict)
     only_in: str = ""
 
-    def spec(self, settings: Settings) -> Raw:
+    def spec(self, settings: AdmissionSettings) -> Raw:
         constraints: Raw = {"resourceRules": [_rule(one, self.operations) for one in self.kinds]}
         if self.labels:
             constraints["objectSelector"] = {"matchLabels": dict(self.labels)}
@@ -87,12 +87,12 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Mutating(Policy):
+class Mutating(AdmissionPolicy):
     """`patches` is an expression for a list of JSONPatch, empty where there is nothing to do."""
 
     patches: str = "[]"
 
-    def objects(self, settings: Settings) -> Iterable[Raw]:
+    def objects(self, settings: AdmissionSettings) -> Iterable[Raw]:
         mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": self.patches}}
         spec = {**self.spec(settings), "reinvocationPolicy": "IfNeeded", "mutations": [mutation]}
         yield _object("MutatingAdmissionPolicy", self.name, spec)
@@ -100,14 +100,14 @@ class Mutating(Policy):
 
 
 @dataclass(frozen=True, slots=True)
-class Validating(Policy):
+class Validating(AdmissionPolicy):
     """`action` is what the server does with an invalid object."""
 
-    checks: Sequence[Check] = ()
+    checks: Sequence[PolicyCheck] = ()
     subresource: str = ""
     action: str = DENY
 
-    def objects(self, settings: Settings) -> Iterable[Raw]:
+    def objects(self, settings: AdmissionSettings) -> Iterable[Raw]:
         spec = {**self.spec(settings), "validations": [one.raw() for one in self.checks]}
         if self.subresource:
             for rule in spec["matchConstraints"]["resourceRules"]:
@@ -131,7 +131,7 @@ def _rule(kind: Kind, operations: Sequence[str]) -> Raw:
     }
 
 
-def _selector(settings: Settings) -> Raw:
+def _selector(settings: AdmissionSettings) -> Raw:
     requirements = [
         {"key": one.key, "operator": one.operator, **({"values": list(one.values)} if one.values else {})}
         for one in settings.namespaces.requirements

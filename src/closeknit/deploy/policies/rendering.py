@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from ...cluster.embedded.rules.queueing.managed import job_kind
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, POD, STATEFUL_SET, Kind
 from ...dialects.kueue.jobs.kinds import JOB_KINDS, JobKind
 from ..marks import NAMESPACE
@@ -19,10 +19,10 @@ from . import defaults, spelling, workloads
 from .conditions import by_pods
 from .held import judging_suspended, suspending
 from .kinds import deployment, leader_worker_set, pod, stateful_set
-from .policy import Mutating, Policy, Raw, Validating
+from .policy import AdmissionPolicy, Mutating, Raw, Validating
 from .trial import HASH, answering, only_tried
 
-Maker = Callable[[Settings], Policy]
+Maker = Callable[[AdmissionSettings], AdmissionPolicy]
 
 BY_PODS: dict[Kind, tuple[Maker, Maker]] = {
     POD: (pod.mutating, pod.validating),
@@ -33,7 +33,7 @@ BY_PODS: dict[Kind, tuple[Maker, Maker]] = {
 """Kinds that wait behind gates of pods; the others are suspended."""
 
 
-def policies(settings: Settings, home: str = NAMESPACE) -> list[Raw]:
+def policies(settings: AdmissionSettings, home: str = NAMESPACE) -> list[Raw]:
     """Policies and bindings; `home` is the controller's namespace."""
     found = _rendered(settings)
     hash = _hash(found)
@@ -41,7 +41,7 @@ def policies(settings: Settings, home: str = NAMESPACE) -> list[Raw]:
     return [{**one, "metadata": {**one["metadata"], "annotations": {HASH: hash}}} for one in found]
 
 
-def policies_hash(settings: Settings) -> str:
+def policies_hash(settings: AdmissionSettings) -> str:
     """The hash of everything that depends on the configuration, but not on the served version or our namespace."""
     return _hash(_rendered(settings))
 
@@ -50,7 +50,7 @@ def _hash(objects: list[Raw]) -> str:
     return hashlib.sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _rendered(settings: Settings) -> list[Raw]:
+def _rendered(settings: AdmissionSettings) -> list[Raw]:
     by_kind = {one.served: list(_of_kind(settings, one)) for one in JOB_KINDS}
     found = {kind: made for kind, made in by_kind.items() if made}
     made = [one for policies in found.values() for one in policies]
@@ -59,7 +59,7 @@ def _rendered(settings: Settings) -> list[Raw]:
     return [raw for one in made if isinstance(one, Mutating | Validating) for raw in one.objects(settings)]
 
 
-def _of_kind(settings: Settings, job: JobKind) -> Iterator[Policy]:
+def _of_kind(settings: AdmissionSettings, job: JobKind) -> Iterator[AdmissionPolicy]:
     """The policies of one kind of job; none where it is switched off."""
     if job_kind(settings, job.served) is None and not (job.served is POD and by_pods(settings)):
         return

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
-from ...dialects.cel import ANNOTATIONS, Check, all_of, at, negated, one_set, record, text, texts
+from ...dialects.cel import ANNOTATIONS, PolicyCheck, all_of, at, negated, one_set, record, text, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.spelling import KEYS
-from .policy import CREATE, WARN, Policy, Validating
+from .policy import CREATE, WARN, AdmissionPolicy, Validating
 from .topology import SETS
 
 STEM = f"{keys.PREFIX}podset-"
@@ -23,7 +23,7 @@ BY_PODS = (DEPLOYMENT, STATEFUL_SET)
 """Kinds with topology that is validated when pods are created: the author of the template would not see it then."""
 
 
-def warning(policy: Policy, settings: Settings) -> Iterator[Validating]:
+def warning(policy: AdmissionPolicy, settings: AdmissionSettings) -> Iterator[Validating]:
     """The warning policy in addition to the policy of a kind."""
     if not isinstance(policy, Validating) or "TopologyAwareScheduling" not in settings.gates:
         return
@@ -46,17 +46,17 @@ def _notes(where: str, metadata: str) -> str:
     return record(at=where, notes=f"{metadata}.?annotations.orValue({{}})")
 
 
-def _misspelt() -> Check:
+def _misspelt() -> PolicyCheck:
     wrong = all_of(f"k.startsWith({text(STEM)})", negated(f"k in {texts(KEYS)}"))
     return _check(SETS, wrong, f"is not a known key; the keys are {', '.join(KEYS)}")
 
 
-def _misplaced(places: str) -> Check:
+def _misplaced(places: str) -> PolicyCheck:
     return _check(places, f"k.startsWith({text(STEM)})", "is ignored there; put it on the pod template")
 
 
-def _check(places: str, wrong: str, message: str) -> Check:
+def _check(places: str, wrong: str, message: str) -> PolicyCheck:
     """A check that no annotation `k` of the records `places` is wrong; it names the first that is."""
     found = f"{places}.filter(s, s.notes.exists(k, {wrong}))"
     named = f'{found}[0].at + "[" + {found}[0].notes.filter(k, {wrong})[0] + "]"'
-    return Check(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, message, computed=True)
+    return PolicyCheck(f"!{places}.exists(s, s.notes.exists(k, {wrong}))", named, message, computed=True)

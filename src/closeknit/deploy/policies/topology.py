@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...dialects.cel import NO, YES, Check, all_of, any_of, is_integer, is_label_name, negated, note, text, texts
+from ...dialects.cel import NO, YES, PolicyCheck, all_of, any_of, is_integer, is_label_name, negated, note, text, texts
 from ...dialects.kueue import keys
-from ...dialects.kueue.jobs.roles import Rules
+from ...dialects.kueue.jobs.roles import ValidationRules
 from ...dialects.kueue.topology_request import INT32_MAX, MAX_LAYERS
 from ...dialects.kueue.validation import MAX_GROUP, MAX_LEVEL
 from ...model.gates import Gates
@@ -41,29 +41,31 @@ class SetRule:
     sets: str = SETS
     unless: str = "false"
 
-    def check(self) -> Check:
+    def check(self) -> PolicyCheck:
         found = f"{self.sets}.filter(s, {self.wrong})"
         last = f"{found}[{found}.size() - 1].at + {text(f'[{self.key}]')}"
-        return Check(f"({self.unless}) || !{self.sets}.exists(s, {self.wrong})", last, self.text, computed=True)
+        return PolicyCheck(f"({self.unless}) || !{self.sets}.exists(s, {self.wrong})", last, self.text, computed=True)
 
 
-def variables(sets: str, rules: Rules) -> dict[str, str]:
+def variables(sets: str, rules: ValidationRules) -> dict[str, str]:
     """The variables that the rules use."""
     asks = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
-    grouped = {"grouped": f"{SETS}.filter(s, {all_of(_has(keys.GROUP), asks)})"} if Rules.GROUPS in rules else {}
+    grouped = (
+        {"grouped": f"{SETS}.filter(s, {all_of(_has(keys.GROUP), asks)})"} if ValidationRules.GROUPS in rules else {}
+    )
     return {"sets": sets, **grouped}
 
 
-def checks(gates: Gates, rules: Rules, unbounded: str = "false") -> list[Check]:
+def checks(gates: Gates, rules: ValidationRules, unbounded: str = "false") -> list[PolicyCheck]:
     """The checks that apply to the kind. Where `unbounded` holds, slices are not compared with the number of pods."""
     if "TopologyAwareScheduling" not in gates:
         return []
     found = [*_modes(gates), *_levels(gates), *_group_names(), *_slices(), *_layers(gates)]
-    if Rules.COUNT in rules:
+    if ValidationRules.COUNT in rules:
         found += _counts(gates, unbounded)
-    if Rules.GROUPS in rules:
+    if ValidationRules.GROUPS in rules:
         found += _groups()
-    if Rules.ELASTIC in rules and "ElasticJobsViaWorkloadSlices" in gates:
+    if ValidationRules.ELASTIC in rules and "ElasticJobsViaWorkloadSlices" in gates:
         found += _elastic()
     return [one.check() for one in found]
 

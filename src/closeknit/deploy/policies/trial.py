@@ -9,7 +9,7 @@ the verb `create`; another policy ensures that the controller's account creates 
 from __future__ import annotations
 
 from ...cluster.kinds import JOB
-from ...dialects.cel import Check, text
+from ...dialects.cel import PolicyCheck, text
 from ..marks import NAME
 from .marking import put_all
 from .policy import Mutating, Validating
@@ -31,5 +31,5 @@ def only_tried(home: str) -> Validating:
     """The policy that restricts the controller's account to dry runs of Jobs in its namespace."""
     account = f"request.userInfo.username == {text(f'system:serviceaccount:{home}:{NAME}')}"
     message = f"{NAME} may only create a Job as a dry run"
-    check = Check(IS_DRY, "metadata.name", message)
+    check = PolicyCheck(IS_DRY, "metadata.name", message)
     return Validating("trial", [JOB], conditions={"by-the-controller": account}, only_in=home, checks=[check])

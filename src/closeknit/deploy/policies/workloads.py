@@ -6,12 +6,12 @@ levels deep exceeds their cost limit. A policy has no such limits.
 
 from __future__ import annotations
 
-from ...cluster.embedded.rules.settings import Settings
+from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import CLUSTER_QUEUE, WORKLOAD
-from ...dialects.cel import IS_UPDATE, Check, all_of, any_of, at, is_label_name, negated, note, same, text, when
+from ...dialects.cel import IS_UPDATE, PolicyCheck, all_of, any_of, at, is_label_name, negated, note, same, text, when
 from ...dialects.kueue import keys
 from .conditions import IS_STAYING, UNTOUCHED
-from .policy import CREATE, UPDATE, Mutating, Policy, Validating
+from .policy import CREATE, UPDATE, AdmissionPolicy, Mutating, Validating
 from .standing import field_of
 
 _SETS = "spec.podSets"
@@ -23,9 +23,9 @@ _ADMITTED = {"changed": negated(same("status.admission"))}
 _VALUE = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 
 
-def policies(settings: Settings) -> list[Policy]:
+def policies(settings: AdmissionSettings) -> list[AdmissionPolicy]:
     both = (CREATE, UPDATE)
-    found: list[Policy] = [
+    found: list[AdmissionPolicy] = [
         Validating(
             WORKLOAD.plural,
             [WORKLOAD],
@@ -84,14 +84,14 @@ def _whole_pod() -> str:
     return f"{_EACH}.transformList(i, p, [{amounts}]).flatten()"
 
 
-def _entries(variable: str, wrong: str, message: str) -> Check:
+def _entries(variable: str, wrong: str, message: str) -> PolicyCheck:
     """A check of all entries of the maps; `wrong` is an expression about the key `k` and the value `v`."""
     bad = f"variables.{variable}.filter(m, m.of.exists(k, v, {wrong}))"
     first = f"{bad}[0].at + '.' + {bad}.map(m, m.of.transformList(k, v, {wrong}, k))[0][0]"
-    return Check(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, message, computed=True)
+    return PolicyCheck(f"variables.{variable}.all(m, m.of.all(k, v, !({wrong})))", first, message, computed=True)
 
 
-def _templates() -> list[Check]:
+def _templates() -> list[PolicyCheck]:
     """Checks for what pods cannot have, and for the resource `pods`, which is counted and never requested."""
     value = f"v.size() > 63 || !v.matches({text(_VALUE)})"
     negative = all_of('type(v) == string ? v.startsWith("-") : v < 0', 'k != "pods"')
@@ -103,7 +103,7 @@ def _templates() -> list[Check]:
     ]
 
 
-def _counts() -> list[Check]:
+def _counts() -> list[PolicyCheck]:
     bad = f"{_EACH}.transformList(i, p, has(p.minCount), i)[0]"
     reserved = 'oldObject.?status.?conditions.orValue([]).exists(c, c.type == "QuotaReserved" && c.status == "True")'
     lowered = (
@@ -111,13 +111,13 @@ def _counts() -> list[Check]:
         f" && {_EACH}.exists(i, p, p.count < oldObject.spec.podSets[i].count)"
     )
     return [
-        Check(
+        PolicyCheck(
             when(_ELASTIC, f"{_EACH}.all(p, !has(p.minCount))"),
             f'{text(f"{_SETS}[")} + string({bad}) + "].minCount"',
             f"is not allowed in an elastic job; remove it, or the annotation {keys.ELASTIC}",
             computed=True,
         ),
-        Check(
+        PolicyCheck(
             when(all_of(IS_UPDATE, reserved, lowered), _ELASTIC),
             _SETS,
             "cannot be changed while quota is reserved; stop the job first, which releases its quota",
@@ -125,16 +125,16 @@ def _counts() -> list[Check]:
     ]
 
 
-def _gated_by() -> Check:
+def _gated_by() -> PolicyCheck:
     """A check that gates are set when a Workload is created, and afterwards only removed."""
     before, after = (
         f'{note(keys.GATED_BY, of)}.split(",").map(g, g.trim()).filter(g, g != "")' for of in ("oldObject", "object")
     )
     message = "cannot gain gates; set all of them when the Workload is created"
-    return Check(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), message)
+    return PolicyCheck(f"sets.contains({before}, {after})", field_of(keys.GATED_BY, "annotations"), message)
 
 
-def _shared() -> Check:
+def _shared() -> PolicyCheck:
     """A check that usage divides evenly among the pods of a set; cpu in thousandths, all else in units."""
     at_fault = at("status.admission.podSetAssignments", "[]")
     usage, count = at("resourceUsage", "{}", "a"), at("count", "0", "a")
@@ -147,10 +147,10 @@ def _shared() -> Check:
     key = f"{name}.resourceUsage.transformList(k, v, {wrong.replace(count, at('count', '0', name))}, k)[0]"
     field = f'"status.admission.podSetAssignments[" + string({bad}) + "].resourceUsage." + {key}'
     message = "cannot be divided evenly among the pods of the assignment; use a multiple of the count"
-    return Check(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, message, computed=True)
+    return PolicyCheck(f"{at_fault}.all(a, !{usage}.exists(k, v, {wrong}))", field, message, computed=True)
 
 
-def _lending() -> Check:
+def _lending() -> PolicyCheck:
     """A check that a queue lends at most its nominal quota."""
     over = "has(r.lendingLimit) && quantity(string(r.lendingLimit)).isGreaterThan(quantity(string(r.nominalQuota)))"
     groups = at("spec.resourceGroups", "[]")
@@ -161,7 +161,9 @@ def _lending() -> Check:
         f"{groups}.transformList(i, g, g.flavors.transformList(j, f, f.resources.transformList(k, r, {over}, {path}))"
         ".flatten()).flatten()"
     )
-    return Check(f"{paths}.size() == 0", f"{paths}[0]", "is more than nominalQuota; lend at most that", computed=True)
+    return PolicyCheck(
+        f"{paths}.size() == 0", f"{paths}[0]", "is more than nominalQuota; lend at most that", computed=True
+    )
 
 
 def _whole() -> str:

@@ -55,7 +55,7 @@ class Election(NamedTuple):
     retry: float = 2.0
 
 
-class Connection(NamedTuple):
+class ClientLimits(NamedTuple):
     """Requests per second, and burst."""
 
     qps: float = 500.0
@@ -78,7 +78,7 @@ class Configuration:
     namespaces: Selector | None = None
     frameworks: frozenset[str] | None = None
     copied_labels: tuple[str, ...] = ()
-    connection: Connection = Connection()  # noqa: RUF009 - a value
+    connection: ClientLimits = ClientLimits()  # noqa: RUF009 - a value
     election: Election = Election()  # noqa: RUF009 - a value
     health: Address | None = None
     metrics: Address | None = None
@@ -166,10 +166,10 @@ def _name(one: Field) -> str:
 # How the process runs
 
 
-def _connection(given: Field) -> Connection:
-    usual = Connection()
+def _connection(given: Field) -> ClientLimits:
+    usual = ClientLimits()
     burst = given.at("burst")
-    return Connection(amount(given.at("qps"), usual.qps), burst.count(usual.burst))
+    return ClientLimits(amount(given.at("qps"), usual.qps), burst.count(usual.burst))
 
 
 def _election(given: Field) -> Election:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...cluster.embedded.standins.settings import Settings as Pace
+from ...cluster.embedded.standins.settings import StandinSettings as Pace
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw, Write
 
@@ -30,7 +30,7 @@ class Act(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """`after`: seconds after the previous step. `act` gets the number of the round, starting with 1."""
 
     after: float
@@ -44,5 +44,5 @@ class Demo:
     name: str
     line: str
     objects: Callable[[], Iterable[Raw]]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DemoStep, ...] = ()
     again: float | None = None

@@ -11,7 +11,7 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import RACK
 from .deeds import submitted
-from .demo import Act, Demo, Step
+from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import free_in, hall, most_free
 from .sights import has_quota, how_it_stands, is_done, is_here, is_whole, pods_of, racks_of, waits
@@ -87,13 +87,13 @@ DEMO = Demo(
     "two racks, a queue and three jobs, one of which has to wait; then the cluster is yours",
     _objects,
     (
-        Step(1.0, _hosts),
-        Step(2.0, _train),
-        Step(3.0, _tune),
-        Step(2.0, _tuned),
-        Step(3.0, _pretrain),
-        Step(1.5, _waiting),
-        Step(3.0, _started),
-        Step(30.0, _yours),
+        DemoStep(1.0, _hosts),
+        DemoStep(2.0, _train),
+        DemoStep(3.0, _tune),
+        DemoStep(2.0, _tuned),
+        DemoStep(3.0, _pretrain),
+        DemoStep(1.5, _waiting),
+        DemoStep(3.0, _started),
+        DemoStep(30.0, _yours),
     ),
 )

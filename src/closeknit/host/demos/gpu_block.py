@@ -16,7 +16,7 @@ from ...cluster.kinds import WORKLOAD
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
 from .deeds import submitted
-from .demo import Act, Demo, Step
+from .demo import Act, Demo, DemoStep
 from .objects import NAMESPACE, cluster_queue, flavor, hosts, job, kueue, local_queue, topology
 from .room import holds
 
@@ -104,6 +104,6 @@ DEMO = Demo(
     "gpu-block",
     "640 hosts, three teams that lend each other quota, and a stream of jobs",
     _objects,
-    (Step(1.0, _next),),
+    (DemoStep(1.0, _next),),
     again=1.5,
 )

@@ -14,7 +14,7 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
 from .deeds import cancel, fail, repair, submitted
-from .demo import Act, Demo, Step
+from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import failed, hall, label, most_free, nodes_with, quota_left
 from .sights import domains_of, hosts_of, how_it_stands, is_whole, pods_of, racks_of, waits
@@ -128,19 +128,19 @@ DEMO = Demo(
     "hot swap, live: a host and then a whole rack fail under running jobs; one minute per round",
     _objects,
     (
-        Step(1.0, _hosts),
-        Step(2.0, _llm),
-        Step(2.0, _vision),
-        Step(2.0, _speech),
-        Step(2.0, _sweep),
-        Step(1.5, _sweep_waits),
-        Step(2.5, _host_fails),
-        Step(12.0, _host_replaced),
-        Step(3.0, _rack_fails),
-        Step(12.0, _rack_replaced),
-        Step(4.0, _cancelled),
-        Step(4.0, _sweep_runs),
-        Step(6.0, _clear),
+        DemoStep(1.0, _hosts),
+        DemoStep(2.0, _llm),
+        DemoStep(2.0, _vision),
+        DemoStep(2.0, _speech),
+        DemoStep(2.0, _sweep),
+        DemoStep(1.5, _sweep_waits),
+        DemoStep(2.5, _host_fails),
+        DemoStep(12.0, _host_replaced),
+        DemoStep(3.0, _rack_fails),
+        DemoStep(12.0, _rack_replaced),
+        DemoStep(4.0, _cancelled),
+        DemoStep(4.0, _sweep_runs),
+        DemoStep(6.0, _clear),
     ),
     again=3.0,
 )

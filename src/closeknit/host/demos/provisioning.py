@@ -14,7 +14,7 @@ from ...cluster.kinds import CONFIG_MAP, NODE, POD, PROVISIONING_REQUEST
 from ...cluster.port import Delete, Key, Raw
 from ...observe.pool_form import BLOCK, RACK
 from .deeds import cancel, submitted
-from .demo import Act, Demo, Step
+from .demo import Act, Demo, DemoStep
 from .objects import GPU, NAMESPACE, POOL, cluster_queue, flavor, job, kueue, local_queue, topology
 from .room import holds
 from .sights import has_quota, hosts_of, how_it_stands, is_whole, racks_of, waits, workload_of
@@ -145,15 +145,15 @@ DEMO = Demo(
     "machines on demand: an autoscaler adds hosts for one job, and refuses another",
     _objects,
     (
-        Step(1.0, _begin),
-        Step(3.0, _start),
-        Step(3.0, _asked),
-        Step(8.0, _came),
-        Step(5.0, _too_much),
-        Step(8.0, _tries_again),
-        Step(14.0, _refused),
-        Step(6.0, _clear),
-        Step(4.0, _tidy),
+        DemoStep(1.0, _begin),
+        DemoStep(3.0, _start),
+        DemoStep(3.0, _asked),
+        DemoStep(8.0, _came),
+        DemoStep(5.0, _too_much),
+        DemoStep(8.0, _tries_again),
+        DemoStep(14.0, _refused),
+        DemoStep(6.0, _clear),
+        DemoStep(4.0, _tidy),
     ),
     again=4.0,
 )

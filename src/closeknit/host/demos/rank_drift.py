@@ -18,7 +18,7 @@ from ...cluster.port import Raw
 from ...model.topology import HOSTNAME
 from ...observe.pool_form import RACK
 from .deeds import cancel, fail, repair, submitted
-from .demo import Act, Demo, Step
+from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, host, job, local_queue, topology
 from .room import failed, free_gpus, hall
 from .sights import hosts_of, how_it_stands, is_whole, plan_of
@@ -107,15 +107,15 @@ DEMO = Demo(
     "why a replacement pod does not follow the plan by rank when another pod runs there",
     _objects,
     (
-        Step(1.0, _hosts),
-        Step(4.0, _start),
-        Step(4.0, _planned),
-        Step(6.0, _fails),
-        Step(11.0, _drifted),
-        Step(7.0, _settled),
-        Step(8.0, _repairs),
-        Step(2.0, _stays),
-        Step(6.0, _clear),
+        DemoStep(1.0, _hosts),
+        DemoStep(4.0, _start),
+        DemoStep(4.0, _planned),
+        DemoStep(6.0, _fails),
+        DemoStep(11.0, _drifted),
+        DemoStep(7.0, _settled),
+        DemoStep(8.0, _repairs),
+        DemoStep(2.0, _stays),
+        DemoStep(6.0, _clear),
     ),
     again=4.0,
 )

@@ -14,7 +14,7 @@ from typing import TypeVar
 from closeknit.cluster.embedded.certificate import credentials, write_kubeconfig
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rest.server import Extra, Server
-from closeknit.cluster.embedded.store import Log, Rules, Store
+from closeknit.cluster.embedded.store import Log, Store, StoreRules
 from closeknit.cluster.kinds import NAMESPACE
 from contract.client import Api
 
@@ -28,7 +28,7 @@ class Running:
         self,
         folder: Path,
         *,
-        rules: Rules | None = None,
+        rules: StoreRules | None = None,
         log: Log | None = None,
         extra: Mapping[str, Extra] | None = None,
         page: Callable[[], str] | None = None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from closeknit.cluster.embedded.rest.addresses import Address, address, steps
+from closeknit.cluster.embedded.rest.addresses import ResourcePath, address, steps
 from closeknit.cluster.errors import BadRequest, NotFound
 from closeknit.cluster.kinds import CLUSTER_QUEUE, JOB, NAMESPACE, NODE, POD, WORKLOAD
 
 
-def find(path: str) -> Address:
+def find(path: str) -> ResourcePath:
     where = steps(path)
     return address("", where[1], where[2:]) if where[0] == "api" else address(where[1], where[2], where[3:])
 
@@ -17,25 +17,25 @@ def find(path: str) -> Address:
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
-        ("/api/v1/pods", Address(POD)),
-        ("/api/v1/pods/", Address(POD)),
-        ("/api/v1/namespaces/a/pods", Address(POD, "a")),
-        ("/api/v1/namespaces/a/pods/p", Address(POD, "a", "p")),
-        ("/api/v1/namespaces/a/pods/p/status", Address(POD, "a", "p", "status")),
-        ("/api/v1/nodes/n", Address(NODE, "", "n")),
-        ("/api/v1/nodes/n/status", Address(NODE, "", "n", "status")),
-        ("/api/v1/namespaces", Address(NAMESPACE)),
-        ("/api/v1/namespaces/a", Address(NAMESPACE, "", "a")),
-        ("/api/v1/namespaces/a/status", Address(NAMESPACE, "", "a", "status")),
-        ("/api/v1/namespaces/a/finalize", Address(NAMESPACE, "", "a", "finalize")),
-        ("/api/v1/namespaces/a/bindings", Address(POD, "a", "", "binding")),
-        ("/apis/batch/v1/namespaces/a/jobs/j", Address(JOB, "a", "j")),
-        ("/apis/kueue.x-k8s.io/v1beta2/workloads", Address(WORKLOAD)),
-        ("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q", Address(CLUSTER_QUEUE, "", "q")),
-        ("/api/v1/nodes/a%2Fb", Address(NODE, "", "a/b")),
+        ("/api/v1/pods", ResourcePath(POD)),
+        ("/api/v1/pods/", ResourcePath(POD)),
+        ("/api/v1/namespaces/a/pods", ResourcePath(POD, "a")),
+        ("/api/v1/namespaces/a/pods/p", ResourcePath(POD, "a", "p")),
+        ("/api/v1/namespaces/a/pods/p/status", ResourcePath(POD, "a", "p", "status")),
+        ("/api/v1/nodes/n", ResourcePath(NODE, "", "n")),
+        ("/api/v1/nodes/n/status", ResourcePath(NODE, "", "n", "status")),
+        ("/api/v1/namespaces", ResourcePath(NAMESPACE)),
+        ("/api/v1/namespaces/a", ResourcePath(NAMESPACE, "", "a")),
+        ("/api/v1/namespaces/a/status", ResourcePath(NAMESPACE, "", "a", "status")),
+        ("/api/v1/namespaces/a/finalize", ResourcePath(NAMESPACE, "", "a", "finalize")),
+        ("/api/v1/namespaces/a/bindings", ResourcePath(POD, "a", "", "binding")),
+        ("/apis/batch/v1/namespaces/a/jobs/j", ResourcePath(JOB, "a", "j")),
+        ("/apis/kueue.x-k8s.io/v1beta2/workloads", ResourcePath(WORKLOAD)),
+        ("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q", ResourcePath(CLUSTER_QUEUE, "", "q")),
+        ("/api/v1/nodes/a%2Fb", ResourcePath(NODE, "", "a/b")),
     ],
 )
-def test_a_path_means(path: str, meant: Address) -> None:
+def test_a_path_means(path: str, meant: ResourcePath) -> None:
     assert find(path) == meant
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rest.listing import Page, check, page
-from closeknit.cluster.embedded.rest.queries import Query
+from closeknit.cluster.embedded.rest.queries import QueryString
 from closeknit.cluster.embedded.rest.selectors import selection
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.errors import BadRequest, Expired, Invalid
@@ -25,7 +25,7 @@ def store() -> Store:
 
 
 def listed(store: Store, query: str = "", namespace: str = "", labels: str = "", fields: str = "") -> Page:
-    return page(store, selection(CONFIG_MAP, namespace, labels, fields), Query(query))
+    return page(store, selection(CONFIG_MAP, namespace, labels, fields), QueryString(query))
 
 
 def names(found: Page) -> list[str]:
@@ -110,9 +110,9 @@ def test_a_token_that_was_never_given_is_refused(store: Store, token: str) -> No
 )
 def test_parameters_that_do_not_go_together_are_invalid(query: str, is_watch: bool, field: str) -> None:
     with pytest.raises(Invalid) as refused:
-        check(Query(query), is_watch)
+        check(QueryString(query), is_watch)
     assert [cause.field for cause in refused.value.causes] == [field]
 
 
 def test_a_kind_without_objects_is_an_empty_list(store: Store) -> None:
-    assert page(store, selection(POD, "", "", ""), Query("limit=5")) == Page([], {"resourceVersion": "9"})
+    assert page(store, selection(POD, "", "", ""), QueryString("limit=5")) == Page([], {"resourceVersion": "9"})

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from closeknit.cluster.embedded.rest.queries import Deleting, Query, deleting, writing
+from closeknit.cluster.embedded.rest.queries import Deleting, QueryString, deleting, writing
 from closeknit.cluster.errors import BadRequest, Invalid
 
 
 def test_the_first_value_counts_and_unknown_parameters_do_no_harm() -> None:
-    query = Query("limit=1&limit=2&x=%zz&watch&pretty=true")
+    query = QueryString("limit=1&limit=2&x=%zz&watch&pretty=true")
     assert (query.number("limit"), query.flag("watch"), query.text("x")) == (1, True, "%zz")
 
 
@@ -19,23 +19,23 @@ def test_the_first_value_counts_and_unknown_parameters_do_no_harm() -> None:
     ("text", "meant"), [("", False), ("watch=0", False), ("watch=false", False), ("watch=x", True)]
 )
 def test_a_flag_is_set_unless_it_says_no(text: str, meant: bool) -> None:
-    assert Query(text).flag("watch") is meant
+    assert QueryString(text).flag("watch") is meant
 
 
 @pytest.mark.parametrize("text", ["x", "1.5", "1_0", "٣", "99999999999999999999", " 1"])
 def test_a_number_is_a_whole_one(text: str) -> None:
     with pytest.raises(BadRequest):
-        Query(f"limit={text}").number("limit")
+        QueryString(f"limit={text}").number("limit")
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "٣", "9" * 30])
 def test_a_version_is_a_number(text: str) -> None:
     with pytest.raises(BadRequest):
-        Query(f"resourceVersion={text}").version()
+        QueryString(f"resourceVersion={text}").version()
 
 
 def test_bytes_that_are_no_text_become_something_that_can_be_written() -> None:
-    assert Query("a=%ff\udcff").text("a").encode() != b""
+    assert QueryString("a=%ff\udcff").text("a").encode() != b""
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_bytes_that_are_no_text_become_something_that_can_be_written() -> None:
 )
 def test_a_parameter_that_breaks_a_rule_is_named(text: str, options: str, field: str) -> None:
     with pytest.raises(Invalid) as refused:
-        writing(Query(text), options, "")
+        writing(QueryString(text), options, "")
     assert (refused.value.group, refused.value.kind) == ("meta.k8s.io", options)
     assert [cause.field for cause in refused.value.causes] == [field]
 
 
 def test_an_apply_needs_a_manager() -> None:
     with pytest.raises(Invalid):
-        writing(Query(""), "PatchOptions", "kubectl/1", is_apply=True)
+        writing(QueryString(""), "PatchOptions", "kubectl/1", is_apply=True)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_an_apply_needs_a_manager() -> None:
     ],
 )
 def test_every_write_has_a_field_manager(text: str, agent: str, manager: str) -> None:
-    assert writing(Query(text), "CreateOptions", agent).manager == manager
+    assert writing(QueryString(text), "CreateOptions", agent).manager == manager
 
 
 def test_how_to_write_is_read_from_the_query() -> None:
-    options = writing(Query("dryRun=All&fieldValidation=Strict&force=true"), "CreateOptions", "a")
+    options = writing(QueryString("dryRun=All&fieldValidation=Strict&force=true"), "CreateOptions", "a")
     assert (options.dry_run, options.validation, options.force, options.trusted) == (True, "Strict", True, False)
-    assert writing(Query(""), "CreateOptions", "a").validation == "Warn"
+    assert writing(QueryString(""), "CreateOptions", "a").validation == "Warn"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_how_to_write_is_read_from_the_query() -> None:
 def test_how_to_delete_is_read_from_the_body_and_the_query(
     text: str, body: dict[str, Any] | None, meant: Deleting
 ) -> None:
-    assert deleting(Query(text), body) == meant
+    assert deleting(QueryString(text), body) == meant
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_how_to_delete_is_read_from_the_body_and_the_query(
 )
 def test_options_of_a_deletion_that_break_a_rule_are_invalid(body: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        deleting(Query(""), body)
+        deleting(QueryString(""), body)
 
 
 @pytest.mark.parametrize(
@@ -126,4 +126,4 @@ def test_options_of_a_deletion_that_break_a_rule_are_invalid(body: dict[str, Any
 )
 def test_options_of_a_deletion_of_the_wrong_type_are_refused(body: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
-        deleting(Query(""), body)
+        deleting(QueryString(""), body)

@@ -11,9 +11,9 @@ import pytest
 
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rest import watching
-from closeknit.cluster.embedded.rest.forms import Form
+from closeknit.cluster.embedded.rest.forms import ResponseForm
 from closeknit.cluster.embedded.rest.selectors import selection
-from closeknit.cluster.embedded.rest.watching import FULL, Event, Hub, Subject, Watcher, transition
+from closeknit.cluster.embedded.rest.watching import FULL, Hub, Watcher, WatchEvent, WatchSubject, transition
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import CONFIG_MAP, NAMESPACE, SECRET
 from closeknit.cluster.port import Change, Key
@@ -61,9 +61,9 @@ class Cluster:
             self.store.create(NAMESPACE, {"metadata": {"name": name}})
         self.hub = Hub(self.store)
 
-    def watch(self, namespace: str = "", labels: str = "", fields: str = "", form: Form | None = None) -> Line:
+    def watch(self, namespace: str = "", labels: str = "", fields: str = "", form: ResponseForm | None = None) -> Line:
         line = Line()
-        subject = Subject(selection(CONFIG_MAP, namespace, labels, fields), form or Form())
+        subject = WatchSubject(selection(CONFIG_MAP, namespace, labels, fields), form or ResponseForm())
         self.hub.join(subject, Watcher(line))
         return line
 
@@ -180,7 +180,7 @@ def test_a_watcher_that_does_not_read_is_cut_off_and_the_others_go_on() -> None:
 
 def test_a_watcher_that_left_gets_nothing_and_leaves_nothing_behind() -> None:
     def check(cluster: Cluster) -> None:
-        line, subject = Line(), Subject(selection(CONFIG_MAP, "", "", ""), Form())
+        line, subject = Line(), WatchSubject(selection(CONFIG_MAP, "", "", ""), ResponseForm())
         watcher = Watcher(line)
         cluster.hub.join(subject, watcher)
         cluster.hub.leave(subject, watcher)
@@ -195,7 +195,7 @@ def test_a_watcher_that_left_gets_nothing_and_leaves_nothing_behind() -> None:
 
 def test_without_history_every_watcher_has_to_list_again() -> None:
     def check(cluster: Cluster) -> None:
-        line, subject = Line(), Subject(selection(CONFIG_MAP, "", "", ""), Form())
+        line, subject = Line(), WatchSubject(selection(CONFIG_MAP, "", "", ""), ResponseForm())
         watcher = Watcher(line)
         cluster.hub.join(subject, watcher)
         cluster.make("x")
@@ -210,7 +210,7 @@ def test_without_history_every_watcher_has_to_list_again() -> None:
 
 def test_a_table_names_its_columns_in_the_first_event_only() -> None:
     def check(cluster: Cluster) -> None:
-        table = Form(shape="table")
+        table = ResponseForm(shape="table")
         early = cluster.watch(form=table)
         cluster.make("x")
         cluster.make("y")
@@ -227,7 +227,7 @@ def test_a_table_names_its_columns_in_the_first_event_only() -> None:
 
 def test_metadata_alone_is_sent_where_it_is_requested() -> None:
     def check(cluster: Cluster) -> None:
-        line = cluster.watch(form=Form(shape="metadata"))
+        line = cluster.watch(form=ResponseForm(shape="metadata"))
         cluster.make("x")
         cluster.hub.publish()
         (event,) = line.events
@@ -238,7 +238,7 @@ def test_metadata_alone_is_sent_where_it_is_requested() -> None:
 
 
 def test_a_bookmark_is_bare_but_for_its_version() -> None:
-    subject = Subject(selection(CONFIG_MAP, "", "", ""), Form())
+    subject = WatchSubject(selection(CONFIG_MAP, "", "", ""), ResponseForm())
     assert json.loads(watching.bookmark(subject, 7, 0.0, {"k": "v"})) == {
         "type": "BOOKMARK",
         "object": {
@@ -255,4 +255,4 @@ def test_an_object_that_was_never_in_the_selection_does_not_leave_it() -> None:
     assert transition(wanted, Change(2, "ADDED", CONFIG_MAP, raw)) is None
     assert transition(wanted, Change(3, "DELETED", CONFIG_MAP, raw, raw)) is None
     inside = {"metadata": {"name": "x", "labels": {"a": "1"}}}
-    assert transition(wanted, Change(4, "DELETED", CONFIG_MAP, inside, inside)) == Event("DELETED", inside)
+    assert transition(wanted, Change(4, "DELETED", CONFIG_MAP, inside, inside)) == WatchEvent("DELETED", inside)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from closeknit.cluster.embedded.rules import HostRules, Settings
-from closeknit.cluster.embedded.store import Options, Store
+from closeknit.cluster.embedded.rules import AdmissionSettings, HostRules
+from closeknit.cluster.embedded.store import Store, WriteOptions
 from closeknit.cluster.errors import Invalid, Refused
 from closeknit.cluster.kinds import LOCAL_QUEUE, NAMESPACE, Kind
 from closeknit.cluster.port import Key, Raw
@@ -32,17 +32,17 @@ class Ids:
 
 class Host:
     def __init__(self, **settings: Any) -> None:
-        self.store = Store(lambda: NOW, Ids(), HostRules(Settings(**settings)))
+        self.store = Store(lambda: NOW, Ids(), HostRules(AdmissionSettings(**settings)))
         for name in ("default", "kube-system"):
             self.store.create(NAMESPACE, {"metadata": {"name": name}})
 
     def create(self, kind: Kind, body: Raw, trusted: bool = False) -> Raw:
         meta = {"name": "x", **body.get("metadata", {})}
-        return self.store.create(kind, {**body, "metadata": meta}, Options(trusted=trusted))
+        return self.store.create(kind, {**body, "metadata": meta}, WriteOptions(trusted=trusted))
 
     def patch(self, kind: Kind, body: Raw, subresource: str = "", trusted: bool = False, name: str = "x") -> Raw:
         key = Key(kind, "default" if kind.namespaced else "", name)
-        return self.store.patch(key, body, "merge", subresource, Options(trusted=trusted))
+        return self.store.patch(key, body, "merge", subresource, WriteOptions(trusted=trusted))
 
     def default_queue(self, namespace: str = "default") -> None:
         body = {"metadata": {"name": "default", "namespace": namespace}, "spec": {"clusterQueue": "q"}}

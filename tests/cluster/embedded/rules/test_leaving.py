@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from closeknit.cluster.embedded.rules.leaving import why_it_stays
-from closeknit.cluster.embedded.store import Options
+from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.kinds import (
     CLUSTER_QUEUE,
     CONFIG_MAP,
@@ -53,7 +53,7 @@ def delete(host: Host, kind: Kind, name: str) -> Raw:
 
 def warned(host: Host, kind: Kind, body: Raw) -> list[str]:
     """The warnings when the object is created."""
-    options = Options(trusted=False)
+    options = WriteOptions(trusted=False)
     host.store.create(kind, {**body, "metadata": {"name": "new", **body.get("metadata", {})}}, options)
     return options.warnings
 
@@ -115,7 +115,7 @@ def test_a_reference_to_an_object_that_is_being_deleted_is_a_warning() -> None:
 
 
 def test_a_write_to_an_object_that_is_being_deleted_is_a_warning() -> None:
-    host, options = centre(), Options(trusted=False)
+    host, options = centre(), WriteOptions(trusted=False)
     workload(host, "x")
     delete(host, CLUSTER_QUEUE, "q")
     host.store.patch(Key(CLUSTER_QUEUE, "", "q"), {"spec": {"cohortName": "c"}}, options=options)

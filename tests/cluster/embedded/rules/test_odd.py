@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.cluster.embedded.store import Options
+from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.kinds import DEPLOYMENT, JOB, NODE, POD, WORKLOAD, Kind
 from closeknit.cluster.port import Key, Raw
 from cluster.embedded.rules.hosts import Host, a_set, job, pod
@@ -16,7 +16,7 @@ MEANT = "is not a known key; did you mean kueue.x-k8s.io/podset-required-topolog
 
 
 def warned(kind: Kind, body: Raw) -> list[str]:
-    options = Options(trusted=False)
+    options = WriteOptions(trusted=False)
     Host().store.create(kind, {**body, "metadata": {"name": "x", **body.get("metadata", {})}}, options)
     return options.warnings
 
@@ -84,7 +84,7 @@ def test_a_workload_is_judged_by_its_pod_sets() -> None:
 
 
 def test_an_update_warns_again_only_if_it_changes_what_is_checked() -> None:
-    host, quiet, loud = Host(), Options(trusted=False), Options(trusted=False)
+    host, quiet, loud = Host(), WriteOptions(trusted=False), WriteOptions(trusted=False)
     key = Key(JOB, "default", "x")
     host.create(JOB, {**job(), "metadata": noted(run_time="1m")})
     host.store.patch(key, {"metadata": {"labels": {"a": "b"}}}, options=quiet)
@@ -93,6 +93,6 @@ def test_an_update_warns_again_only_if_it_changes_what_is_checked() -> None:
 
 
 def test_trusted_writers_get_no_warnings() -> None:
-    options = Options(trusted=True)
+    options = WriteOptions(trusted=True)
     Host().store.create(POD, {**pod(), "metadata": {"name": "x", **noted(run_time="soon")}}, options)
     assert options.warnings == []

@@ -8,7 +8,7 @@ from typing import Any
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.loop import Loop, Standin, Worker
 from closeknit.cluster.embedded.rules.host import HostRules
-from closeknit.cluster.embedded.store import Rules, Store
+from closeknit.cluster.embedded.store import Store, StoreRules
 from closeknit.cluster.kinds import JOB, NAMESPACE, NODE, POD, Kind
 from closeknit.cluster.port import Change, Key, Raw
 
@@ -19,7 +19,7 @@ START = 1_700_000_000.0
 class Playground:
     """`run` reconciles until nothing is due, and advances the clock to the next due time."""
 
-    def __init__(self, *standins: Standin, rules: Rules | None = None) -> None:
+    def __init__(self, *standins: Standin, rules: StoreRules | None = None) -> None:
         self.time = START
         self.store = Store(lambda: self.time, RandomIds(7), HostRules() if rules is None else rules)
         for name in ("default", "kube-system", "kube-node-lease"):

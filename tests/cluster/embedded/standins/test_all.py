@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 
 from closeknit.cluster.embedded.standins import standins
-from closeknit.cluster.embedded.standins.settings import Settings
+from closeknit.cluster.embedded.standins.settings import StandinSettings
 from closeknit.cluster.kinds import DAEMON_SET, DEPLOYMENT, JOB, NODE, POD, STATEFUL_SET
 from closeknit.cluster.port import Raw
 from cluster.embedded.standins.playground import Playground, containers, states, template
 
-SETTINGS = Settings()
+SETTINGS = StandinSettings()
 IMPATIENT = [
     {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 3}
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.app_wrapper import AppWrappers
 from closeknit.cluster.kinds import BY_NAME, CONFIG_MAP, JOB, POD
@@ -18,7 +18,7 @@ SETTINGS = {"template": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"
 
 
 def playground() -> Playground:
-    host = Playground(AppWrappers(), Jobs(), Binder(), Kubelet(), GarbageCollector())
+    host = Playground(AppWrappers(), BatchJobs(), Binder(), Kubelet(), GarbageCollector())
     host.node("n1")
     return host
 

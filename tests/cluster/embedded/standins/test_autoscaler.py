@@ -10,7 +10,7 @@ from closeknit.cluster.embedded.standins.heartbeat import Heartbeat
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.node_groups import read
 from closeknit.cluster.embedded.standins.node_lifecycle import NodeLifecycle
-from closeknit.cluster.embedded.standins.settings import Settings
+from closeknit.cluster.embedded.standins.settings import StandinSettings
 from closeknit.cluster.kinds import CONFIG_MAP, NODE, POD_TEMPLATE, PROVISIONING_REQUEST
 from closeknit.cluster.port import Raw
 from cluster.embedded.standins.playground import Playground, condition, containers, states
@@ -29,7 +29,7 @@ topology:
 """
 
 
-def standins(settings: Settings) -> list[Any]:
+def standins(settings: StandinSettings) -> list[Any]:
     binder = Binder()
     return [
         Kubelet(settings),
@@ -41,7 +41,7 @@ def standins(settings: Settings) -> list[Any]:
 
 
 def playground(**settings: Any) -> Playground:
-    host = Playground(*standins(Settings(**settings)))
+    host = Playground(*standins(StandinSettings(**settings)))
     data = {"gpu": GPU}
     host.create(CONFIG_MAP, {"metadata": {"name": "closeknit-node-groups", "namespace": "kube-system"}, "data": data})
     return host
@@ -229,11 +229,11 @@ def test_a_restart_waits_for_the_same_nodes() -> None:
     host = playground()
     request(host, OWN, 4, delay="30s")
     host.run(10)
-    host.start(standins(Settings()))
+    host.start(standins(StandinSettings()))
     host.run(25)
     assert host.names(NODE) == ["gpu-0001", "gpu-0002"]
     before = host.store.version
-    host.start(standins(Settings()))
+    host.start(standins(StandinSettings()))
     host.run(100)
     assert host.store.version == before
 

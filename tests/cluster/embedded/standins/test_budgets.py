@@ -8,10 +8,10 @@ from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.budgets import Budgets
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.replica_set import ReplicaSets
-from closeknit.cluster.embedded.store import Options
+from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.errors import BadRequest, TooManyRequests
 from closeknit.cluster.kinds import BUDGET, POD, REPLICA_SET
-from closeknit.cluster.port import Evict, Raw
+from closeknit.cluster.port import EvictPod, Raw
 from cluster.embedded.standins.playground import Playground, condition, template
 
 
@@ -49,9 +49,9 @@ def numbers(host: Playground) -> tuple[int, int, int, int]:
     return one, two, three, four
 
 
-def evict(host: Playground, number: int = 0, options: Options | None = None) -> str:
+def evict(host: Playground, number: int = 0, options: WriteOptions | None = None) -> str:
     name = str(host.pods()[number]["metadata"]["name"])
-    host.store.carry_out(Evict("default", name), options or Options())
+    host.store.carry_out(EvictPod("default", name), options or WriteOptions())
     return name
 
 
@@ -109,7 +109,7 @@ def test_a_dry_run_eviction_uses_up_no_disruption() -> None:
     budget(host, minAvailable=2)
     before = host.store.version
     for _ in range(3):
-        evict(host, 0, Options(dry_run=True))
+        evict(host, 0, WriteOptions(dry_run=True))
     assert host.store.version == before
 
 

@@ -12,7 +12,7 @@ from closeknit.cluster.embedded.standins.children import (
     with_condition,
     with_env,
 )
-from closeknit.cluster.embedded.standins.pace import Pace
+from closeknit.cluster.embedded.standins.pace import ReconcileThrottle
 from closeknit.cluster.kinds import JOB
 from closeknit.cluster.port import Raw
 
@@ -141,7 +141,7 @@ def test_selectors(selector: Raw | None, picks: bool) -> None:
 
 
 def test_large_owners_are_reconciled_less_often() -> None:
-    pace = Pace()
+    pace = ReconcileThrottle()
     pace.looked("small", 10, 100.0)
     pace.looked("large", 5_000, 100.0)
     assert pace.wait("small", 100.0) is None

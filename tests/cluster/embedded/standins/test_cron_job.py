@@ -10,7 +10,7 @@ from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.cron_job import CronJobs
 from closeknit.cluster.embedded.standins.cron_schedule import schedule, zone
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.kinds import CRON_JOB, JOB
 from closeknit.cluster.port import Raw
@@ -18,7 +18,7 @@ from cluster.embedded.standins.playground import Playground, template
 
 
 def standins() -> list[Any]:
-    return [CronJobs(), Jobs(), Binder(), Kubelet(), GarbageCollector()]
+    return [CronJobs(), BatchJobs(), Binder(), Kubelet(), GarbageCollector()]
 
 
 def playground() -> Playground:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.kinds import CONFIG_MAP, JOB, NODE, POD
 from closeknit.cluster.port import Raw
@@ -128,7 +128,7 @@ def test_a_cluster_wide_owner_takes_its_dependents_along() -> None:
 
 
 def test_a_deleted_job_takes_its_running_pods_along() -> None:
-    host = Playground(Jobs(), Binder(), Kubelet(), GarbageCollector())
+    host = Playground(BatchJobs(), Binder(), Kubelet(), GarbageCollector())
     host.node("n1")
     host.job("j", {"closeknit.dev/run-time": "forever"}, parallelism=3, completions=3)
     host.run(5)
@@ -141,7 +141,7 @@ def test_a_deleted_job_takes_its_running_pods_along() -> None:
 
 
 def test_a_finished_job_is_deleted_with_its_pods_after_its_ttl() -> None:
-    host = Playground(Jobs(), Binder(), Kubelet(), GarbageCollector())
+    host = Playground(BatchJobs(), Binder(), Kubelet(), GarbageCollector())
     host.node("n1")
     host.job("j", {"closeknit.dev/run-time": "1s"}, ttlSecondsAfterFinished=10)
     host.run(20)

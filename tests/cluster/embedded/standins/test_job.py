@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.cluster.embedded.standins import index_list
 from closeknit.cluster.embedded.standins.binder import Binder
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.kinds import JOB, NODE, POD
 from closeknit.cluster.port import Raw
@@ -18,7 +18,7 @@ FAILING = {"closeknit.dev/run-time": "10s", "closeknit.dev/exit-code": "1"}
 
 
 def playground() -> Playground:
-    host = Playground(Jobs(), Binder(), Kubelet())
+    host = Playground(BatchJobs(), Binder(), Kubelet())
     host.node("n1")
     return host
 
@@ -414,7 +414,7 @@ def test_pods_of_a_deleted_job_lose_their_finalizer() -> None:
 
 
 def test_a_large_job_is_throttled_in_proportion_to_its_size() -> None:
-    host = Playground(Jobs(), Binder(), Kubelet())
+    host = Playground(BatchJobs(), Binder(), Kubelet())
     for number in range(10):
         host.node(f"n{number}", cpu="1000", pods="1000")
     host.job("j", {"closeknit.dev/run-time": "1s"}, parallelism=500, completions=500, completionMode="Indexed")
@@ -427,7 +427,7 @@ def test_work_continues_after_a_restart() -> None:
     host = playground()
     host.job("j", TEN_SECONDS, parallelism=2, completions=4, completionMode="Indexed")
     host.run(12)
-    host.start([Jobs(), Binder(), Kubelet()])
+    host.start([BatchJobs(), Binder(), Kubelet()])
     host.run(12)
     assert counts(host) == {"succeeded": 4}
     assert len(host.pods()) == 4

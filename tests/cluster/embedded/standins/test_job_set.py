@@ -4,7 +4,7 @@ from typing import Any
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.job_set import JobSets
 from closeknit.cluster.kinds import EVENT, JOB, JOB_SET, POD, SERVICE
@@ -15,7 +15,7 @@ RUN, CODE = "closeknit.dev/run-time", "closeknit.dev/exit-code"
 
 
 def standins() -> list[Any]:
-    return [JobSets(), Jobs(), Binder(), Kubelet(), GarbageCollector()]
+    return [JobSets(), BatchJobs(), Binder(), Kubelet(), GarbageCollector()]
 
 
 def playground() -> Playground:

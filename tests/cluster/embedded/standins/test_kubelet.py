@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
-from closeknit.cluster.embedded.standins.settings import Settings
+from closeknit.cluster.embedded.standins.settings import StandinSettings
 from closeknit.cluster.kinds import EVENT, NODE, POD
 from closeknit.cluster.port import Raw
 from closeknit.dialects.durations import Duration, duration
 from cluster.embedded.standins.playground import Playground, condition, states
 
 
-def playground(settings: Settings | None = None) -> Playground:
-    host = Playground(Kubelet(settings or Settings(), Random(3)))
+def playground(settings: StandinSettings | None = None) -> Playground:
+    host = Playground(Kubelet(settings or StandinSettings(), Random(3)))
     host.node("n1")
     return host
 
@@ -212,7 +212,7 @@ def test_a_deleted_pod_becomes_failed_and_is_removed_after_a_second() -> None:
 
 
 def test_a_shorter_grace_period_is_respected() -> None:
-    host = playground(Settings(stop_time=10))
+    host = playground(StandinSettings(stop_time=10))
     bound(host, "p", terminationGracePeriodSeconds=2)
     host.run(10)
     host.delete(POD, "p")
@@ -322,7 +322,7 @@ def test_work_continues_after_a_restart() -> None:
     bound(host, "p")
     bound(host, "q", {"closeknit.dev/start-time": "45s"})
     host.run(30)
-    host.start([Kubelet(Settings(), Random(3))])
+    host.start([Kubelet(StandinSettings(), Random(3))])
     host.run(14.9)
     assert phase(host, "q") == "Pending"
     host.run(0.2)

@@ -4,7 +4,7 @@ from typing import Any
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.mpi_job import MpiJobs
 from closeknit.cluster.kinds import EVENT, JOB, MPI_JOB, POD, SERVICE
@@ -16,7 +16,7 @@ PREFIX = "training.kubeflow.org/"
 
 
 def standins() -> list[Any]:
-    return [MpiJobs(), Jobs(), Binder(), Kubelet(), GarbageCollector()]
+    return [MpiJobs(), BatchJobs(), Binder(), Kubelet(), GarbageCollector()]
 
 
 def playground() -> Playground:

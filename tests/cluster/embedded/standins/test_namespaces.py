@@ -4,7 +4,7 @@ import pytest
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.namespaces import Namespaces
 from closeknit.cluster.errors import Forbidden
@@ -13,7 +13,7 @@ from cluster.embedded.standins.playground import Playground, condition
 
 
 def playground() -> Playground:
-    host = Playground(Namespaces(), GarbageCollector(), Jobs(), Binder(), Kubelet())
+    host = Playground(Namespaces(), GarbageCollector(), BatchJobs(), Binder(), Kubelet())
     host.node("n1")
     host.create(NAMESPACE, {"metadata": {"name": "team"}})
     host.settle()

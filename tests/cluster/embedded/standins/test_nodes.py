@@ -6,7 +6,7 @@ from closeknit.cluster.embedded.standins.heartbeat import Heartbeat
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.node_lifecycle import NodeLifecycle
 from closeknit.cluster.embedded.standins.pod_gc import PodGc
-from closeknit.cluster.embedded.standins.settings import Settings
+from closeknit.cluster.embedded.standins.settings import StandinSettings
 from closeknit.cluster.embedded.standins.taint_eviction import TaintEviction
 from closeknit.cluster.kinds import EVENT, LEASE, NODE, POD
 from closeknit.cluster.port import Raw
@@ -25,7 +25,7 @@ IMPATIENT = [
 
 
 def standins() -> tuple[Any, ...]:
-    settings = Settings()
+    settings = StandinSettings()
     return Kubelet(settings), Heartbeat(settings), NodeLifecycle(settings), TaintEviction(), PodGc(settings)
 
 

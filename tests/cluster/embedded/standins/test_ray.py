@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.ray_cluster import RayClusters
 from closeknit.cluster.embedded.standins.operators.ray_job import RayJobs
@@ -18,7 +18,7 @@ RUN, CODE = "closeknit.dev/run-time", "closeknit.dev/exit-code"
 
 
 def standins() -> list[Any]:
-    return [RayClusters(), RayJobs(), Jobs(), Binder(), Kubelet(), GarbageCollector()]
+    return [RayClusters(), RayJobs(), BatchJobs(), Binder(), Kubelet(), GarbageCollector()]
 
 
 def playground() -> Playground:

@@ -6,7 +6,7 @@ import pytest
 
 from closeknit.cluster.embedded.standins.binder import Binder
 from closeknit.cluster.embedded.standins.garbage import GarbageCollector
-from closeknit.cluster.embedded.standins.job import Jobs
+from closeknit.cluster.embedded.standins.job import BatchJobs
 from closeknit.cluster.embedded.standins.kubelet import Kubelet
 from closeknit.cluster.embedded.standins.operators.job_set import JobSets
 from closeknit.cluster.embedded.standins.operators.train_job import TrainJobs
@@ -28,7 +28,7 @@ STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def standins() -> list[Any]:
-    return [TrainJobs(), JobSets(), Jobs(), Binder(), Kubelet(), GarbageCollector()]
+    return [TrainJobs(), JobSets(), BatchJobs(), Binder(), Kubelet(), GarbageCollector()]
 
 
 def playground() -> Playground:

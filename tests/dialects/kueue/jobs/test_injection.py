@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs.injection import Conflict, Info, info_of, injected, plus, restored
+from closeknit.dialects.kueue.jobs.injection import Info, StartConflict, info_of, injected, plus, restored
 from closeknit.model.assignment import Assignment
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.request import Constraint, Layer, PodSet, Request
 from closeknit.model.shape import Shape, Toleration
-from closeknit.model.workload import Admission, Check, Part, PodSetAssignment, PodSetUpdate, Status, Workload
+from closeknit.model.workload import Admission, Check, PodSetAssignment, PodSetUpdate, Status, Workload, WorkloadPodSet
 
 Raw = dict[str, Any]
 KUEUE = Gates.profile("kueue")
@@ -34,7 +34,7 @@ def a_workload(
 ) -> Workload:
     names = ("main", "extra")[: len(given)]
     request = Request.of(PodSet(name, 2, Shape.of({}), constraint) for name in names)
-    parts = tuple(Part(name, {}) for name in names)
+    parts = tuple(WorkloadPodSet(name, {}) for name in names)
     status = Status(admission=Admission(cluster_queue, given), checks=checks)
     return Workload("team", "job-train", request, parts, queue, status=status)
 
@@ -43,7 +43,7 @@ def given(name: str = "main", topology: Assignment | None = None, **flavors: str
     return PodSetAssignment(name, flavors, {}, 2, topology)
 
 
-def only(infos: tuple[Info, ...] | Conflict) -> Info:
+def only(infos: tuple[Info, ...] | StartConflict) -> Info:
     assert isinstance(infos, tuple)
     (info,) = infos
     return info
@@ -102,9 +102,11 @@ def test_infos_come_in_the_order_of_the_pod_sets() -> None:
 
 
 def test_a_missing_flavor_or_assignment_is_a_temporary_conflict() -> None:
-    assert info_of(a_workload(given(cpu="new")), FLAVORS, KUEUE) == Conflict('ResourceFlavor "new" not found', True)
+    assert info_of(a_workload(given(cpu="new")), FLAVORS, KUEUE) == StartConflict(
+        'ResourceFlavor "new" not found', True
+    )
     pending = Workload("team", "w")
-    assert info_of(pending, FLAVORS, KUEUE) == Conflict("the workload is not admitted", True)
+    assert info_of(pending, FLAVORS, KUEUE) == StartConflict("the workload is not admitted", True)
 
 
 def test_checks_add_to_the_pods_of_the_pod_sets_that_they_name() -> None:
@@ -119,7 +121,7 @@ def test_checks_add_to_the_pods_of_the_pod_sets_that_they_name() -> None:
 
 def test_a_check_that_contradicts_a_flavor_keeps_the_job_from_starting() -> None:
     checks = (Check("prov", "Ready", updates=(PodSetUpdate("main", selector={"gpu": "a100"}),)),)
-    assert info_of(a_workload(given(cpu="gpu"), checks=checks), FLAVORS, KUEUE) == Conflict(
+    assert info_of(a_workload(given(cpu="gpu"), checks=checks), FLAVORS, KUEUE) == StartConflict(
         "invalid admission check PodSetUpdate: conflict for nodeSelector: "
         "conflict for key=gpu, value1=h100, value2=a100"
     )
@@ -170,12 +172,12 @@ def test_an_existing_toleration_is_not_added_again() -> None:
     ],
 )
 def test_a_key_with_another_value_is_a_conflict(info: Info, words: str) -> None:
-    assert injected(TEMPLATE, info) == Conflict(f"invalid admission check PodSetUpdate: conflict for {words}")
+    assert injected(TEMPLATE, info) == StartConflict(f"invalid admission check PodSetUpdate: conflict for {words}")
     assert injected(TEMPLATE, Info("main", 1, selector={"zone": "a"})) == TEMPLATE
 
 
 def test_annotations_are_compared_too() -> None:
-    assert isinstance(plus(Info("m", 1, annotations={"a": "1"}), Info("m", 1, annotations={"a": "2"})), Conflict)
+    assert isinstance(plus(Info("m", 1, annotations={"a": "1"}), Info("m", 1, annotations={"a": "2"})), StartConflict)
 
 
 def test_what_was_changed_since_and_is_not_ours_stays_when_a_template_is_restored() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from closeknit.dialects.kueue.jobs.injection import Conflict, Info, injected, restored
+from closeknit.dialects.kueue.jobs.injection import Info, StartConflict, injected, restored
 from closeknit.dialects.kueue.jobs.integration import Integration
 from closeknit.dialects.kueue.jobs.kinds import LIVE
 from closeknit.dialects.kueue.jobs.starting import started, stopping
@@ -60,14 +60,14 @@ def test_a_restored_template_is_the_submitted_one(template: Raw, info: Info) -> 
     before = text(template)
     changed = injected(template, info)
     assert text(template) == before
-    if not isinstance(changed, Conflict):
+    if not isinstance(changed, StartConflict):
         assert text(restored(changed, template)) == before
 
 
 @given(templates, infos)
 def test_injecting_twice_is_injecting_once(template: Raw, info: Info) -> None:
     once = injected(template, info)
-    if not isinstance(once, Conflict):
+    if not isinstance(once, StartConflict):
         assert injected(once, info) == once
 
 
@@ -94,7 +94,7 @@ def test_a_stopped_job_is_the_submitted_one(make: Any, template: Raw, info: Info
     raw = integration.suspended({**raw, "metadata": {"name": "x", "uid": "u"}}, True)
     workload = workload_for(raw, integration, Gates.profile("kueue", {"TopologyAwareScheduling": False}))
     now = started(integration, raw, [info])
-    if isinstance(now, Conflict):
+    if isinstance(now, StartConflict):
         return
     for _ in range(4):
         step = stopping(integration, now, workload)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.jobs import requests
-from closeknit.dialects.kueue.jobs.injection import Conflict, Info
+from closeknit.dialects.kueue.jobs.injection import Info, StartConflict
 from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished
 from closeknit.dialects.kueue.jobs.starting import as_submitted, started
 from closeknit.dialects.kueue.objects.wire import Unreadable
@@ -144,7 +144,7 @@ def test_infos_are_set_beside_the_templates_and_removed_again() -> None:
 
 def test_a_conflict_with_a_template_is_reported() -> None:
     raw = wrapper({"template": job(template=pods(nodeSelector={"pool": "cpu"}))})
-    assert isinstance(started(AW, raw, [INFO]), Conflict)
+    assert isinstance(started(AW, raw, [INFO]), StartConflict)
 
 
 def test_the_phase_tells_how_it_ended() -> None:

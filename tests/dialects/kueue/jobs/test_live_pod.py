@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from closeknit.dialects.kueue.jobs.injection import Conflict, Info
+from closeknit.dialects.kueue.jobs.injection import Info, StartConflict
 from closeknit.dialects.kueue.jobs.kinds import LIVE, Finished
 from closeknit.dialects.kueue.jobs.kinds.pod import doomed, let_go, prepared, role
 from closeknit.dialects.kueue.jobs.pods import role_hash
@@ -93,7 +93,7 @@ def test_a_pod_that_was_not_placed_loses_both_gates() -> None:
 
 
 def test_a_conflicting_label_keeps_a_pod_from_starting() -> None:
-    assert started(POD, a_pod(labels={"l": "0"}), [Info("main", 1, {"l": "1"})]) == Conflict(
+    assert started(POD, a_pod(labels={"l": "0"}), [Info("main", 1, {"l": "1"})]) == StartConflict(
         "invalid admission check PodSetUpdate: conflict for labels: conflict for key=l, value1=0, value2=1"
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs.injection import Conflict, Info
+from closeknit.dialects.kueue.jobs.injection import Info, StartConflict
 from closeknit.dialects.kueue.jobs.kinds import Finished
 from closeknit.dialects.kueue.jobs.kinds import pod_groups as groups
 from closeknit.dialects.kueue.objects import Unreadable
@@ -270,7 +270,7 @@ def test_each_pod_starts_with_what_its_role_gets() -> None:
     assert isinstance(raw, dict)
     assert raw["metadata"]["labels"]["l"] == "1"
     assert "schedulingGates" not in raw["spec"]
-    assert groups.started(a_pod("x", role="other"), infos) == Conflict(
+    assert groups.started(a_pod("x", role="other"), infos) == StartConflict(
         "invalid podset infos: podSetInfo with the name 'other' is not found"
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from closeknit.dialects.kueue.jobs.kinds import SERVING
 from closeknit.dialects.kueue.jobs.kinds.leader_worker_set import replica_name
-from closeknit.dialects.kueue.jobs.workload_object import Priority
+from closeknit.dialects.kueue.jobs.workload_object import WorkloadPriority
 from closeknit.model.gates import Gates
 
 Raw = dict[str, Any]
@@ -14,7 +14,7 @@ LWS = SERVING["leaderworkerset.x-k8s.io", "LeaderWorkerSet"]
 PREFIX = "kueue.x-k8s.io/"
 LABELS = {PREFIX + "queue-name": "q", PREFIX + "priority-class": "high"}
 TEMPLATE: Raw = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-NORMAL = Priority(7, "WorkloadPriorityClass", "high")
+NORMAL = WorkloadPriority(7, "WorkloadPriorityClass", "high")
 
 
 def an_object(api_version: str, kind: str, name: str, spec: Raw) -> Raw:

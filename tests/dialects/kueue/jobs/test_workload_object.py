@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from closeknit.dialects.kueue.jobs.kinds import LIVE, SERVING
-from closeknit.dialects.kueue.jobs.workload_object import NO_PRIORITY, Priority, standing_of, workload_for
+from closeknit.dialects.kueue.jobs.workload_object import NO_PRIORITY, WorkloadPriority, standing_of, workload_for
 from closeknit.dialects.kueue.objects import Unreadable, workload
 from closeknit.model.gates import Gates
 
@@ -52,7 +52,7 @@ def test_the_workload_of_a_job_with_all_optional_fields() -> None:
         "other": "x",
     }
     raw = a_job(template, labels, annotations, parallelism=8)
-    priority = Priority(1000, "WorkloadPriorityClass", "high")
+    priority = WorkloadPriority(1000, "WorkloadPriorityClass", "high")
     assert workload_for(raw, JOB, KUEUE, priority, copied_labels=("team", "none")) == {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",

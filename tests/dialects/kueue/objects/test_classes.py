@@ -9,7 +9,7 @@ import pytest
 from closeknit.dialects.kueue.objects import admission_check, priority_class, provisioning_config, topology
 from closeknit.model.cluster_queue import AdmissionCheck
 from closeknit.model.priority_class import PriorityClass
-from closeknit.model.provisioning import ProvisioningConfig, Retry
+from closeknit.model.provisioning import ProvisioningConfig, RetryPolicy
 from closeknit.model.topology import Topology
 
 
@@ -57,14 +57,14 @@ def test_provisioning_is_read_whole() -> None:
         "check-capacity.autoscaling.x-k8s.io",
         {"zone": "a"},
         ("nvidia.com/gpu",),
-        Retry(0, 60, 7),
+        RetryPolicy(0, 60, 7),
         {"pool": "poolName"},
         "IdenticalPodTemplates",
     )
 
 
 def test_a_failed_request_is_retried_three_times_by_default() -> None:
-    assert provisioning_config({"spec": {"provisioningClassName": "c"}}).retry == Retry(3, 60, 1800)
+    assert provisioning_config({"spec": {"provisioningClassName": "c"}}).retry == RetryPolicy(3, 60, 1800)
 
 
 def test_levels_keep_their_order() -> None:

@@ -9,14 +9,14 @@ from closeknit.dialects.kueue.objects.pod_sets import likeness
 from closeknit.model.container import Container
 from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from closeknit.model.shape import Shape, Toleration
-from closeknit.model.workload import Part, Workload
+from closeknit.model.workload import Workload, WorkloadPodSet
 
 
 def read(version: str = "v1beta2", **pod_set: Any) -> Workload:
     return workload({"apiVersion": f"kueue.x-k8s.io/{version}", "spec": {"podSets": [pod_set]}})
 
 
-def part(**pod_set: Any) -> Part:
+def part(**pod_set: Any) -> WorkloadPodSet:
     return read(**pod_set).parts[0]
 
 
@@ -24,7 +24,7 @@ def pods(version: str = "v1beta2", **pod_set: Any) -> PodSet:
     return next(read(version, **pod_set).request.pod_sets)
 
 
-def pod(**spec: Any) -> Part:
+def pod(**spec: Any) -> WorkloadPodSet:
     return part(template={"spec": spec})
 
 

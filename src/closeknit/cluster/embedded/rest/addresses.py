@@ -26,7 +26,7 @@ _BY_PLURAL = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}
 _GROUPS = {(kind.group, kind.version) for kind in KINDS}
 
 
-class Address(NamedTuple):
+class ResourcePath(NamedTuple):
     """The object of a path. Without a name: the collection; without a namespace too: that of the whole cluster."""
 
     kind: Kind
@@ -54,23 +54,23 @@ def is_served(group: str, version: str) -> bool:
     return (group, version) in _GROUPS
 
 
-def address(group: str, version: str, parts: list[str]) -> Address:
+def address(group: str, version: str, parts: list[str]) -> ResourcePath:
     """The address of the segments after /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
     if f"{group}/{version}" == V1BETA1:
         raise NotFound(OLD_VERSION)
     if not is_served(group, version) or not 1 <= len(parts) <= 5 or not all(parts):
         raise NotFound(NOT_SERVED)
     if not group and parts[0] == NAMESPACE.plural and parts[2:] == [BINDINGS]:
-        return Address(POD, parts[1], part="binding")
+        return ResourcePath(POD, parts[1], part="binding")
     if parts[0] == NAMESPACE.plural and len(parts) > 2 and (group, version, parts[2]) in _BY_PLURAL:
         kind = _BY_PLURAL[group, version, parts[2]]
-        found = Address(kind, parts[1], *parts[3:])
+        found = ResourcePath(kind, parts[1], *parts[3:])
         is_right = kind.namespaced
     else:
         if (group, version, parts[0]) not in _BY_PLURAL or len(parts) > 3:
             raise NotFound(NOT_SERVED)
         kind = _BY_PLURAL[group, version, parts[0]]
-        found = Address(kind, "", *parts[1:])
+        found = ResourcePath(kind, "", *parts[1:])
         is_right = not kind.namespaced or len(parts) == 1
     if not is_right:
         raise NotFound(NOT_SERVED)

@@ -41,7 +41,7 @@ from .selectors import label_text, selector_text
 ROLE = "node-role.kubernetes.io/"
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """The columns of a kind and how to fill a row; `numbers`, `flags` and `dates` are those that are not strings."""
 
     columns: str
@@ -210,43 +210,45 @@ def _pod_template(raw: Raw, _: float) -> list[Any]:
 
 
 _WORK = "Containers+|Images+|Selector+"
-LAYOUTS: dict[Kind, Layout] = {
-    NAMESPACE: Layout("Name|Status|Age", lambda raw, _: [_at(raw, "status", "phase") or ""]),
-    NODE: Layout(
+LAYOUTS: dict[Kind, TableLayout] = {
+    NAMESPACE: TableLayout("Name|Status|Age", lambda raw, _: [_at(raw, "status", "phase") or ""]),
+    NODE: TableLayout(
         "Name|Status|Roles|Age|Version|Internal-IP+|External-IP+|OS-Image+|Kernel-Version+|Container-Runtime+", _node
     ),
-    POD: Layout("Name|Ready|Status|Restarts|Age|IP+|Node+|Nominated Node+|Readiness Gates+", pod_rows.row),
-    EVENT: Layout(
+    POD: TableLayout("Name|Ready|Status|Restarts|Age|IP+|Node+|Nominated Node+|Readiness Gates+", pod_rows.row),
+    EVENT: TableLayout(
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name+",
         _event,
     ),
-    CONFIG_MAP: Layout("Name|Data|Age", lambda raw, _: [len(raw.get("data") or ()) + len(raw.get("binaryData") or ())]),
-    SECRET: Layout("Name|Type|Data|Age", lambda raw, _: [raw.get("type", ""), len(raw.get("data") or ())]),
-    SERVICE: Layout("Name|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", _service),
-    SERVICE_ACCOUNT: Layout("Name|Age", lambda *_: []),
-    POD_TEMPLATE: Layout("Name|Containers|Images|Pod Labels", _pod_template),
-    LIMIT_RANGE: Layout(
+    CONFIG_MAP: TableLayout(
+        "Name|Data|Age", lambda raw, _: [len(raw.get("data") or ()) + len(raw.get("binaryData") or ())]
+    ),
+    SECRET: TableLayout("Name|Type|Data|Age", lambda raw, _: [raw.get("type", ""), len(raw.get("data") or ())]),
+    SERVICE: TableLayout("Name|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", _service),
+    SERVICE_ACCOUNT: TableLayout("Name|Age", lambda *_: []),
+    POD_TEMPLATE: TableLayout("Name|Containers|Images|Pod Labels", _pod_template),
+    LIMIT_RANGE: TableLayout(
         "Name|Created At", lambda raw, _: [raw["metadata"].get("creationTimestamp")], dates=("Created At",)
     ),
-    DEPLOYMENT: Layout(f"Name|Ready|Up-to-date|Available|Age|{_WORK}", _deployment),
-    REPLICA_SET: Layout(f"Name|Desired|Current|Ready|Age|{_WORK}", _replica_set, ("Desired", "Current", "Ready")),
-    STATEFUL_SET: Layout("Name|Ready|Age|Containers+|Images+", _stateful_set),
-    DAEMON_SET: Layout(
+    DEPLOYMENT: TableLayout(f"Name|Ready|Up-to-date|Available|Age|{_WORK}", _deployment),
+    REPLICA_SET: TableLayout(f"Name|Desired|Current|Ready|Age|{_WORK}", _replica_set, ("Desired", "Current", "Ready")),
+    STATEFUL_SET: TableLayout("Name|Ready|Age|Containers+|Images+", _stateful_set),
+    DAEMON_SET: TableLayout(
         f"Name|Desired|Current|Ready|Up-to-date|Available|Node Selector|Age|{_WORK}",
         _daemon_set,
         ("Desired", "Current", "Ready", "Up-to-date", "Available"),
     ),
-    CONTROLLER_REVISION: Layout("Name|Controller|Revision|Age", _revision),
-    JOB: Layout(f"Name|Status|Completions|Duration|Age|{_WORK}", _job),
-    CRON_JOB: Layout(
+    CONTROLLER_REVISION: TableLayout("Name|Controller|Revision|Age", _revision),
+    JOB: TableLayout(f"Name|Status|Completions|Duration|Age|{_WORK}", _job),
+    CRON_JOB: TableLayout(
         f"Name|Schedule|Timezone|Suspend|Active|Last Schedule|Age|{_WORK}", _cron_job, ("Active",), ("Suspend",)
     ),
-    BUDGET: Layout(
+    BUDGET: TableLayout(
         "Name|Min Available|Max Unavailable|Allowed Disruptions|Age", _budget, numbers=("Allowed Disruptions",)
     ),
-    PRIORITY_CLASS: Layout(
+    PRIORITY_CLASS: TableLayout(
         "Name|Value|Global-Default|Age|PreemptionPolicy", _priority_class, ("Value",), ("Global-Default",)
     ),
-    RUNTIME_CLASS: Layout("Name|Handler|Age", lambda raw, _: [raw.get("handler", "")]),
-    LEASE: Layout("Name|Holder|Age", lambda raw, _: [_at(raw, "spec", "holderIdentity") or ""]),
+    RUNTIME_CLASS: TableLayout("Name|Handler|Age", lambda raw, _: [raw.get("handler", "")]),
+    LEASE: TableLayout("Name|Holder|Age", lambda raw, _: [_at(raw, "spec", "holderIdentity") or ""]),
 }

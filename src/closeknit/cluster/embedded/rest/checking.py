@@ -13,11 +13,11 @@ from ...kinds import Kind
 from ...port import Raw
 from .. import schema
 from ..patching import unusable
-from ..store import Options
+from ..store import WriteOptions
 
 
 def checked(
-    kind: Kind, raw: Raw, options: Options, part: str = "", repeated: Sequence[str] = (), by_patch: bool = False
+    kind: Kind, raw: Raw, options: WriteOptions, part: str = "", repeated: Sequence[str] = (), by_patch: bool = False
 ) -> Raw:
     """The object with known fields only; raises a Refused, or fills `options.warnings`.
 

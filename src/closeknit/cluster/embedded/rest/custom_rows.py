@@ -28,8 +28,8 @@ from .ages import age
 CONDITIONS = "status.conditions"
 
 
-def cell(column: Column | Told, raw: Raw, now: float) -> Any:
-    if isinstance(column, Told):
+def cell(column: Column | ComputedColumn, raw: Raw, now: float) -> Any:
+    if isinstance(column, ComputedColumn):
         return column.tell(raw)
     value: Any = raw
     for step in column.path.split("."):
@@ -55,7 +55,7 @@ def _status_of(condition: str) -> Column:
     return Column(condition, CONDITIONS, condition=condition)
 
 
-class Told(NamedTuple):
+class ComputedColumn(NamedTuple):
     """A column that Closeknit adds: computed from the object, not one of its values."""
 
     name: str
@@ -70,10 +70,10 @@ def _levels(topology: Raw) -> str:
 
 _PENDING = Column("Pending Workloads", "status.pendingWorkloads", "integer")
 _ADMITTED = Column("Admitted Workloads", "status.admittedWorkloads", "integer")
-_QUEUE_STATE = Told("State", state_of)
-_PLAIN_STATE = Told("State", partial(state_of, unjudged=STANDING))
+_QUEUE_STATE = ComputedColumn("State", state_of)
+_PLAIN_STATE = ComputedColumn("State", partial(state_of, unjudged=STANDING))
 
-COLUMNS: dict[Kind, tuple[Column | Told, ...]] = {
+COLUMNS: dict[Kind, tuple[Column | ComputedColumn, ...]] = {
     WORKLOAD: (
         Column("Queue", "spec.queueName"),
         Column("Reserved in", "status.admission.clusterQueue"),
@@ -90,7 +90,7 @@ COLUMNS: dict[Kind, tuple[Column | Told, ...]] = {
     ),
     LOCAL_QUEUE: (Column("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED, _QUEUE_STATE),
     RESOURCE_FLAVOR: (AGE, Column("Topology", "spec.topologyName"), _PLAIN_STATE),
-    TOPOLOGY: (AGE, Told("Levels", _levels), _PLAIN_STATE),
+    TOPOLOGY: (AGE, ComputedColumn("Levels", _levels), _PLAIN_STATE),
     WORKLOAD_PRIORITY_CLASS: (Column("Value", "value", "integer"),),
     **{one.served: one.columns for one in JOB_KINDS},
 }

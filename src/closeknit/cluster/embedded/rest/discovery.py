@@ -26,7 +26,7 @@ _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "updat
 _PART_VERBS = ["get", "patch", "update"]
 
 
-class Part(NamedTuple):
+class Subresource(NamedTuple):
     """A subresource; `kind` is the kind of its request and response, if that is not the object itself."""
 
     name: str
@@ -40,17 +40,17 @@ def verbs(kind: Kind) -> list[str]:
     return [verb for verb in _VERBS if kind is not NAMESPACE or verb != "deletecollection"]
 
 
-def parts(kind: Kind) -> Iterator[Part]:
+def parts(kind: Kind) -> Iterator[Subresource]:
     """The subresources of a kind, in the order of their names."""
     if kind is POD:
-        yield Part("binding", ("create",), kind="Binding")
-        yield Part("eviction", ("create",), "policy", "v1", "Eviction")
+        yield Subresource("binding", ("create",), kind="Binding")
+        yield Subresource("eviction", ("create",), "policy", "v1", "Eviction")
     if kind is NAMESPACE:
-        yield Part("finalize", ("update",))
+        yield Subresource("finalize", ("update",))
     if kind.scale:
-        yield Part("scale", tuple(_PART_VERBS), "autoscaling", "v1", "Scale")
+        yield Subresource("scale", tuple(_PART_VERBS), "autoscaling", "v1", "Scale")
     if kind.status:
-        yield Part("status", tuple(_PART_VERBS))
+        yield Subresource("status", tuple(_PART_VERBS))
 
 
 @cache

@@ -16,7 +16,7 @@ from ...errors import BadRequest, NotAcceptable
 from ...kinds import Kind
 from ...port import Raw
 from . import tables
-from .queries import Query
+from .queries import QueryString
 
 META = "meta.k8s.io"
 JSON: Literal["application/json"] = "application/json"
@@ -30,7 +30,7 @@ _SHAPES: dict[str, Literal["table", "metadata"]] = {
 }
 
 
-class Form(NamedTuple):
+class ResponseForm(NamedTuple):
     """`version` is that of the table or the metadata; `include` is how much of an object comes with its row."""
 
     media: Literal["application/json", "application/yaml"] = JSON
@@ -39,21 +39,21 @@ class Form(NamedTuple):
     include: Literal["Metadata", "Object", "None"] = "Metadata"
 
 
-WHOLE = Form()
+WHOLE = ResponseForm()
 
 
-class Choice(NamedTuple):
+class AcceptedMedia(NamedTuple):
     media: str
     parameters: dict[str, str]
 
 
-def choices(header: str) -> list[Choice]:
+def choices(header: str) -> list[AcceptedMedia]:
     """The choices of a header, best first; those with a `q` of 0 are left out."""
-    ranked: list[tuple[float, Choice]] = []
+    ranked: list[tuple[float, AcceptedMedia]] = []
     for choice in header.split(","):
         media, *given = (part.strip() for part in choice.split(";"))
         parameters = dict(part.partition("=")[::2] for part in given)
-        ranked.append((_quality(parameters.pop("q", "")), Choice(media.lower(), parameters)))
+        ranked.append((_quality(parameters.pop("q", "")), AcceptedMedia(media.lower(), parameters)))
     return [choice for quality, choice in sorted(ranked, key=lambda one: -one[0]) if quality > 0]
 
 
@@ -71,13 +71,13 @@ def is_for_people(header: str) -> bool:
     return HTML in medias and not any(media in data for media in medias[: medias.index(HTML)])
 
 
-def accepted(header: str, query: Query) -> Form:
+def accepted(header: str, query: QueryString) -> ResponseForm:
     """The best supported form of the header; raises NotAcceptable if there is none."""
     for media, parameters in choices(header):
         if media in _ANYTHING or media == JSON:
             form = WHOLE
         elif media == YAML:
-            form = Form(YAML)
+            form = ResponseForm(YAML)
         else:
             continue
         if "as" not in parameters:
@@ -89,7 +89,7 @@ def accepted(header: str, query: Query) -> Form:
     raise NotAcceptable("only the following media types are accepted: application/json, application/yaml")
 
 
-def _include(query: Query) -> Literal["Metadata", "Object", "None"]:
+def _include(query: QueryString) -> Literal["Metadata", "Object", "None"]:
     match query.text("includeObject"):
         case "" | "Metadata":
             return "Metadata"
@@ -101,7 +101,7 @@ def _include(query: Query) -> Literal["Metadata", "Object", "None"]:
             raise BadRequest(f'includeObject: "{other}" must be "Metadata", "Object", "None", or empty')
 
 
-def encoded(value: Any, form: Form = WHOLE) -> bytes:
+def encoded(value: Any, form: ResponseForm = WHOLE) -> bytes:
     if form.media == YAML:
         return yaml.dump(value, Dumper=_DUMPER, allow_unicode=True).encode()
     return msgspec.json.encode(value)
@@ -110,7 +110,7 @@ def encoded(value: Any, form: Form = WHOLE) -> bytes:
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-def one(kind: Kind, raw: Raw, form: Form, now: float) -> Raw:
+def one(kind: Kind, raw: Raw, form: ResponseForm, now: float) -> Raw:
     """An object in this form."""
     match form.shape:
         case "table":
@@ -121,7 +121,7 @@ def one(kind: Kind, raw: Raw, form: Form, now: float) -> Raw:
     return raw
 
 
-def many(kind: Kind, objects: Sequence[Raw], meta: Raw, form: Form, now: float) -> Raw:
+def many(kind: Kind, objects: Sequence[Raw], meta: Raw, form: ResponseForm, now: float) -> Raw:
     """A list in this form. Items of built-in kinds carry no kind and version of their own."""
     match form.shape:
         case "table":
@@ -137,11 +137,13 @@ def _bare(raw: Raw) -> Raw:
     return {field: value for field, value in raw.items() if field not in ("kind", "apiVersion")}
 
 
-def metadata(raw: Raw, form: Form) -> Raw:
+def metadata(raw: Raw, form: ResponseForm) -> Raw:
     return {"kind": "PartialObjectMetadata", "apiVersion": _version(form), "metadata": raw["metadata"]}
 
 
-def table(kind: Kind, objects: Sequence[Raw], meta: Raw, form: Form, now: float, has_columns: bool = True) -> Raw:
+def table(
+    kind: Kind, objects: Sequence[Raw], meta: Raw, form: ResponseForm, now: float, has_columns: bool = True
+) -> Raw:
     rows = []
     for raw in objects:
         shown = {"Metadata": metadata(raw, form), "Object": raw, "None": None}[form.include]
@@ -155,5 +157,5 @@ def table(kind: Kind, objects: Sequence[Raw], meta: Raw, form: Form, now: float,
     }
 
 
-def _version(form: Form) -> str:
+def _version(form: ResponseForm) -> str:
     return f"{META}/{form.version}"

@@ -17,7 +17,7 @@ from ...errors import BadRequest, Expired
 from ...kinds import Kind
 from ...port import Raw
 from ..store import Store
-from .queries import Query, invalid, not_supported
+from .queries import QueryString, invalid, not_supported
 from .selectors import Selection
 
 Objects = dict[tuple[str, str], Raw]
@@ -37,7 +37,7 @@ class _Token(NamedTuple):
     name: str
 
 
-def page(store: Store, selection: Selection, query: Query) -> Page:
+def page(store: Store, selection: Selection, query: QueryString) -> Page:
     """The page that a list request asks for; raises Expired if its version is no longer in the history."""
     check(query, is_watch=False)
     limit, token = max(0, query.number("limit") or 0), query.text("continue")
@@ -65,7 +65,7 @@ def present(store: Store, selection: Selection) -> list[Raw]:
     return [objects[key] for key in _keys(objects, selection) if selection.matches(objects[key])]
 
 
-def check(query: Query, is_watch: bool) -> None:
+def check(query: QueryString, is_watch: bool) -> None:
     """Check which parameters may be combined."""
     match, has_version = query.text("resourceVersionMatch"), bool(query.text("resourceVersion"))
     initial = query.has("sendInitialEvents")
@@ -89,7 +89,7 @@ def check(query: Query, is_watch: bool) -> None:
     query.number("timeoutSeconds")
 
 
-def _wanted_version(store: Store, query: Query) -> int:
+def _wanted_version(store: Store, query: QueryString) -> int:
     asked = query.version()
     if asked is None or asked == 0:
         return store.version

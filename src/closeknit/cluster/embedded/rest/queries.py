@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from ....model.shape import whole_number
 from ...errors import BadRequest, Cause, Invalid
 from ...port import Propagation, Raw
-from ..store import Options
+from ..store import WriteOptions
 
 Validation = Literal["Strict", "Warn", "Ignore"]
 LONGEST_MANAGER = 128
@@ -17,7 +17,7 @@ T = TypeVar("T")
 _NO = ("false", "0")
 
 
-class Query:
+class QueryString:
     """The first value of every parameter."""
 
     def __init__(self, text: str) -> None:
@@ -63,7 +63,7 @@ def not_supported(options: str, field: str, value: object, *supported: str) -> I
     return invalid(options, field, f'Unsupported value: "{value}": supported values: {known}', "FieldValueNotSupported")
 
 
-def writing(query: Query, options: str, user_agent: str, is_apply: bool = False) -> Options:
+def writing(query: QueryString, options: str, user_agent: str, is_apply: bool = False) -> WriteOptions:
     """The write options of a request. Without a `fieldManager` the User-Agent names the manager."""
     validation = query.text("fieldValidation") or "Warn"
     if validation not in get_args(Validation):
@@ -78,7 +78,7 @@ def writing(query: Query, options: str, user_agent: str, is_apply: bool = False)
         raise invalid(options, "fieldManager", message, "FieldValueTooLong")
     if not manager.isprintable():
         raise invalid(options, "fieldManager", f"Invalid value: {manager!r}: not printable", "FieldValueInvalid")
-    return Options(
+    return WriteOptions(
         manager=manager or _named_by(user_agent),
         trusted=False,
         dry_run=_is_dry(query, options),
@@ -94,7 +94,7 @@ def _named_by(user_agent: str) -> str:
     return "".join(filter(str.isprintable, name))[:LONGEST_MANAGER] or "unknown"
 
 
-def _is_dry(query: Query, options: str) -> bool:
+def _is_dry(query: QueryString, options: str) -> bool:
     dry = query.text("dryRun")
     if dry not in ("", "All"):
         raise not_supported(options, "dryRun", dry, "All")
@@ -111,7 +111,7 @@ class Deleting(NamedTuple):
     is_dry: bool = False
 
 
-def deleting(query: Query, body: Raw | None) -> Deleting:
+def deleting(query: QueryString, body: Raw | None) -> Deleting:
     """The options of a deletion: from DeleteOptions, or from the query where there are none."""
     given = body or {}
     grace = _typed(given, "gracePeriodSeconds", int)
@@ -128,7 +128,7 @@ def deleting(query: Query, body: Raw | None) -> Deleting:
     )
 
 
-def _propagation(query: Query, given: Raw) -> Propagation | None:
+def _propagation(query: QueryString, given: Raw) -> Propagation | None:
     policy = _typed(given, "propagationPolicy", str) or query.text("propagationPolicy")
     orphan = _typed(given, "orphanDependents", bool)
     if orphan is None and query.text("orphanDependents"):

@@ -25,13 +25,13 @@ from ...errors import BadRequest, Forbidden, MethodNotAllowed, NotFound, Refused
 from ...port import Raw
 from ..store import NotKeptError, Store
 from . import bodies, discovery, forms, warnings
-from .addresses import NOT_ALLOWED, NOT_SERVED, Address, address, is_served, steps
-from .forms import Form
+from .addresses import NOT_ALLOWED, NOT_SERVED, ResourcePath, address, is_served, steps
+from .forms import ResponseForm
 from .listing import Page
-from .queries import Query
-from .streams import Stream
-from .verbs import Reply, Sent, Verbs, selected
-from .watching import Hub, Subject
+from .queries import QueryString
+from .streams import WatchStream
+from .verbs import ApiRequest, Reply, Verbs, selected
+from .watching import Hub, WatchSubject
 
 LOOPBACK, LOOPBACK_V6 = "127.0.0.1", "::1"
 HEALTH = ("livez", "readyz", "healthz")
@@ -141,7 +141,7 @@ class Server:
         credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
         if not compare_digest(credential, self._credential):
             return _not_let_in(request, where)
-        query = Query(text)
+        query = QueryString(text)
         own = self.extra.get("/".join(where[:2]))
         if own is not None:
             return await own(request)
@@ -154,7 +154,7 @@ class Server:
             raise NotFound(NOT_SERVED)
         return self._document(request, query, where)
 
-    def _document(self, request: web.BaseRequest, query: Query, where: list[str]) -> web.Response:
+    def _document(self, request: web.BaseRequest, query: QueryString, where: list[str]) -> web.Response:
         """The documents about the server itself."""
         accept = request.headers.get("Accept", "")
         is_aggregated = discovery.AGGREGATED.replace(" ", "") in accept.replace(" ", "")
@@ -191,7 +191,7 @@ class Server:
         return web.Response(body=forms.encoded(found, form), content_type=form.media)
 
     async def _resource(
-        self, request: web.BaseRequest, query: Query, group: str, version: str, rest: list[str]
+        self, request: web.BaseRequest, query: QueryString, group: str, version: str, rest: list[str]
     ) -> web.StreamResponse:
         media = bodies.media_type(request.headers.get("Content-Type", ""))
         bodies.refuse_protobuf(media, is_create=request.method == "POST" and is_served(group, version))
@@ -202,20 +202,22 @@ class Server:
             if not at.name and query.flag("watch"):
                 return await self._watch(request, at, query, form)
             self.settle()
-            return self._reply(verb(at, Sent("GET", query)), form)
-        sent = Sent(request.method, query, request.headers.get("User-Agent", ""), media, await _read(request))
+            return self._reply(verb(at, ApiRequest("GET", query)), form)
+        sent = ApiRequest(request.method, query, request.headers.get("User-Agent", ""), media, await _read(request))
         before = self.store.version
         reply = verb(at, sent)
         if self.store.version != before:
             await self._kept()
         return self._reply(reply, form)
 
-    async def _watch(self, request: web.BaseRequest, at: Address, query: Query, form: Form) -> web.StreamResponse:
+    async def _watch(
+        self, request: web.BaseRequest, at: ResourcePath, query: QueryString, form: ResponseForm
+    ) -> web.StreamResponse:
         if form.media != forms.JSON:
             raise BadRequest("a watch is only available in JSON")
-        return await Stream(self.hub, self.settle, Subject(selected(at, query), form), query).run(request)
+        return await WatchStream(self.hub, self.settle, WatchSubject(selected(at, query), form), query).run(request)
 
-    def _reply(self, reply: Reply, form: Form) -> web.Response:
+    def _reply(self, reply: Reply, form: ResponseForm) -> web.Response:
         content: Any = reply.content
         if isinstance(content, Page):
             assert reply.kind is not None  # a list always has a kind

@@ -10,8 +10,8 @@ from aiohttp import HttpVersion11, web
 
 from ...errors import BadRequest, Expired
 from . import listing, watching
-from .queries import Query
-from .watching import Event, Hub, Subject, Watcher
+from .queries import QueryString
+from .watching import Hub, Watcher, WatchEvent, WatchSubject
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 BOOKMARK_EVERY = 60.0
@@ -25,10 +25,10 @@ PATIENCE = 30.0
 _numbers = count()
 
 
-class Stream:
+class WatchStream:
     """One watch. `settle` commits and publishes everything written so far."""
 
-    def __init__(self, hub: Hub, settle: Callable[[], None], subject: Subject, query: Query) -> None:
+    def __init__(self, hub: Hub, settle: Callable[[], None], subject: WatchSubject, query: QueryString) -> None:
         listing.check(query, is_watch=True)
         self.hub, self.settle, self.subject = hub, settle, subject
         self.start = query.version() or 0
@@ -75,7 +75,7 @@ class Stream:
         position = self.hub.seen if self.wants_present or self.start == 0 else self.start
         if self.wants_present:
             objects = listing.present(store, selection)
-            await self._send(response, watcher, (Event("ADDED", raw) for raw in objects))
+            await self._send(response, watcher, (WatchEvent("ADDED", raw) for raw in objects))
         if self.wants_initial and self.wants_bookmarks:
             await response.write(watching.bookmark(self.subject, position, store.now(), INITIAL_END))
         while True:
@@ -88,7 +88,7 @@ class Stream:
             await self._send(response, watcher, events)
         self.hub.join(self.subject, watcher)
 
-    async def _send(self, response: web.StreamResponse, watcher: Watcher, events: Iterable[Event]) -> None:
+    async def _send(self, response: web.StreamResponse, watcher: Watcher, events: Iterable[WatchEvent]) -> None:
         rest = iter(events)
         while piece := list(islice(rest, PIECE)):
             now = self.hub.store.now()

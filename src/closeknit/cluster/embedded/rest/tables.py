@@ -8,7 +8,7 @@ from typing import Any
 from ...kinds import Kind
 from ...port import Raw
 from .ages import age
-from .built_in_rows import LAYOUTS, Layout
+from .built_in_rows import LAYOUTS, TableLayout
 from .custom_rows import COLUMNS, PLAIN, cell
 
 _UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
@@ -34,13 +34,13 @@ def cells(kind: Kind, raw: Raw, now: float) -> list[Any]:
         return [_name(raw) if column["format"] == "name" else None for column in columns(kind)]
 
 
-def _row(layout: Layout, raw: Raw, now: float) -> list[Any]:
+def _row(layout: TableLayout, raw: Raw, now: float) -> list[Any]:
     own, name = iter(layout.row(raw, now)), _name(raw)
     shared = {"Name": name, "Name+": name, "Age": age(raw["metadata"].get("creationTimestamp"), now)}
     return [shared[column] if column in shared else next(own) for column in _names(layout)]
 
 
-def _names(layout: Layout) -> list[str]:
+def _names(layout: TableLayout) -> list[str]:
     return layout.columns.split("|")
 
 
@@ -48,7 +48,7 @@ def _name(raw: Raw) -> Any:
     return raw["metadata"].get("name", "")
 
 
-def _type(layout: Layout, name: str) -> str:
+def _type(layout: TableLayout, name: str) -> str:
     types = {"integer": layout.numbers, "boolean": layout.flags, "date": layout.dates}
     return next((one for one, of in types.items() if name in of), "string")
 

@@ -23,15 +23,15 @@ from ...kinds import (
     SERVICE_ACCOUNT,
     Kind,
 )
-from ...port import Evict, Key, PatchForm, Propagation, Raw
+from ...port import EvictPod, Key, PatchForm, Propagation, Raw
 from .. import patching
 from ..rules.leaving import why_it_stays
-from ..store import Options, Store
+from ..store import Store, WriteOptions
 from . import bodies, discovery, listing, scaling
-from .addresses import NOT_ALLOWED, NOT_SERVED, Address
+from .addresses import NOT_ALLOWED, NOT_SERVED, ResourcePath
 from .checking import check_types, checked
 from .listing import Page
-from .queries import Deleting, Query, deleting, writing
+from .queries import Deleting, QueryString, deleting, writing
 from .selectors import Selection, selection
 
 PATCHES: dict[str, PatchForm] = {
@@ -49,11 +49,11 @@ _FOR_EVER = ("default", "kube-system", "kube-public")
 _NOTHING_RUNS = ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers")
 
 
-class Sent(NamedTuple):
+class ApiRequest(NamedTuple):
     """The parts of a request that matter here."""
 
     method: str
-    query: Query
+    query: QueryString
     agent: str = ""
     media: str = bodies.JSON
     data: bytes = b""
@@ -68,10 +68,10 @@ class Reply(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-Verb = Callable[[Address, Sent], Reply]
+Verb = Callable[[ResourcePath, ApiRequest], Reply]
 
 
-def selected(at: Address, query: Query) -> Selection:
+def selected(at: ResourcePath, query: QueryString) -> Selection:
     return selection(at.kind, at.namespace, query.text("labelSelector"), query.text("fieldSelector"))
 
 
@@ -79,7 +79,7 @@ class Verbs:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def find(self, method: str, at: Address) -> Verb:
+    def find(self, method: str, at: ResourcePath) -> Verb:
         """The verb for a method at an address; raises NotFound or MethodNotAllowed."""
         kind, parts = at.kind, {part.name for part in discovery.parts(at.kind)}
         found: dict[str, Verb]
@@ -116,20 +116,20 @@ class Verbs:
 
     # Reading
 
-    def get(self, at: Address, sent: Sent) -> Reply:
+    def get(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         sent.query.version()
         return Reply(self.store.get(at.kind, at.namespace, at.name), at.kind)
 
-    def list(self, at: Address, sent: Sent) -> Reply:
+    def list(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         return Reply(listing.page(self.store, selected(at, sent.query), sent.query), at.kind)
 
-    def nothing_runs(self, at: Address, sent: Sent) -> Reply:
+    def nothing_runs(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         self.store.get(POD, at.namespace, at.name)
         raise BadRequest(f"pods here are simulated: nothing runs in {at.name}, so there is no {at.part}")
 
     # Creating and changing
 
-    def create(self, at: Address, sent: Sent) -> Reply:
+    def create(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         options = writing(sent.query, "CreateOptions", sent.agent)
         raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace)
         if raw["metadata"].get("resourceVersion"):
@@ -137,7 +137,7 @@ class Verbs:
         raw = checked(at.kind, raw, options, repeated=_repeated(sent, options))
         return _done(self.store.create(at.kind, raw, options), at, options, 201)
 
-    def update(self, at: Address, sent: Sent) -> Reply:
+    def update(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         options = writing(sent.query, "UpdateOptions", sent.agent)
         raw = bodies.object_of(at.kind, bodies.tree(sent.data, sent.media), at.namespace, at.name)
         raw = checked(at.kind, raw, options, at.part, _repeated(sent, options))
@@ -145,7 +145,7 @@ class Verbs:
             raise _needs_version(at)
         return _done(self.store.update(at.kind, raw, at.part, options), at, options)
 
-    def patch(self, at: Address, sent: Sent) -> Reply:
+    def patch(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         form, options, body = self._patch(sent)
         if form == "apply":
             return self._apply(at, body, options)
@@ -154,14 +154,14 @@ class Verbs:
         new = checked(at.kind, new, options, at.part, _repeated(sent, options), by_patch=True)
         return _done(self.store.update(at.kind, new, at.part, options), at, options)
 
-    def _patch(self, sent: Sent) -> tuple[PatchForm, Options, Any]:
+    def _patch(self, sent: ApiRequest) -> tuple[PatchForm, WriteOptions, Any]:
         form = PATCHES.get(sent.media)
         if form is None:
             raise UnsupportedMediaType(f"a patch is one of {', '.join(PATCHES)}, not {sent.media}")
         options = writing(sent.query, "PatchOptions", sent.agent, form == "apply")
         return form, options, bodies.yaml_tree(sent.data) if form == "apply" else bodies.json_tree(sent.data)
 
-    def _apply(self, at: Address, body: Any, options: Options) -> Reply:
+    def _apply(self, at: ResourcePath, body: Any, options: WriteOptions) -> Reply:
         meta = body.get("metadata") if isinstance(body, dict) else None
         if isinstance(meta, dict | None) and isinstance(body, dict):
             body = {**body, "metadata": {"name": at.name, **(meta or {})}}
@@ -177,7 +177,7 @@ class Verbs:
 
     # Deleting
 
-    def delete(self, at: Address, sent: Sent) -> Reply:
+    def delete(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         how, options = self._deleting(sent)
         if at.kind is NAMESPACE and at.name in _FOR_EVER:
             text = f'namespaces "{at.name}" is forbidden: this namespace may not be deleted'
@@ -193,7 +193,7 @@ class Verbs:
             return _is_gone(at, gone)
         return Reply(gone, at.kind, warnings=self._why_they_stay(at, [gone] if is_held else []))
 
-    def delete_all(self, at: Address, sent: Sent) -> Reply:
+    def delete_all(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         how, options = self._deleting(sent)
         propagation, grace = _propagation(at, how), _grace(how.grace)
         gone = []
@@ -203,38 +203,38 @@ class Verbs:
         page = Page(gone, {"resourceVersion": str(self.store.version)})
         return Reply(page, at.kind, warnings=self._why_they_stay(at, gone))
 
-    def _why_they_stay(self, at: Address, gone: Sequence[Raw]) -> tuple[str, ...]:
+    def _why_they_stay(self, at: ResourcePath, gone: Sequence[Raw]) -> tuple[str, ...]:
         return tuple(why for raw in gone if (why := why_it_stays(self.store, at.kind, raw)))
 
-    def _deleting(self, sent: Sent) -> tuple[Deleting, Options]:
+    def _deleting(self, sent: ApiRequest) -> tuple[Deleting, WriteOptions]:
         body = bodies.tree(sent.data, sent.media) if sent.data else None
         if body is not None and (not isinstance(body, dict) or body.get("kind") not in (None, "DeleteOptions")):
             raise BadRequest("the body of a deletion has to be DeleteOptions")
         how = deleting(sent.query, body)
-        return how, Options(trusted=False, dry_run=how.is_dry)
+        return how, WriteOptions(trusted=False, dry_run=how.is_dry)
 
     # Subresources
 
-    def get_scale(self, at: Address, sent: Sent) -> Reply:
+    def get_scale(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         return Reply(scaling.scale_of(at.kind, self.store.get(at.kind, at.namespace, at.name)))
 
-    def update_scale(self, at: Address, sent: Sent) -> Reply:
+    def update_scale(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         options = writing(sent.query, "UpdateOptions", sent.agent)
         return self._scale(at, bodies.tree(sent.data, sent.media), options)
 
-    def patch_scale(self, at: Address, sent: Sent) -> Reply:
+    def patch_scale(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         form, options, body = self._patch(sent)
         old = scaling.scale_of(at.kind, self.store.get(at.kind, at.namespace, at.name))
         if form == "json":
             return self._scale(at, patching.patched(at.kind, form, old, body), options)
         return self._scale(at, patching.merged(old, body), options)
 
-    def _scale(self, at: Address, scale: Any, options: Options) -> Reply:
+    def _scale(self, at: ResourcePath, scale: Any, options: WriteOptions) -> Reply:
         old = self.store.get(at.kind, at.namespace, at.name)
         new = self.store.update(at.kind, scaling.scaled(at.kind, old, scale), at.part, options)
         return Reply(scaling.scale_of(at.kind, new), warnings=tuple(options.warnings))
 
-    def bind(self, at: Address, sent: Sent) -> Reply:
+    def bind(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         options = writing(sent.query, "CreateOptions", sent.agent)
         body = bodies.tree(sent.data, sent.media)
         target, meta = _inner(body, "target"), _inner(body, "metadata")
@@ -245,54 +245,54 @@ class Verbs:
             raise BadRequest("the name in the Binding is not that of the pod, or its uid is not a string")
         more = {"metadata": {field: _inner(meta, field) for field in ("labels", "annotations") if meta.get(field)}}
         if more["metadata"]:
-            dry = Options(options.manager, trusted=False, dry_run=True)
+            dry = WriteOptions(options.manager, trusted=False, dry_run=True)
             self._mark(at, name, more, dry)
         self.store.bind(at.namespace, name, node, uid, options)
         if more["metadata"] and not options.dry_run:
             self._mark(at, name, more, options)
         return Reply(_SUCCESS, code=201)
 
-    def _mark(self, at: Address, name: str, more: Raw, options: Options) -> None:
+    def _mark(self, at: ResourcePath, name: str, more: Raw, options: WriteOptions) -> None:
         """Copy the labels and annotations of a Binding to the pod."""
         new = patching.merged(self.store.get(POD, at.namespace, name), more)
         self.store.update(POD, checked(POD, new, options, by_patch=True), options=options)
 
-    def evict(self, at: Address, sent: Sent) -> Reply:
+    def evict(self, at: ResourcePath, sent: ApiRequest) -> Reply:
         options = writing(sent.query, "CreateOptions", sent.agent)
         body = bodies.tree(sent.data, sent.media) if sent.data else {}
         how = deleting(sent.query, _inner(body, "deleteOptions"))
         if how.is_dry:
-            options = Options(options.manager, trusted=False, dry_run=True)
-        self.store.carry_out(Evict(at.namespace, at.name, _grace(how.grace)), options)
+            options = WriteOptions(options.manager, trusted=False, dry_run=True)
+        self.store.carry_out(EvictPod(at.namespace, at.name, _grace(how.grace)), options)
         return Reply(_SUCCESS, code=201)
 
 
 _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def _done(raw: Raw, at: Address, options: Options, code: int = 200) -> Reply:
+def _done(raw: Raw, at: ResourcePath, options: WriteOptions, code: int = 200) -> Reply:
     return Reply(raw, at.kind, code, tuple(options.warnings))
 
 
-def _is_gone(at: Address, gone: Raw) -> Reply:
+def _is_gone(at: ResourcePath, gone: Raw) -> Reply:
     group = {"group": at.kind.group} if at.kind.group else {}
     details = {"name": at.name, **group, "kind": at.kind.plural, "uid": gone["metadata"]["uid"]}
     return Reply({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 
 
-def _repeated(sent: Sent, options: Options) -> list[str]:
+def _repeated(sent: ApiRequest, options: WriteOptions) -> list[str]:
     if options.validation == "Ignore" or sent.media == bodies.YAML:
         return []
     return bodies.repeated(sent.data)
 
 
-def _needs_version(at: Address) -> Invalid:
+def _needs_version(at: ResourcePath) -> Invalid:
     cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
     text = f'{at.kind.resource} "{at.name}" is invalid: {cause.field}: {cause.message}'
     return Invalid(text, group=at.kind.group, kind=at.kind.plural, name=at.name, causes=[cause])
 
 
-def _propagation(at: Address, how: Deleting) -> Propagation:
+def _propagation(at: ResourcePath, how: Deleting) -> Propagation:
     """The propagation policy. Jobs orphan their pods by default, as before garbage collection existed."""
     return how.propagation or ("Orphan" if at.kind is JOB else "Background")
 

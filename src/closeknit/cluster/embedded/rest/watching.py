@@ -22,26 +22,26 @@ from ...kinds import Kind
 from ...port import Change, Raw
 from ..store import Store
 from . import forms
-from .forms import Form
+from .forms import ResponseForm
 from .selectors import Selection
 
 FULL = 8 << 20
 """How many bytes may stay unread before a watcher is disconnected."""
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
-_Memo = dict[tuple[str, str, Form], bytes]
+_Memo = dict[tuple[str, str, ResponseForm], bytes]
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     type: EventType
     object: Raw
 
 
-class Subject(NamedTuple):
+class WatchSubject(NamedTuple):
     """What a group watches."""
 
     selection: Selection
-    form: Form
+    form: ResponseForm
 
 
 class Watcher:
@@ -66,10 +66,10 @@ class Watcher:
 
 
 class _Group:
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: WatchSubject) -> None:
         self.subject = subject
         self.watchers: dict[Watcher, None] = {}
-        self.events: list[Event] = []
+        self.events: list[WatchEvent] = []
 
 
 class Hub:
@@ -78,21 +78,21 @@ class Hub:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.seen = store.version
-        self._groups: dict[Subject, _Group] = {}
+        self._groups: dict[WatchSubject, _Group] = {}
         self._by_place: dict[tuple[Kind, str, str], dict[_Group, None]] = {}
 
     @property
     def is_watched(self) -> bool:
         return bool(self._groups)
 
-    def join(self, subject: Subject, watcher: Watcher) -> None:
+    def join(self, subject: WatchSubject, watcher: Watcher) -> None:
         group = self._groups.get(subject)
         if group is None:
             group = self._groups[subject] = _Group(subject)
             self._by_place.setdefault(_place(subject.selection), {})[group] = None
         group.watchers[watcher] = None
 
-    def leave(self, subject: Subject, watcher: Watcher) -> None:
+    def leave(self, subject: WatchSubject, watcher: Watcher) -> None:
         """Remove a watcher from its group; harmless if it is not in it."""
         group = self._groups.get(subject)
         if group is None:
@@ -168,21 +168,21 @@ def _place(selection: Selection) -> tuple[Kind, str, str]:
     return selection.kind, selection.namespace, selection.name
 
 
-def transition(selection: Selection, change: Change) -> Event | None:
+def transition(selection: Selection, change: Change) -> WatchEvent | None:
     """The event for a watcher of the selection: an object that enters it is ADDED, one that leaves it DELETED."""
     is_in = change.type != "DELETED" and selection.matches(change.object)
     was_in = change.old is not None and selection.matches(change.old)
     if is_in:
-        return Event("MODIFIED" if was_in else "ADDED", change.object)
+        return WatchEvent("MODIFIED" if was_in else "ADDED", change.object)
     if change.old is None or not was_in:
         return None
     if change.type == "DELETED":
-        return Event("DELETED", change.object)
+        return WatchEvent("DELETED", change.object)
     last = {**change.old["metadata"], "resourceVersion": str(change.version)}
-    return Event("DELETED", {**change.old, "metadata": last})
+    return WatchEvent("DELETED", {**change.old, "metadata": last})
 
 
-def lines(subject: Subject, events: Iterable[Event], now: float, is_first: bool) -> bytes:
+def lines(subject: WatchSubject, events: Iterable[WatchEvent], now: float, is_first: bool) -> bytes:
     """Events as they are sent; a table has its columns only in the first event of a watcher."""
     result = []
     for event in events:
@@ -191,13 +191,13 @@ def lines(subject: Subject, events: Iterable[Event], now: float, is_first: bool)
     return b"".join(result)
 
 
-def bookmark(subject: Subject, version: int, now: float, annotations: Raw | None = None) -> bytes:
+def bookmark(subject: WatchSubject, version: int, now: float, annotations: Raw | None = None) -> bytes:
     """A bookmark: the watcher has seen everything up to this version."""
     kind, meta = subject.selection.kind, {"resourceVersion": str(version)}
     bare = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
     if annotations:
         bare["metadata"] = {**meta, "annotations": annotations}
-    return _line(subject, Event("BOOKMARK", bare), now)
+    return _line(subject, WatchEvent("BOOKMARK", bare), now)
 
 
 def failure(why: Refused) -> bytes:
@@ -209,7 +209,9 @@ def framed(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def _line(subject: Subject, event: Event, now: float, memo: _Memo | None = None, is_first: bool = False) -> bytes:
+def _line(
+    subject: WatchSubject, event: WatchEvent, now: float, memo: _Memo | None = None, is_first: bool = False
+) -> bytes:
     form, raw = subject.form, event.object
     if memo is None:
         return _written(event.type, _shown(subject.selection.kind, raw, form, now, is_first))
@@ -220,7 +222,7 @@ def _line(subject: Subject, event: Event, now: float, memo: _Memo | None = None,
     return line
 
 
-def _shown(kind: Kind, raw: Raw, form: Form, now: float, has_columns: bool) -> Raw:
+def _shown(kind: Kind, raw: Raw, form: ResponseForm, now: float, has_columns: bool) -> Raw:
     if form.shape == "table":
         meta = {"resourceVersion": raw["metadata"].get("resourceVersion", "")}
         return forms.table(kind, [raw], meta, form, now, has_columns)

@@ -1,6 +1,6 @@
 """The admission rules of the embedded host: defaults, validation, immutable fields, and holding jobs."""
 
 from .host import HostRules
-from .settings import Settings
+from .settings import AdmissionSettings
 
-__all__ = ["HostRules", "Settings"]
+__all__ = ["AdmissionSettings", "HostRules"]

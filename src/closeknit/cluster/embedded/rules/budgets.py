@@ -7,7 +7,7 @@ from ...port import Raw
 from .causes import Causes
 from .names import anything
 from .placing_checks import check_selector
-from .rule import Making, Rule
+from .rule import KindRule, Making
 from .sets import check_share
 
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
@@ -59,6 +59,6 @@ def _check_lease(raw: Field, causes: Causes) -> None:
     causes.at_least(spec.at("leaseTransitions"), 0)
 
 
-BUDGET_RULE = Rule(begin=_begun_budget, check=_check_budget, name=anything)
-EVENT_RULE = Rule(_filled_event, check=_check_event, name=anything)
-LEASE_RULE = Rule(_filled_lease, check=_check_lease)
+BUDGET_RULE = KindRule(begin=_begun_budget, check=_check_budget, name=anything)
+EVENT_RULE = KindRule(_filled_event, check=_check_event, name=anything)
+LEASE_RULE = KindRule(_filled_lease, check=_check_lease)

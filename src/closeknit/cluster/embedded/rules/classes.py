@@ -11,7 +11,7 @@ from .metadata import check_labels
 from .names import label
 from .placing_checks import check_tolerations
 from .quantities import canonical_all
-from .rule import Rule, unchanged
+from .rule import KindRule, unchanged
 
 MAX_PRIORITY = 10**9
 POLICIES = ("PreemptLowerPriority", "Never")
@@ -103,6 +103,6 @@ def _exact(field: Field) -> int:
         return 0
 
 
-PRIORITY_CLASS_RULE = Rule(_filled_priority, check=_check_priority, change=_check_priority_change)
-RUNTIME_CLASS_RULE = Rule(_filled_runtime, check=_check_runtime, change=_check_runtime_change)
-LIMIT_RANGE_RULE = Rule(filled_range, check=_check_range)
+PRIORITY_CLASS_RULE = KindRule(_filled_priority, check=_check_priority, change=_check_priority_change)
+RUNTIME_CLASS_RULE = KindRule(_filled_runtime, check=_check_runtime, change=_check_runtime_change)
+LIMIT_RANGE_RULE = KindRule(filled_range, check=_check_range)

@@ -17,13 +17,13 @@ from ...errors import BadRequest
 from ...kinds import NODE, Kind
 from ...port import Raw
 from ..form import check_types
-from ..store import Options, Store
+from ..store import Store, WriteOptions
 from . import leaving
 from .causes import Causes
 from .metadata import check_metadata, check_metadata_change, tidy
 from .queueing import check_held, held
 from .rule import Making
-from .settings import Settings
+from .settings import AdmissionSettings
 from .table import RULES
 
 _ODD = {("", "Node"): check_node}
@@ -34,10 +34,12 @@ _APART = ("metadata", "status")
 class HostRules:
     """Implements `store.Rules`."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+    def __init__(self, settings: AdmissionSettings | None = None) -> None:
+        self.settings = settings or AdmissionSettings()
 
-    def admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+    def admit(
+        self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: WriteOptions
+    ) -> Raw:
         if options.trusted:
             return self._admit(store, kind, old, new, subresource, options)
         try:
@@ -45,7 +47,9 @@ class HostRules:
         except (TypeError, AttributeError, KeyError, ValueError, RecursionError) as error:
             raise BadRequest(f"the object cannot be read as a {kind.kind}: {error}") from error
 
-    def _admit(self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: Options) -> Raw:
+    def _admit(
+        self, store: Store, kind: Kind, old: Raw | None, new: Raw, subresource: str, options: WriteOptions
+    ) -> Raw:
         new["metadata"] = tidy(new["metadata"])
         if old is None:
             return self._created(store, kind, new, options)
@@ -55,7 +59,7 @@ class HostRules:
             return new
         return self._changed(store, kind, old, new, options)
 
-    def _created(self, store: Store, kind: Kind, new: Raw, options: Options) -> Raw:
+    def _created(self, store: Store, kind: Kind, new: Raw, options: WriteOptions) -> Raw:
         rule = RULES[kind]
         if kind.status and kind is not NODE:
             new.pop("status", None)
@@ -72,7 +76,7 @@ class HostRules:
             self._warn(store, kind, None, new, options)
         return new
 
-    def _changed(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
+    def _changed(self, store: Store, kind: Kind, old: Raw, new: Raw, options: WriteOptions) -> Raw:
         rule = RULES[kind]
         if options.trusted and _says_the_same(old, new):
             return new
@@ -95,13 +99,13 @@ class HostRules:
             self._warn(store, kind, old, new, options)
         return new
 
-    def _warn(self, store: Store, kind: Kind, old: Raw | None, new: Raw, options: Options) -> None:
+    def _warn(self, store: Store, kind: Kind, old: Raw | None, new: Raw, options: WriteOptions) -> None:
         """Add the warnings of `closeknit check` for what changed, and those about objects that are being deleted."""
         if old is None or not _says_the_same(old, new) or _notes(old) != _notes(new):
             options.warnings.extend(str(one) for one in odd(new, self.settings.gates, _ODD))
         options.warnings.extend(leaving.warnings(store, kind, new))
 
-    def _with_status(self, store: Store, kind: Kind, old: Raw, new: Raw, options: Options) -> Raw:
+    def _with_status(self, store: Store, kind: Kind, old: Raw, new: Raw, options: WriteOptions) -> Raw:
         rule = RULES[kind]
         if rule.fill_status is not None:
             new = rule.fill_status(old, new)
@@ -134,7 +138,7 @@ def _check_form(kind: Kind, raw: Raw, causes: Causes) -> None:
         causes.refuse(kind, raw["metadata"]["name"])
 
 
-def _refuse(kind: Kind, raw: Raw, field: Field, causes: Causes, options: Options) -> None:
+def _refuse(kind: Kind, raw: Raw, field: Field, causes: Causes, options: WriteOptions) -> None:
     causes.take(field.report.mistakes)
     options.warnings.extend(str(one) for one in field.report.warnings)
     causes.refuse(kind, raw["metadata"]["name"])

@@ -17,7 +17,7 @@ from .crd_defaults import filler
 from .job_checks import MODES
 from .names import host_label
 from .pod_checks import check_template
-from .rule import IMMUTABLE, Making, Rule, unchanged, unexchanged
+from .rule import IMMUTABLE, KindRule, Making, unchanged, unexchanged
 
 MAX_NAME = 63
 _POD_TAIL = 6
@@ -197,4 +197,4 @@ def without_placing(tree: Any, path: tuple[str, ...]) -> Any:
     return {**tree, "spec": spec, "metadata": meta}
 
 
-JOB_SET_RULE = Rule(_filled, _begun, check=_check, change=_check_change, name=host_label)
+JOB_SET_RULE = KindRule(_filled, _begun, check=_check, change=_check_change, name=host_label)

@@ -11,7 +11,7 @@ from ....dialects.field import Field
 from ...errors import BadRequest
 from ...port import Raw
 from .causes import Causes
-from .rule import IMMUTABLE, Rule
+from .rule import IMMUTABLE, KindRule
 
 MAX_SIZE = 2**20
 NEEDED = {
@@ -93,5 +93,5 @@ def _check_change(old: Field, new: Field, causes: Causes) -> None:
             causes.forbidden(new.at(key), _FIXED)
 
 
-CONFIG_MAP_RULE = Rule(_filled_config_map, check=_check_config_map, change=_check_change)
-SECRET_RULE = Rule(_filled_secret, check=_check_secret, change=_check_change)
+CONFIG_MAP_RULE = KindRule(_filled_config_map, check=_check_config_map, change=_check_change)
+SECRET_RULE = KindRule(_filled_secret, check=_check_secret, change=_check_change)

@@ -7,7 +7,7 @@ from ....dialects.kueue.objects import with_defaults
 from ....dialects.kueue.objects.rules import CREATE_CHECKS, check_update
 from ...port import Raw
 from .causes import Causes
-from .rule import Making, Rule
+from .rule import KindRule, Making
 
 
 def _begun(making: Making, raw: Raw) -> Raw:
@@ -25,7 +25,7 @@ def _check_change(old: Field, new: Field, _causes: Causes) -> None:
     check_update(old, new)
 
 
-KUEUE_RULE = Rule(
+KUEUE_RULE = KindRule(
     with_defaults, _begun, check=_check, change=_check_change, status=_check_change, change_judges_all=True
 )
-FLAVOR_RULE = Rule(begin=_begun, check=_check, change=_check_change, change_judges_all=True)
+FLAVOR_RULE = KindRule(begin=_begun, check=_check, change=_check_change, change_judges_all=True)

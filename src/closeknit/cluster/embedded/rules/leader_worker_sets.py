@@ -8,7 +8,7 @@ from .causes import Causes
 from .crd_defaults import filler
 from .names import host_label
 from .pod_checks import check_template
-from .rule import Rule, unchanged
+from .rule import KindRule, unchanged
 from .sets import check_share
 
 _ROLLING = {"partition": 0, "maxUnavailable": 1, "maxSurge": 0}
@@ -76,4 +76,4 @@ def _check_change(old: Field, new: Field, causes: Causes) -> None:
     unchanged(before, after, causes, "subGroupPolicy")
 
 
-LEADER_WORKER_SET_RULE = Rule(_filled, check=_check, change=_check_change, name=host_label)
+LEADER_WORKER_SET_RULE = KindRule(_filled, check=_check, change=_check_change, name=host_label)

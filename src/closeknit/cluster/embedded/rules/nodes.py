@@ -15,8 +15,8 @@ from .names import label
 from .pod_defaults import non_empty
 from .pods import NOT_READY, with_times
 from .quantities import canonical_all
-from .rule import Making, Rule
-from .settings import Settings
+from .rule import KindRule, Making
+from .settings import AdmissionSettings
 
 _FACTS = (
     "machineID",
@@ -119,10 +119,10 @@ def _check_node_change(old: Field, new: Field, causes: Causes) -> None:
             causes.forbidden(path, "cannot be changed once it is set")
 
 
-def _prepared_namespace(_settings: Settings, old: Raw, new: Raw) -> Raw:
+def _prepared_namespace(_settings: AdmissionSettings, old: Raw, new: Raw) -> Raw:
     """Keep the namespace's finalizers, which only its controller removes."""
     return {**new, "spec": old.get("spec") or {}}
 
 
-NAMESPACE_RULE = Rule(_filled_namespace, _begun_namespace, _prepared_namespace, name=label)
-NODE_RULE = Rule(_filled_node, _begun_node, None, _check_node, _check_node_change, fill_status=_filled_status)
+NAMESPACE_RULE = KindRule(_filled_namespace, _begun_namespace, _prepared_namespace, name=label)
+NODE_RULE = KindRule(_filled_node, _begun_node, None, _check_node, _check_node_change, fill_status=_filled_status)

@@ -13,7 +13,7 @@ from ...port import Raw
 from .causes import Causes
 from .placing_checks import REQUIRED
 from .pods import with_tolerations
-from .settings import Settings
+from .settings import AdmissionSettings
 
 ALLOWED = (
     "only `image` of containers, `activeDeadlineSeconds`, added `tolerations`, removed `schedulingGates` "
@@ -21,7 +21,7 @@ ALLOWED = (
 )
 
 
-def prepared_pod(settings: Settings, old: Raw, new: Raw) -> Raw:
+def prepared_pod(settings: AdmissionSettings, old: Raw, new: Raw) -> Raw:
     """Keep what admission decided at creation."""
     before, spec = old["spec"], {**new["spec"]}
     for key in ("priority", "preemptionPolicy", "enableServiceLinks"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....dialects.field import Field
 from .causes import Causes, entries
 from .names import subdomain
-from .rule import Rule, unexchanged
+from .rule import KindRule, unexchanged
 
 MAX_POD_SETS = 32
 MAX_PARAMETER = 255
@@ -38,4 +38,4 @@ def _check_change(old: Field, new: Field, causes: Causes) -> None:
     unexchanged(old.at("spec"), new.at("spec"), causes, "parameters", "podSets", "provisioningClassName")
 
 
-PROVISIONING_REQUEST_RULE = Rule(check=_check, change=_check_change)
+PROVISIONING_REQUEST_RULE = KindRule(check=_check, change=_check_change)

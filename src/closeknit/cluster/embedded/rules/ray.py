@@ -7,7 +7,7 @@ from .causes import Causes
 from .crd_defaults import filler
 from .names import at_most, host_label
 from .pod_checks import check_template
-from .rule import Rule, unexchanged
+from .rule import KindRule, unexchanged
 
 MANAGERS = ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue")
 MODES = ("K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode")
@@ -75,5 +75,5 @@ def _check_change(old: Field, new: Field, causes: Causes) -> None:
     unexchanged(old.at("spec"), new.at("spec"), causes, "managedBy")
 
 
-RAY_CLUSTER_RULE = Rule(_fill_cluster, check=_check_cluster, change=_check_change, name=at_most(50, host_label))
-RAY_JOB_RULE = Rule(_fill_job, check=_check_job, change=_check_change, name=at_most(47, host_label))
+RAY_CLUSTER_RULE = KindRule(_fill_cluster, check=_check_cluster, change=_check_change, name=at_most(50, host_label))
+RAY_JOB_RULE = KindRule(_fill_job, check=_check_job, change=_check_change, name=at_most(47, host_label))

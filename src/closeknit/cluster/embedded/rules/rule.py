@@ -10,14 +10,14 @@ from ...port import Raw
 from ..store import Store
 from .causes import Causes
 from .names import NameForm, subdomain
-from .settings import Settings
+from .settings import AdmissionSettings
 
 
 class Making(NamedTuple):
     """The context of a creation; `trusted`: one of the host's own writers creates the object."""
 
     store: Store
-    settings: Settings
+    settings: AdmissionSettings
     trusted: bool
 
 
@@ -33,7 +33,7 @@ def _nothing(*_: Any) -> None:
     """No rule."""
 
 
-class Rule(NamedTuple):
+class KindRule(NamedTuple):
     """The functions for one kind: `fill` runs on every write, `begin` on creation, `prepare` on updates.
 
     `check` validates an object by itself, `change` an update of it, `status` an update of its status. `fill_status`
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
     fill: Callable[[Raw], Raw] = _same
     begin: Callable[[Making, Raw], Raw] = _as_it_is
-    prepare: Callable[[Settings, Raw, Raw], Raw] | None = None
+    prepare: Callable[[AdmissionSettings, Raw, Raw], Raw] | None = None
     check: Callable[[Field, Causes], None] = _nothing
     change: Callable[[Field, Field, Causes], None] = _nothing
     status: Callable[[Field, Field, Causes], None] | None = None

@@ -12,8 +12,8 @@ from .container_checks import PROTOCOLS, check_port, check_target
 from .metadata import check_labels
 from .names import label
 from .pod_defaults import non_empty
-from .rule import Making, Rule
-from .settings import Settings
+from .rule import KindRule, Making
+from .settings import AdmissionSettings
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 AFFINITIES = ("ClientIP", "None")
@@ -57,7 +57,7 @@ def _begun(making: Making, raw: Raw) -> Raw:
     return {**raw, "spec": spec, "status": {"loadBalancer": {}}}
 
 
-def _prepared(_settings: Settings, old: Raw, new: Raw) -> Raw:
+def _prepared(_settings: AdmissionSettings, old: Raw, new: Raw) -> Raw:
     """Keep assigned fields that the update leaves out, and remove them from an ExternalName."""
     before, spec = old["spec"], {**new["spec"]}
     for key in _GIVEN:
@@ -132,4 +132,4 @@ def _is_address(text: str) -> bool:
     return True
 
 
-SERVICE_RULE = Rule(_filled, _begun, _prepared, _check, _check_change, name=label)
+SERVICE_RULE = KindRule(_filled, _begun, _prepared, _check, _check_change, name=label)

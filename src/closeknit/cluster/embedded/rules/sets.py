@@ -15,8 +15,8 @@ from .placing_checks import check_selector
 from .pod_checks import check_template
 from .pod_defaults import filled_template, non_empty
 from .quantities import canonical_all
-from .rule import IMMUTABLE, Making, Rule, unchanged
-from .settings import Settings
+from .rule import IMMUTABLE, KindRule, Making, unchanged
+from .settings import AdmissionSettings
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _PERCENT = re.compile(r"[0-9]+%", re.ASCII)
@@ -183,7 +183,7 @@ def _begun_daemon_set(_making: Making, raw: Raw) -> Raw:
     return {**_numbered(raw, 1), "status": dict.fromkeys(counts, 0)}
 
 
-def _prepared_daemon_set(_settings: Settings, old: Raw, new: Raw) -> Raw:
+def _prepared_daemon_set(_settings: AdmissionSettings, old: Raw, new: Raw) -> Raw:
     """Increment the template generation, the legacy record of a pod's template, if the template changed."""
     number = str((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or "1")
     last = int(number) if number.isdigit() and len(number) < 10 else 1
@@ -239,9 +239,11 @@ def _check_revision_change(old: Field, new: Field, causes: Causes) -> None:
         causes.invalid(new.at("data"), IMMUTABLE)
 
 
-DEPLOYMENT_RULE = Rule(_filled_deployment, _status({}), None, _check_deployment, _check_selector_change)
-REPLICA_SET_RULE = Rule(_filled_replica_set, _status({"replicas": 0}), None, _check_replica_set, _check_selector_change)
-STATEFUL_SET_RULE = Rule(
+DEPLOYMENT_RULE = KindRule(_filled_deployment, _status({}), None, _check_deployment, _check_selector_change)
+REPLICA_SET_RULE = KindRule(
+    _filled_replica_set, _status({"replicas": 0}), None, _check_replica_set, _check_selector_change
+)
+STATEFUL_SET_RULE = KindRule(
     _filled_stateful_set,
     _status({"replicas": 0, "availableReplicas": 0}),
     None,
@@ -249,8 +251,8 @@ STATEFUL_SET_RULE = Rule(
     _check_stateful_change,
     name=label,
 )
-DAEMON_SET_RULE = Rule(
+DAEMON_SET_RULE = KindRule(
     _filled_daemon_set, _begun_daemon_set, _prepared_daemon_set, _check_daemon_set, _check_selector_change
 )
-POD_TEMPLATE_RULE = Rule(_filled_pod_template, check=_check_pod_template)
-REVISION_RULE = Rule(check=_check_revision, change=_check_revision_change)
+POD_TEMPLATE_RULE = KindRule(_filled_pod_template, check=_check_pod_template)
+REVISION_RULE = KindRule(check=_check_revision, change=_check_revision_change)

@@ -11,7 +11,7 @@ from ....model.settings import outside_of_system
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AdmissionSettings:
     """`namespaces` selects where jobs are managed; `all_jobs`: those without a queue are held too.
 
     `toleration_seconds` is how long a pod stays on a lost node, unless it has its own toleration.

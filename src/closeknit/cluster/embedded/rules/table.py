@@ -22,7 +22,7 @@ from .pod_defaults import filled_pod
 from .pods import begun_pod, check_pod_status, filled_pod_status
 from .provisioning import PROVISIONING_REQUEST_RULE
 from .ray import RAY_CLUSTER_RULE, RAY_JOB_RULE
-from .rule import Rule
+from .rule import KindRule
 from .services import SERVICE_RULE
 from .sets import (
     DAEMON_SET_RULE,
@@ -39,11 +39,13 @@ def _pod(raw: Raw) -> Raw:
     return {**raw, "spec": filled_pod(raw.get("spec") or {})}
 
 
-RULES: dict[Kind, Rule] = {
-    **dict.fromkeys(KINDS, Rule()),
+RULES: dict[Kind, KindRule] = {
+    **dict.fromkeys(KINDS, KindRule()),
     kinds.NAMESPACE: NAMESPACE_RULE,
     kinds.NODE: NODE_RULE,
-    kinds.POD: Rule(_pod, begun_pod, prepared_pod, check_pod, check_pod_change, check_pod_status, filled_pod_status),
+    kinds.POD: KindRule(
+        _pod, begun_pod, prepared_pod, check_pod, check_pod_change, check_pod_status, filled_pod_status
+    ),
     kinds.EVENT: EVENT_RULE,
     kinds.CONFIG_MAP: CONFIG_MAP_RULE,
     kinds.SECRET: SECRET_RULE,
@@ -55,8 +57,8 @@ RULES: dict[Kind, Rule] = {
     kinds.STATEFUL_SET: STATEFUL_SET_RULE,
     kinds.DAEMON_SET: DAEMON_SET_RULE,
     kinds.CONTROLLER_REVISION: REVISION_RULE,
-    kinds.JOB: Rule(filled_job, begun_job, None, check_job, check_job_change, check_job_status, filled_job_status),
-    kinds.CRON_JOB: Rule(filled_cron_job, begun_cron_job, check=check_cron_job, name=CRON_JOB_NAME),
+    kinds.JOB: KindRule(filled_job, begun_job, None, check_job, check_job_change, check_job_status, filled_job_status),
+    kinds.CRON_JOB: KindRule(filled_cron_job, begun_cron_job, check=check_cron_job, name=CRON_JOB_NAME),
     kinds.BUDGET: BUDGET_RULE,
     kinds.PRIORITY_CLASS: PRIORITY_CLASS_RULE,
     kinds.RUNTIME_CLASS: RUNTIME_CLASS_RULE,

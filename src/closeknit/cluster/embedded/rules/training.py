@@ -11,7 +11,7 @@ from .causes import Causes, entries, invalid
 from .crd_defaults import filler
 from .names import host_label
 from .pod_checks import check_template
-from .rule import Making, Rule, unchanged, unexchanged
+from .rule import KindRule, Making, unchanged, unexchanged
 
 MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 _FIXED = ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
@@ -118,9 +118,9 @@ def _check_train_change(old: Field, new: Field, causes: Causes) -> None:
         causes.forbidden(after.at("runtimePatches"), "may change only while the TrainJob is suspended")
 
 
-MPI_JOB_RULE = Rule(_fill_mpi_job, check=_check_mpi_job)
-PYTORCH_JOB_RULE = Rule(_fill_pytorch_job, check=_check_pytorch_job, change=_check_pytorch_change, name=host_label)
-TRAIN_JOB_RULE = Rule(
+MPI_JOB_RULE = KindRule(_fill_mpi_job, check=_check_mpi_job)
+PYTORCH_JOB_RULE = KindRule(_fill_pytorch_job, check=_check_pytorch_job, change=_check_pytorch_change, name=host_label)
+TRAIN_JOB_RULE = KindRule(
     _fill_train_job, _begun_train_job, check=_check_train_job, change=_check_train_change, name=host_label
 )
-RUNTIME_RULE = Rule(_fill_runtime)
+RUNTIME_RULE = KindRule(_fill_runtime)

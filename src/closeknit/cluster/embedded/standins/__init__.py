@@ -17,7 +17,7 @@ from .daemon_set import DaemonSets
 from .deployment import Deployments
 from .garbage import GarbageCollector
 from .heartbeat import Heartbeat
-from .job import Jobs
+from .job import BatchJobs
 from .kubelet import Kubelet
 from .namespaces import Namespaces
 from .node_lifecycle import NodeLifecycle
@@ -25,12 +25,12 @@ from .operators import operators
 from .pod_gc import PodGc
 from .replica_set import ReplicaSets
 from .seats import Seats
-from .settings import DEFAULTS, Settings
+from .settings import DEFAULTS, StandinSettings
 from .stateful_set import StatefulSets
 from .taint_eviction import TaintEviction
 
 
-def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> list[Standin]:
+def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None) -> list[Standin]:
     """All stand-ins, in the order in which they run."""
     seats, binder = Seats(), Binder()
     return [
@@ -40,7 +40,7 @@ def standins(settings: Settings = DEFAULTS, random: Random | None = None) -> lis
         PodGc(settings, seats),
         binder,
         Kubelet(settings, random, seats),
-        Jobs(settings),
+        BatchJobs(settings),
         ReplicaSets(),
         Deployments(),
         StatefulSets(),

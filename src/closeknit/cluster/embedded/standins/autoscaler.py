@@ -24,14 +24,14 @@ from ....dialects.timestamps import parse, stamp
 from ....model.shape import Shape
 from ...kinds import CONFIG_MAP, NODE, POD, POD_TEMPLATE, PROVISIONING_REQUEST
 from ...port import Change, Create, Delete, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import condition, controller_of, fingerprint, holds, is_ended, is_ready, status_write, with_condition
 from .node_groups import CONFIG_MAP as GROUPS
 from .node_groups import GROUP, LONGEST_LABEL, NAMESPACE, REQUEST, NodeGroup, nodes_needed, read
-from .room import Room
+from .room import NodeRoom
 from .seats import Seats
-from .settings import DEFAULTS, Settings
+from .settings import DEFAULTS, StandinSettings
 
 CHECK = "check-capacity.autoscaling.x-k8s.io"
 SCALE_UP = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
@@ -47,9 +47,11 @@ class Autoscaler:
 
     watches = (PROVISIONING_REQUEST, NODE, POD)
 
-    def __init__(self, settings: Settings = DEFAULTS, room: Room | None = None, seats: Seats | None = None) -> None:
+    def __init__(
+        self, settings: StandinSettings = DEFAULTS, room: NodeRoom | None = None, seats: Seats | None = None
+    ) -> None:
         self.settings = settings
-        self.room = room or Room()
+        self.room = room or NodeRoom()
         self.seats = seats or Seats()
         self._made: dict[str, dict[str, None]] = {}
         """Nodes by the request that they were created for: namespace/name."""
@@ -131,7 +133,7 @@ class Autoscaler:
         if delay is None:
             return
         if (at := parse(accepted["lastTransitionTime"]) + delay) > now:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         made = self._made.get(_full_name(request))
         if made:
@@ -231,7 +233,7 @@ class Autoscaler:
             yield from _report(request, now, ("BookingExpired", True, "CapacityReservationTimeExpired", text))
         for span in (booking, revocation):
             if span is not None and since + span > now:
-                yield Later(since + span)
+                yield ReconcileAt(since + span)
 
     def _tidy(self, store: Store, name: str, now: float) -> Iterator[Step]:
         limit = self.settings.empty_node_time
@@ -242,7 +244,7 @@ class Autoscaler:
             return
         at = self._empty.setdefault(name, now) + limit
         if at > now:
-            yield Later(at)
+            yield ReconcileAt(at)
         else:
             yield Delete(Key(NODE, "", name))
 

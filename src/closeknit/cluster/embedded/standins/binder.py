@@ -17,10 +17,10 @@ from ....dialects import core
 from ....model.shape import Shape
 from ...kinds import NODE, POD
 from ...port import Bind, Change, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_deleting, is_ended, status_write, with_condition
-from .room import HOSTNAME, Pin, Room, pin_of, why_not
+from .room import HOSTNAME, NodeRoom, Pin, pin_of, why_not
 
 SCHEDULER = "default-scheduler"
 AT_ONCE = 256
@@ -30,7 +30,7 @@ REASON_INTERVAL = 1.0
 
 
 @dataclass(slots=True)
-class Line:
+class UnboundPods:
     """Unbound pods of one shape. `unreported` are those whose status does not have the reason yet."""
 
     shape: Shape
@@ -45,9 +45,9 @@ class Binder:
     watches = (POD, NODE)
 
     def __init__(self) -> None:
-        self.room = Room()
-        self._lines: dict[Shape, Line] = {}
-        self._line_of: dict[Key, Line] = {}
+        self.room = NodeRoom()
+        self._lines: dict[Shape, UnboundPods] = {}
+        self._line_of: dict[Key, UnboundPods] = {}
         self._free: dict[Shape, None] = {}
         self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
         self._tried: list[tuple[Key, str, Shape]] = []
@@ -92,7 +92,7 @@ class Binder:
     def _join(self, key: Key, shape: Shape) -> Iterable[Shape]:
         line = self._lines.get(shape)
         if line is None:
-            line = self._lines[shape] = Line(shape, pin_of(shape))
+            line = self._lines[shape] = UnboundPods(shape, pin_of(shape))
             if line.pin is None:
                 self._free[shape] = None
             else:
@@ -113,7 +113,7 @@ class Binder:
         if not line.waiting:
             self._close(line)
 
-    def _close(self, line: Line) -> None:
+    def _close(self, line: UnboundPods) -> None:
         if self._lines.get(line.shape) is not line:
             return
         del self._lines[line.shape]
@@ -159,7 +159,7 @@ class Binder:
             self._tried.append((pod_key, uid, line.shape))
             yield Bind(pod_key.namespace, pod_key.name, node, uid)
         if line.waiting:
-            yield Later(now)
+            yield ReconcileAt(now)
 
     def _take_back(self, store: Store) -> None:
         """Requeue the pods of failed bindings, unless another pod has taken the name."""
@@ -173,7 +173,7 @@ class Binder:
                     self._join(key, shape)
         self._tried.clear()
 
-    def _report(self, store: Store, line: Line, now: float) -> Iterator[Step]:
+    def _report(self, store: Store, line: UnboundPods, now: float) -> Iterator[Step]:
         """Report the reason on all pods that do not have it, and update it on the first in the queue."""
         if now >= line.reason_at + REASON_INTERVAL:
             line.reason, line.reason_at = why_not(self.room, line.shape), now

@@ -12,10 +12,10 @@ from ....dialects.timestamps import parse
 from ...kinds import BUDGET, JOB, POD, kind_of
 from ...port import Change, Key, Raw
 from ..label_selector import selects
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import controller_of, is_active, is_ended, is_ready, number, part_of, status_write, with_condition
-from .pace import Pace
+from .pace import ReconcileThrottle
 
 FORGOTTEN = 120.0
 """Seconds after which an eviction without a deletion is forgotten."""
@@ -25,7 +25,7 @@ class Budgets:
     watches = (POD, BUDGET)
 
     def __init__(self) -> None:
-        self._pace = Pace()
+        self._pace = ReconcileThrottle()
         self._members: dict[str, dict[Key, dict[Key, None]]] = {}
         """By namespace: the budgets, and the pods of each."""
 
@@ -76,7 +76,7 @@ class Budgets:
             return
         at = self._pace.wait(key, now)
         if at is not None:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         keys = self._members.get(key.namespace, {}).get(key, {})
         found = (store.find(POD, one.namespace, one.name) for one in keys)
@@ -84,7 +84,7 @@ class Budgets:
         self._pace.looked(key, len(pods), now)
         disrupted = _pending(budget, pods, now)
         if disrupted:
-            yield Later(min(parse(text) for text in disrupted.values()) + FORGOTTEN)
+            yield ReconcileAt(min(parse(text) for text in disrupted.values()) + FORGOTTEN)
         yield from status_write(BUDGET, budget, status_of(store, budget, pods, disrupted, now))
 
 

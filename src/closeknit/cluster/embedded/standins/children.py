@@ -209,7 +209,7 @@ def dispensable_first(pods: Iterable[Raw], rank: Callable[[Raw], int] = lambda _
     )
 
 
-class Tally(NamedTuple):
+class PodCounts(NamedTuple):
     """Counts of pods by state. `active` ones have neither ended nor are terminating; `ready` ones are among them."""
 
     active: int = 0
@@ -219,7 +219,7 @@ class Tally(NamedTuple):
     terminating: int = 0
 
 
-def tally(pods: Iterable[Raw]) -> Tally:
+def tally(pods: Iterable[Raw]) -> PodCounts:
     active = ready = succeeded = failed = terminating = 0
     for one in pods:
         match phase(one):
@@ -232,7 +232,7 @@ def tally(pods: Iterable[Raw]) -> Tally:
             case _:
                 active += 1
                 ready += is_ready(one)
-    return Tally(active, ready, succeeded, failed, terminating)
+    return PodCounts(active, ready, succeeded, failed, terminating)
 
 
 # Writing the status

@@ -13,14 +13,14 @@ from typing import ClassVar, NamedTuple
 
 from ...kinds import Kind
 from ...port import Change, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import family, is_deleting
-from .pace import Pace, look_key
-from .settings import DEFAULTS, Settings
+from .pace import ReconcileThrottle, look_key
+from .settings import DEFAULTS, StandinSettings
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """The result of observing an owner: its number of children, and the steps to take."""
 
     size: int
@@ -33,9 +33,9 @@ class Controller(ABC):
     kind: ClassVar[Kind]
     watches: ClassVar[tuple[Kind, ...]]
 
-    def __init__(self, settings: Settings = DEFAULTS) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS) -> None:
         self.settings = settings
-        self._pace = Pace()
+        self._pace = ReconcileThrottle()
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is self.kind:
@@ -46,7 +46,7 @@ class Controller(ABC):
         return not is_deleting(owner)
 
     @abstractmethod
-    def look(self, store: Store, owner: Raw, now: float) -> Seen: ...
+    def look(self, store: Store, owner: Raw, now: float) -> Observation: ...
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         assert isinstance(key, Key)
@@ -55,7 +55,7 @@ class Controller(ABC):
             return
         turn = look_key(owner)
         if (at := self._pace.wait(turn, now)) is not None:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         seen = self.look(store, owner, now)
         self._pace.looked(turn, seen.size, now)

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from ....dialects.timestamps import parse, stamp
 from ...kinds import CRON_JOB, JOB
 from ...port import Change, Create, Delete, Key, Raw, key_of
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import child, children, condition, family, is_deleting, status_write
 from .cron_schedule import schedule, zone
@@ -57,7 +57,7 @@ def _run(owner: Raw, jobs: list[Raw], status: Raw, now: float) -> Iterator[Step]
         return
     following = times.after(now, of)
     if following is not None:
-        yield Later(following)
+        yield ReconcileAt(following)
     since = parse(status.get("lastScheduleTime") or owner["metadata"]["creationTimestamp"])
     deadline = spec.get("startingDeadlineSeconds")
     if deadline is not None:

@@ -17,7 +17,7 @@ from ....model.node import Node
 from ....model.shape import Shape
 from ...kinds import DAEMON_SET, NODE, POD
 from ...port import Change, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import (
     available_at,
@@ -33,7 +33,7 @@ from .children import (
     status_write,
 )
 from .daemon_pods import GENERATION_NOTE, HASH, generation, hash_of, new_pod, shape_of, target
-from .pace import Pace
+from .pace import ReconcileThrottle
 from .revisions import Revisions, revisions
 from .room import attracts, repels
 
@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(slots=True)
-class Standing:
+class DaemonSetState:
     """The cached state of a DaemonSet: the shape of its pods, the nodes that should have one, the template's hash."""
 
     template: Raw
@@ -64,9 +64,9 @@ class DaemonSets:
     watches = (POD, NODE, DAEMON_SET)
 
     def __init__(self) -> None:
-        self._pace = Pace()
+        self._pace = ReconcileThrottle()
         self._nodes: dict[str, Node] = {}
-        self._sets: dict[Key, Standing] = {}
+        self._sets: dict[Key, DaemonSetState] = {}
         self._pods: dict[Pair, dict[Key, None]] = {}
 
     # Keys of a change
@@ -89,7 +89,7 @@ class DaemonSets:
         known = self._sets.get(key)
         if known is not None and known.template == template:
             return (key,)
-        standing = self._sets[key] = Standing(template, shape_of(template), set())
+        standing = self._sets[key] = DaemonSetState(template, shape_of(template), set())
         for name, node in self._nodes.items():
             standing.consider(name, node)
         return (key, *(Pair(key, name) for name in self._nodes))
@@ -136,7 +136,7 @@ class DaemonSets:
             return
         at = self._pace.wait(key, now)
         if at is not None:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         known = self._revisions(store, owner)
         standing.hash = known.hash
@@ -146,7 +146,7 @@ class DaemonSets:
     def _revisions(self, store: Store, owner: Raw) -> Revisions:
         return revisions(store, DAEMON_SET, owner, HASH, {GENERATION_NOTE: generation(owner)})
 
-    def _pair(self, store: Store, pair: Pair, owner: Raw, standing: Standing) -> Iterator[Step]:
+    def _pair(self, store: Store, pair: Pair, owner: Raw, standing: DaemonSetState) -> Iterator[Step]:
         node, wanted = self._nodes.get(pair.node), pair.node in standing.nodes
         stays = node is not None and attracts(node, standing.shape) and not _driven_off(node, standing.shape)
         found = (store.find(POD, one.namespace, one.name) for one in self._pods.get(pair, ()))
@@ -159,7 +159,7 @@ class DaemonSets:
             yield new_pod(owner, pair.node, standing.hash)
 
     def _whole(
-        self, store: Store, key: Key, owner: Raw, standing: Standing, known: Revisions, now: float
+        self, store: Store, key: Key, owner: Raw, standing: DaemonSetState, known: Revisions, now: float
     ) -> Iterator[Step]:
         pods = [one for one in children(store, owner, POD) if is_active(one)]
         self._pace.looked(key, len(standing.nodes) + len(pods), now)
@@ -168,13 +168,13 @@ class DaemonSets:
         available = [one for one in pods if (since := times[id(one)]) is not None and since <= now]
         yield from status_write(DAEMON_SET, owner, _status(owner, standing, pods, available, known.hash))
         if later := [since for since in times.values() if since is not None and since > now]:
-            yield Later(min(later))
+            yield ReconcileAt(min(later))
         yield from _update(spec, standing, pods, available, known.hash)
         used = {f"{key.name}-{hash_of(one)}" for one in pods}
         yield from known.forget(used, number(spec.get("revisionHistoryLimit"), 10))
 
 
-def _update(spec: Raw, standing: Standing, pods: list[Raw], available: list[Raw], text: str) -> Iterator[Step]:
+def _update(spec: Raw, standing: DaemonSetState, pods: list[Raw], available: list[Raw], text: str) -> Iterator[Step]:
     """Delete pods of an older template, as far as maxUnavailable allows."""
     strategy = spec.get("updateStrategy") or {}
     if strategy.get("type") == "OnDelete":
@@ -191,7 +191,7 @@ def _update(spec: Raw, standing: Standing, pods: list[Raw], available: list[Raw]
             yield from deletion(POD, one)
 
 
-def _status(owner: Raw, standing: Standing, pods: list[Raw], available: list[Raw], text: str) -> Raw:
+def _status(owner: Raw, standing: DaemonSetState, pods: list[Raw], available: list[Raw], text: str) -> Raw:
     right = {target(one): one for one in pods if target(one) in standing.nodes}
     desired = len(standing.nodes)
     at_hand = sum(target(one) in standing.nodes for one in available)

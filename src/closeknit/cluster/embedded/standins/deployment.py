@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from ....dialects.timestamps import parse
 from ...kinds import DEPLOYMENT, REPLICA_SET
 from ...port import Change, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import (
     children,
@@ -63,4 +63,4 @@ class Deployments:
         limit = owner["spec"].get("progressDeadlineSeconds")
         for one in status["conditions"]:
             if limit and one["type"] == "Progressing" and one["reason"] in UNDER_WAY:
-                yield Later(parse(one["lastUpdateTime"]) + limit)
+                yield ReconcileAt(parse(one["lastUpdateTime"]) + limit)

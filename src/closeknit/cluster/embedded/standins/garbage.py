@@ -27,7 +27,7 @@ class Dependent(NamedTuple):
     key: Key
 
 
-class Owner(NamedTuple):
+class FinalizedOwner(NamedTuple):
     """An object that is held by a finalizer of the garbage collector."""
 
     key: Key
@@ -44,7 +44,7 @@ class GarbageCollector:
             return self._gone(store, change)
         found: list[Hashable] = []
         if "deletionTimestamp" in meta and _finalizer(change.object):
-            found.append(Owner(change.key))
+            found.append(FinalizedOwner(change.key))
         references = meta.get("ownerReferences")
         if references and (change.old is None or change.old["metadata"].get("ownerReferences") != references):
             found += self._claims(store, change)
@@ -58,7 +58,7 @@ class GarbageCollector:
         for reference in meta.get("ownerReferences") or ():
             owner = owner_of(store, change.object, reference)
             if owner is not None and _finalizer(owner) == FOREGROUND:
-                yield Owner(key_of(_kind(owner), owner))
+                yield FinalizedOwner(key_of(_kind(owner), owner))
 
     def _claims(self, store: Store, change: Change) -> Iterator[Hashable]:
         """The keys of new owner references to owners that are gone or terminating."""
@@ -67,10 +67,10 @@ class GarbageCollector:
             if owner is None:
                 yield Dependent(change.key)
             elif is_deleting(owner) and _finalizer(owner):
-                yield Owner(key_of(_kind(owner), owner))
+                yield FinalizedOwner(key_of(_kind(owner), owner))
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
-        assert isinstance(key, Dependent | Owner)
+        assert isinstance(key, Dependent | FinalizedOwner)
         raw = store.find(key.key.kind, key.key.namespace, key.key.name)
         if raw is None:
             return

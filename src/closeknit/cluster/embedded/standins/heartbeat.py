@@ -17,7 +17,7 @@ from ...port import Change, Create, Raw, Update
 from ..loop import Step
 from ..store import Store
 from .children import condition, event, owner_reference, status_write
-from .settings import DEFAULTS, Settings
+from .settings import DEFAULTS, StandinSettings
 from .silence import machine
 
 LEASES = "kube-node-lease"
@@ -45,7 +45,7 @@ NODE_INFO = {
 class Heartbeat:
     watches = (NODE,)
 
-    def __init__(self, settings: Settings = DEFAULTS) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS) -> None:
         self.settings = settings
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:

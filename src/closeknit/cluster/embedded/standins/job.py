@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 from ...kinds import JOB, POD
 from ...port import Change, Delete, Key, Raw, key_of
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import children, controller_of, dispensable_first, family, is_deleting, status_write
 from .job_failure import ended_at, pause
-from .job_look import Look, counts_after, counts_when_deleted, look_at
-from .job_outcome import Outcome, deadline, decide
+from .job_outcome import JobOutcome, deadline, decide
 from .job_pods import (
     failed_before,
     ignored_before,
@@ -31,8 +30,9 @@ from .job_pods import (
     untracked,
 )
 from .job_status import finished_at, is_finished, status_of
-from .pace import Pace, look_key
-from .settings import DEFAULTS, Settings
+from .observed_job import ObservedJob, counts_after, counts_when_deleted, look_at
+from .pace import ReconcileThrottle, look_key
+from .settings import DEFAULTS, StandinSettings
 
 CONTROLLER = "kubernetes.io/job-controller"
 AT_ONCE = 500
@@ -52,12 +52,12 @@ class Orphan(NamedTuple):
     pod: Key
 
 
-class Jobs:
+class BatchJobs:
     watches = (JOB, POD)
 
-    def __init__(self, settings: Settings = DEFAULTS) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS) -> None:
         self.settings = settings
-        self._pace = Pace()
+        self._pace = ReconcileThrottle()
         self._streaks: dict[str, Streak] = {}
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
@@ -88,7 +88,7 @@ class Jobs:
             return
         at = self._pace.wait(look_key(job), now)
         if at is not None:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         pods = children(store, job, POD)
         self._pace.looked(look_key(job), len(pods), now)
@@ -106,7 +106,7 @@ class Jobs:
             return
         at = finished_at(job) + seconds
         if at > now:
-            yield Later(at)
+            yield ReconcileAt(at)
         else:
             yield Delete(key_of(JOB, job), uid=uid, propagation="Foreground")
 
@@ -127,9 +127,9 @@ class Jobs:
         yield from status_write(JOB, job, status_of(look, outcome))
         end = deadline(look)
         if end is not None and outcome is None:
-            yield Later(end)
+            yield ReconcileAt(end)
 
-    def _wind_up(self, look: Look, outcome: Outcome) -> Iterator[Step]:
+    def _wind_up(self, look: ObservedJob, outcome: JobOutcome) -> Iterator[Step]:
         """Delete the pods that still run; they count as failed if the job fails."""
         for index in tuple(look.held):
             look.release(index)
@@ -146,7 +146,7 @@ class Jobs:
 
     # How many pods
 
-    def _manage(self, look: Look) -> Iterator[Step]:
+    def _manage(self, look: ObservedJob) -> Iterator[Step]:
         if look.indexed and look.completions is not None:
             top = look.completions
             yield from _delete_surplus(look, [one for one in look.active if not 0 <= index_of(one) < top])
@@ -160,12 +160,12 @@ class Jobs:
         if missing > AT_ONCE:
             self._pace.looked(look_key(look.job), 0, look.now)
             missing = AT_ONCE
-            yield Later(look.now)
+            yield ReconcileAt(look.now)
         if missing <= 0:
             return
         at = self._next_try(look)
         if at > look.now:
-            yield Later(at)
+            yield ReconcileAt(at)
         elif look.indexed:
             yield from self._more_indexes(look, missing, waits)
         else:
@@ -173,7 +173,7 @@ class Jobs:
             for _ in range(missing):
                 yield new_pod(look.job)
 
-    def _more_indexes(self, look: Look, missing: int, waits: bool) -> Iterator[Step]:
+    def _more_indexes(self, look: ObservedJob, missing: int, waits: bool) -> Iterator[Step]:
         taken = {index_of(one) for one in look.active} | look.done | look.lost
         if waits:
             taken |= {index_of(one) for one in look.going}
@@ -187,7 +187,7 @@ class Jobs:
                 tries = failed_before(before) + ignored_before(before) + 1
                 at = ended_at(before, look.now) + pause(tries, self.settings.job_backoff)
                 if at > look.now:
-                    yield Later(at)
+                    yield ReconcileAt(at)
                     continue
             counts = counts_after(look, before)
             if before is not None:
@@ -198,7 +198,7 @@ class Jobs:
 
     # Backoff
 
-    def _note(self, look: Look) -> None:
+    def _note(self, look: ObservedJob) -> None:
         uid = look.job["metadata"]["uid"]
         if look.succeeded:
             self._streaks.pop(uid, None)
@@ -208,18 +208,18 @@ class Jobs:
             last = max(ended_at(one, look.now) for one in new)
             self._streaks[uid] = Streak(before.length + len(new), max(before.last, last))
 
-    def _next_try(self, look: Look) -> float:
+    def _next_try(self, look: ObservedJob) -> float:
         streak = self._streaks.get(look.job["metadata"]["uid"])
         return look.now if streak is None else streak.last + pause(streak.length, self.settings.job_backoff)
 
 
-def _wanted(look: Look) -> int:
+def _wanted(look: ObservedJob) -> int:
     if look.completions is None:
         return len(look.active) if look.successes else look.parallelism
     return max(0, min(look.parallelism, look.completions - look.successes - len(look.lost)))
 
 
-def _delete_surplus(look: Look, pods: list[Raw]) -> Iterator[Step]:
+def _delete_surplus(look: ObservedJob, pods: list[Raw]) -> Iterator[Step]:
     """Delete pods that are not needed, without counting them."""
     if not pods:
         return

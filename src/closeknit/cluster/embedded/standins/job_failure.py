@@ -13,17 +13,17 @@ Action = Literal["Count", "Ignore", "FailIndex", "FailJob"]
 LONGEST_PAUSE = 600.0
 
 
-class Verdict(NamedTuple):
+class PodFailureAction(NamedTuple):
     """What to do about a failed pod; `message` names the rule of FailJob."""
 
     action: Action = "Count"
     message: str = ""
 
 
-COUNTS = Verdict()
+COUNTS = PodFailureAction()
 
 
-def verdict(job: Raw, pod: Raw) -> Verdict:
+def verdict(job: Raw, pod: Raw) -> PodFailureAction:
     """The action of the first matching rule; without one the failure counts."""
     policy = job["spec"].get("podFailurePolicy")
     if policy is None:
@@ -32,7 +32,7 @@ def verdict(job: Raw, pod: Raw) -> Verdict:
         matched = _matched(rule, pod)
         if matched:
             action: Action = rule["action"]
-            return Verdict(action, f"{matched} matching {action} rule at index {number}")
+            return PodFailureAction(action, f"{matched} matching {action} rule at index {number}")
     return COUNTS
 
 

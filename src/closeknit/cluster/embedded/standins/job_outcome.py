@@ -9,13 +9,13 @@ from ...port import Raw
 from . import index_list
 from .children import condition, number
 from .job_failure import restarts
-from .job_look import Look
+from .observed_job import ObservedJob
 
 UNLIMITED = 2**31 - 1
 USUAL_LIMIT = 6
 
 
-class Outcome(NamedTuple):
+class JobOutcome(NamedTuple):
     """How a job ends, and why.
 
     The interim condition is set when the outcome is decided, the final one when all pods are gone.
@@ -34,20 +34,20 @@ class Outcome(NamedTuple):
         return "Complete" if self.succeeds else "Failed"
 
 
-REACHED = Outcome(True, "CompletionsReached", "Reached expected number of succeeded pods")
-TOO_MANY_FAILED = Outcome(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-TOO_LATE = Outcome(False, "DeadlineExceeded", "Job was active longer than specified deadline")
-INDEXES_FAILED = Outcome(False, "FailedIndexes", "Job has failed indexes")
-TOO_MANY_INDEXES = Outcome(
+REACHED = JobOutcome(True, "CompletionsReached", "Reached expected number of succeeded pods")
+TOO_MANY_FAILED = JobOutcome(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+TOO_LATE = JobOutcome(False, "DeadlineExceeded", "Job was active longer than specified deadline")
+INDEXES_FAILED = JobOutcome(False, "FailedIndexes", "Job has failed indexes")
+TOO_MANY_INDEXES = JobOutcome(
     False, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
 )
 
 
-def decide(look: Look) -> Outcome | None:
+def decide(look: ObservedJob) -> JobOutcome | None:
     return _decided_before(look.job) or _failure(look) or _success(look)
 
 
-def deadline(look: Look) -> float | None:
+def deadline(look: ObservedJob) -> float | None:
     """The time of activeDeadlineSeconds; None if the job has no deadline, or does not run."""
     seconds, start = look.spec.get("activeDeadlineSeconds"), look.status.get("startTime")
     if seconds is None or look.spec.get("suspend"):
@@ -55,19 +55,19 @@ def deadline(look: Look) -> float | None:
     return (look.now if start is None else parse(start)) + float(seconds)
 
 
-def _decided_before(job: Raw) -> Outcome | None:
+def _decided_before(job: Raw) -> JobOutcome | None:
     for succeeds in (True, False):
-        found = condition(job, Outcome(succeeds, "", "").interim)
+        found = condition(job, JobOutcome(succeeds, "", "").interim)
         if found is not None and found["status"] == "True":
-            return Outcome(succeeds, found["reason"], found.get("message", ""))
+            return JobOutcome(succeeds, found["reason"], found.get("message", ""))
     return None
 
 
-def _failure(look: Look) -> Outcome | None:
+def _failure(look: ObservedJob) -> JobOutcome | None:
     spec = look.spec
     for one in look.verdicts.values():
         if one.action == "FailJob":
-            return Outcome(False, "PodFailurePolicy", one.message)
+            return JobOutcome(False, "PodFailurePolicy", one.message)
     limit = number(spec.get("backoffLimit"), USUAL_LIMIT if look.per_index is None else UNLIMITED)
     if look.failed and look.failures > limit:
         return TOO_MANY_FAILED
@@ -84,10 +84,10 @@ def _failure(look: Look) -> Outcome | None:
     return None
 
 
-def _success(look: Look) -> Outcome | None:
+def _success(look: ObservedJob) -> JobOutcome | None:
     for place, rule in enumerate((look.spec.get("successPolicy") or {}).get("rules") or ()):
         if _meets(look.done, rule):
-            return Outcome(True, "SuccessPolicy", f"Matched rules at index {place}")
+            return JobOutcome(True, "SuccessPolicy", f"Matched rules at index {place}")
     if look.completions is None:
         return REACHED if look.successes and not look.active else None
     if look.lost:

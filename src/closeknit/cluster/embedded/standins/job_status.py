@@ -6,8 +6,8 @@ from ....dialects.timestamps import parse, stamp
 from ...port import Raw
 from . import index_list
 from .children import condition, holds, is_ready, with_condition
-from .job_look import Look
-from .job_outcome import Outcome
+from .job_outcome import JobOutcome
+from .observed_job import ObservedJob
 
 
 def is_finished(job: Raw) -> bool:
@@ -21,7 +21,7 @@ def finished_at(job: Raw) -> float:
     return parse(found["lastTransitionTime"])
 
 
-def status_of(look: Look, outcome: Outcome | None) -> Raw:
+def status_of(look: ObservedJob, outcome: JobOutcome | None) -> Raw:
     """The new status, including the pods that this reconcile has created and counted."""
     before, now = look.status, look.now
     conditions: list[Raw] = before.get("conditions") or []

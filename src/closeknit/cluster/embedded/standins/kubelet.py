@@ -17,14 +17,14 @@ from random import Random
 from ....dialects.timestamps import parse
 from ...kinds import NODE, POD
 from ...port import Change, Delete, Key, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import condition, event, is_deleting, is_ended, phase, status_write
 from .pod_plan import Course, course, is_drawn, plan_of
-from .pod_status import Place, container_state, ended, running, termination, waiting
+from .pod_status import PodAddress, container_state, ended, running, termination, waiting
 from .seats import Seats
-from .settings import DEFAULTS, Settings
-from .silence import Machine, machine
+from .settings import DEFAULTS, StandinSettings
+from .silence import MachineFaults, machine
 
 KILLED, STOPPED = 137, 143
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0
@@ -68,11 +68,13 @@ class Kubelet:
 
     watches = (POD, NODE)
 
-    def __init__(self, settings: Settings = DEFAULTS, random: Random | None = None, seats: Seats | None = None) -> None:
+    def __init__(
+        self, settings: StandinSettings = DEFAULTS, random: Random | None = None, seats: Seats | None = None
+    ) -> None:
         self.settings = settings
         self.seats = seats or Seats()
         self._salt = (random or Random(0)).getrandbits(64)
-        self._machines: dict[str, Machine] = {}
+        self._machines: dict[str, MachineFaults] = {}
         self._lives: dict[Key, Life] = {}
         self._killed: set[Key] = set()
         self._addresses = 0
@@ -137,7 +139,7 @@ class Kubelet:
         elif not is_ended(pod):
             yield from self._live(key, pod, on, now)
 
-    def _live(self, key: Key, pod: Raw, on: Machine, now: float) -> Iterator[Step]:
+    def _live(self, key: Key, pod: Raw, on: MachineFaults, now: float) -> Iterator[Step]:
         life = self._life(key, pod, on, now)
         if key in self._killed:
             self._killed.discard(key)
@@ -149,7 +151,7 @@ class Kubelet:
             yield from self._start(key, pod, life, on, now)
         elif life.again_at is not None:
             if life.again_at > now:
-                yield Later(life.again_at)
+                yield ReconcileAt(life.again_at)
             else:
                 life.begin(now, on.slow)
                 life.restarts += 1
@@ -162,14 +164,14 @@ class Kubelet:
             if condition_lost(pod):
                 yield from self._say_running(key, pod, life, on, now)
             elif at is not None:
-                yield Later(at)
+                yield ReconcileAt(at)
 
-    def _start(self, key: Key, pod: Raw, life: Life, on: Machine, now: float) -> Iterator[Step]:
+    def _start(self, key: Key, pod: Raw, life: Life, on: MachineFaults, now: float) -> Iterator[Step]:
         if life.course.start is None:
             return
         at = life.bound + life.course.start
         if at > now:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         for wrong in plan_of(pod, self.settings).wrong:
             yield event(POD, pod, "InvalidAnnotation", wrong, now, by="kubelet", warning=True)
@@ -179,14 +181,16 @@ class Kubelet:
         else:
             yield from self._say_running(key, pod, life, on, now)
 
-    def _say_running(self, key: Key, pod: Raw, life: Life, on: Machine, now: float) -> Iterator[Step]:
+    def _say_running(self, key: Key, pod: Raw, life: Life, on: MachineFaults, now: float) -> Iterator[Step]:
         assert life.began is not None
         status = running(pod, self._place(pod, on), life.began, life.restarts, life.last, now)
         yield from status_write(POD, pod, status)
         if life.ends_at is not None:
-            yield Later(life.ends_at)
+            yield ReconcileAt(life.ends_at)
 
-    def _end(self, key: Key, pod: Raw, life: Life, on: Machine, code: int, at: float, now: float) -> Iterator[Step]:
+    def _end(
+        self, key: Key, pod: Raw, life: Life, on: MachineFaults, code: int, at: float, now: float
+    ) -> Iterator[Step]:
         """End the pod after its containers have exited, or restart them."""
         began = life.began if life.began is not None else at
         last = termination(began, at, code)
@@ -200,13 +204,13 @@ class Kubelet:
         if pause:
             life.again_at = at + pause
             yield from status_write(POD, pod, waiting(pod, self._place(pod, on), life.restarts, last, pause, now))
-            yield Later(life.again_at)
+            yield ReconcileAt(life.again_at)
         else:
             life.begin(now, on.slow)
             life.restarts += 1
             yield from self._say_running(key, pod, life, on, now)
 
-    def _stop(self, key: Key, pod: Raw, on: Machine, now: float) -> Iterator[Step]:
+    def _stop(self, key: Key, pod: Raw, on: MachineFaults, now: float) -> Iterator[Step]:
         """Stop a deleted pod within its grace period, report its end, and remove it."""
         meta = pod["metadata"]
         grace = meta.get("deletionGracePeriodSeconds", 0)
@@ -216,7 +220,7 @@ class Kubelet:
                 life.stopping = moment(meta["deletionTimestamp"], now + grace) - grace
             at = life.stopping + min(grace, self.settings.stop_time)
             if at > now and key not in self._killed:
-                yield Later(at)
+                yield ReconcileAt(at)
                 return
             last = termination(life.began if life.began is not None else now, now, STOPPED)
             yield from status_write(POD, pod, ended(pod, self._place(pod, on), last, life.restarts, now))
@@ -227,7 +231,7 @@ class Kubelet:
 
     # The state of a pod
 
-    def _life(self, key: Key, pod: Raw, on: Machine, now: float) -> Life:
+    def _life(self, key: Key, pod: Raw, on: MachineFaults, now: float) -> Life:
         uid = pod["metadata"]["uid"]
         life = self._lives.get(key)
         if life is None or life.uid != uid:
@@ -236,7 +240,7 @@ class Kubelet:
             life = self._lives[key] = self._remembered(pod, Life(uid, course(plan, share), _bound(pod, now)), on, now)
         return life
 
-    def _remembered(self, pod: Raw, life: Life, on: Machine, now: float) -> Life:
+    def _remembered(self, pod: Raw, life: Life, on: MachineFaults, now: float) -> Life:
         """Restore the progress of a pod from its status, after a restart of the host."""
         if phase(pod) != "Running":
             return life
@@ -253,12 +257,12 @@ class Kubelet:
             life.begin(now, on.slow)
         return life
 
-    def _place(self, pod: Raw, on: Machine) -> Place:
+    def _place(self, pod: Raw, on: MachineFaults) -> PodAddress:
         given = (pod.get("status") or {}).get("podIP")
         if given:
-            return Place(given, on.address)
+            return PodAddress(given, on.address)
         self._addresses += 1
-        return Place(_address(self._addresses), on.address)
+        return PodAddress(_address(self._addresses), on.address)
 
 
 def condition_lost(pod: Raw) -> bool:

@@ -35,7 +35,7 @@ GROUP, REQUEST = PREFIX + "node-group", PREFIX + "provisioning-request"
 LONGEST_LABEL = 63
 
 
-class Level(NamedTuple):
+class GroupLevel(NamedTuple):
     """A level of the topology, and the number of nodes per domain."""
 
     label: str
@@ -48,7 +48,7 @@ class NodeGroup(NamedTuple):
     allocatable: dict[str, Any]
     labels: dict[str, str]
     taints: list[Raw]
-    levels: tuple[Level, ...]
+    levels: tuple[GroupLevel, ...]
 
     def body(self, number: int, request: str = "") -> Raw:
         """The node with this number, created for this request."""
@@ -91,7 +91,7 @@ def _group(name: str, text: str) -> NodeGroup:
             {PODS: "110", **allocatable},
             {str(key): str(value) for key, value in (raw.get("labels") or {}).items()},
             [dict(one) for one in raw.get("taints") or ()],
-            tuple(Level(str(one["label"]), max(1, int(one["nodes"]))) for one in raw.get("topology") or ()),
+            tuple(GroupLevel(str(one["label"]), max(1, int(one["nodes"]))) for one in raw.get("topology") or ()),
         )
     except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
         where = f"ConfigMap {NAMESPACE}/{CONFIG_MAP}: {name}"

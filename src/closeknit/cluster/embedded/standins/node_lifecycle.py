@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from ....dialects.timestamps import stamp
 from ...kinds import NODE, POD
 from ...port import Change, Key, Patch, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import condition, event, is_ready, status_write
 from .heartbeat import silent_since
 from .seats import Seats
-from .settings import DEFAULTS, Settings
+from .settings import DEFAULTS, StandinSettings
 from .silence import machine
 
 PREFIX = "node.kubernetes.io/"
@@ -38,7 +38,7 @@ STOPPED = "Kubelet stopped posting node status."
 class NodeLifecycle:
     watches = (POD, NODE)
 
-    def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS, seats: Seats | None = None) -> None:
         self.settings = settings
         self.seats = seats or Seats()
         self._silent: dict[str, float] = {}
@@ -63,7 +63,7 @@ class NodeLifecycle:
             if now >= lost_at:
                 yield from self._lose(node, now)
                 return
-            yield Later(lost_at)
+            yield ReconcileAt(lost_at)
         elif not machine(node).is_silent:
             self._silent.pop(str(key), None)
         yield from self._taint(node, now)

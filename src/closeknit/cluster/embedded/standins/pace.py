@@ -23,7 +23,7 @@ def look_key(owner: Raw) -> Hashable:
     return meta["uid"], meta.get("generation")
 
 
-class Pace:
+class ReconcileThrottle:
     """The earliest time of the next reconcile, for large owners."""
 
     def __init__(self) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from ...kinds import NODE, POD
 from ...port import Change, Delete, Raw, key_of
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_ended, status_write, with_condition
 from .seats import Seats
-from .settings import DEFAULTS, Settings
+from .settings import DEFAULTS, StandinSettings
 
 
 class PodGc:
     watches = (POD, NODE)
 
-    def __init__(self, settings: Settings = DEFAULTS, seats: Seats | None = None) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS, seats: Seats | None = None) -> None:
         self.settings = settings
         self.seats = seats or Seats()
         self._gone: dict[str, float] = {}
@@ -39,7 +39,7 @@ class PodGc:
             return
         at = self._gone.setdefault(name, now) + self.settings.gone_node_grace
         if at > now:
-            yield Later(at)
+            yield ReconcileAt(at)
             return
         del self._gone[name]
         for pod in self.seats.pods(store, name):

@@ -13,7 +13,7 @@ from ....dialects.durations import Duration, duration
 from ....dialects.own_marks import EXIT_CODE, FAIL_AFTER, RUN_TIME, START_TIME, exit_code
 from ...port import Raw
 from .children import controller_of
-from .settings import Settings
+from .settings import StandinSettings
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ SERVICES = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet", "LeaderWorkerSet
 """Pods of these kinds run until they are deleted."""
 
 
-class Plan(NamedTuple):
+class PodPlan(NamedTuple):
     """`wrong` reports annotations that cannot be parsed; defaults replace them."""
 
     start: Duration
@@ -45,14 +45,14 @@ class Course(NamedTuple):
     exit_code: int
 
 
-def plan_of(pod: Raw, settings: Settings) -> Plan:
+def plan_of(pod: Raw, settings: StandinSettings) -> PodPlan:
     notes = pod["metadata"].get("annotations") or {}
     return _plan(
         notes.get(START_TIME), notes.get(RUN_TIME), notes.get(EXIT_CODE), notes.get(FAIL_AFTER), serves(pod), settings
     )
 
 
-def course(plan: Plan, share: float) -> Course:
+def course(plan: PodPlan, share: float) -> Course:
     """The plan with its random durations drawn; `share` is a number between 0 and 1."""
     run = plan.run.drawn(share)
     fails = None if plan.fail_after is None else plan.fail_after.drawn(share)
@@ -62,7 +62,7 @@ def course(plan: Plan, share: float) -> Course:
     return Course(start, run, plan.exit_code)
 
 
-def is_drawn(plan: Plan) -> bool:
+def is_drawn(plan: PodPlan) -> bool:
     """Whether any duration is random."""
     return bool(plan.start.spread or plan.run.spread or (plan.fail_after and plan.fail_after.spread))
 
@@ -77,8 +77,8 @@ def serves(pod: Raw) -> bool:
 
 @lru_cache(maxsize=1024)
 def _plan(
-    start: str | None, run: str | None, code: str | None, fails: str | None, stays: bool, settings: Settings
-) -> Plan:
+    start: str | None, run: str | None, code: str | None, fails: str | None, stays: bool, settings: StandinSettings
+) -> PodPlan:
     wrong: list[str] = []
 
     def read(name: str, reader: Callable[[str], T], text: str | None, usual: T) -> T:
@@ -90,7 +90,7 @@ def _plan(
             wrong.append(f"annotation {name}: {error}")
             return usual
 
-    return Plan(
+    return PodPlan(
         read(START_TIME, duration, start, Duration(settings.start_time)),
         read(RUN_TIME, duration, run, Duration(None if stays else settings.run_time)),
         read(EXIT_CODE, exit_code, code, 0),

@@ -15,20 +15,20 @@ OWN = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
 _NONE: Mapping[str, Any] = {}
 
 
-class Place(NamedTuple):
+class PodAddress(NamedTuple):
     """The addresses of a pod and its host; `host_ip` is empty if its node has no address."""
 
     pod_ip: str
     host_ip: str
 
 
-def running(pod: Raw, place: Place, began: float, restarts: int, last: Raw | None, now: float) -> Raw:
+def running(pod: Raw, place: PodAddress, began: float, restarts: int, last: Raw | None, now: float) -> Raw:
     """All containers run since `began`; `last` is their previous termination, if any."""
     containers = _containers(pod, {"running": {"startedAt": stamp(began)}}, last, restarts, up=True)
     return _status(pod, "Running", ("True", ""), ("True", ""), containers, place, now)
 
 
-def waiting(pod: Raw, place: Place, restarts: int, last: Raw, pause: float, now: float) -> Raw:
+def waiting(pod: Raw, place: PodAddress, restarts: int, last: Raw, pause: float, now: float) -> Raw:
     """The containers failed and wait for their backoff."""
     message = f"back-off {_short(pause)} restarting failed container={_first(pod)} pod={pod['metadata']['name']}"
     containers = _containers(
@@ -37,7 +37,7 @@ def waiting(pod: Raw, place: Place, restarts: int, last: Raw, pause: float, now:
     return _status(pod, "Running", ("True", ""), ("False", "ContainersNotReady"), containers, place, now)
 
 
-def ended(pod: Raw, place: Place, last: Raw, restarts: int, now: float) -> Raw:
+def ended(pod: Raw, place: PodAddress, last: Raw, restarts: int, now: float) -> Raw:
     """The pod has ended; `last` is the termination of its containers."""
     fine = last["exitCode"] == 0
     containers = _containers(pod, {"terminated": last}, None, restarts, up=False)
@@ -62,7 +62,7 @@ def _status(
     initialized: tuple[str, str],
     ready: tuple[str, str],
     containers: Sequence[Raw],
-    place: Place,
+    place: PodAddress,
     now: float,
 ) -> Raw:
     old: Raw = pod.get("status") or {}

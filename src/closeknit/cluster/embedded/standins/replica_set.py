@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...kinds import POD, REPLICA_SET
 from ...port import Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import (
     available_at,
@@ -21,7 +21,7 @@ from .children import (
     pod,
     status_write,
 )
-from .controller import Controller, Seen
+from .controller import Controller, Observation
 
 
 class ReplicaSets(Controller):
@@ -30,9 +30,9 @@ class ReplicaSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return True
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
         pods = children(store, owner, POD)
-        return Seen(len(pods), _sync(owner, pods, now))
+        return Observation(len(pods), _sync(owner, pods, now))
 
 
 def _sync(owner: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
@@ -52,7 +52,7 @@ def _sync(owner: Raw, pods: list[Raw], now: float) -> Iterator[Step]:
     times = [at for one in active if (at := available_at(one, spec.get("minReadySeconds") or 0)) is not None]
     yield from status_write(REPLICA_SET, owner, _status(owner, active, max(0, missing), going, times, now))
     if later := [at for at in times if at > now]:
-        yield Later(min(later))
+        yield ReconcileAt(min(later))
 
 
 def _status(owner: Raw, active: list[Raw], made: int, going: int, times: list[float], now: float) -> Raw:

@@ -1,8 +1,8 @@
 """Free capacity per node, and which nodes a pod may use: updated incrementally.
 
-A pod that selects its host costs one lookup. For all others there is a `Search` per shape: a heap of the nodes, ordered
-by name, that are not known to be full for it. A full node leaves the heap and returns when it changes, so the cost of a
-pod is about the number of nodes that changed since the previous pod of its shape.
+A pod that selects its host costs one lookup. For all others there is a `NodeSearch` per shape: a heap of the nodes,
+ordered by name, that are not known to be full for it. A full node leaves the heap and returns when it changes, so the
+cost of a pod is about the number of nodes that changed since the previous pod of its shape.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pin_of(shape: Shape) -> Pin | None:
     return None
 
 
-class Search:
+class NodeSearch:
     """The nodes that may have room for a shape: `heap` holds their names, `seen` is the position in the log."""
 
     __slots__ = ("heap", "members", "seen")
@@ -64,7 +64,7 @@ class Search:
         self.members.discard(heappop(self.heap))
 
 
-class Room:
+class NodeRoom:
     """Nodes, the pods' usage of them, and the search for room."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Room:
         self._used: dict[str, dict[str, int]] = {}
         self._charges: dict[Key, tuple[str, tuple[tuple[str, int], ...]]] = {}
         self._labels: dict[str, dict[str, dict[str, None]]] = {HOSTNAME: {}}
-        self._searches: dict[Shape, Search] = {}
+        self._searches: dict[Shape, NodeSearch] = {}
         self._log: list[str] = []
         self._forgotten = 0
 
@@ -163,13 +163,13 @@ class Room:
         node = self.nodes.get(name)
         return node is not None and not self.lacks(name, shape) and not repels(node, shape) and attracts(node, shape)
 
-    def _search(self, shape: Shape) -> Search:
+    def _search(self, shape: Shape) -> NodeSearch:
         search = self._searches.get(shape)
         if search is None or search.seen < self._forgotten:
             self._searches.pop(shape, None)
             if len(self._searches) >= SEARCHES:
                 del self._searches[next(iter(self._searches))]
-            search = self._searches[shape] = Search(self._candidates(shape), self._forgotten + len(self._log))
+            search = self._searches[shape] = NodeSearch(self._candidates(shape), self._forgotten + len(self._log))
             return search
         for name in self._log[search.seen - self._forgotten :]:
             search.offer(name)
@@ -228,7 +228,7 @@ def _names(one: Requirement, name: str) -> bool:
     return one.key == NAME_FIELD and one.operator in ("In", "NotIn") and one.admits(name)
 
 
-def why_not(room: Room, shape: Shape) -> str:
+def why_not(room: NodeRoom, shape: Shape) -> str:
     """kube-scheduler's message for a pod that fits on no node."""
     if not room.nodes:
         return "no nodes available to schedule pods"
@@ -250,7 +250,7 @@ def why_not(room: Room, shape: Shape) -> str:
     )
 
 
-def _causes(room: Room, name: str, node: Node, shape: Shape) -> tuple[list[str], bool]:
+def _causes(room: NodeRoom, name: str, node: Node, shape: Shape) -> tuple[list[str], bool]:
     """Why a pod does not fit on a node, and whether removing other pods would not help."""
     if node.unschedulable and not any(one.tolerates(CORDON) for one in shape.tolerations):
         return ["node(s) were unschedulable"], True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StandinSettings:
     """The defaults are those of `closeknit up`; a real cluster's times are longer."""
 
     start_time: float = 1.0
@@ -33,4 +33,4 @@ class Settings:
     """How long a node of the autoscaler may stay empty; None: without limit."""
 
 
-DEFAULTS = Settings()
+DEFAULTS = StandinSettings()

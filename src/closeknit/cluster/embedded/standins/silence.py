@@ -8,7 +8,7 @@ from ....dialects.own_marks import CUT_OFF, FAILED, SLOW, slowness
 from ...port import Raw
 
 
-class Machine(NamedTuple):
+class MachineFaults(NamedTuple):
     """`slow` is the factor by which everything takes longer; `wrong` reports an annotation that cannot be parsed."""
 
     failed: bool = False
@@ -22,7 +22,7 @@ class Machine(NamedTuple):
         return self.failed or self.cut_off
 
 
-def machine(node: Raw) -> Machine:
+def machine(node: Raw) -> MachineFaults:
     notes = node["metadata"].get("annotations") or {}
     slow, wrong = 1.0, ""
     if SLOW in notes:
@@ -30,7 +30,7 @@ def machine(node: Raw) -> Machine:
             slow = slowness(notes[SLOW])
         except ValueError as error:
             wrong = f"annotation {SLOW}: {error}"
-    return Machine(notes.get(FAILED) == "true", notes.get(CUT_OFF) == "true", slow, _address(node), wrong)
+    return MachineFaults(notes.get(FAILED) == "true", notes.get(CUT_OFF) == "true", slow, _address(node), wrong)
 
 
 def _address(node: Raw) -> str:

@@ -14,7 +14,7 @@ from itertools import chain
 
 from ...kinds import POD, STATEFUL_SET
 from ...port import Create, Raw
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import (
     available_at,
@@ -27,7 +27,7 @@ from .children import (
     pod,
     status_write,
 )
-from .controller import Controller, Seen
+from .controller import Controller, Observation
 from .operators.leader_worker_pods import dressed, is_dressable
 from .revisions import Revisions, revisions
 
@@ -42,9 +42,9 @@ class StatefulSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return True
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
         known, pods = revisions(store, STATEFUL_SET, owner, HASH), children(store, owner, POD)
-        return Seen(len(pods), chain(known.writes, Roll(owner, pods, known, now).steps()))
+        return Observation(len(pods), chain(known.writes, Roll(owner, pods, known, now).steps()))
 
 
 class Roll:
@@ -69,7 +69,7 @@ class Roll:
         yield from status_write(STATEFUL_SET, self.owner, self._new_status())
         times = [at for one in self.by_number.values() if (at := self._available_at(one)) is not None and at > self.now]
         if times:
-            yield Later(min(times))
+            yield ReconcileAt(min(times))
         used = {revision(one) for one in self.by_number.values()} | {self.current}
         yield from self.known.forget(used, number(self.spec.get("revisionHistoryLimit"), 10))
 

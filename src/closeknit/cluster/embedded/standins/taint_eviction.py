@@ -14,7 +14,7 @@ from ....dialects.timestamps import parse
 from ....model.shape import Taint
 from ...kinds import NODE, POD
 from ...port import Change, Delete, Raw, key_of
-from ..loop import Later, Step
+from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_active, status_write, with_condition
 from .seats import Seats
@@ -67,7 +67,7 @@ class TaintEviction:
             elif soonest is None or at < soonest:
                 soonest = at
         if soonest is not None:
-            yield Later(soonest)
+            yield ReconcileAt(soonest)
 
 
 def leaves_at(pod: Raw, taints: dict[Taint, float]) -> float | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ....cluster.embedded.rules.settings import Settings
+from ....cluster.embedded.rules.settings import AdmissionSettings
 from ....cluster.kinds import DEPLOYMENT
 from ....dialects.cel import text
 from ....dialects.kueue.jobs import marks
-from ....dialects.kueue.jobs.roles import Rules
+from ....dialects.kueue.jobs.roles import ValidationRules
 from ..marking import label_on, put_on
 from ..policy import Mutating, Validating
 from .serving import judging, marking, parent, standing_of_set
@@ -14,10 +14,10 @@ from .serving import judging, marking, parent, standing_of_set
 TEMPLATE = ("spec", "template")
 
 
-def mutating(settings: Settings) -> Mutating:
+def mutating(settings: AdmissionSettings) -> Mutating:
     labels = [label_on(TEMPLATE, marks.MANAGED, text("true")), *standing_of_set(TEMPLATE)]
     return marking(settings, DEPLOYMENT, put_on(TEMPLATE, labels, [parent(DEPLOYMENT, TEMPLATE)]))
 
 
-def validating(settings: Settings) -> Validating:
-    return judging(settings, DEPLOYMENT, Rules.NONE, "", ())
+def validating(settings: AdmissionSettings) -> Validating:
+    return judging(settings, DEPLOYMENT, ValidationRules.NONE, "", ())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....cluster.embedded.rules.settings import Settings
+from ....cluster.embedded.rules.settings import AdmissionSettings
 from ....cluster.kinds import LEADER_WORKER_SET
-from ....dialects.cel import ANNOTATIONS, Check, all_of, at, deep, given, one_set, same, text
+from ....dialects.cel import ANNOTATIONS, PolicyCheck, all_of, at, deep, given, one_set, same, text
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.kinds import KINDS
@@ -17,7 +17,7 @@ LEADER, WORKER = f"{GROUP}.leaderTemplate", f"{GROUP}.workerTemplate"
 TEMPLATES: tuple[Path, Path] = (tuple(LEADER.split(".")), tuple(WORKER.split(".")))
 
 
-def mutating(settings: Settings) -> Mutating:
+def mutating(settings: AdmissionSettings) -> Mutating:
     leader, worker = TEMPLATES
     counted = [_offset()] if "TopologyAwareScheduling" in settings.gates else []
     return marking(settings, LEADER_WORKER_SET, _marked(leader), _marked(worker, *counted))
@@ -35,11 +35,11 @@ def _offset() -> str:
     return only_if(all_of(within(leader), f"!({grouped})"), note_on(worker, marks.INDEX_OFFSET, text("1")))
 
 
-def validating(settings: Settings) -> Validating:
+def validating(settings: AdmissionSettings) -> Validating:
     kind, size = LEADER_WORKER_SET, at(f"{GROUP}.size", "1")
     leader = _one(LEADER, "1")
     sets = f"{given(LEADER)} ? [{leader}, {_one(WORKER, f'{size} - 1')}] : [{_one(WORKER, size)}]"
-    fixed = Check(same(f"{GROUP}.size"), f"{GROUP}.size", "cannot be changed; create a new set")
+    fixed = PolicyCheck(same(f"{GROUP}.size"), f"{GROUP}.size", "cannot be changed; create a new set")
     changes = [fixed, same_shape(LEADER), same_shape(WORKER)]
     return judging(settings, kind, KINDS[kind.group, kind.kind].rules, sets, changes)
 

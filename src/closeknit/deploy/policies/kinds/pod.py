@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....cluster.embedded.rules.settings import Settings
+from ....cluster.embedded.rules.settings import AdmissionSettings
 from ....cluster.kinds import POD
 from ....dialects.cel import (
     ANNOTATIONS,
     IS_UPDATE,
-    Check,
+    PolicyCheck,
     all_of,
     any_of,
     at,
@@ -31,7 +31,7 @@ from ....dialects.cel import (
 )
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
-from ....dialects.kueue.jobs.roles import Rules
+from ....dialects.kueue.jobs.roles import ValidationRules
 from ..conditions import IS_FRESH, IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, parent_is_ours
 from ..held import judging
 from ..marking import only_if, put, put_all
@@ -44,13 +44,13 @@ _GATED = f"{_GATES}.exists(g, g.name == {text(marks.ADMISSION_GATE)})"
 BOTH = "both the name and the total count of a group should be set"
 
 
-def ours(settings: Settings) -> str:
+def ours(settings: AdmissionSettings) -> str:
     """Whether the policies apply to a pod: by its template, or by itself."""
     alone = negated(belongs(settings)) if "pod" in settings.frameworks else "false"
     return f"{PARENT} ? {parent_is_ours(settings)} : {alone}"
 
 
-def mutating(settings: Settings) -> Mutating:
+def mutating(settings: AdmissionSettings) -> Mutating:
     held = any_of(PARENT, is_held(settings))
     placed = "TopologyAwareScheduling" in settings.gates
     gates = [marks.ADMISSION_GATE, *([marks.TOPOLOGY_GATE] if placed else [])]
@@ -78,14 +78,14 @@ def _index() -> str:
     return f'object.metadata.?labels[?{note(marks.INDEX_FROM)}].orValue("")'
 
 
-def validating(settings: Settings) -> Validating:
+def validating(settings: AdmissionSettings) -> Validating:
     notes = one_set("object", text(ANNOTATIONS.lstrip(".")))
     conditions = {UNTOUCHED: IS_STAYING, "changed": IS_FRESH, "ours": any_of(PARENT, negated(belongs(settings)))}
-    found = judging(settings, POD, negated(_GATED), Rules.NONE, f"[{notes}]", [*_group(), *_changes()])
+    found = judging(settings, POD, negated(_GATED), ValidationRules.NONE, f"[{notes}]", [*_group(), *_changes()])
     return replace(found, conditions=conditions)
 
 
-def _group() -> list[Check]:
+def _group() -> list[PolicyCheck]:
     """The rules for groups: a group has a name and a number of pods."""
     by_label, by_note = label(keys.POD_GROUP), note(keys.POD_GROUP)
     name = f"({has_label(keys.POD_GROUP)} ? {by_label} : {by_note})"
@@ -93,34 +93,34 @@ def _group() -> list[Check]:
     told = "is not a valid name; use lower-case letters, digits, '-' and '.'"
     total = field_of(keys.POD_GROUP_COUNT, "annotations")
     return [
-        Check(
+        PolicyCheck(
             when(has_label(marks.MANAGED), f'{label(marks.MANAGED)} == "true"'),
             field_of(marks.MANAGED),
             "can only be 'true'",
         ),
-        Check(any_of(f'{by_label} == ""', is_name(by_label)), field_of(keys.POD_GROUP), told),
-        Check(
+        PolicyCheck(any_of(f'{by_label} == ""', is_name(by_label)), field_of(keys.POD_GROUP), told),
+        PolicyCheck(
             any_of(has_label(keys.POD_GROUP), f'{by_note} == ""', is_name(by_note)),
             field_of(keys.POD_GROUP, "annotations"),
             told,
         ),
-        Check(when(f'{name} != ""', counted), total, BOTH),
-        Check(when(counted, f'{name} != ""'), field_of(keys.POD_GROUP), BOTH),
-        Check(when(counted, is_count(count)), total, "must be a whole number above 0"),
+        PolicyCheck(when(f'{name} != ""', counted), total, BOTH),
+        PolicyCheck(when(counted, f'{name} != ""'), field_of(keys.POD_GROUP), BOTH),
+        PolicyCheck(when(counted, is_count(count)), total, "must be a whole number above 0"),
     ]
 
 
-def _changes() -> list[Check]:
+def _changes() -> list[PolicyCheck]:
     """The rules for updates: a pod stays in its group, and an unretriable group stays unretriable."""
     was = has_label(keys.POD_GROUP, "oldObject")
     gave_up = f'{note(marks.RETRIABLE, "oldObject")} == "false"'
     return [
-        Check(
+        PolicyCheck(
             when(all_of(IS_UPDATE, was), f"{label(keys.POD_GROUP)} == {label(keys.POD_GROUP, 'oldObject')}"),
             field_of(keys.POD_GROUP),
             "cannot be changed; create a new pod",
         ),
-        Check(
+        PolicyCheck(
             when(all_of(IS_UPDATE, gave_up), f'{note(marks.RETRIABLE)} == "false"'),
             field_of(marks.RETRIABLE, "annotations"),
             "an unretriable group cannot become retriable",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....cluster.embedded.rules.settings import Settings
+from ....cluster.embedded.rules.settings import AdmissionSettings
 from ....cluster.kinds import Kind
-from ....dialects.cel import IS_UPDATE, Check, all_of, at, deep, given, label, text, when
+from ....dialects.cel import IS_UPDATE, PolicyCheck, all_of, at, deep, given, label, text, when
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.kinds import SERVING
-from ....dialects.kueue.jobs.roles import Rules
+from ....dialects.kueue.jobs.roles import ValidationRules
 from .. import standing, topology
 from ..conditions import is_held, judged, own
 from ..marking import Path, label_on, note_on, only_if
@@ -24,7 +24,7 @@ READY = f"{at('status.readyReplicas', '0', 'oldObject')} > 0"
 """Whether some of its pods are ready, which corresponds to a running job."""
 
 
-def marking(settings: Settings, kind: Kind, *patches: str) -> Mutating:
+def marking(settings: AdmissionSettings, kind: Kind, *patches: str) -> Mutating:
     held = only_if(is_held(settings), *patches)
     return Mutating(kind.plural, [kind], (CREATE, UPDATE), own(settings), patches=held)
 
@@ -41,9 +41,11 @@ def standing_of_set(template: Path) -> list[str]:
     ]
 
 
-def judging(settings: Settings, kind: Kind, rules: Rules, sets: str, changes: Sequence[Check]) -> Validating:
+def judging(
+    settings: AdmissionSettings, kind: Kind, rules: ValidationRules, sets: str, changes: Sequence[PolicyCheck]
+) -> Validating:
     topological = topology.checks(settings.gates, rules) if sets else []
-    held = [Check(when(all_of(IS_UPDATE, is_held(settings)), one.ok), one.field, one.text) for one in changes]
+    held = [PolicyCheck(when(all_of(IS_UPDATE, is_held(settings)), one.ok), one.field, one.text) for one in changes]
     return Validating(
         kind.plural,
         [kind],
@@ -54,11 +56,11 @@ def judging(settings: Settings, kind: Kind, rules: Rules, sets: str, changes: Se
     )
 
 
-def same_shape(template: str) -> Check:
+def same_shape(template: str) -> PolicyCheck:
     """Check that the fields that placement depends on, requests and node selection, do not change; others may."""
     there = f"{given(template)} == {given(template, 'oldObject')}"
     same = f"{_shape(template, 'object')} == {_shape(template, 'oldObject')}"
-    return Check(all_of(there, same), f"{template}.spec", "fields that placement depends on cannot be changed")
+    return PolicyCheck(all_of(there, same), f"{template}.spec", "fields that placement depends on cannot be changed")
 
 
 def _shape(template: str, of: str) -> str:

@@ -10,7 +10,7 @@ from ...field import Field, shown
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ObjectIdentity:
     """An object to be read. For an object with `generateName`, that prefix is used as its name."""
 
     field: Field
@@ -21,7 +21,7 @@ class Identity:
     uid: str
 
     @classmethod
-    def of(cls, where: str, raw: Any) -> Identity:
+    def of(cls, where: str, raw: Any) -> ObjectIdentity:
         kind = _plain(raw, "kind")
         group, slash, _ = _plain(raw, "apiVersion").partition("/")
         meta = raw.get("metadata") if isinstance(raw, dict) else None

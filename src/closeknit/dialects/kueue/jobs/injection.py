@@ -43,7 +43,7 @@ class Info:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class StartConflict:
     """Why a job cannot start. `passes`: the conflict is temporary, such as a flavor that is not in the cache yet."""
 
     text: str
@@ -52,25 +52,25 @@ class Conflict:
 
 def info_of(
     workload: Workload, flavors: Mapping[str, Flavor], gates: Gates, family: str = ""
-) -> tuple[Info, ...] | Conflict:
+) -> tuple[Info, ...] | StartConflict:
     """What each pod set of an admitted workload gets, in the order of its pod sets.
 
     `family` is the name that all slices of an elastic workload share; "" for one that is not elastic.
     """
     admission = workload.status.admission
     if admission is None:
-        return Conflict("the workload is not admitted", passes=True)
+        return StartConflict("the workload is not admitted", passes=True)
     given = {one.name: one for one in admission.pod_sets}
     shared = _shared(workload, admission.queue, gates, family)
     infos = []
     for part in workload.parts:
         one = given.get(part.name)
         if one is None:
-            return Conflict(f"podset {part.name} has no assignment", passes=True)
+            return StartConflict(f"podset {part.name} has no assignment", passes=True)
         info = _from_assignment(one, workload.request.constraints(part.name), flavors, shared, gates)
-        if not isinstance(info, Conflict):
+        if not isinstance(info, StartConflict):
             info = _with_updates(info, workload.status.checks)
-        if isinstance(info, Conflict):
+        if isinstance(info, StartConflict):
             return info
         infos.append(info)
     return tuple(infos)
@@ -92,14 +92,14 @@ def _from_assignment(
     flavors: Mapping[str, Flavor],
     shared: tuple[dict[str, str], dict[str, str]],
     gates: Gates,
-) -> Info | Conflict:
+) -> Info | StartConflict:
     labels, annotations = {**shared[0], marks.POD_SET: given.name}, dict(shared[1])
     selector: dict[str, str] = {}
     tolerations: list[Toleration] = []
     for name in sorted(set(given.flavors.values())):
         flavor = flavors.get(name)
         if flavor is None:
-            return Conflict(f'ResourceFlavor "{name}" not found', passes=True)
+            return StartConflict(f'ResourceFlavor "{name}" not found', passes=True)
         selector |= flavor.labels
         tolerations += flavor.tolerations
     placed = given.topology is not None and "TopologyAwareScheduling" in gates
@@ -114,8 +114,8 @@ def _says_nothing(wish: Constraint) -> bool:
     return (wish.required, wish.preferred, wish.unconstrained) == (None, None, None)
 
 
-def _with_updates(info: Info, checks: Iterable[Check]) -> Info | Conflict:
-    merged: Info | Conflict = info
+def _with_updates(info: Info, checks: Iterable[Check]) -> Info | StartConflict:
+    merged: Info | StartConflict = info
     for check in checks:
         for update in check.updates:
             if update.name == info.name and isinstance(merged, Info):
@@ -123,12 +123,12 @@ def _with_updates(info: Info, checks: Iterable[Check]) -> Info | Conflict:
     return merged
 
 
-def _updated(info: Info, update: PodSetUpdate) -> Info | Conflict:
+def _updated(info: Info, update: PodSetUpdate) -> Info | StartConflict:
     added = Info(info.name, info.count, update.labels, update.annotations, update.selector, update.tolerations)
     return plus(info, added)
 
 
-def plus(info: Info, added: Info) -> Info | Conflict:
+def plus(info: Info, added: Info) -> Info | StartConflict:
     """The merge of two infos; count and name are those of the first."""
     for what, before, after in (
         ("annotations", info.annotations, added.annotations),
@@ -148,7 +148,7 @@ def plus(info: Info, added: Info) -> Info | Conflict:
     )
 
 
-def injected(template: Raw, info: Info) -> Raw | Conflict:
+def injected(template: Raw, info: Info) -> Raw | StartConflict:
     """The template with everything that `info` adds; idempotent."""
     metadata, spec = mapping(template, "metadata"), mapping(template, "spec")
     for what, before, added in (
@@ -193,11 +193,11 @@ def _as_before(now: Raw | None, before: Raw | None, touched: tuple[str, ...]) ->
     return None if before is None and not kept else kept
 
 
-def _conflict(what: str, before: Mapping[str, str], added: Mapping[str, str]) -> Conflict | None:
+def _conflict(what: str, before: Mapping[str, str], added: Mapping[str, str]) -> StartConflict | None:
     for key, value in added.items():
         if before.get(key, value) != value:
             values = f"conflict for key={key}, value1={before[key]}, value2={value}"
-            return Conflict(f"invalid admission check PodSetUpdate: conflict for {what}: {values}")
+            return StartConflict(f"invalid admission check PodSetUpdate: conflict for {what}: {values}")
     return None
 
 

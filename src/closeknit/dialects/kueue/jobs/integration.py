@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ....model.request import Ranks
 from ...field import Field
 from ..objects.wire import Unreadable
-from .injection import Conflict, Info
+from .injection import Info, StartConflict
 from .job_kind import JobKind
 from .raw import Raw, at, condition, mapping, put
 from .roles import NO_RANKS, Role
@@ -40,7 +40,7 @@ class Finished(NamedTuple):
     message: str
 
 
-class Step(NamedTuple):
+class JobWrite(NamedTuple):
     """One write that stops a job: an update of the object or of a subresource, or its deletion."""
 
     body: Raw
@@ -116,9 +116,9 @@ class Integration(JobKind):
     refusal: Callable[[Raw], str] = _nothing
     notes: Callable[[Raw], Mapping[str, dict[str, str]]] = _no_notes
     on_hold: Callable[[Raw], str] = _nothing
-    start: Callable[[Raw, Sets, Sequence[Info]], Raw | Conflict] | None = None
+    start: Callable[[Raw, Sets, Sequence[Info]], Raw | StartConflict] | None = None
     restore: Callable[[Raw], Raw] | None = None
-    stop: Callable[[Raw, Callable[[Raw], Raw]], Step | None] | None = None
+    stop: Callable[[Raw, Callable[[Raw], Raw]], JobWrite | None] | None = None
 
     def pod_sets(self, raw: Raw, source: Raw | None = None) -> Sets:
         """The pod sets of its Workload; raises Unreadable if they cannot be determined."""

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ...cel import Check
+from ...cel import PolicyCheck
 from ...field import Field
 from ...served import Kind
-from .roles import Role, Rules
+from .roles import Role, ValidationRules
 
-ALL_RULES = Rules.COUNT | Rules.GROUPS
+ALL_RULES = ValidationRules.COUNT | ValidationRules.GROUPS
 
 
 class Column(NamedTuple):
@@ -49,7 +49,7 @@ class Offset(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class AdmissionHold:
     """What admission policies need to suspend and validate a kind, as paths and CEL expressions.
 
     `unless`: the condition for objects that do not wait. `sets`: the pod sets, as records of `cel.one_set`; empty if
@@ -61,8 +61,8 @@ class Held:
     unless: str = "false"
     sets: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
-    checks: tuple[Check, ...] = ()
-    checks_when_held: tuple[Check, ...] = ()
+    checks: tuple[PolicyCheck, ...] = ()
+    checks_when_held: tuple[PolicyCheck, ...] = ()
     unbounded: str = "false"
     offset: Offset | None = None
 
@@ -90,7 +90,7 @@ class JobKind:
     framework: str = ""
     hosted: bool = True
     roles: Callable[[Field], list[Role]] = no_roles
-    rules: Rules = Rules.NONE
+    rules: ValidationRules = ValidationRules.NONE
     body: tuple[str, ...] = ()
     copies: Callable[[Field], int] | None = None
     owner: tuple[str, str] | None = None
@@ -103,7 +103,7 @@ class JobKind:
     says: str = ""
     columns: tuple[Column, ...] = (AGE,)
     schema: Mapping[str, Any] = field(default_factory=dict)
-    held: Held | None = None
+    held: AdmissionHold | None = None
 
     @property
     def group(self) -> str:

@@ -17,35 +17,35 @@ from ...pod_template import read_shape
 from .. import keys
 from ..topology_request import AnnotationError, Grouped, parse_int32
 from ..validation import template_mistakes
-from .identity import Identity
-from .roles import MAIN, MAX_POD_SETS, Role, Rules, pod_sets
+from .identity import ObjectIdentity
+from .roles import MAIN, MAX_POD_SETS, Role, ValidationRules, pod_sets
 
 RANKS = Ranks(keys.POD_GROUP_INDEX)
 
 
-def group_name(pod: Identity) -> str:
+def group_name(pod: ObjectIdentity) -> str:
     """The name of the pod's group; empty if it is in none."""
     meta = pod.field.at("metadata")
     return meta.at("labels", keys.POD_GROUP).text() or meta.at("annotations", keys.POD_GROUP).text()
 
 
-def is_waiting(pod: Identity) -> bool:
+def is_waiting(pod: ObjectIdentity) -> bool:
     """Whether the pod is neither bound to a node nor ended, so that it has to be placed."""
     ended = pod.field.at("status", "phase").value in ("Succeeded", "Failed")
     return not pod.field.at("spec", "nodeName").value and not ended
 
 
-def lone_pod(pod: Identity, gates: Gates) -> list[Grouped]:
+def lone_pod(pod: ObjectIdentity, gates: Gates) -> list[Grouped]:
     total = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if total.given:
         total.wrong("requires a group", f"add the label {keys.POD_GROUP}")
-    return pod_sets([Role(MAIN, 1, pod.field, RANKS)], Rules.NONE, gates, pod.field.report)
+    return pod_sets([Role(MAIN, 1, pod.field, RANKS)], ValidationRules.NONE, gates, pod.field.report)
 
 
-def pod_group(pods: Sequence[Identity], gates: Gates) -> list[Grouped]:
+def pod_group(pods: Sequence[ObjectIdentity], gates: Gates) -> list[Grouped]:
     """One pod set per role, sorted by name; the topology request is that of the role's first pod, as in Kueue."""
     total = _total(pods)
-    roles: dict[str, list[Identity]] = {}
+    roles: dict[str, list[ObjectIdentity]] = {}
     for pod in pods:
         roles.setdefault(_role(pod.field), []).append(pod)
         if len(roles) > MAX_POD_SETS:
@@ -61,11 +61,11 @@ def pod_group(pods: Sequence[Identity], gates: Gates) -> list[Grouped]:
         first, *others = (Role(role, counts[role], pod.field, RANKS) for pod in roles[role])
         for other in others:
             other.template.report.add(template_mistakes(other.annotations(gates), gates, other.at))
-        sets += pod_sets([first], Rules.NONE, gates, first.template.report)
+        sets += pod_sets([first], ValidationRules.NONE, gates, first.template.report)
     return sets
 
 
-def group_templates(pods: Sequence[Identity]) -> dict[str, Field]:
+def group_templates(pods: Sequence[ObjectIdentity]) -> dict[str, Field]:
     """The first pod of each role, sorted like the pod sets."""
     first: dict[str, Field] = {}
     for pod in pods:
@@ -91,7 +91,7 @@ def role_hash(shape: Shape | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _total(pods: Sequence[Identity]) -> int:
+def _total(pods: Sequence[ObjectIdentity]) -> int:
     """The group's number of pods; reports pods that disagree about it, or about the queue."""
     totals = [_said(pod) for pod in pods]
     queues = [pod.field.at("metadata", "labels", keys.QUEUE).text() for pod in pods]
@@ -109,7 +109,7 @@ def _total(pods: Sequence[Identity]) -> int:
     return totals[0]
 
 
-def _said(pod: Identity) -> int:
+def _said(pod: ObjectIdentity) -> int:
     field = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if not field.given:
         field.wrong("is missing", "set the number of pods in the group")
@@ -125,7 +125,7 @@ def _said(pod: Identity) -> int:
     return max(total, 0)
 
 
-def _check_number(pods: Sequence[Identity], total: int) -> None:
+def _check_number(pods: Sequence[ObjectIdentity], total: int) -> None:
     """Check that all pods of the group are here, since it is placed as a whole."""
     if total and len(pods) != total:
         field = pods[0].field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
@@ -133,6 +133,6 @@ def _check_number(pods: Sequence[Identity], total: int) -> None:
         field.wrong(f"is {total}, but the group has {number}", "add the missing pods, or correct the number")
 
 
-def _starts_fast(pod: Identity) -> bool:
+def _starts_fast(pod: ObjectIdentity) -> bool:
     """Whether fast admission is on: the first pod represents all that are still to be created."""
     return pod.field.at("metadata", "annotations", keys.FAST_ADMISSION).text() == "true"

@@ -13,14 +13,14 @@ from ...field import Field
 from .. import keys
 from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
-from .identity import Identity
+from .identity import ObjectIdentity
 from .kinds import KINDS, JobKind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
 from .raw import mapping
-from .roles import MAIN, Role, Rules, pod_sets
+from .roles import MAIN, Role, ValidationRules, pod_sets
 from .spelling import check_fields, check_job, check_pod, check_template
-from .standing import UNKNOWN, Standing, of_job, of_workload
+from .standing import UNKNOWN, QueueingOptions, of_job, of_workload
 from .train_job import GROUP as TRAINER
 from .train_job import RUNTIMES, Source, rendered, runtime_of
 from .workload import workload
@@ -37,7 +37,7 @@ READ_KINDS = tuple("/".join(filter(None, key)) for key in (*KINDS, POD, WORKLOAD
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class GivenJob:
     """A job to place, and the name of its Workload in Kueue.
 
     A Deployment or LeaderWorkerSet is several of them, numbered. `workload` contains a hash of the object's uid: for an
@@ -54,7 +54,7 @@ class Job:
     workload: str
     unranked: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
-    standing: Standing = UNKNOWN
+    standing: QueueingOptions = UNKNOWN
     templates: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -62,7 +62,7 @@ class Job:
 class Parsed:
     """`skipped` has the reasons why objects are not jobs, each once."""
 
-    jobs: list[Job]
+    jobs: list[GivenJob]
     warnings: tuple[Mistake, ...] = ()
     skipped: tuple[str, ...] = ()
 
@@ -73,7 +73,7 @@ class Reading:
 
     where: str
     what: str
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[GivenJob, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     warnings: tuple[Mistake, ...] = ()
     skipped: str = ""
@@ -97,10 +97,10 @@ def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Ch
 
     An object that another of the objects owns is not placed again: the pods of a Job, the Workload of a JobSet.
     """
-    identities = [Identity.of(where, raw) for where, raw in objects]
+    identities = [ObjectIdentity.of(where, raw) for where, raw in objects]
     runtimes = _runtimes(identities)
     uids = {identity.uid for identity in identities if identity.uid}
-    entries: dict[tuple[str, str], list[Identity]] = {}
+    entries: dict[tuple[str, str], list[ObjectIdentity]] = {}
     for number, identity in enumerate(identities):
         group = group_name(identity) if _key(identity) == POD else ""
         entry = (identity.namespace, f"group {group}") if group else ("", f"object {number}")
@@ -113,7 +113,7 @@ def read(objects: Iterable[tuple[str, dict[str, Any]]], gates: Gates, checks: Ch
     ]
 
 
-def _runtimes(identities: Iterable[Identity]) -> Runtimes:
+def _runtimes(identities: Iterable[ObjectIdentity]) -> Runtimes:
     return {
         Source(one.group, one.kind, one.namespace if one.kind == "TrainingRuntime" else "", one.name): one.field.value
         for one in identities
@@ -121,7 +121,7 @@ def _runtimes(identities: Iterable[Identity]) -> Runtimes:
     }
 
 
-def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks, runtimes: Runtimes) -> Reading:
+def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks, runtimes: Runtimes) -> Reading:
     first = members[0]
     if _key(first) == POD and group_name(first):
         return _read_group(members, gates)
@@ -157,7 +157,7 @@ def _read_entry(members: Sequence[Identity], gates: Gates, checks: Checks, runti
     return _reading([first], jobs, first.what, "" if known else unread)
 
 
-def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
+def _read_group(pods: Sequence[ObjectIdentity], gates: Gates) -> Reading:
     for pod in pods:
         pod.check_name()
     name = group_name(pods[0])
@@ -166,7 +166,7 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
         check_pod(pod.field)
     sets = pod_group(pods, gates) if waiting else []
     first = pods[0].field
-    job = Job(
+    job = GivenJob(
         first.report.where,
         "Pod group",
         pods[0].namespace,
@@ -180,7 +180,7 @@ def _read_group(pods: Sequence[Identity], gates: Gates) -> Reading:
     return _reading(pods, [job] if waiting else [], f"Pod group {name}")
 
 
-def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skipped: str = "") -> Reading:
+def _reading(members: Sequence[ObjectIdentity], jobs: Sequence[GivenJob], what: str, skipped: str = "") -> Reading:
     reports = [member.field.report for member in members]
     mistakes = tuple(mistake for report in reports for mistake in report.mistakes)
     warnings = tuple(warning for report in reports for warning in report.warnings)
@@ -189,7 +189,7 @@ def _reading(members: Sequence[Identity], jobs: Sequence[Job], what: str, skippe
 
 def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...]:
     """The warnings of `read` for one object, without building its jobs: a Deployment may be ten thousand."""
-    identity = Identity.of("", raw)
+    identity = ObjectIdentity.of("", raw)
     key = _key(identity)
     if key in KINDS:
         _read_body(identity, KINDS[key], gates, {})
@@ -209,7 +209,7 @@ class _Body(NamedTuple):
     sets: list[Grouped]
 
 
-def _read_body(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> _Body | None:
+def _read_body(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> _Body | None:
     report = identity.field.report
     check_job(identity.field, identity.kind)
     body = _rendered(identity, runtimes) if kind.rendered else identity.field.at(*kind.body)
@@ -219,13 +219,13 @@ def _read_body(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtim
     roles = kind.roles(body)
     for role in roles:
         check_template(role.template)
-    if Rules.ELASTIC in kind.rules:
+    if ValidationRules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
     return _Body(body, roles, pod_sets(roles, kind.rules, gates, report))
 
 
-def _read_job(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> list[Job]:
+def _read_job(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> list[GivenJob]:
     report, found = identity.field.report, _read_body(identity, kind, gates, runtimes)
     if found is None:
         return []
@@ -246,7 +246,7 @@ def _read_job(identity: Identity, kind: JobKind, gates: Gates, runtimes: Runtime
     ]
 
 
-def _rendered(identity: Identity, runtimes: Runtimes) -> Field | None:
+def _rendered(identity: ObjectIdentity, runtimes: Runtimes) -> Field | None:
     """The object that a job renders to with its runtime; reports a mistake and returns None without the runtime."""
     raw = identity.field.mapping()
     wanted = runtime_of({**raw, "metadata": {**mapping(raw, "metadata"), "namespace": identity.namespace}})
@@ -258,7 +258,7 @@ def _rendered(identity: Identity, runtimes: Runtimes) -> Field | None:
     return Field(rendered(raw, runtime), "", identity.field.report)
 
 
-def _names(identity: Identity, kind: JobKind, body: Field) -> list[str]:
+def _names(identity: ObjectIdentity, kind: JobKind, body: Field) -> list[str]:
     """The name of the job, or those of its copies: web-0, web-1."""
     if kind.copies is None:
         return [identity.name]
@@ -275,19 +275,21 @@ def _generation(body: Field) -> str:
 
 
 def _job(
-    identity: Identity,
+    identity: ObjectIdentity,
     sets: Sequence[Grouped],
     workload: str,
-    standing: Standing,
+    standing: QueueingOptions,
     templates: Mapping[str, Any],
     name: str = "",
     unranked: frozenset[str] = frozenset(),
-) -> Job:
+) -> GivenJob:
     name = name or identity.name
     where = identity.field.report.where
     order = tuple(one.name for one, _ in sets)
     request = grouped(sets)
-    return Job(where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates)
+    return GivenJob(
+        where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates
+    )
 
 
 def _spec_only(pod: Field) -> dict[str, Any]:
@@ -295,5 +297,5 @@ def _spec_only(pod: Field) -> dict[str, Any]:
     return {"spec": pod.at("spec").value}
 
 
-def _key(identity: Identity) -> tuple[str, str]:
+def _key(identity: ObjectIdentity) -> tuple[str, str]:
     return identity.group, identity.kind

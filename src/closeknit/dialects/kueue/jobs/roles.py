@@ -26,7 +26,7 @@ NO_RANKS = Ranks()
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-class Rules(Flag):
+class ValidationRules(Flag):
     """The rules of `validation` that apply to a kind, besides 1 to 6, which apply to all."""
 
     NONE = 0
@@ -63,14 +63,14 @@ class Role:
         return self.annotated_at or self.template.at("metadata", "annotations").path
 
 
-def pod_sets(roles: Sequence[Role], rules: Rules, gates: Gates, report: Report) -> list[Grouped]:
+def pod_sets(roles: Sequence[Role], rules: ValidationRules, gates: Gates, report: Report) -> list[Grouped]:
     """The pod sets of these roles; reports mistakes and returns none if the job is invalid."""
     members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
     for member in members:
         report.add(template_mistakes(member.annotations, gates, member.at))
-        bounded = Rules.COUNT in rules
+        bounded = ValidationRules.COUNT in rules
         report.add(count_mistakes(member.annotations, member.count, gates, member.at, bounded))
-    if Rules.GROUPS in rules:
+    if ValidationRules.GROUPS in rules:
         report.add(group_mistakes(members))
     shapes = [read_shape(role.template.at("spec")) for role in roles]
     if report:

@@ -20,7 +20,7 @@ NAME = "use lower-case letters, digits, dashes and dots"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QueueingOptions:
     """`workload_class` names a WorkloadPriorityClass, `pod_class` a PriorityClass; `priority` is a plain number.
 
     `least` has the minimum number of pods of each pod set that allows partial admission. `prebuilt` names an existing
@@ -39,14 +39,14 @@ class Standing:
     created: str = ""
 
 
-UNKNOWN = Standing()
+UNKNOWN = QueueingOptions()
 
 
-def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> Standing:
+def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> QueueingOptions:
     """Read a job. `body` is the part that looks like a job, `owner` the whole object; often they are the same."""
     labels, annotations = body.at("metadata", "labels"), body.at("metadata", "annotations")
     prebuilt = annotations.at(keys.PREBUILT)
-    return Standing(
+    return QueueingOptions(
         _name(labels.at(keys.QUEUE)),
         labels.at(keys.PRIORITY_CLASS).text(),
         _pod_class(body, templates),
@@ -60,11 +60,11 @@ def of_job(body: Field, owner: Field, templates: Sequence[Field]) -> Standing:
     )
 
 
-def of_workload(workload: Field) -> Standing:
+def of_workload(workload: Field) -> QueueingOptions:
     """Read a Workload, whose priority has already been resolved."""
     spec, priority = workload.at("spec"), workload.at("spec", "priority")
     sets = spec.at("podSets").items()
-    return Standing(
+    return QueueingOptions(
         _name(spec.at("queueName")),
         priority=priority.count(least=-INT32_MAX - 1) if priority.given else 0,
         max_seconds=spec.at("maximumExecutionTimeSeconds").count(least=1)

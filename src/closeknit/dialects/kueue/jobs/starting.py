@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .injection import Conflict, Info, injected, restored
-from .integration import Integration, Step
+from .injection import Info, StartConflict, injected, restored
+from .integration import Integration, JobWrite
 from .raw import Raw, items, mapping
 
 
-def started(integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None = None) -> Raw | Conflict:
+def started(
+    integration: Integration, raw: Raw, infos: Sequence[Info], source: Raw | None = None
+) -> Raw | StartConflict:
     """The unsuspended job with what its pod sets get. Infos and pod sets are matched by position."""
     sets = integration.pod_sets(raw, source)
     if len(sets) != len(infos):
-        return Conflict(f"invalid podset infos: expecting {len(sets)} podset, got {len(infos)}")
+        return StartConflict(f"invalid podset infos: expecting {len(sets)} podset, got {len(infos)}")
     notes = integration.notes(raw)
     full = [_with_notes(info, notes.get(one.name, {})) for one, info in zip(sets, infos, strict=True)]
     if integration.start is not None:
@@ -22,14 +24,14 @@ def started(integration: Integration, raw: Raw, infos: Sequence[Info], source: R
     templates = {}
     for one, info in zip(sets, full, strict=True):
         template = injected(one.template, info)
-        if isinstance(template, Conflict):
+        if isinstance(template, StartConflict):
             return template
         templates[one.name] = template
     counts = {one.name: info.count for one, info in zip(sets, full, strict=True)}
     return integration.suspended(integration.with_templates(raw, templates, counts), False)
 
 
-def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None = None) -> Step | None:
+def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: Raw | None = None) -> JobWrite | None:
     """The next write that suspends the job and restores it as submitted; None when both is done.
 
     Without a Workload the original is unknown, so the job is only suspended.
@@ -40,7 +42,7 @@ def stopping(integration: Integration, raw: Raw, workload: Raw | None, source: R
 
     if integration.stop is not None:
         return integration.stop(raw, restore)
-    return None if integration.is_suspended(raw) else Step(integration.suspended(restore(raw), True))
+    return None if integration.is_suspended(raw) else JobWrite(integration.suspended(restore(raw), True))
 
 
 def as_submitted(integration: Integration, raw: Raw, workload: Raw, source: Raw | None = None) -> Raw:

@@ -23,10 +23,10 @@ from . import marks
 from .integration import Integration, PodSetForm
 from .names import workload_name
 from .raw import Raw, at, items, mapping
-from .standing import Standing, of_job
+from .standing import QueueingOptions, of_job
 
 
-class Priority(NamedTuple):
+class WorkloadPriority(NamedTuple):
     """A priority, and the class that it comes from: `kind` is WorkloadPriorityClass, PriorityClass or ""."""
 
     value: int = 0
@@ -34,11 +34,11 @@ class Priority(NamedTuple):
     name: str = ""
 
 
-NO_PRIORITY = Priority()
+NO_PRIORITY = WorkloadPriority()
 _GROUPS = {"WorkloadPriorityClass": "kueue.x-k8s.io", "PriorityClass": "scheduling.k8s.io"}
 
 
-def standing_of(raw: Raw, sets: Iterable[PodSetForm]) -> Standing:
+def standing_of(raw: Raw, sets: Iterable[PodSetForm]) -> QueueingOptions:
     """The queueing options of the job; raises Unreadable if they are invalid."""
     body = Field.root(raw)
     standing = of_job(body, body, [Field(one.template, _path(raw), body.report) for one in sets])
@@ -67,7 +67,7 @@ def workload_for(
     raw: Raw,
     integration: Integration,
     gates: Gates,
-    priority: Priority = NO_PRIORITY,
+    priority: WorkloadPriority = NO_PRIORITY,
     source: Raw | None = None,
     queue: str = "",
     copied_labels: Collection[str] = (),
@@ -103,7 +103,7 @@ def workload_object(
     sets: Iterable[PodSetForm],
     queue: str,
     max_seconds: int | None,
-    priority: Priority,
+    priority: WorkloadPriority,
     gates: Gates,
 ) -> Raw:
     """Build the Workload from its parts."""
@@ -122,7 +122,7 @@ def workload_object(
     return {"apiVersion": V1BETA2, "kind": "Workload", "metadata": metadata, "spec": spec}
 
 
-def ranked(priority: Priority) -> Raw:
+def ranked(priority: WorkloadPriority) -> Raw:
     """The priority fields of a Workload's spec."""
     if not priority.kind:
         return {"priority": priority.value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....model.cluster_queue import AdmissionCheck
-from .wire import Condition, Meta, Raw, Wire, convert, reader
+from .wire import Raw, Wire, WireCondition, WireMeta, convert, reader
 
 ACTIVE = "Active"
 
@@ -20,11 +20,11 @@ class CheckSpec(Wire, frozen=True):
 
 
 class CheckStatus(Wire, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WireCondition, ...] = ()
 
 
 class WireCheck(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: CheckSpec = CheckSpec()
     status: CheckStatus = CheckStatus()
 

@@ -11,7 +11,7 @@ from ....model.shape import Requirement
 from ... import core
 from .quotas import FlavorUsage, WireGroup, resource_groups
 from .versions import cluster_queue_to_v1beta2
-from .wire import Condition, FairShare, FairSharing, Meta, Raw, Wire, convert, reader, weight
+from .wire import FairShare, FairSharing, Raw, Wire, WireCondition, WireMeta, convert, reader, weight
 
 
 class WireSelector(Wire, frozen=True):
@@ -66,7 +66,7 @@ class ClusterQueueSpec(Wire, frozen=True):
 
 
 class ClusterQueueStatus(Wire, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WireCondition, ...] = ()
     flavors_reservation: tuple[FlavorUsage, ...] = ()
     flavors_usage: tuple[FlavorUsage, ...] = ()
     pending_workloads: int = 0
@@ -76,7 +76,7 @@ class ClusterQueueStatus(Wire, frozen=True):
 
 
 class WireClusterQueue(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: ClusterQueueSpec = ClusterQueueSpec()
     status: ClusterQueueStatus = ClusterQueueStatus()
 

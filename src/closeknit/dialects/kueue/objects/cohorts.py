@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....model.quota import Cohort
 from .quotas import WireGroup, resource_groups
-from .wire import FairShare, FairSharing, Meta, Raw, Wire, convert, reader, weight
+from .wire import FairShare, FairSharing, Raw, Wire, WireMeta, convert, reader, weight
 
 
 class CohortSpec(Wire, frozen=True):
@@ -18,7 +18,7 @@ class CohortStatus(Wire, frozen=True):
 
 
 class WireCohort(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: CohortSpec = CohortSpec()
     status: CohortStatus = CohortStatus()
 

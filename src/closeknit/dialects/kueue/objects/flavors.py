@@ -7,7 +7,7 @@ import msgspec
 from ....model.flavor import Flavor
 from ....model.shape import Taint
 from ... import core
-from .wire import Meta, Raw, Wire, convert, reader
+from .wire import Raw, Wire, WireMeta, convert, reader
 
 
 class FlavorSpec(Wire, frozen=True):
@@ -18,7 +18,7 @@ class FlavorSpec(Wire, frozen=True):
 
 
 class WireFlavor(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: FlavorSpec = FlavorSpec()
 
 

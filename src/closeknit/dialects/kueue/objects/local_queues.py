@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from ....model.cluster_queue import LocalQueue
 from .quotas import FlavorUsage
-from .wire import Condition, FairShare, FairSharing, Meta, Raw, Wire, convert, reader, weight
+from .wire import FairShare, FairSharing, Raw, Wire, WireCondition, WireMeta, convert, reader, weight
 
 
 class LocalQueueSpec(Wire, frozen=True):
@@ -16,7 +16,7 @@ class LocalQueueSpec(Wire, frozen=True):
 
 
 class LocalQueueStatus(Wire, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WireCondition, ...] = ()
     pending_workloads: int = 0
     reserving_workloads: int = 0
     admitted_workloads: int = 0
@@ -26,7 +26,7 @@ class LocalQueueStatus(Wire, frozen=True):
 
 
 class WireLocalQueue(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: LocalQueueSpec = LocalQueueSpec()
     status: LocalQueueStatus = LocalQueueStatus()
 

@@ -18,7 +18,7 @@ import msgspec
 from ....model.request import PodSet, Request
 from ....model.resources import amounts
 from ....model.shape import Shape
-from ....model.workload import Part
+from ....model.workload import WorkloadPodSet
 from ... import core
 from ..keys import MAIN
 from ..topology_request import Grouped, TopologyRequest, grouped
@@ -44,7 +44,7 @@ class WirePodSet(Wire, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class TemplatePod:
     """What scheduling needs of one pod of a template."""
 
     shape: Shape
@@ -52,21 +52,21 @@ class Pod:
     likeness: str
 
 
-def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Part, ...]]:
+def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[WorkloadPodSet, ...]]:
     """The topology request, without slice layers for v1beta1, whose API server drops them silently."""
     pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
     request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
-def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, Part]:
+def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, WorkloadPodSet]:
     """A pod set with the shape of its template, and the amounts that count against quota."""
     pod = _pod(_encode(template.get("spec") or {}))
-    part = Part(pod_set.name, dict(pod.requests), least, pod.likeness)
+    part = WorkloadPodSet(pod_set.name, dict(pod.requests), least, pod.likeness)
     return replace(pod_set, shape=pod.shape), part
 
 
-def _grouped(wire: WirePodSet, pod: Pod, is_old: bool) -> Grouped:
+def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool) -> Grouped:
     request = wire.topology_request or TopologyRequest()
     if is_old:
         request.layers = None
@@ -75,16 +75,16 @@ def _grouped(wire: WirePodSet, pod: Pod, is_old: bool) -> Grouped:
     return pod_set, request.pod_set_group_name
 
 
-def _part(wire: WirePodSet, pod: Pod) -> Part:
-    return Part(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.likeness)
+def _part(wire: WirePodSet, pod: TemplatePod) -> WorkloadPodSet:
+    return WorkloadPodSet(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.likeness)
 
 
 @lru_cache(maxsize=KEPT)
-def _pod(text: bytes) -> Pod:
+def _pod(text: bytes) -> TemplatePod:
     raw = msgspec.json.decode(text)
     spec = convert(raw, core.PodSpec)
     shape = core.shape(spec)
-    return Pod(shape, dict(shape.requests), likeness(raw))
+    return TemplatePod(shape, dict(shape.requests), likeness(raw))
 
 
 def likeness(spec: dict[str, Any]) -> str:

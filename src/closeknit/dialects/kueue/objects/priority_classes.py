@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ....model.priority_class import PriorityClass
-from .wire import Meta, Raw, Wire, convert, reader
+from .wire import Raw, Wire, WireMeta, convert, reader
 
 
 class WirePriorityClass(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     value: int = 0
     description: str | None = None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ....model.provisioning import DEFAULT_RETRY, ProvisioningConfig, Retry
-from .wire import Meta, Raw, Wire, convert, reader
+from ....model.provisioning import DEFAULT_RETRY, ProvisioningConfig, RetryPolicy
+from .wire import Raw, Wire, WireMeta, convert, reader
 
 
 class RetryStrategy(Wire, frozen=True):
@@ -33,7 +33,7 @@ class ProvisioningSpec(Wire, frozen=True):
 
 
 class WireProvisioning(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: ProvisioningSpec = ProvisioningSpec()
 
 
@@ -53,7 +53,9 @@ def provisioning_config(raw: Raw) -> ProvisioningConfig:
     )
 
 
-def _retry(wire: RetryStrategy) -> Retry:
+def _retry(wire: RetryStrategy) -> RetryPolicy:
     """The retry policy; defaults replace absent fields, not a 0."""
     given = (wire.backoff_limit_count, wire.backoff_base_seconds, wire.backoff_max_seconds)
-    return Retry(*(default if number is None else number for number, default in zip(given, DEFAULT_RETRY, strict=True)))
+    return RetryPolicy(
+        *(default if number is None else number for number, default in zip(given, DEFAULT_RETRY, strict=True))
+    )

@@ -86,7 +86,7 @@ class GateState(Wire, frozen=True):
 
 
 class WorkloadStatus(Wire, frozen=True):
-    conditions: tuple[wire.Condition, ...] = ()
+    conditions: tuple[wire.WireCondition, ...] = ()
     admission: WireAdmission | None = None
     requeue_state: RequeueState | None = None
     reclaimable_pods: tuple[ReclaimablePod, ...] = ()
@@ -118,7 +118,7 @@ def status(given: WorkloadStatus) -> Status:
     )
 
 
-def _condition(given: wire.Condition) -> Condition:
+def _condition(given: wire.WireCondition) -> Condition:
     since = moment(given.last_transition_time)
     return Condition(given.status == "True", given.reason, given.message, since, given.observed_generation or 0)
 

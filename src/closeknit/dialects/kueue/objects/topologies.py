@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ....model.topology import Topology
-from .wire import Meta, Raw, Wire, convert, reader
+from .wire import Raw, Wire, WireMeta, convert, reader
 
 
-class Level(Wire, frozen=True):
+class WireLevel(Wire, frozen=True):
     node_label: str = ""
 
 
 class TopologySpec(Wire, frozen=True):
-    levels: tuple[Level, ...] = ()
+    levels: tuple[WireLevel, ...] = ()
 
 
 class WireTopology(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: TopologySpec = TopologySpec()
 
 

@@ -33,14 +33,14 @@ class Wire(msgspec.Struct, rename="camel", gc=False, frozen=True):
     """The base of all structs; unknown fields are ignored, the raw object keeps them."""
 
 
-class OwnerReference(Wire, frozen=True):
+class WireOwnerReference(Wire, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
 
 
-class Meta(Wire, frozen=True):
+class WireMeta(Wire, frozen=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
@@ -50,10 +50,10 @@ class Meta(Wire, frozen=True):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
     finalizers: tuple[str, ...] = ()
-    owner_references: tuple[OwnerReference, ...] = ()
+    owner_references: tuple[WireOwnerReference, ...] = ()
 
 
-class Condition(Wire, frozen=True):
+class WireCondition(Wire, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ....model.request import Request
 from ....model.shape import whole_number
-from ....model.workload import Part, Status, Workload
+from ....model.workload import Status, Workload, WorkloadPodSet
 from .. import keys
 from .pod_sets import WirePodSet, asked
 from .status import WorkloadStatus, status
 from .status_form import workload_status
 from .tree import merged
 from .versions import to_v1beta2
-from .wire import Meta, Raw, Wire, convert, moment, reader
+from .wire import Raw, Wire, WireMeta, convert, moment, reader
 
 JOB_UID = keys.PREFIX + "job-uid"
 BOOST = keys.PREFIX + "priority-boost"
@@ -25,7 +25,7 @@ class PriorityClassRef(Wire, frozen=True):
     name: str = ""
 
 
-class Gate(Wire, frozen=True):
+class WireGate(Wire, frozen=True):
     name: str = ""
 
 
@@ -36,12 +36,12 @@ class WorkloadSpec(Wire, frozen=True):
     priority: int | None = None
     active: bool | None = None
     maximum_execution_time_seconds: int | None = None
-    preemption_gates: tuple[Gate, ...] = ()
+    preemption_gates: tuple[WireGate, ...] = ()
 
 
 class WireWorkload(Wire, frozen=True):
     api_version: str = ""
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: WorkloadSpec = WorkloadSpec()
     status: WorkloadStatus = WorkloadStatus()
 
@@ -53,11 +53,11 @@ class KnownSpec(Wire, frozen=True):
     priority: int | None = None
     active: bool | None = None
     maximum_execution_time_seconds: int | None = None
-    preemption_gates: tuple[Gate, ...] = ()
+    preemption_gates: tuple[WireGate, ...] = ()
 
 
 class KnownWorkload(Wire, frozen=True):
-    metadata: Meta = Meta()
+    metadata: WireMeta = WireMeta()
     spec: KnownSpec = KnownSpec()
     status: WorkloadStatus = WorkloadStatus()
 
@@ -73,7 +73,7 @@ def workload_with(raw: Raw, before: Workload) -> Workload:
     return _workload(convert(raw, KnownWorkload), before.request, before.parts)
 
 
-def _workload(wire: WireWorkload | KnownWorkload, request: Request, parts: tuple[Part, ...]) -> Workload:
+def _workload(wire: WireWorkload | KnownWorkload, request: Request, parts: tuple[WorkloadPodSet, ...]) -> Workload:
     meta, spec = wire.metadata, wire.spec
     notes = meta.annotations
     return Workload(
@@ -108,7 +108,7 @@ def with_status(raw: Raw, wanted: Status, known: Status | None = None) -> Raw:
     return {**raw, "status": merged(raw.get("status") or {}, before, workload_status(wanted))}
 
 
-def _owned_by_pod(meta: Meta) -> bool:
+def _owned_by_pod(meta: WireMeta) -> bool:
     """Whether the workload belongs to a single plain pod; a pod group of one is still a group."""
     if len(meta.owner_references) != 1 or meta.annotations.get(keys.IS_GROUP) == "true":
         return False

@@ -10,7 +10,7 @@ from .....dialects.field import Field
 from .....dialects.kueue import keys
 from .....dialects.kueue.jobs import marks
 from .....dialects.kueue.jobs.kinds import KINDS, Integration
-from .....dialects.kueue.jobs.roles import Role, Rules
+from .....dialects.kueue.jobs.roles import Role, ValidationRules
 from .....dialects.kueue.jobs.standing import of_job
 from .....dialects.kueue.jobs.train_job import rendered, runtime_of
 from .....dialects.kueue.jobs.workload import workload
@@ -29,7 +29,7 @@ from ....kinds import BY_NAME, JOB, POD, TRAIN_JOB, WORKLOAD, Kind
 from ...store import Store
 from ..causes import Causes
 from ..rule import IMMUTABLE
-from ..settings import Settings
+from ..settings import AdmissionSettings
 from .managed import has_default_queue, has_job_for_owner, is_held, is_managed_namespace, job_kind
 from .pods import check_pod, check_pod_change
 from .serving import check_serving_change, is_serving
@@ -38,7 +38,9 @@ AUTOSCALING = "enableInTreeAutoscaling"
 """Allowed only for elastic jobs, which `refusal` checks."""
 
 
-def check_held(store: Store, settings: Settings, kind: Kind, old: Field | None, new: Field, causes: Causes) -> None:
+def check_held(
+    store: Store, settings: AdmissionSettings, kind: Kind, old: Field | None, new: Field, causes: Causes
+) -> None:
     """Run all checks; `old` is the object before an update, None for a creation."""
     if kind is WORKLOAD:
         if old is None or old.at("spec").value != new.at("spec").value:
@@ -81,17 +83,17 @@ def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
         return
     found = KINDS.get((kind.group, kind.kind))
     body = _body(store, kind, new)
-    if found is None or body is None or (is_serving(kind) and found.rules is Rules.NONE):
+    if found is None or body is None or (is_serving(kind) and found.rules is ValidationRules.NONE):
         return
     roles = found.roles(body)
     members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
     for member in members:
         new.report.add(template_mistakes(member.annotations, gates, member.at))
-        if Rules.COUNT in found.rules:
+        if ValidationRules.COUNT in found.rules:
             new.report.add(count_mistakes(member.annotations, member.count, gates, member.at))
-    if Rules.GROUPS in found.rules:
+    if ValidationRules.GROUPS in found.rules:
         new.report.add(group_mistakes(members))
-    if Rules.ELASTIC in found.rules:
+    if ValidationRules.ELASTIC in found.rules:
         _check_elastic(new, roles, gates)
 
 
@@ -158,7 +160,9 @@ def _check_refusal(known: Integration, new: Field, causes: Causes) -> None:
         new.report.add(told)
 
 
-def _check_change(store: Store, settings: Settings, kind: Kind, old: Field, new: Field, causes: Causes) -> None:
+def _check_change(
+    store: Store, settings: AdmissionSettings, kind: Kind, old: Field, new: Field, causes: Causes
+) -> None:
     if kind is POD:
         check_pod_change(old, new, causes)
     running = _runs(settings, kind, old, new)
@@ -190,7 +194,7 @@ def _check_class(old: Field, new: Field, running: bool, causes: Causes) -> None:
         causes.invalid(new, "cannot be added to a running job", new.text())
 
 
-def _runs(settings: Settings, kind: Kind, old: Field, new: Field) -> bool:
+def _runs(settings: AdmissionSettings, kind: Kind, old: Field, new: Field) -> bool:
     """Whether the job runs: it is not suspended, or has ready replicas."""
     known = job_kind(settings, kind)
     if isinstance(known, Integration):

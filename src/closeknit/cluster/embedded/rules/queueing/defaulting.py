@@ -17,7 +17,7 @@ from .....dialects.kueue.jobs.raw import put
 from ....kinds import MPI_JOB, POD, Kind
 from ....port import Raw
 from ...store import Store
-from ..settings import Settings
+from ..settings import AdmissionSettings
 from .managed import (
     DEFAULT,
     has_default_class,
@@ -31,7 +31,7 @@ from .managed import (
 )
 
 
-def held(store: Store, settings: Settings, kind: Kind, old: Raw | None, raw: Raw) -> Raw:
+def held(store: Store, settings: AdmissionSettings, kind: Kind, old: Raw | None, raw: Raw) -> Raw:
     """The object as held; the same object if it need not be. On an update only templates are labelled again."""
     if kind is POD:
         return _held_pod(store, settings, raw) if old is None else raw
@@ -53,7 +53,7 @@ def held(store: Store, settings: Settings, kind: Kind, old: Raw | None, raw: Raw
     return raw if known.is_suspended(raw) or known.ignored(raw) else known.suspended(raw, True)
 
 
-def _held_pod(store: Store, settings: Settings, pod: Raw) -> Raw:
+def _held_pod(store: Store, settings: AdmissionSettings, pod: Raw) -> Raw:
     meta = pod["metadata"]
     parent = (meta.get("annotations") or {}).get(marks.PARENT)
     if parent is not None:

@@ -9,7 +9,7 @@ from .....dialects.kueue.jobs.kinds import LIVE, SERVING, Integration, Serving
 from ....kinds import BY_NAME, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
 from ....port import Raw
 from ...store import Store
-from ..settings import Settings
+from ..settings import AdmissionSettings
 
 DEFAULT = "default"
 """The name of the default queue, and of the default priority class."""
@@ -17,7 +17,7 @@ FARTHEST = 10
 """How many levels of owners are followed."""
 
 
-def job_kind(settings: Settings, kind: Kind) -> Integration | Serving | None:
+def job_kind(settings: AdmissionSettings, kind: Kind) -> Integration | Serving | None:
     """The integration of this kind of job; None for other kinds, and for disabled ones."""
     found: Integration | Serving | None = _JOB_KINDS.get((kind.group, kind.kind))
     return found if found is not None and found.framework in settings.frameworks else None
@@ -26,7 +26,7 @@ def job_kind(settings: Settings, kind: Kind) -> Integration | Serving | None:
 _JOB_KINDS: dict[tuple[str, str], Integration | Serving] = {**LIVE, **SERVING}
 
 
-def is_managed_namespace(store: Store, settings: Settings, namespace: str) -> bool:
+def is_managed_namespace(store: Store, settings: AdmissionSettings, namespace: str) -> bool:
     home = store.find(NAMESPACE, "", namespace)
     return home is not None and settings.namespaces.matches(home["metadata"].get("labels") or {})
 
@@ -44,7 +44,7 @@ def queue_of(raw: Raw) -> str:
     return (raw["metadata"].get("labels") or {}).get(keys.QUEUE) or ""
 
 
-def is_held(settings: Settings, raw: Raw) -> bool:
+def is_held(settings: AdmissionSettings, raw: Raw) -> bool:
     return settings.all_jobs or bool(queue_of(raw))
 
 
@@ -58,14 +58,14 @@ def kind_of_owner(owner: Raw) -> Kind | None:
     return BY_NAME.get((group, owner.get("kind") or ""))
 
 
-def has_job_for_owner(settings: Settings, raw: Raw) -> bool:
+def has_job_for_owner(settings: AdmissionSettings, raw: Raw) -> bool:
     """Whether its owner could itself wait in a queue."""
     owner = controller_of(raw)
     kind = None if owner is None else kind_of_owner(owner)
     return kind is not None and job_kind(settings, kind) is not None
 
 
-def held_ancestor(store: Store, settings: Settings, raw: Raw) -> Raw | None:
+def held_ancestor(store: Store, settings: AdmissionSettings, raw: Raw) -> Raw | None:
     """The nearest owner that is held; its dependents run when it does."""
     namespace = raw["metadata"].get("namespace", "")
     for _ in range(FARTHEST):

@@ -11,10 +11,10 @@ from pkgutil import iter_modules
 from .....dialects.kueue.jobs.kinds import JOB_KINDS
 from ...loop import Standin
 from ..controller import Controller
-from ..settings import Settings
+from ..settings import StandinSettings
 
 
-def operators(settings: Settings) -> list[Standin]:
+def operators(settings: StandinSettings) -> list[Standin]:
     """The operators of all kinds that have one."""
     modules = [import_module(f"{__name__}.{one.name}") for one in iter_modules(__path__)]
     found: list[type[Controller]] = [one.STANDIN for one in modules if hasattr(one, "STANDIN")]

@@ -23,7 +23,7 @@ from ...loop import Step
 from ...store import Store
 from ..children import child, deletion, is_controlled, status_write
 from ..conditions import Conditions
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 
 KIND = APP_WRAPPER.served
 COMPONENT = "appwrapper-controller"
@@ -34,9 +34,9 @@ SUSPENDED, SUSPENDING, RUNNING, SUCCEEDED, FAILED = "Suspended", "Suspending", "
 class AppWrappers(Controller):
     kind, watches = KIND, tuple(one.served for one in JOB_KINDS if one.hosted)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
         look = Look(store, owner, now)
-        return Seen(len(look.parts), look.steps())
+        return Observation(len(look.parts), look.steps())
 
 
 STANDIN = AppWrappers

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from .....dialects.timestamps import parse
 from ....kinds import JOB, JOB_SET, SERVICE
 from ....port import Delete, Raw, key_of
-from ...loop import Later, Step
+from ...loop import ReconcileAt, Step
 from ...store import Store
 from ..children import children, holds, is_deleting, number, status_write
 from ..conditions import Conditions
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from ..job_status import is_finished
 from .job_set_counts import Counts, counted
-from .job_set_failure import Verdict, verdict
+from .job_set_failure import FailurePolicyAction, verdict
 from .job_set_jobs import (
     attempt_of,
     job_name,
@@ -48,15 +48,15 @@ class JobSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        look = Look(store, owner, now)
-        return Seen(len(look.jobs), look.steps())
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        look = ObservedJobSet(store, owner, now)
+        return Observation(len(look.jobs), look.steps())
 
 
 STANDIN = JobSets
 
 
-class Look:
+class ObservedJobSet:
     """The observed state of a JobSet and its Jobs, and the steps to take."""
 
     def __init__(self, store: Store, job_set: Raw, now: float) -> None:
@@ -107,7 +107,7 @@ class Look:
         end = next(one for kind in ENDS if (one := self.conditions.find(kind)))
         at = parse(end["lastTransitionTime"]) + seconds
         if at > self.now:
-            yield Later(at)
+            yield ReconcileAt(at)
         else:
             yield Delete(key_of(JOB_SET, self.job_set), uid=self.job_set["metadata"]["uid"], propagation="Foreground")
 
@@ -126,7 +126,7 @@ class Look:
         why, text = ("JobSetFailed", "jobset failed") if kind == "Failed" else ("JobSetCompleted", DONE)
         self._restarted(why, text)
 
-    def _failed(self, judged: Verdict) -> None:
+    def _failed(self, judged: FailurePolicyAction) -> None:
         if not judged.restarts:
             self._end("Failed", judged.reason, judged.message)
             return

@@ -13,7 +13,7 @@ from .job_set_jobs import replicated_of
 FAIL, RESTART, RESTART_ANYWAY = "FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"
 
 
-class Verdict(NamedTuple):
+class FailurePolicyAction(NamedTuple):
     """`counts`: whether a restart counts against maxRestarts. `action` is its name in events."""
 
     restarts: bool
@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
     action: str = ""
 
 
-def verdict(spec: Raw, status: Raw, jobs: Sequence[Raw]) -> Verdict | None:
+def verdict(spec: Raw, status: Raw, jobs: Sequence[Raw]) -> FailurePolicyAction | None:
     """The action of the failure policy; None if no job failed."""
     failures = [(job, end) for job in jobs if (end := condition(job, "Failed")) and end["status"] == "True"]
     failures.sort(key=lambda one: (one[1]["lastTransitionTime"], one[0]["metadata"]["name"]))
@@ -31,7 +31,9 @@ def verdict(spec: Raw, status: Raw, jobs: Sequence[Raw]) -> Verdict | None:
         return None
     policy = spec.get("failurePolicy")
     if policy is None:
-        return Verdict(False, "FailedJobs", _about("jobset failed due to one or more job failures", failures[0][0]))
+        return FailurePolicyAction(
+            False, "FailedJobs", _about("jobset failed due to one or more job failures", failures[0][0])
+        )
     for rule in policy.get("rules") or ():
         for job, end in failures:
             if _matches(rule, job, end):
@@ -56,16 +58,16 @@ def _finds(pattern: str, text: str) -> bool:
         return False
 
 
-def _done(policy: Raw, status: Raw, action: str, reason: str, job: Raw) -> Verdict:
+def _done(policy: Raw, status: Raw, action: str, reason: str, job: Raw) -> FailurePolicyAction:
     text = _about(f"applying {action} failure policy action", job)
     if action == FAIL:
-        return Verdict(False, f"{FAIL}FailurePolicyAction", text)
+        return FailurePolicyAction(False, f"{FAIL}FailurePolicyAction", text)
     if action == RESTART_ANYWAY:
-        return Verdict(True, reason, text, action=f"{action}FailurePolicyAction")
+        return FailurePolicyAction(True, reason, text, action=f"{action}FailurePolicyAction")
     if number(status.get("restartsCountTowardsMax"), 0) >= number(policy.get("maxRestarts"), 0):
         text = _about("jobset failed due to reaching max number of restarts", job)
-        return Verdict(False, "ReachedMaxRestarts", text)
-    return Verdict(True, reason, text, counts=True, action=f"{action}FailurePolicyAction")
+        return FailurePolicyAction(False, "ReachedMaxRestarts", text)
+    return FailurePolicyAction(True, reason, text, counts=True, action=f"{action}FailurePolicyAction")
 
 
 def _about(text: str, job: Raw) -> str:

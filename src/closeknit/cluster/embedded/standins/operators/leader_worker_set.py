@@ -17,7 +17,7 @@ from ...loop import Step
 from ...store import Store
 from ..children import children, is_deleting, is_ready, number, part_of, phase, status_write
 from ..conditions import Conditions
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from .leader_worker_parts import (
     is_unique,
     leaders,
@@ -53,15 +53,15 @@ class LeaderWorkerSets(Controller):
         name = (meta.get("labels") or {}).get(NAME)
         return () if name is None else (Key(LEADER_WORKER_SET, meta["namespace"], name),)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        look = Look(store, owner, now)
-        return Seen(sum(1 + len(one.workers) for one in look.groups), look.steps())
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        look = ObservedLeaderWorkerSet(store, owner, now)
+        return Observation(sum(1 + len(one.workers) for one in look.groups), look.steps())
 
 
 STANDIN = LeaderWorkerSets
 
 
-class Group(NamedTuple):
+class LeaderWorkerGroup(NamedTuple):
     """A leader, the StatefulSet of its workers if there is one, and the workers."""
 
     leader: Raw
@@ -77,7 +77,7 @@ class Group(NamedTuple):
         return str((self.leader["metadata"].get("labels") or {}).get(REVISION, ""))
 
 
-class Look:
+class ObservedLeaderWorkerSet:
     """The observed state of a LeaderWorkerSet and its groups."""
 
     def __init__(self, store: Store, raw: Raw, now: float) -> None:
@@ -91,9 +91,9 @@ class Look:
         pods = [] if self.above is None else children(store, self.above, POD)
         self.groups = sorted((self._group(one) for one in pods), key=lambda one: one.number)
 
-    def _group(self, leader: Raw) -> Group:
+    def _group(self, leader: Raw) -> LeaderWorkerGroup:
         below = next(iter(children(self.store, leader, STATEFUL_SET)), None)
-        return Group(leader, below, [] if below is None else children(self.store, below, POD))
+        return LeaderWorkerGroup(leader, below, [] if below is None else children(self.store, below, POD))
 
     def steps(self) -> Iterator[Step]:
         conditions = Conditions(LEADER_WORKER_SET, self.raw, self.now, COMPONENT)
@@ -159,14 +159,14 @@ class Look:
 
     # Groups
 
-    def _template(self, group: Group) -> Raw | None:
+    def _template(self, group: LeaderWorkerGroup) -> Raw | None:
         """The template of the group's revision; None if the revision is gone."""
         if group.revision == self.revision:
             return self.raw["spec"]["leaderWorkerTemplate"]  # type: ignore[no-any-return]
         kept = self.revisions.get(group.revision)
         return None if kept is None else template_in(kept)
 
-    def _staffed(self, group: Group, conditions: Conditions) -> Iterator[Step]:
+    def _staffed(self, group: LeaderWorkerGroup, conditions: Conditions) -> Iterator[Step]:
         leader, template = group.leader, self._template(group)
         name = leader["metadata"]["name"]
         if broken := self._broken(group):
@@ -183,7 +183,7 @@ class Look:
             conditions.record("GroupsProgressing", f"Created worker statefulset for leader pod {name}")
             yield workers(self.raw, template, leader)
 
-    def _broken(self, group: Group) -> str:
+    def _broken(self, group: LeaderWorkerGroup) -> str:
         """The pod of the group that has restarted or failed, for an event; empty if none."""
         policy = self.raw["spec"]["leaderWorkerTemplate"].get("restartPolicy") or RECREATES[0]
         pods = (group.leader, *group.workers)
@@ -195,7 +195,7 @@ class Look:
                 return f"{role} pod {one['metadata']['name']} failed"
         return ""
 
-    def _is_ready(self, group: Group) -> bool:
+    def _is_ready(self, group: LeaderWorkerGroup) -> bool:
         template = self._template(group)
         if template is None or is_deleting(group.leader) or not is_ready(group.leader):
             return False
@@ -230,7 +230,7 @@ class Look:
         yield from status_write(LEADER_WORKER_SET, self.raw, status)
         yield from conditions.events
 
-    def _has_workers(self, group: Group) -> bool:
+    def _has_workers(self, group: LeaderWorkerGroup) -> bool:
         template = self._template(group)
         return template is not None and (size(template) == 1 or group.below is not None)
 

@@ -14,7 +14,7 @@ from ....port import Raw, Update
 from ...loop import Step
 from ...store import Store
 from ..children import children, condition, deletion, is_deleting, is_ready, phase, status_write
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from .kubeflow import History, cleans, is_ours, is_over, is_suspended, replica_status
 from .mpi_parts import launcher, relaunched, service, worker, workers
 
@@ -29,15 +29,15 @@ class MpiJobs(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and is_ours(owner, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        look = Look(store, owner, now)
-        return Seen(len(look.pods), look.steps())
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        look = ObservedMpiJob(store, owner, now)
+        return Observation(len(look.pods), look.steps())
 
 
 STANDIN = MpiJobs
 
 
-class Look:
+class ObservedMpiJob:
     """The observed state of an MPIJob, its launcher and its workers."""
 
     def __init__(self, store: Store, job: Raw, now: float) -> None:

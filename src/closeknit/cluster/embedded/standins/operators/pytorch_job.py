@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from .....dialects.timestamps import parse, stamp
 from ....kinds import POD, PYTORCH_JOB, SERVICE
 from ....port import Delete, Raw, key_of
-from ...loop import Later, Step
+from ...loop import ReconcileAt, Step
 from ...store import Store
 from ..children import children, deletion, number, phase, status_write
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from ..job_failure import ended_at
 from .kubeflow import REPLICA_TYPE, History, cleans, is_ours, is_over, is_suspended, replica_status
 from .pytorch_parts import MASTER, WORKER, labels, new_pod, new_service, places, replicas, restart_policy, specs
@@ -34,15 +34,15 @@ class PytorchJobs(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and is_ours(owner, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        look = Look(store, owner, now)
-        return Seen(len(look.pods), look.steps())
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        look = ObservedPytorchJob(store, owner, now)
+        return Observation(len(look.pods), look.steps())
 
 
 STANDIN = PytorchJobs
 
 
-class Look:
+class ObservedPytorchJob:
     """The observed state of a PyTorchJob and its pods."""
 
     def __init__(self, store: Store, job: Raw, now: float) -> None:
@@ -136,7 +136,7 @@ class Look:
         for one in pods:
             at = ended_at(one, self.now) + PAUSE
             if at > self.now:
-                yield Later(at)
+                yield ReconcileAt(at)
             else:
                 yield from deletion(POD, one)
 
@@ -180,7 +180,7 @@ class Look:
 
     def _deadline(self) -> Iterator[Step]:
         if (seconds := self.policy.get("activeDeadlineSeconds")) is not None:
-            yield Later(parse(self.status["startTime"]) + seconds)
+            yield ReconcileAt(parse(self.status["startTime"]) + seconds)
 
     # The end
 
@@ -200,7 +200,7 @@ class Look:
             return
         at = self.history.ended_at() + seconds
         if at > self.now:
-            yield Later(at)
+            yield ReconcileAt(at)
         else:
             yield Delete(key_of(PYTORCH_JOB, self.job), uid=self.job["metadata"]["uid"])
 

@@ -20,13 +20,13 @@ from ...loop import Step
 from ...store import Store
 from ..children import children, deletion, is_deleting, is_ended, is_ready, phase, status_write
 from ..conditions import Conditions
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from .ray_parts import (
     GROUP,
     HEAD_GROUP,
     NODE_TYPE,
     REPLICA_INDEX,
-    Group,
+    RayWorkerGroup,
     desired,
     endpoints,
     groups,
@@ -48,15 +48,15 @@ class RayClusters(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        look = Look(store, owner, now)
-        return Seen(len(look.pods), look.steps())
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        look = ObservedRayCluster(store, owner, now)
+        return Observation(len(look.pods), look.steps())
 
 
 STANDIN = RayClusters
 
 
-class Look:
+class ObservedRayCluster:
     """The observed state of a RayCluster and its pods."""
 
     def __init__(self, store: Store, cluster: Raw, now: float) -> None:
@@ -110,7 +110,7 @@ class Look:
         for group in self.groups:
             yield from self._staffed(group)
 
-    def _staffed(self, group: Group) -> Iterator[Step]:
+    def _staffed(self, group: RayWorkerGroup) -> Iterator[Step]:
         """Scale a group to its replicas; workersToDelete are deleted first, then the last ones."""
         pods = [one for one in self._of(group.name) if not is_deleting(one) and not is_ended(one)]
         for one in pods:

@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from .....dialects.timestamps import parse, stamp
 from ....kinds import JOB, RAY_CLUSTER, RAY_JOB, SERVICE
 from ....port import Delete, Raw, Update, key_of
-from ...loop import Later, Step
+from ...loop import ReconcileAt, Step
 from ...store import NAME_TAIL, Store
 from ..children import children, condition, deletion, event, is_deleting, number, status_write
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 from ..pod_plan import course, plan_of
-from ..settings import Settings
+from ..settings import StandinSettings
 from .ray_parts import PORTS, address, job_service, new_cluster, service_name, submitter
 
 CONTROLLER = "ray.io/kuberay-operator"
@@ -38,8 +38,8 @@ class RayJobs(Controller):
     def minds(self, owner: Raw) -> bool:
         return owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        return Seen(1, self._steps(store, owner, now))
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        return Observation(1, self._steps(store, owner, now))
 
     def _steps(self, store: Store, owner: Raw, now: float) -> Iterator[Step]:
         held = FINALIZER in (owner["metadata"].get("finalizers") or ())
@@ -49,16 +49,16 @@ class RayJobs(Controller):
         elif not held:
             yield _finalized(owner, True)
         else:
-            yield from Look(store, owner, now, self.settings).steps()
+            yield from ObservedRayJob(store, owner, now, self.settings).steps()
 
 
 STANDIN = RayJobs
 
 
-class Look:
+class ObservedRayJob:
     """The observed state of a RayJob, its cluster and its submitter."""
 
-    def __init__(self, store: Store, job: Raw, now: float, settings: Settings) -> None:
+    def __init__(self, store: Store, job: Raw, now: float, settings: StandinSettings) -> None:
         self.store, self.job, self.now, self.settings = store, job, now, settings
         self.spec: Raw = job["spec"]
         self.name, self.namespace = job["metadata"]["name"], job["metadata"]["namespace"]
@@ -133,7 +133,7 @@ class Look:
             yield from self._made_cluster()
         if self.cluster is None or (self.cluster.get("status") or {}).get("state") != "ready":
             if self.spec.get("clusterSelector"):
-                yield Later(self.now + 1.0)
+                yield ReconcileAt(self.now + 1.0)
             yield from self._late()
             return
         self.status["dashboardURL"] = f"{address(self.cluster)}:{PORTS['dashboard']}"
@@ -181,7 +181,7 @@ class Look:
             return
         at = start + (ahead.start or 0.0) + ahead.run
         if at > self.now:
-            yield Later(at)
+            yield ReconcileAt(at)
         elif ahead.exit_code:
             self._end("FAILED", f"Job entrypoint command failed with exit code {ahead.exit_code}")
         else:
@@ -193,7 +193,7 @@ class Look:
             return
         start = parse(self.status["startTime"])
         if start + seconds > self.now:
-            yield Later(start + seconds)
+            yield ReconcileAt(start + seconds)
             return
         when = datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
         self.status["reason"] = "DeadlineExceeded"
@@ -230,7 +230,7 @@ class Look:
             return
         at = parse(self.status["endTime"]) + number(self.spec.get("ttlSecondsAfterFinished"), 0)
         if at > self.now:
-            yield Later(at)
+            yield ReconcileAt(at)
         elif not is_deleting(self.cluster):
             self._record("DeletedRayCluster", f"Deleted cluster {self.namespace}/{self.status['rayClusterName']}")
             yield from deletion(RAY_CLUSTER, self.cluster)

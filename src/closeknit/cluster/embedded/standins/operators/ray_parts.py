@@ -30,7 +30,7 @@ HEAD_GROUP = "headgroup"
 SUBMITTER_RETRIES = 2
 
 
-class Group(NamedTuple):
+class RayWorkerGroup(NamedTuple):
     """A worker group: `replicas` times `hosts` pods of one template."""
 
     name: str
@@ -42,7 +42,7 @@ class Group(NamedTuple):
     doomed: tuple[str, ...]
 
 
-def groups(cluster: Raw) -> list[Group]:
+def groups(cluster: Raw) -> list[RayWorkerGroup]:
     found = []
     for one in cluster["spec"].get("workerGroupSpecs") or ():
         fewest, most = number(one.get("minReplicas"), 0), number(one.get("maxReplicas"), 2**31 - 1)
@@ -51,7 +51,9 @@ def groups(cluster: Raw) -> list[Group]:
         doomed = tuple((one.get("scaleStrategy") or {}).get("workersToDelete") or ())
         halts = bool(one.get("suspend"))
         found.append(
-            Group(one["groupName"], one.get("template") or {}, 0 if halts else wanted, hosts, fewest, most, doomed)
+            RayWorkerGroup(
+                one["groupName"], one.get("template") or {}, 0 if halts else wanted, hosts, fewest, most, doomed
+            )
         )
     return found
 
@@ -125,7 +127,7 @@ def new_head(cluster: Raw) -> Create:
     return pod(template, RAY_CLUSTER, cluster, prefix=f"{name}-head-", labels=labels, spec={"containers": containers})
 
 
-def new_workers(cluster: Raw, group: Group, index: int) -> Iterator[Create]:
+def new_workers(cluster: Raw, group: RayWorkerGroup, index: int) -> Iterator[Create]:
     """The pods of one replica of a group."""
     meta = cluster["metadata"]
     name = meta["name"]

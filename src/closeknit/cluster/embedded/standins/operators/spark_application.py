@@ -28,7 +28,7 @@ from ....port import Create
 from ...loop import Step
 from ...store import Store
 from ..children import children, deletion, is_deleting, phase, pod, status_write
-from ..controller import Controller, Seen
+from ..controller import Controller, Observation
 
 KIND = SPARK_APPLICATION.served
 PREFIX = "sparkoperator.k8s.io/"
@@ -41,9 +41,9 @@ STATES = {"Pending": "PENDING", "Running": RUNNING, "Succeeded": COMPLETED, "Fai
 class SparkApplications(Controller):
     kind, watches = KIND, (KIND, POD)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
         pods = children(store, owner, POD)
-        return Seen(len(pods), _steps(owner, pods, now))
+        return Observation(len(pods), _steps(owner, pods, now))
 
 
 STANDIN = SparkApplications

@@ -12,12 +12,12 @@ from .....dialects.kueue.jobs.train_job import runtime_of
 from .....dialects.timestamps import parse
 from ....kinds import CLUSTER_TRAINING_RUNTIME, JOB_SET, TRAIN_JOB, TRAINING_RUNTIME
 from ....port import Change, Key, Raw, Update
-from ...loop import Later, Step
+from ...loop import ReconcileAt, Step
 from ...store import Store
 from ..children import children, deletion, holds, status_write
 from ..conditions import Conditions
-from ..controller import Controller, Seen
-from ..settings import DEFAULTS, Settings
+from ..controller import Controller, Observation
+from ..settings import DEFAULTS, StandinSettings
 from .train_parts import job_set, refreshed, template
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
@@ -29,7 +29,7 @@ COUNTS = ("name", "ready", "succeeded", "failed", "active", "suspended")
 class TrainJobs(Controller):
     kind, watches = TRAIN_JOB, (TRAIN_JOB, TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, JOB_SET)
 
-    def __init__(self, settings: Settings = DEFAULTS) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS) -> None:
         super().__init__(settings)
         self._waiting: dict[Key, dict[Key, None]] = {}
         """Jobs that wait for a runtime, by its key."""
@@ -43,8 +43,8 @@ class TrainJobs(Controller):
         over = holds(owner, "Complete") or holds(owner, "Failed")
         return super().minds(owner) and not over and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Seen:
-        return Seen(1, self._steps(store, owner, now))
+    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+        return Observation(1, self._steps(store, owner, now))
 
     def _steps(self, store: Store, found: Raw, now: float) -> Iterator[Step]:
         conditions = Conditions(TRAIN_JOB, found, now, COMPONENT)
@@ -56,7 +56,7 @@ class TrainJobs(Controller):
             conditions.record("DeadlineExceeded", text, warning=True)
             yield from () if child is None else deletion(JOB_SET, child)
         else:
-            yield from () if late is None else (Later(late),)
+            yield from () if late is None else (ReconcileAt(late),)
             yield from self._made(store, found, child)
             self._report(found, child, conditions)
         yield from self._write(found, child, conditions)

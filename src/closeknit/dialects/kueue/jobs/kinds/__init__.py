@@ -5,7 +5,7 @@ The order is that of policies and permissions of an installation.
 
 from __future__ import annotations
 
-from ..integration import Finished, Integration, PodSetForm, Step
+from ..integration import Finished, Integration, JobWrite, PodSetForm
 from ..job_kind import JobKind
 from ..train_job import Source
 from .app_wrapper import APP_WRAPPER
@@ -67,8 +67,8 @@ __all__ = [
     "Finished",
     "Integration",
     "JobKind",
+    "JobWrite",
     "PodSetForm",
     "Serving",
     "Source",
-    "Step",
 ]

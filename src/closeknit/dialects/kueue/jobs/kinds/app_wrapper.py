@@ -16,9 +16,9 @@ from .....model.request import Ranks
 from .....model.shape import whole_number
 from ....field import Field
 from ....served import Kind
-from ..injection import Conflict, Info, injected, toleration_form
+from ..injection import Info, StartConflict, injected, toleration_form
 from ..integration import Finished, Integration, Sets, suspended
-from ..job_kind import Column, Held
+from ..job_kind import AdmissionHold, Column
 from ..raw import Raw, at, condition, each, put, without
 from ..roles import MAX_POD_SETS, NO_RANKS, Role
 from .job import JOB
@@ -118,9 +118,9 @@ def roles(body: Field) -> list[Role]:
     return [Role(f"{name}-{index}", one.count, one.template, one.ranks) for index, one in enumerate(found)]
 
 
-def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
+def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | StartConflict:
     for one, info in zip(sets, infos, strict=True):
-        if isinstance(conflict := injected(one.template, info), Conflict):
+        if isinstance(conflict := injected(one.template, info), StartConflict):
             return conflict
     left = iter(infos)
     components = [
@@ -211,5 +211,5 @@ APP_WRAPPER = Integration(
     ready_in=pods_ready,
     start=start,
     restore=restore,
-    held=Held(),
+    held=AdmissionHold(),
 )

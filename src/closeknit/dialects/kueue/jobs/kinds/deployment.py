@@ -11,7 +11,7 @@ from ... import keys
 from .. import marks
 from ..raw import Raw, at, put
 from ..roles import MAIN, Role
-from ..workload_object import Priority
+from ..workload_object import WorkloadPriority
 from .serving import Serving, marked, replicas, standing_labels
 
 FRAMEWORK = "deployment"
@@ -27,7 +27,7 @@ def prepared(raw: Raw, _gates: Gates) -> Raw:
     return put(raw, ("spec", "template"), marked(at(raw, "spec", "template"), labels, {marks.PARENT: FRAMEWORK}))
 
 
-def no_workloads(_raw: Raw, _gates: Gates, _priority: Priority) -> tuple[Raw, ...]:
+def no_workloads(_raw: Raw, _gates: Gates, _priority: WorkloadPriority) -> tuple[Raw, ...]:
     return ()
 
 

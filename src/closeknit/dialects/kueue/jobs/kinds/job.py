@@ -11,16 +11,16 @@ from .....model.request import Ranks
 from .....model.shape import whole_number
 from .... import cel
 from .... import known_fields as known
-from ....cel import ANNOTATIONS, IS_UPDATE, Check, all_of, any_of, has_note, is_count, negated, note, same, when
+from ....cel import ANNOTATIONS, IS_UPDATE, PolicyCheck, all_of, any_of, has_note, is_count, negated, note, same, when
 from ....field import Field
 from ....served import Kind
 from ... import keys
 from ...topology_request import AnnotationError, parse_int32
 from .. import marks
-from ..integration import Counts, Integration, Sets, Step, Templates, ended, form, is_suspended, suspended
-from ..job_kind import Held, JobKind
+from ..integration import Counts, Integration, JobWrite, Sets, Templates, ended, form, is_suspended, suspended
+from ..job_kind import AdmissionHold, JobKind
 from ..raw import Raw, at, mapping, number, put, without
-from ..roles import MAIN, Role, Rules
+from ..roles import MAIN, Role, ValidationRules
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 RANKS = Ranks(COMPLETION_INDEX)
@@ -146,15 +146,15 @@ def _covered(spans: list[tuple[int, int]], bound: int) -> int:
     return total
 
 
-def stop(raw: Raw, restore: Callable[[Raw], Raw]) -> Step | None:
+def stop(raw: Raw, restore: Callable[[Raw], Raw]) -> JobWrite | None:
     """The next step; the API server refuses a new template while the job has a start time or active pods."""
     if not is_suspended(raw):
-        return Step(suspended(put(raw, _MARK, "true"), True))
+        return JobWrite(suspended(put(raw, _MARK, "true"), True))
     if at(raw, *_MARK) is None:
         return None
     if at(raw, "status", "startTime") is not None:
-        return Step(without(raw, ("status", "startTime")), "status")
-    return None if is_active(raw) else Step(_unmarked(restore(raw)))
+        return JobWrite(without(raw, ("status", "startTime")), "status")
+    return None if is_active(raw) else JobWrite(_unmarked(restore(raw)))
 
 
 def _unmarked(raw: Raw) -> Raw:
@@ -167,7 +167,7 @@ _PARTIAL, _FEWEST = has_note(keys.MIN_PARALLELISM), note(keys.MIN_PARALLELISM)
 _IS_RUNNING = negated(cel.suspended("spec.suspend"))
 
 
-def _completions() -> tuple[Check, ...]:
+def _completions() -> tuple[PolicyCheck, ...]:
     """The rules for the annotation that keeps completions equal to parallelism."""
     value, path = note(marks.SAME_COMPLETIONS), f"metadata.annotations[{marks.SAME_COMPLETIONS}]"
     given, yes = has_note(marks.SAME_COMPLETIONS), f"{value} in {cel.texts(cel.YES)}"
@@ -175,24 +175,24 @@ def _completions() -> tuple[Check, ...]:
     equal = f"{cel.at('spec.completions', '-1')} == {_PODS}"
     told = f"must be equal to parallelism if {marks.SAME_COMPLETIONS} is true"
     return (
-        Check(when(given, f"{value} in {cel.texts((*cel.YES, *cel.NO))}"), path, "must be true or false"),
-        Check(when(yes, indexed), path, "requires completionMode Indexed"),
-        Check(when(all_of(yes, indexed), equal), "spec.completions", told),
+        PolicyCheck(when(given, f"{value} in {cel.texts((*cel.YES, *cel.NO))}"), path, "must be true or false"),
+        PolicyCheck(when(yes, indexed), path, "requires completionMode Indexed"),
+        PolicyCheck(when(all_of(yes, indexed), equal), "spec.completions", told),
     )
 
 
-def _fewer() -> tuple[Check, ...]:
+def _fewer() -> tuple[PolicyCheck, ...]:
     """The rules for the minimum number of pods, checked when that or the parallelism is set."""
     unsaid = all_of(f"{_FEWEST} == {note(keys.MIN_PARALLELISM, 'oldObject')}", same("spec.parallelism"))
     judged = any_of(f"!({IS_UPDATE})", all_of(cel.suspended("spec.suspend"), negated(unsaid)))
     ran = f"{cel.at('spec.suspend', 'false', 'oldObject')} != true"
     return (
-        Check(
+        PolicyCheck(
             when(all_of(_PARTIAL, judged), all_of(is_count(_FEWEST), f"int({_FEWEST}) < {_PODS}")),
             f"metadata.annotations[{keys.MIN_PARALLELISM}]",
             "must be above 0 and below parallelism",
         ),
-        Check(
+        PolicyCheck(
             when(all_of(IS_UPDATE, _PARTIAL, _IS_RUNNING, ran), same("spec.parallelism")),
             "spec.parallelism",
             "cannot be changed while a job with partial admission runs; stop the job first",
@@ -207,7 +207,7 @@ JOB = Integration(
     framework="batch/job",
     says="Runs pods until enough of them have succeeded.",
     roles=roles,
-    rules=Rules.COUNT | Rules.ELASTIC,
+    rules=ValidationRules.COUNT | ValidationRules.ELASTIC,
     may_be_elastic=True,
     fields={"spec": known.JOB},
     sets_in=pod_sets,
@@ -217,7 +217,7 @@ JOB = Integration(
     ready_in=pods_ready,
     reclaimable_in=reclaimable,
     stop=stop,
-    held=Held(
+    held=AdmissionHold(
         sets=f"[{cel.one_set('object.?spec.?template', cel.text('spec.template' + ANNOTATIONS), _COUNT)}]",
         checks=(*_completions(), *_fewer()),
         unbounded=all_of(IS_UPDATE, any_of(_PARTIAL, f'{note(keys.ELASTIC)} == "true"')),
@@ -228,7 +228,7 @@ CRON_JOB = JobKind(
     served=Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), categories=("all",)),
     says="Creates Jobs on a schedule.",
     roles=roles,
-    rules=Rules.COUNT | Rules.ELASTIC,
+    rules=ValidationRules.COUNT | ValidationRules.ELASTIC,
     body=("spec", "jobTemplate"),
     owner=("Job", "batch"),
     fields={"spec": known.CRON_JOB, "spec.jobTemplate": known.TEMPLATE, "spec.jobTemplate.spec": known.JOB},

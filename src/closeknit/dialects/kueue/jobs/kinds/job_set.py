@@ -9,7 +9,7 @@ from ....cel import ANNOTATIONS
 from ....field import Field
 from ....served import Kind
 from ..integration import Counts, Integration, Templates, ended
-from ..job_kind import AGE, ALL_RULES, Column, Held
+from ..job_kind import AGE, ALL_RULES, AdmissionHold, Column
 from ..raw import Raw, at, items, mapping, number, put
 from ..roles import Role, check_names, product
 from .job import COMPLETION_INDEX, pods, pods_in
@@ -92,5 +92,5 @@ JOB_SET = Integration(
     is_active=is_active,
     ready_in=pods_ready,
     reclaimable_in=reclaimable,
-    held=Held(sets=_sets()),
+    held=AdmissionHold(sets=_sets()),
 )

@@ -14,7 +14,7 @@ from ..job_kind import AGE, ALL_RULES, Column
 from ..names import workload_name
 from ..raw import Raw, at, mapping, number, put
 from ..roles import MAIN, Role
-from ..workload_object import Priority
+from ..workload_object import WorkloadPriority
 from .serving import Serving, group_marks, group_workload, marked, replicas, standing_labels
 
 SERVED = Kind("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets", True, ("lws",), scale=True)
@@ -56,12 +56,12 @@ def replica_name(raw: Raw, index: int | str) -> str:
     return workload_name(SERVED.kind, SERVED.group, name, at(raw, "metadata", "uid") or "")
 
 
-def replica_workload(raw: Raw, index: int, gates: Gates, priority: Priority) -> Raw:
+def replica_workload(raw: Raw, index: int, gates: Gates, priority: WorkloadPriority) -> Raw:
     notes = {marks.COMPONENT: str(index)}
     return group_workload(raw, replica_name(raw, index), forms(raw, roles), notes, gates, priority)
 
 
-def workloads(raw: Raw, gates: Gates, priority: Priority) -> tuple[Raw, ...]:
+def workloads(raw: Raw, gates: Gates, priority: WorkloadPriority) -> tuple[Raw, ...]:
     replicas = number(raw, "spec", "replicas", default=1)
     return tuple(replica_workload(raw, index, gates, priority) for index in range(replicas))
 

@@ -15,8 +15,8 @@ from ....served import Kind
 from ... import keys
 from ...objects.wire import convert
 from .. import marks
-from ..injection import Conflict, Info, injected
-from ..integration import Counts, Finished, Integration, PodSetForm, Sets, Step, Templates
+from ..injection import Info, StartConflict, injected
+from ..integration import Counts, Finished, Integration, JobWrite, PodSetForm, Sets, Templates
 from ..pods import RANKS, role_hash
 from ..raw import Raw, at, condition, items, mapping, put, without
 from ..roles import MAIN
@@ -100,11 +100,11 @@ def with_templates(raw: Raw, templates: Templates, _counts: Counts) -> Raw:
     return {**raw, "spec": mapping(templates[MAIN], "spec")}
 
 
-def start(raw: Raw, _sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
+def start(raw: Raw, _sets: Sets, infos: Sequence[Info]) -> Raw | StartConflict:
     """The pod with what its pod set gets, and without the gates that it no longer needs."""
     info = infos[0]
     changed = injected(raw, replace(info, gates=()))
-    if isinstance(changed, Conflict):
+    if isinstance(changed, StartConflict):
         return changed
     done = {marks.ADMISSION_GATE, marks.TOPOLOGY_GATE} - set(info.gates)
     return ungated(changed, *done)
@@ -126,9 +126,9 @@ def pods_ready(raw: Raw) -> bool:
     return condition(raw, "Ready") is not None
 
 
-def stop(raw: Raw, _restore: Callable[[Raw], Raw]) -> Step | None:
+def stop(raw: Raw, _restore: Callable[[Raw], Raw]) -> JobWrite | None:
     gone = is_gated(raw) or finished(raw) is not None or at(raw, "metadata", "deletionTimestamp") is not None
-    return None if gone else Step(raw, deletes=True)
+    return None if gone else JobWrite(raw, deletes=True)
 
 
 POD = Integration(

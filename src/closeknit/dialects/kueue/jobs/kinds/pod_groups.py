@@ -16,15 +16,15 @@ from ... import keys
 from ...objects.wire import Unreadable
 from ...topology_request import AnnotationError, parse_int32
 from .. import marks
-from ..injection import Conflict, Info
+from ..injection import Info, StartConflict
 from ..integration import Finished, Sets
 from ..raw import Raw, at, condition, items, mapping, put
 from ..roles import MAX_POD_SETS
-from ..standing import Standing
+from ..standing import QueueingOptions
 from ..workload_object import (
     NO_PRIORITY,
     Metadata,
-    Priority,
+    WorkloadPriority,
     copied_notes,
     owner_reference,
     standing_of,
@@ -149,12 +149,12 @@ def group_sets(pods: Pods) -> Sets:
     return tuple(form_of(first[name], name, counts[name]) for name in sorted(first))
 
 
-def group_standing(pods: Pods) -> Standing:
+def group_standing(pods: Pods) -> QueueingOptions:
     """The queueing options of the group: those of its first pod."""
     return standing_of(pods[0], [form_of(pods[0])])
 
 
-def group_workload(pods: Pods, gates: Gates, priority: Priority = NO_PRIORITY) -> Raw:
+def group_workload(pods: Pods, gates: Gates, priority: WorkloadPriority = NO_PRIORITY) -> Raw:
     """The group's Workload, named after the group and owned by all of its pods."""
     standing, metadata = group_standing(pods), mapping(pods[0], "metadata")
     notes = {**copied_notes(metadata), keys.IS_GROUP: "true"}
@@ -170,7 +170,7 @@ def is_same(pods: Pods, workload: Raw) -> bool:
     return is_of_group(workload) and sum(wanted.values()) == total(pods[0]) and roles <= wanted.keys()
 
 
-def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
+def started(pod: Raw, infos: Sequence[Info]) -> Raw | StartConflict:
     """One pod of the group with what its role gets, and without the gates that it no longer needs.
 
     That changes its shape, so its role hash is recorded first: admission policies cannot compute one at creation.
@@ -178,7 +178,7 @@ def started(pod: Raw, infos: Sequence[Info]) -> Raw | Conflict:
     name = role(pod)
     info = next((one for one in infos if one.name == name), None)
     if info is None:
-        return Conflict(f"invalid podset infos: podSetInfo with the name '{name}' is not found")
+        return StartConflict(f"invalid podset infos: podSetInfo with the name '{name}' is not found")
     return start(put(pod, ("metadata", "annotations", keys.ROLE_HASH), name), (), (info,))
 
 

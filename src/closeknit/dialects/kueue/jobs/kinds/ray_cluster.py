@@ -10,12 +10,12 @@ from typing import Any
 
 from .... import cel
 from .... import known_fields as known
-from ....cel import ANNOTATIONS, IS_UPDATE, Check, all_of, note, when
+from ....cel import ANNOTATIONS, IS_UPDATE, PolicyCheck, all_of, note, when
 from ....field import Field
 from ....served import Kind
 from ... import keys
 from ..integration import Counts, Finished, Integration, Templates
-from ..job_kind import AGE, ALL_RULES, Column, Held
+from ..job_kind import AGE, ALL_RULES, AdmissionHold, Column
 from ..raw import Raw, at, items, mapping, put
 from ..roles import MAX_POD_SETS, Role, check_names, product
 
@@ -123,7 +123,7 @@ def groups(cluster: str) -> dict[str, str]:
     return {"groups": cel.at(f"{cluster}.workerGroupSpecs", "[]")}
 
 
-def group_checks(cluster: str) -> tuple[Check, ...]:
+def group_checks(cluster: str) -> tuple[PolicyCheck, ...]:
     """The rules for worker groups, which become pod sets: their number is limited, and their names are unique."""
     scales = f"{cel.at(f'{cluster}.enableInTreeAutoscaling', 'false')} == true"
     before = "variables.groups.exists(j, o, j < i && o.groupName.lowerAscii() == g.groupName.lowerAscii())"
@@ -131,18 +131,18 @@ def group_checks(cluster: str) -> tuple[Check, ...]:
     wrong = f"!{name}.matches({cel.text(_LABEL)}) || {name} == {cel.text(HEAD)} || {before}"
     first = f"variables.groups.transformList(i, g, {wrong}, i)[0]"
     return (
-        Check(
+        PolicyCheck(
             when(scales, IS_ELASTIC),
             f"{cluster}.enableInTreeAutoscaling",
             f"makes the number of pods unknown; set it to false, or the annotation {keys.ELASTIC} to true",
         ),
-        Check(
+        PolicyCheck(
             f"variables.groups.all(i, g, !({wrong}))",
             f'{cel.text(f"{cluster}.workerGroupSpecs[")} + string({first}) + "].groupName"',
             f"use a unique name for every group, of at most 63 letters, digits and dashes, and not {HEAD}",
             computed=True,
         ),
-        Check(
+        PolicyCheck(
             f"variables.groups.size() < {MAX_POD_SETS}",
             f"{cluster}.workerGroupSpecs[{MAX_POD_SETS - 1}].groupName",
             f"is one too many; a Workload allows at most {MAX_POD_SETS} pod sets",
@@ -176,7 +176,7 @@ RAY_CLUSTER = Integration(
     is_active=is_ready,
     ready_in=is_ready,
     refusal=refusal,
-    held=Held(
+    held=AdmissionHold(
         sets=sets("spec"),
         variables=groups("spec"),
         checks_when_held=group_checks("spec"),

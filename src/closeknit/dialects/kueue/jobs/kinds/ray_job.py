@@ -9,11 +9,11 @@ from typing import Any
 
 from .... import cel
 from .... import known_fields as known
-from ....cel import ANNOTATIONS, Check, all_of
+from ....cel import ANNOTATIONS, PolicyCheck, all_of
 from ....field import Field
 from ....served import Kind
 from ..integration import Counts, Finished, Sets, Templates, form, forms
-from ..job_kind import AGE, Column, Held
+from ..job_kind import AGE, AdmissionHold, Column
 from ..raw import Raw, at, items, mapping, put, without
 from ..roles import Role
 from . import ray_cluster
@@ -111,7 +111,7 @@ def _sets() -> str:
     return f"({_ELSEWHERE}) ? [] : {ray_cluster.sets(CLUSTER)} + {submitter}"
 
 
-_SHUTDOWN = Check(
+_SHUTDOWN = PolicyCheck(
     f"{cel.at('spec.shutdownAfterJobFinishes', 'false')} == true",
     "spec.shutdownAfterJobFinishes",
     "must be true, so that the quota is released when the job finishes",
@@ -141,7 +141,7 @@ RAY_JOB = replace(
     ignored=ignored,
     refusal=refusal,
     on_hold=on_hold,
-    held=Held(
+    held=AdmissionHold(
         unless=_ELSEWHERE,
         sets=_sets(),
         variables=ray_cluster.groups(CLUSTER),

@@ -18,7 +18,7 @@ from .. import marks
 from ..integration import Sets
 from ..job_kind import JobKind
 from ..raw import Raw, mapping
-from ..workload_object import Metadata, Priority, copied_notes, owner_reference, standing_of, workload_object
+from ..workload_object import Metadata, WorkloadPriority, copied_notes, owner_reference, standing_of, workload_object
 
 
 def _nothing(_raw: Raw) -> str:
@@ -34,7 +34,7 @@ class Serving(JobKind):
     """
 
     prepared: Callable[[Raw, Gates], Raw]
-    workloads: Callable[[Raw, Gates, Priority], tuple[Raw, ...]]
+    workloads: Callable[[Raw, Gates, WorkloadPriority], tuple[Raw, ...]]
     marked: Callable[[Raw, Raw], Raw]
     on_hold: Callable[[Raw], str] = _nothing
 
@@ -60,7 +60,9 @@ def marked(tree: Raw | None, labels: dict[str, str], notes: dict[str, str]) -> R
     return tree if metadata is tree.get("metadata") else {**tree, "metadata": metadata}
 
 
-def group_workload(raw: Raw, name: str, sets: Sets, notes: dict[str, str], gates: Gates, priority: Priority) -> Raw:
+def group_workload(
+    raw: Raw, name: str, sets: Sets, notes: dict[str, str], gates: Gates, priority: WorkloadPriority
+) -> Raw:
     metadata, standing = mapping(raw, "metadata"), standing_of(raw, sets)
     group, _, version = raw["apiVersion"].rpartition("/")
     notes = {

@@ -12,13 +12,13 @@ from typing import Any
 
 from .....model.quantity import QuantityError, nanos
 from .... import cel
-from ....cel import ANNOTATIONS, Check
+from ....cel import ANNOTATIONS, PolicyCheck
 from ....field import Field
 from ....served import Kind
 from ..integration import Counts, Finished, Integration, Templates
-from ..job_kind import AGE, Column, Held
+from ..job_kind import AGE, AdmissionHold, Column
 from ..raw import Raw, at, mapping, number, put, without
-from ..roles import Role, Rules
+from ..roles import Role, ValidationRules
 
 DRIVER, EXECUTOR = "driver", "executor"
 CONTAINERS = {DRIVER: "spark-kubernetes-driver", EXECUTOR: "spark-kubernetes-executor"}
@@ -280,7 +280,7 @@ SPARK_APPLICATION = Integration(
     framework="sparkoperator.k8s.io/sparkapplication",
     says="A Spark program: a driver and its executors.",
     roles=roles,
-    rules=Rules.COUNT,
+    rules=ValidationRules.COUNT,
     judges_roles=True,
     fields={"spec": _names(_SPEC_FIELDS), **dict.fromkeys(("spec.driver", "spec.executor"), _names(_ROLE_FIELDS))},
     columns=(
@@ -310,11 +310,11 @@ SPARK_APPLICATION = Integration(
     is_active=is_active,
     ready_in=pods_ready,
     refusal=refusal,
-    held=Held(
+    held=AdmissionHold(
         sets=_sets(),
         checks_when_held=(
-            Check(f'{cel.at("spec.mode", cel.text("cluster"))} == "cluster"', "spec.mode", _CLUSTER_MODE),
-            Check(
+            PolicyCheck(f'{cel.at("spec.mode", cel.text("cluster"))} == "cluster"', "spec.mode", _CLUSTER_MODE),
+            PolicyCheck(
                 f"{cel.at('spec.dynamicAllocation.enabled', 'false')} != true",
                 "spec.dynamicAllocation.enabled",
                 "makes the number of pods unknown; set it to false, and set spec.executor.instances",

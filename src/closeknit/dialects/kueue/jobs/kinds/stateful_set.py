@@ -13,7 +13,7 @@ from ..integration import forms
 from ..names import workload_name
 from ..raw import Raw, at, number, put
 from ..roles import MAIN, Role
-from ..workload_object import Priority
+from ..workload_object import WorkloadPriority
 from .serving import Serving, group_marks, group_workload, marked, replicas, standing_labels
 
 FRAMEWORK = "statefulset"
@@ -32,7 +32,7 @@ def workload_of(raw: Raw) -> str:
     return workload_name("StatefulSet", "apps", at(raw, "metadata", "name"), at(raw, "metadata", "uid") or "")
 
 
-def workloads(raw: Raw, gates: Gates, priority: Priority) -> tuple[Raw, ...]:
+def workloads(raw: Raw, gates: Gates, priority: WorkloadPriority) -> tuple[Raw, ...]:
     return (group_workload(raw, workload_of(raw), forms(raw, roles), {}, gates, priority),)
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 
 from ....served import Kind
 from ...objects.wire import Unreadable
-from ..injection import Conflict, Info, injected
-from ..integration import Counts, Integration, Sets, Step, Templates, ended, is_suspended, suspended
-from ..job_kind import AGE, STATE, Held
+from ..injection import Info, StartConflict, injected
+from ..integration import Counts, Integration, JobWrite, Sets, Templates, ended, is_suspended, suspended
+from ..job_kind import AGE, STATE, AdmissionHold
 from ..raw import Raw, at, each, mapping, number, put, without
-from ..roles import Rules
+from ..roles import ValidationRules
 from ..train_job import GROUP, MANAGER, PATCHES, others, rendered, runtime_of
 from . import job_set
 
@@ -41,12 +41,12 @@ def _patch(name: str, template: Raw) -> Raw:
     return {"name": name, "template": {"spec": {"template": {"metadata": metadata, "spec": spec}}}}
 
 
-def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | Conflict:
+def start(raw: Raw, sets: Sets, infos: Sequence[Info]) -> Raw | StartConflict:
     """The started job. Its patch has all tolerations, since it replaces the list, but only the additions elsewhere."""
     added = {}
     for one, info in zip(sets, infos, strict=True):
         template = injected(one.template, info)
-        if isinstance(template, Conflict):
+        if isinstance(template, StartConflict):
             return template
         plain = injected({}, info)
         assert isinstance(plain, dict)  # an empty template cannot conflict
@@ -61,11 +61,11 @@ def restore(raw: Raw) -> Raw:
     return put(raw, PATCHES, left) if left else without(raw, PATCHES)
 
 
-def stop(raw: Raw, restored: Callable[[Raw], Raw]) -> Step | None:
+def stop(raw: Raw, restored: Callable[[Raw], Raw]) -> JobWrite | None:
     if not is_suspended(raw):
-        return Step(suspended(raw, True))
+        return JobWrite(suspended(raw, True))
     is_patched = len(others(raw)) < len(each(raw, *PATCHES))
-    return Step(restored(raw)) if is_patched and not is_active(raw) else None
+    return JobWrite(restored(raw)) if is_patched and not is_active(raw) else None
 
 
 def is_active(raw: Raw) -> bool:
@@ -77,7 +77,7 @@ TRAIN_JOB = Integration(
     framework=GROUP + "/trainjob",
     says="A training run that refers to a runtime.",
     roles=job_set.roles,
-    rules=Rules.COUNT,
+    rules=ValidationRules.COUNT,
     rendered=True,
     fields={
         "spec": (
@@ -103,5 +103,5 @@ TRAIN_JOB = Integration(
     start=start,
     restore=restore,
     stop=stop,
-    held=Held(),
+    held=AdmissionHold(),
 )

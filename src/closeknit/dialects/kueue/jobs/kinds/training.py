@@ -18,9 +18,9 @@ from ....served import Kind
 from ... import keys
 from .. import marks
 from ..integration import Counts, Integration, Templates, ended
-from ..job_kind import AGE, ALL_RULES, STATE, Held, Offset
+from ..job_kind import AGE, ALL_RULES, STATE, AdmissionHold, Offset
 from ..raw import Raw, at, condition, mapping, number, put
-from ..roles import Role, Rules
+from ..roles import Role, ValidationRules
 
 GROUP = "kubeflow.org"
 LAUNCHER = "Launcher"
@@ -123,7 +123,7 @@ def _training(kind: str) -> Integration:
         framework=f"{GROUP}/{kind.lower()}",
         hosted=False,
         roles=training_job(kind),
-        rules=Rules.COUNT,
+        rules=ValidationRules.COUNT,
         fields={f"spec.{key}": types, **{f"spec.{key}.{name}": known.REPLICA for name in types}},
         is_suspended=is_suspended,
         suspended=suspended,
@@ -131,7 +131,7 @@ def _training(kind: str) -> Integration:
         finished=ended("Succeeded", "Failed"),
         is_active=is_active,
         ready_in=pods_ready,
-        held=Held(suspend=".".join(_SUSPEND), sets=" + ".join(_set(f"spec.{key}.{name}") for name in types)),
+        held=AdmissionHold(suspend=".".join(_SUSPEND), sets=" + ".join(_set(f"spec.{key}.{name}") for name in types)),
     )
 
 

@@ -26,7 +26,7 @@ NAME_REMEDY = f"use lower-case letters, digits, dashes and dots, at most {MAX_PR
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TextPattern:
     """A pattern that a string must match as a whole."""
 
     pattern: str
@@ -43,19 +43,19 @@ def _fits(pattern: str, value: str) -> bool:
     return re.fullmatch(pattern, value) is not None
 
 
-NAME = Form(SUBDOMAIN, "not the name of an object", NAME_REMEDY)
+NAME = TextPattern(SUBDOMAIN, "not the name of an object", NAME_REMEDY)
 _DNS_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-SHORT = Form(_DNS_LABEL, NAME.text, "use lower-case letters, digits and dashes, at most 63 characters")
-POD_SET = Form(
+SHORT = TextPattern(_DNS_LABEL, NAME.text, "use lower-case letters, digits and dashes, at most 63 characters")
+POD_SET = TextPattern(
     _DNS_LABEL,
     "not the name of a pod set",
     "use lower-case letters, digits and dashes, at most 63 characters",
 )
-KIND_NAME = Form("[A-Za-z](?:[-A-Za-z0-9]*[A-Za-z0-9])?", "not the name of a kind", "write one such as Job")
-LABEL = Form(QUALIFIED_NAME, "not a label name", LABEL_NAME)
-RESOURCE = Form(QUALIFIED_NAME, "not the name of a resource", "write one such as cpu")
-LABEL_VALUE = Form(f"(?:{SHORT_NAME})?", "not a label value", "use at most 63 letters, digits, dashes, dots")
-REASON = Form("[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?", "not a reason", "write one such as PodsReady")
+KIND_NAME = TextPattern("[A-Za-z](?:[-A-Za-z0-9]*[A-Za-z0-9])?", "not the name of a kind", "write one such as Job")
+LABEL = TextPattern(QUALIFIED_NAME, "not a label name", LABEL_NAME)
+RESOURCE = TextPattern(QUALIFIED_NAME, "not the name of a resource", "write one such as cpu")
+LABEL_VALUE = TextPattern(f"(?:{SHORT_NAME})?", "not a label value", "use at most 63 letters, digits, dashes, dots")
+REASON = TextPattern("[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?", "not a reason", "write one such as PodsReady")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Text:
 
     most: int
     least: int = 0
-    form: Form | None = None
+    form: TextPattern | None = None
 
     def fits(self, value: Any) -> bool:
         if not isinstance(value, str) or not self.least <= len(value) <= self.most:
@@ -101,7 +101,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class OneOf:
     """A string of a closed set."""
 
     allowed: tuple[str, ...]
@@ -141,7 +141,7 @@ class Amount:
         """Never called: every value fits."""
 
 
-Limit = Entries | Text | Words | Number | Amount
+Limit = Entries | Text | OneOf | Number | Amount
 
 OBJECT = Text(MAX_PREFIX, form=NAME)
 _POD_SET = Text(MAX_NAME, form=POD_SET)
@@ -171,7 +171,7 @@ _CONDITIONS = _under(
     {
         "": Entries(16),
         "[].type": Text(316, form=LABEL),
-        "[].status": Words(("True", "False", "Unknown")),
+        "[].status": OneOf(("True", "False", "Unknown")),
         "[].reason": Text(1024, least=1, form=REASON),
         "[].message": _MESSAGE,
         "[].observedGeneration": Number(0, most=2**63 - 1),
@@ -196,10 +196,10 @@ _USAGE: dict[str, Limit] = {"": Entries(MAX_FLAVORS), "[].name": OBJECT, "[].res
 _USAGES = {**_under("status.flavorsReservation", _USAGE), **_under("status.flavorsUsage", _USAGE)}
 _TOLERATIONS: dict[str, Limit] = {
     "": Entries(8),
-    "[].key": Text(_LABEL.most, form=Form(f"(?:{QUALIFIED_NAME})?", LABEL.text, LABEL.remedy)),
-    "[].operator": Words(OPERATORS),
+    "[].key": Text(_LABEL.most, form=TextPattern(f"(?:{QUALIFIED_NAME})?", LABEL.text, LABEL.remedy)),
+    "[].operator": OneOf(OPERATORS),
     "[].value": _VALUE,
-    "[].effect": Words(EFFECTS),
+    "[].effect": OneOf(EFFECTS),
 }
 _WEIGHT: dict[str, Limit] = {"spec.fairSharing.weight": Amount()}
 _REQUEST: dict[str, Limit] = {
@@ -293,7 +293,7 @@ LIMITS: dict[str, Limits] = {
         "spec.admissionChecksStrategy.admissionChecks[].onFlavors[]": OBJECT,
         "spec.concurrentAdmissionPolicy.migration.constraints.lastAcceptableFlavorName": OBJECT,
         "spec.namespaceSelector.matchExpressions[].key": _LABEL,
-        "spec.namespaceSelector.matchExpressions[].operator": Words(SELECTOR_OPERATORS),
+        "spec.namespaceSelector.matchExpressions[].operator": OneOf(SELECTOR_OPERATORS),
         "spec.namespaceSelector.matchExpressions[].values[]": _VALUE,
         "spec.namespaceSelector.matchLabels{}": _VALUE,
         **_WEIGHT,
@@ -321,7 +321,7 @@ LIMITS: dict[str, Limits] = {
         "spec.nodeTaints": Entries(8),
         "spec.nodeTaints[].key": _LABEL,
         "spec.nodeTaints[].value": _VALUE,
-        "spec.nodeTaints[].effect": Words(EFFECTS),
+        "spec.nodeTaints[].effect": OneOf(EFFECTS),
         **_under("spec.tolerations", _TOLERATIONS),
         "spec.topologyName": OBJECT,
     },

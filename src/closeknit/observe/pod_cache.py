@@ -1,0 +1,116 @@
+"""The cache of pods: pods of workloads as values, all others as the capacity that they use.
+
+Most pods of a cluster are not managed. Each of those is stored as a row with its node and its requests, which are
+shared between pods with equal requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..cluster.port import Change, Raw
+from ..decide.world import World
+from ..dialects import core
+from ..dialects import pods as pod_wire
+from ..dialects.kueue import keys
+from ..model.resources import Resources
+from ..state.mirror import OtherPod
+from ..state.placed import PlacedPod
+from .pod_index import PodIndex
+
+MOST_SHAPES = 10_000
+
+
+class PodCache:
+    """`freed` is called when capacity was freed that pending workloads may wait for."""
+
+    def __init__(self, world: World, freed: Callable[[], None]) -> None:
+        self.world, self.freed = world, freed
+        self.index = PodIndex()
+        self._placed: set[str] = set()
+        """Running pods that were placed by topology."""
+        self._shapes: dict[tuple[tuple[str, int], ...], Resources] = {}
+
+    def see(self, change: Change) -> None:
+        meta = change.object["metadata"]
+        notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
+        if keys.WORKLOAD in notes or group_of(change.object):
+            self._managed(change, key)
+        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+            self._by_topology(change, key)
+        else:
+            self._other(change, key)
+
+    def _managed(self, change: Change, key: str) -> None:
+        if change.type == "DELETED":
+            self.index.drop(key)
+        else:
+            self.index.put(pod_wire.pod(change.object))
+
+    def _by_topology(self, change: Change, key: str) -> None:
+        """Count a pod placed by topology through its workload's assignment, or by itself once it has none."""
+        node = _node_of(change)
+        if node:
+            pod = self.index.all.get(key) or pod_wire.pod(change.object)
+            owner = f"{pod.namespace}/{pod.workload}"
+            self._placed.add(key)
+            requests = self._requests(change.object)
+            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting))
+        elif key in self._placed:
+            self._placed.discard(key)
+            drained = key in self.world.placed.draining
+            self.world.drop_placed_pod(key)
+            if drained:
+                self.freed()
+
+    def put(self, key: str, pod: OtherPod) -> None:
+        """Add the requests of an unmanaged pod, from a reader that keeps nothing else of it."""
+        self.world.put_pod(key, pod)
+
+    def _other(self, change: Change, key: str) -> None:
+        node, known = _node_of(change), self.world.other_pods.get(key)
+        if node and (known is None or known.node != node):
+            self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
+        elif not node and known is not None:
+            self.world.drop_pod(key)
+            self.freed()
+
+    def _requests(self, raw: Raw) -> Resources:
+        requests = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
+        if len(self._shapes) > MOST_SHAPES:
+            self._shapes.clear()
+        return self._shapes.setdefault(tuple(requests.items()), requests)
+
+
+def is_ours(pod: Raw) -> bool:
+    """Whether the pod has labels, annotations or finalizers of ours, so that it is stored whole."""
+    meta = pod["metadata"]
+    return pod_wire.names_ours(*(meta.get(part) or () for part in ("labels", "annotations", "finalizers")))
+
+
+def workload_of(pod: Raw) -> str:
+    """The name of the Workload in the pod's annotation; "" if it has none."""
+    name: str = (pod["metadata"].get("annotations") or {}).get(keys.WORKLOAD, "")
+    return name
+
+
+def group_of(pod: Raw) -> str:
+    """The pod group that a pod names; "" if there is none."""
+    meta = pod["metadata"]
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    name: str = labels.get(keys.POD_GROUP) or notes.get(keys.POD_GROUP, "")
+    return name
+
+
+def _node_of(change: Change) -> str:
+    """The node whose capacity a pod uses; "" if it uses none."""
+    raw = change.object
+    node, phase = raw["spec"].get("nodeName") or "", (raw.get("status") or {}).get("phase")
+    return node if change.type != "DELETED" and pod_wire.takes_room(node, phase) else ""
+
+
+def _daemon_of(pod: Raw) -> str:
+    owners = pod["metadata"].get("ownerReferences")
+    return pod_wire.daemon_of(msgspec.convert(owners, list[pod_wire.OwnerReference])) if owners else ""
