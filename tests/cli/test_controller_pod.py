@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from closeknit.cli.controller_pod import VARIABLE, outsider, proxied, unasked, way_to_controller
+from closeknit.cli.controller_pod import VARIABLE, outside_leader, proxied, request_error, way_to_controller
 from closeknit.cli.target import NoCluster
 from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable
 from closeknit.cluster.kinds import LEASE, Kind
@@ -83,7 +83,7 @@ def test_a_controller_outside_the_cluster_is_not_reached_through_the_api_server(
 
 def test_a_leader_outside_the_cluster_is_named() -> None:
     def named(cluster: Cluster) -> str:
-        return asyncio.run(outsider(cast(Client, cluster)))
+        return asyncio.run(outside_leader(cast(Client, cluster)))
 
     assert named(Cluster("laptop_6a1b", pod())) == "laptop_6a1b"
     assert named(Cluster("leader-1_6a1b", pod())) == ""
@@ -91,9 +91,9 @@ def test_a_leader_outside_the_cluster_is_named() -> None:
 
 
 def test_the_cause_of_a_failed_request_comes_with_a_remedy() -> None:
-    assert "needs `get` on pods/proxy" in str(unasked(Forbidden("no")))
-    assert str(unasked(NotFound("no"))) == "the address is not the --health-address of a controller"
-    said = str(unasked(ServiceUnavailable("dial tcp: connection refused\n")))
+    assert "needs `get` on pods/proxy" in str(request_error(Forbidden("no")))
+    assert str(request_error(NotFound("no"))) == "the address is not the --health-address of a controller"
+    said = str(request_error(ServiceUnavailable("dial tcp: connection refused\n")))
     assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")
 
 

@@ -134,7 +134,7 @@ def test_explain_on_files_agrees_with_the_decisions(part: int, tmp_path: Path) -
 
 
 def given_difference(seed: int, folder: Path) -> str:
-    """What is said of a job that is given beside the cluster, if it is not what is decided once it is submitted."""
+    """The answer for a given job that is not in the cluster, if it differs from the decision after its submission."""
     maker = Maker(seed)
     cluster = maker.grow()
     cluster.clock += 1

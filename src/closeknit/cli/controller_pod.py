@@ -93,7 +93,7 @@ async def proxied(client: Client, path: str) -> str:
     return POD.path(namespace, f"{name}:{_port(pod)}", "proxy") + path
 
 
-async def outsider(client: Client) -> str:
+async def outside_leader(client: Client) -> str:
     """The holder of the Lease if it is no pod of the cluster, even if its Lease has expired; else empty."""
     try:
         await proxied(client, "")
@@ -104,7 +104,7 @@ async def outsider(client: Client) -> str:
     return ""
 
 
-def unasked(error: Refused) -> NoCluster:
+def request_error(error: Refused) -> NoCluster:
     """The error for a controller that exists but did not answer the request."""
     if isinstance(error, NotFound):
         return NoCluster("the address is not the --health-address of a controller")

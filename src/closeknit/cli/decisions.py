@@ -18,7 +18,7 @@ from ..model.mistake import not_there
 from ..model.nearest import did_you_mean
 from .columns import listed, owner_named
 from .completion import complete_names
-from .controller_pod import VARIABLE, unasked, way_to_controller
+from .controller_pod import VARIABLE, request_error, way_to_controller
 from .durations import seconds
 from .hints import hint
 from .naming import Meant, meant
@@ -127,7 +127,7 @@ async def _records(client: Client, controller: str, query: dict[str, str | int])
             async for one in _read(asked, path, query):
                 yield one
     except Refused as error:
-        raise _without(unasked(error)) from None
+        raise _without(request_error(error)) from None
     except NoCluster as error:
         raise _without(error) from None
 

@@ -9,7 +9,7 @@ import click
 
 from ..deploy.objects import InstallOptions
 from ..model.mistake import InputError, refuse
-from .controller_pod import outsider
+from .controller_pod import outside_leader
 from .exit_codes import YES
 from .install import HOME, configured, installed_configuration
 from .target import announce, is_embedded, run, target_of, target_options
@@ -56,7 +56,7 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
     if await is_embedded(client):
         text = "the embedded host runs its own control plane: there is nothing to uninstall"
         raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
-    leader = await outsider(client)
+    leader = await outside_leader(client)
     if leader:
         words = "if it still runs, stop it, or it restores what is removed"
         click.echo(f"warning: {leader} leads or led, and is no pod of this cluster: {words}", err=True)
