@@ -83,7 +83,7 @@ def test_policies_of_another_configuration_and_deleted_ones_are_reported(tmp_pat
         accepted(cluster.api.merge(place, {"data": {"controller_manager_config.yaml": text}}))
         with controller(cluster) as process:
             eventually(lambda: "do not match this configuration" in said(process))
-            assert any("not as this version makes them" in text for _, text in ailments(cluster))
+            assert any("not those of this version and configuration" in text for _, text in ailments(cluster))
             done(ck(cluster, "install"))
             eventually(lambda: CURRENT in said(process))
             cluster.kubectl("delete", "mutatingadmissionpolicy", "-l", "app.kubernetes.io/part-of=closeknit")

@@ -26,6 +26,7 @@ LEASES, PODS, JOBS = "coordination.k8s.io/v1/leases", "v1/pods", "batch/v1/jobs"
 OWN = path(LEASES, "closeknit-system", "closeknit-controller")
 KUEUE = "c1f6bfd2.kueue.x-k8s.io"
 LEADS, STANDS_BY = "this process leads", " leads"
+UNANSWERED = "waiting for the API server, which does not answer yet"
 
 
 def job(name: str, **spec: Any) -> dict[str, Any]:
@@ -148,16 +149,16 @@ def test_a_lease_that_is_not_renewed_is_ignored(cluster: RealCluster, start: Sta
 def test_it_waits_for_the_server_and_logs_that_once(cluster: RealCluster, start: Start) -> None:
     cluster.stop(API_SERVER)
     controller = start()
-    controller.until_said("waiting for the API server, which does not answer yet")
+    controller.until_said(UNANSWERED)
     bring_back(cluster)
     controller.until_said(LEADS)
-    assert controller.said.count("waiting for the API server") == 1
+    assert controller.said.count(UNANSWERED) == 1
 
 
 def test_it_stops_at_once_while_it_waits_for_the_server(cluster: RealCluster, start: Start) -> None:
     cluster.stop(API_SERVER)
     controller = start()
-    controller.until_said("waiting for the API server")
+    controller.until_said(UNANSWERED)
     assert controller.stop() == 0
     bring_back(cluster)
 
@@ -240,7 +241,7 @@ def test_without_policies_jobs_are_suspended_after_creation_and_pods_get_an_even
         assert "admission policies are now in force" in controller.said
         after = start()
         after.until_said(LEADS)
-        assert "policies are not in force" not in after.said
+        assert "admission policies are not in force" not in after.said
     finally:
         policy_kinds(cluster, "delete")
 
