@@ -157,7 +157,7 @@ def _meant(ask: StandingQuery, word: str, home: str, options: dict[str, Any]) ->
         raise _no_work(word, asked)
     subject = None if options["cluster"] else _looked_up(asked, options)
     if subject is None:
-        raise ask.nobody(word, asked)
+        raise ask.not_found(word, asked)
     known = {**ask.state.workloads, **ask.state.finished}
     return [key for key in subject.workloads if key in known], subject
 

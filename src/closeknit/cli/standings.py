@@ -62,7 +62,7 @@ class StandingQuery:
             names.add(f"ClusterQueue {queue}")
         return names
 
-    def nobody(self, word: str, asked: Meant) -> NotThere:
+    def not_found(self, word: str, asked: Meant) -> NotThere:
         there = [key for key in self.state.workloads if key.startswith(f"{asked.namespace}/")]
         known = [self.state.name_of(key).name for key in there] + [key.split("/", 1)[1] for key in there]
         others = [str(one) for key, one in self.state.names.items() if one.name == asked.name]
