@@ -74,7 +74,7 @@ class Lists(RuleBasedStateMachine):
     @rule(why=reasons)
     def wake(self, why: str) -> None:
         woken = [one for one in self.members.values() if self.classes.get(one.equivalence_key) == why]
-        self.classes = {likeness: each for likeness, each in self.classes.items() if each != why}
+        self.classes = {key: each for key, each in self.classes.items() if each != why}
         back = [one for one, each in self.alone.values() if each == why]
         assert self.line.wake(lambda _: True, lambda each: each == why) == len(woken) + len(back)
         for one in back:

@@ -115,7 +115,7 @@ class TestLikeness:
             part("main", selector={"zone": "a"}),
             part("main", tolerations=(Toleration("x", "Exists"),)),
             part("main", group="g"),
-            part("main")._replace(part=WorkloadPodSet("main", {"gpu": 1}, likeness="ports")),
+            part("main")._replace(part=WorkloadPodSet("main", {"gpu": 1}, template_digest="ports")),
         ],
         ids=["name", "selector", "tolerations", "group", "the rest of the template"],
     )

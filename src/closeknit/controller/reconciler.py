@@ -48,7 +48,7 @@ Step = Write | RequeueAt | RecordEvent
 
 
 class Reconciler(ABC, Generic[K]):
-    """Maps changes to keys (`concerns`) and one key to the writes it needs (`reconcile`)."""
+    """Maps changes to keys (`keys_for`) and one key to the writes it needs (`reconcile`)."""
 
     def __init__(self, cache: ClusterCache, recorder: Recorder) -> None:
         self.cache, self.recorder = cache, recorder

@@ -93,7 +93,7 @@ class Obstacles:
     ) -> None:
         self.scheduler, self.story, self.now, self.left_out = scheduler, story, now, left_out
         self.command = command
-        self.world, self.lines = scheduler.world, scheduler.pending
+        self.world, self.pending = scheduler.world, scheduler.pending
         self._first: dict[str, list[str]] = {}
         self._like: dict[tuple[str, Hashable], Wait | None] = {}
 
@@ -140,7 +140,7 @@ class Obstacles:
     # Its LocalQueue and ClusterQueue
 
     def _way(self, one: Workload) -> Obstacle | None:
-        local = self.lines.local_queues.get(one.local_queue)
+        local = self.pending.local_queues.get(one.local_queue)
         if local is None:
             remedy = self._fix_for(f"LocalQueue {one.local_queue}") or self._other_queues(one)
             return Obstacle("Misconfigured", f"LocalQueue {one.queue} doesn't exist", remedy)
@@ -165,7 +165,7 @@ class Obstacles:
         return f"fix {what}: it was ignored because of its errors" if what in self.left_out else ""
 
     def _other_queues(self, one: Workload) -> str:
-        names = [each.name for each in self.lines.local_queues.values() if each.namespace == one.namespace]
+        names = [each.name for each in self.pending.local_queues.values() if each.namespace == one.namespace]
         if not names:
             return f"create it: namespace {one.namespace} has no LocalQueue"
         return f"{did_you_mean(one.queue, names)}namespace {one.namespace} has: {', '.join(names)}"
@@ -186,33 +186,33 @@ class Obstacles:
                     return Obstacle("PendingEvaluation", message, f"it is requeued {later}")
                 return Obstacle("PendingEvaluation", message, "it is not requeued automatically: check its job")
             return Obstacle("PendingEvaluation", "Evicted, and not requeued yet", "wait, or give a later time")
-        line = self.lines.queues[self.lines.queue_of(one)]
-        like = self._failed_like(line, one)
+        pending = self.pending.queues[self.pending.queue_of(one)]
+        like = self._failed_like(pending, one)
         if like is not None:
             said = self._said(one, like, tries=False)
             return said._replace(message=BYPASSED, like=like.workload.key, cause=like.message)
-        before = next((key for key in self._front(line) if key != one.key), None)
+        before = next((key for key in self._front(pending) if key != one.key), None)
         if before is None:
             return Obstacle("PendingEvaluation", "")
-        message = f"ClusterQueue {line.name} is {line.strategy}, and {before} is ahead of it"
-        if line.strategy == "StrictFIFO":
+        message = f"ClusterQueue {pending.name} is {pending.strategy}, and {before} is ahead of it"
+        if pending.strategy == "StrictFIFO":
             return Obstacle("PendingEvaluation", message, "admit that one first, or use the strategy BestEffortFIFO")
         return Obstacle("PendingEvaluation", f"{message} and is retried over and over", f"check {before}")
 
-    def _front(self, line: PendingQueue) -> list[str]:
+    def _front(self, pending: PendingQueue) -> list[str]:
         """The first two workloads of a queue."""
-        if line.name not in self._first:
-            found = nsmallest(2, line.ready(), key=lambda entry: entry.order)
-            self._first[line.name] = [entry.key for entry in found]
-        return self._first[line.name]
+        if pending.name not in self._first:
+            found = nsmallest(2, pending.ready(), key=lambda entry: entry.order)
+            self._first[pending.name] = [entry.key for entry in found]
+        return self._first[pending.name]
 
-    def _failed_like(self, line: PendingQueue, one: Workload) -> Wait | None:
+    def _failed_like(self, pending: PendingQueue, one: Workload) -> Wait | None:
         """The decision on the workload that was evaluated for the whole equivalence class."""
-        entry = line.get(one.key)
-        group = None if entry is None else line.classes.get(entry.equivalence_key)
+        entry = pending.get(one.key)
+        group = None if entry is None else pending.classes.get(entry.equivalence_key)
         if entry is None or group is None or not group.parked:
             return None
-        key = (line.name, entry.equivalence_key)
+        key = (pending.name, entry.equivalence_key)
         if key not in self._like:
             waits = (self.story.waits.get(each.key) for each in group.members.values())
             self._like[key] = next((wait for wait in waits if wait is not None), None)
@@ -221,7 +221,7 @@ class Obstacles:
     # Quota and room
 
     def _said(self, one: Workload, wait: Wait, tries: bool) -> Obstacle:
-        queue = self.world.cluster_queues[self.lines.queue_of(one)]
+        queue = self.world.cluster_queues[self.pending.queue_of(one)]
         return Obstacle(wait.reason, wait.message, self._remedy(one, queue, wait, tries))
 
     def _remedy(self, one: Workload, queue: ClusterQueue, wait: Wait, tries: bool) -> str:
@@ -265,8 +265,8 @@ class Obstacles:
         """What it would take to admit the workload now; None if quota and room are not the obstacle."""
         if self._held_up(one) or self._itself(one) or self._way(one):
             return None
-        name = self.lines.queue_of(one)
-        wait = self.story.waits.get(one.key) or self._failed_like(self.lines.queues[name], one)
+        name = self.pending.queue_of(one)
+        wait = self.story.waits.get(one.key) or self._failed_like(self.pending.queues[name], one)
         if wait is None or wait.reason not in TRIED:
             return None
         queue = self.world.cluster_queues[name]

@@ -159,7 +159,7 @@ class Scheduler:
     @property
     def is_ready(self) -> bool:
         """Whether an active queue has a ready workload, or a reservation has parked workloads that may wake."""
-        return bool(self.in_the_way) or any(self.world.is_active(line.name) for line in self.pending.ready())
+        return bool(self.in_the_way) or any(self.world.is_active(one.name) for one in self.pending.ready())
 
     def has_work(self, now: float) -> bool:
         """Whether a cycle would have anything to do: a ready workload, or one due for a second pass."""

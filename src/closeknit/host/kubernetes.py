@@ -52,7 +52,7 @@ LAST_WRITES = 5.0
 
 @dataclass(frozen=True, slots=True)
 class KubernetesOptions:
-    """`pace` limits events, `words` limits reports on pending workloads, `rest` is the pause between cycles."""
+    """`pace` limits events, `reports` limits reports on pending workloads, `rest` is the pause between cycles."""
 
     gates: Gates = field(default_factory=Gates.profile)
     settings: Settings = field(default_factory=lambda: Settings(pods_ready=PodsReady()))

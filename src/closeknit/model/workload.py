@@ -40,14 +40,14 @@ class Condition(NamedTuple):
 class WorkloadPodSet:
     """One pod set of a workload as admission sees it; pod counts and constraints are in the request.
 
-    `requests` is what quota counts per pod; placement uses the pod's shape. `likeness` is a digest of whatever else in
+    `requests` is what quota counts per pod; placement uses the pod's shape. `template_digest` covers whatever else in
     the pod template makes two workloads different for the scheduler.
     """
 
     name: str
     requests: Resources
     min_count: int | None = None
-    likeness: str = ""
+    template_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,9 @@ class PendingQueue:
         group = self.classes[self._where[key]] if key in self._tickets else None
         return group.reason if group is not None and group.parked else ""
 
-    def unreported(self, likeness: Hashable, most: int) -> list[str]:
+    def unreported(self, class_key: Hashable, most: int) -> list[str]:
         """Up to `most` workloads of a parked class without a reported reason, the last first: they wait longest."""
-        group = self.classes.get(likeness)
+        group = self.classes.get(class_key)
         if group is None or not group.parked:
             return []
         tickets = [group.unreported.popitem()[0] for _ in range(min(most, len(group.unreported)))]
@@ -140,11 +140,11 @@ class PendingQueue:
         ticket = self._tickets.pop(key, None)
         if ticket is None:
             return self.parked.pop(key, None)
-        likeness = self._where.pop(key)
-        group = self.classes[likeness]
+        class_key = self._where.pop(key)
+        group = self.classes[class_key]
         entry = group.members.pop(ticket)
         group.unreported.pop(ticket, None)
-        self._tidy(likeness, group)
+        self._tidy(class_key, group)
         return entry
 
     def pop(self, likely: Check = always) -> PendingWorkload | None:
@@ -164,14 +164,14 @@ class PendingQueue:
         """
         self.woken = True
         count = 0
-        for likeness, group in list(self.classes.items()):
+        for class_key, group in list(self.classes.items()):
             if group.parked and why(group.why) and all(map(likely, islice(group.members.values(), 1))):
                 group.parked, group.on_trial = False, likely is not always
                 count += len(group.members)
                 if group.members:
-                    self._show(likeness, group)
+                    self._show(class_key, group)
                 else:
-                    del self.classes[likeness]
+                    del self.classes[class_key]
         for entry in [one for one in self.parked.values() if why(one.parked_for) and may(one) and likely(one)]:
             count += 1
             self.push(entry)
@@ -191,8 +191,8 @@ class PendingQueue:
     def _first(self, likely: Check = always) -> PendingWorkload | None:
         heap = self._heap
         while heap:
-            _, ticket, likeness = heap[0]
-            group = self.classes.get(likeness)
+            _, ticket, class_key = heap[0]
+            group = self.classes.get(class_key)
             if group is not None and not group.parked and ticket in group.members:
                 first = group.members[ticket]
                 if not group.on_trial or likely(first):
@@ -202,10 +202,10 @@ class PendingQueue:
             if group is not None:
                 group.shown = 0 if group.shown == ticket else group.shown
                 if not group.parked:
-                    self._show(likeness, group)
+                    self._show(class_key, group)
         return None
 
-    def _show(self, likeness: Hashable, group: EquivalenceClass) -> None:
+    def _show(self, class_key: Hashable, group: EquivalenceClass) -> None:
         """Put the first workload of a class into the queue's heap."""
         while group.heap and group.heap[0][1] not in group.members:
             heappop(group.heap)
@@ -213,12 +213,12 @@ class PendingQueue:
             order, ticket = group.heap[0]
             if group.shown != ticket:
                 group.shown = ticket
-                heappush(self._heap, (order, ticket, likeness))
+                heappush(self._heap, (order, ticket, class_key))
 
-    def _tidy(self, likeness: Hashable, group: EquivalenceClass) -> None:
+    def _tidy(self, class_key: Hashable, group: EquivalenceClass) -> None:
         """Delete an empty class unless it is parked; rebuild a heap of mostly stale entries."""
         if not group.members and not group.parked:
-            del self.classes[likeness]
+            del self.classes[class_key]
         elif len(group.heap) > 2 * len(group.members) + 16:
             group.heap = [entry for entry in group.heap if entry[1] in group.members]
             heapify(group.heap)

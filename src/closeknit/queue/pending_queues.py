@@ -21,7 +21,7 @@ Matches = Callable[[PendingWorkload], bool]
 
 
 class PendingQueues:
-    """Every pending workload is in the queue of its ClusterQueue, or `homeless` if no LocalQueue leads to one."""
+    """Every pending workload is in the queue of its ClusterQueue, or `without_queue` if no LocalQueue leads to one."""
 
     def __init__(self, settings: Settings, gates: Gates) -> None:
         self.settings, self.gates = settings, gates
@@ -38,17 +38,17 @@ class PendingQueues:
     # Queues
 
     def put_queue(self, queue: ClusterQueue) -> None:
-        line = self.queues.get(queue.name)
-        if line is None:
+        pending = self.queues.get(queue.name)
+        if pending is None:
             self.queues[queue.name] = PendingQueue(queue.name, queue.strategy)
             self._enqueue_waiting(key for key, one in self.local_queues.items() if one.cluster_queue == queue.name)
         else:
-            line.strategy = queue.strategy
+            pending.strategy = queue.strategy
 
     def drop_queue(self, name: str) -> None:
-        line = self.queues.pop(name, None)
-        if line is not None:
-            for entry in [*line.ready(), *line.all_parked()]:
+        pending = self.queues.pop(name, None)
+        if pending is not None:
+            for entry in [*pending.ready(), *pending.all_parked()]:
                 self._strand(entry.workload)
 
     def put_local_queue(self, queue: LocalQueue) -> None:
@@ -63,10 +63,10 @@ class PendingQueues:
             self._strand_all(key)
 
     def _strand_all(self, key: str) -> None:
-        for line in self.queues.values():
-            for entry in [*line.ready(), *line.all_parked()]:
+        for pending in self.queues.values():
+            for entry in [*pending.ready(), *pending.all_parked()]:
                 if entry.workload.local_queue == key:
-                    line.drop(entry.key)
+                    pending.drop(entry.key)
                     self._strand(entry.workload)
 
     def _strand(self, workload: Workload) -> None:
@@ -93,33 +93,33 @@ class PendingQueues:
     def put(self, workload: Workload, now: float = 0.0) -> None:
         """Add or update a pending workload. One that is in the current cycle is left alone."""
         name = self.queue_of(workload)
-        line = self.queues.get(name)
-        if line is None:
+        pending = self.queues.get(name)
+        if pending is None:
             self.drop(workload.key)
             self._strand(workload)
             return
-        if line.in_cycle is not None and line.in_cycle.key == workload.key:
+        if pending.in_cycle is not None and pending.in_cycle.key == workload.key:
             return
         known = self.queue_name_of.get(workload.key)
         if known is not None and known != name:
             self.drop(workload.key)
         entry = pending_workload(workload, name, self.settings, self.gates)
-        self._put(line, entry, now)
+        self._put(pending, entry, now)
 
-    def _put(self, line: PendingQueue, entry: PendingWorkload, now: float) -> None:
-        old = line.get(entry.key)
+    def _put(self, pending: PendingQueue, entry: PendingWorkload, now: float) -> None:
+        old = pending.get(entry.key)
         if old is not None:
             entry.progress, entry.waits_since = old.progress, old.waits_since
-        self.queue_name_of[entry.key] = line.name
+        self.queue_name_of[entry.key] = pending.name
         if backing_off(entry.workload.status, now):
-            self._park_for_now(line, entry)
-        elif old is not None and entry.key in line.parked and not _changed(old, entry):
-            line.parked[entry.key] = entry
+            self._park_for_now(pending, entry)
+        elif old is not None and entry.key in pending.parked and not _changed(old, entry):
+            pending.parked[entry.key] = entry
             entry.parked_for = old.parked_for
         else:
-            line.push(entry)
-            if entry.unexplained and line.bypassed(entry.key):
-                self.bypassed[line.name, entry.equivalence_key] = None
+            pending.push(entry)
+            if entry.unexplained and pending.bypassed(entry.key):
+                self.bypassed[pending.name, entry.equivalence_key] = None
 
     def drop(self, key: str) -> PendingWorkload | None:
         """Remove a workload that was admitted, finished, deleted, or may not be admitted now."""
@@ -129,57 +129,57 @@ class PendingQueues:
             waiting_keys.discard(key)
             if not waiting_keys:
                 self._waiting_for_local_queue.pop(homeless.local_queue, None)
-        line = self.queues.get(self.queue_name_of.pop(key, ""))
-        if line is None:
+        pending = self.queues.get(self.queue_name_of.pop(key, ""))
+        if pending is None:
             return None
-        if line.preemptor == key:
-            line.preemptor = None
-        if line.in_cycle is not None and line.in_cycle.key == key:
-            line.in_cycle = None
-        return line.drop(key)
+        if pending.preemptor == key:
+            pending.preemptor = None
+        if pending.in_cycle is not None and pending.in_cycle.key == key:
+            pending.in_cycle = None
+        return pending.drop(key)
 
     def heads(self, active: Callable[[str], bool], likely: Matches = always) -> list[PendingWorkload]:
         """Take the first workload of every active queue into the cycle."""
-        found = (line.pop(likely) for line in self.queues.values() if active(line.name))
+        found = (pending.pop(likely) for pending in self.queues.values() if active(pending.name))
         return [entry for entry in found if entry is not None]
 
     def requeue(
         self, entry: PendingWorkload, why: RequeueReason, stage: WaitStage, now: float, reason: str = ""
     ) -> None:
         """Make a workload ready again, or park it until an event; `reason` is the message of its condition."""
-        line = self.queues.get(entry.queue)
-        if line is None or line.in_cycle is None or line.in_cycle.key != entry.key:
+        pending = self.queues.get(entry.queue)
+        if pending is None or pending.in_cycle is None or pending.in_cycle.key != entry.key:
             return
-        line.in_cycle = None
+        pending.in_cycle = None
         if why is RequeueReason.PENDING_PREEMPTION:
-            line.preemptor = entry.key
-        strict = line.strategy == "StrictFIFO"
+            pending.preemptor = entry.key
+        strict = pending.strategy == "StrictFIFO"
         again = why in RETRIES_AT_ONCE or (strict and why is not RequeueReason.NAMESPACE)
-        again = again or line.woken or (entry.progress is not None and entry.progress.pending)
+        again = again or pending.woken or (entry.progress is not None and entry.progress.pending)
         if backing_off(entry.workload.status, now) or (entry.waits_until is not None and not strict):
-            self._park_for_now(line, entry)
+            self._park_for_now(pending, entry)
         elif again:
-            line.push(entry)
+            pending.push(entry)
         elif why in PARKS_ITS_CLASS and not strict and "SchedulingEquivalenceHashing" in self.gates:
-            line.park_class(entry, stage.value, reason)
-            self.bypassed[line.name, entry.equivalence_key] = None
+            pending.park_class(entry, stage.value, reason)
+            self.bypassed[pending.name, entry.equivalence_key] = None
         else:
-            line.park(entry, stage.value)
+            pending.park(entry, stage.value)
 
     def untold(self, most: int) -> list[str]:
         """Up to `most` workloads of parked classes whose reason is still to be reported; each is returned once."""
         found: list[str] = []
         while self.bypassed and len(found) < most:
-            name, likeness = next(iter(self.bypassed))
-            line, still = self.queues.get(name), most - len(found)
-            found += [] if line is None else line.unreported(likeness, still)
+            name, class_key = next(iter(self.bypassed))
+            pending, still = self.queues.get(name), most - len(found)
+            found += [] if pending is None else pending.unreported(class_key, still)
             if len(found) < most:
-                del self.bypassed[name, likeness]
+                del self.bypassed[name, class_key]
         return found
 
-    def _park_for_now(self, line: PendingQueue, entry: PendingWorkload) -> None:
+    def _park_for_now(self, pending: PendingQueue, entry: PendingWorkload) -> None:
         """Park a workload until its backoff ends, or without a timer if no end is set."""
-        line.park(entry, WaitStage.UNKNOWN.value)
+        pending.park(entry, WaitStage.UNKNOWN.value)
         until = entry.waits_until if entry.waits_until is not None else entry.workload.status.requeue_at
         entry.waits_until = None
         if until is not None:
@@ -195,13 +195,13 @@ class PendingQueues:
         count = 0
         while self._timers and self._timers[0][0] <= now:
             _, key = heappop(self._timers)
-            line = self.queues.get(self.queue_name_of.get(key, ""))
-            entry = None if line is None else line.parked.get(key)
-            if line is None or entry is None:
+            pending = self.queues.get(self.queue_name_of.get(key, ""))
+            entry = None if pending is None else pending.parked.get(key)
+            if pending is None or entry is None:
                 continue
             until = entry.workload.status.requeue_at
             if not backing_off(entry.workload.status, now):
-                line.push(entry)
+                pending.push(entry)
                 count += 1
             elif until is not None and until > now:
                 heappush(self._timers, (until, key))
@@ -226,13 +226,13 @@ class PendingQueues:
     # Reading
 
     def get(self, key: str) -> PendingWorkload | None:
-        line = self.queues.get(self.queue_name_of.get(key, ""))
-        if line is None:
+        pending = self.queues.get(self.queue_name_of.get(key, ""))
+        if pending is None:
             return None
-        return line.in_cycle if line.in_cycle is not None and line.in_cycle.key == key else line.get(key)
+        return pending.in_cycle if pending.in_cycle is not None and pending.in_cycle.key == key else pending.get(key)
 
     def ready(self) -> Iterator[PendingQueue]:
-        return (line for line in self.queues.values() if line.is_ready)
+        return (pending for pending in self.queues.values() if pending.is_ready)
 
 
 def backing_off(status: Status, now: float) -> bool:

@@ -66,7 +66,7 @@ class FlavorProgress:
 
 @dataclass(slots=True, eq=False)
 class PendingWorkload:
-    """`likeness` is equal for workloads that the scheduler cannot tell apart; what failed for one fails for all."""
+    """`equivalence_key` is equal for workloads that the scheduler cannot tell apart: if one fails, all of them do."""
 
     workload: Workload
     queue: str
@@ -96,8 +96,8 @@ class PendingWorkload:
 def pending_workload(workload: Workload, queue: str, settings: Settings, gates: Gates) -> PendingWorkload:
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
-    likeness = (_likeness(priority, workload.request, asked, Policy.of(gates)), workload.replaces)
-    entry = PendingWorkload(workload, queue, asked, likeness, priority, queue_time(workload, settings, gates))
+    key = (_equivalence_key(priority, workload.request, asked, Policy.of(gates)), workload.replaces)
+    entry = PendingWorkload(workload, queue, asked, key, priority, queue_time(workload, settings, gates))
     entry.unexplained = is_unexplained(workload, gates)
     return entry
 
@@ -135,12 +135,13 @@ def queue_time(workload: Workload, settings: Settings, gates: Gates) -> float:
     return workload.created
 
 
-def _likeness(priority: int, request: Request, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
+def _equivalence_key(priority: int, request: Request, asked: tuple[Demand, ...], policy: Policy) -> Hashable:
     """Kueue's rules where sums of requests decide: container requests are in the pod set's digest, limits are not.
 
     A fit that uses more of the shape distinguishes workloads by that too: what failed for one must fail for all.
     """
     sets = tuple(
-        (one.name, one.count, one.part.min_count, policy.seen(one.pod_set.shape), one.part.likeness) for one in asked
+        (one.name, one.count, one.part.min_count, policy.seen(one.pod_set.shape), one.part.template_digest)
+        for one in asked
     )
     return priority, request.outline, sets

@@ -77,7 +77,7 @@ def _step(answer: WhatIfAnswer, number: int, step: StoryStep) -> dict[str, Any]:
 
 def _line(answer: WhatIfAnswer, one: Workload) -> str | None:
     """The ClusterQueue of its LocalQueue, even while that is stopped."""
-    local = answer.obstacles.lines.local_queues.get(one.local_queue)
+    local = answer.obstacles.pending.local_queues.get(one.local_queue)
     return None if local is None else local.cluster_queue
 
 

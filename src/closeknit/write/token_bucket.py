@@ -6,7 +6,7 @@ from math import inf
 from typing import NamedTuple
 
 ENOUGH = 0.999
-"""Counts as one token: at the time `next`, the bucket lacks a full token by a rounding error."""
+"""Counts as one token: at the time `available_at`, the bucket lacks a full token by a rounding error."""
 
 
 class Rate(NamedTuple):
@@ -17,7 +17,7 @@ class Rate(NamedTuple):
 
 
 class TokenBucket:
-    """`taken` takes a token and tells whether there was one; `next` is when there will be one."""
+    """`take` takes a token and returns whether there was one; `available_at` is when there will be one."""
 
     def __init__(self, pace: Rate | None = None) -> None:
         self.rate = pace or Rate()

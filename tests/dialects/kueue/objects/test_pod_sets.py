@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.objects import workload
-from closeknit.dialects.kueue.objects.pod_sets import likeness
+from closeknit.dialects.kueue.objects.pod_sets import template_digest
 from closeknit.model.container import Container
 from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from closeknit.model.shape import Shape, Toleration
@@ -39,7 +39,7 @@ def asks(**requests: Any) -> dict[str, Any]:
 def test_a_pod_set_is_main_with_one_pod_by_default() -> None:
     for one in (part(), part(name=None, count=None, template=None)):
         assert (one.name, one.min_count) == ("main", None)
-        assert (one.requests, one.likeness) == ({}, "")
+        assert (one.requests, one.template_digest) == ({}, "")
     assert (pods().name, pods().count, pods(count=0).count, pods().shape.containers) == ("main", 1, 0, ())
     assert part(name="workers", count=4, minCount=2).min_count == 2
 
@@ -130,20 +130,20 @@ PLAIN = {"containers": [asks(cpu=1)], "nodeSelector": {"a": "b"}, "restartPolicy
     ],
 )
 def test_scheduling_fields_outside_the_shape_distinguish_pods(more: dict[str, Any]) -> None:
-    assert likeness({**PLAIN, **more}) not in ("", likeness({**PLAIN, "runtimeClassName": "other"}))
+    assert template_digest({**PLAIN, **more}) not in ("", template_digest({**PLAIN, "runtimeClassName": "other"}))
 
 
 def test_fields_that_a_scheduler_ignores_do_not_distinguish_pods() -> None:
-    assert likeness(PLAIN) == ""
-    assert likeness({**PLAIN, "affinity": {"nodeAffinity": {}, "podAffinity": None}, "overhead": {}}) == ""
+    assert template_digest(PLAIN) == ""
+    assert template_digest({**PLAIN, "affinity": {"nodeAffinity": {}, "podAffinity": None}, "overhead": {}}) == ""
     image = [{**asks(cpu=1), "image": "a", "command": ["x"], "env": []}]
-    assert likeness({**PLAIN, "containers": image, "serviceAccountName": "s"}) == ""
+    assert template_digest({**PLAIN, "containers": image, "serviceAccountName": "s"}) == ""
 
 
 def test_the_digest_of_a_template_is_short_stable_and_independent_of_spelling() -> None:
     two = {"containers": [asks(cpu=1, memory="1Gi"), asks(cpu="2")], "runtimeClassName": "kata"}
     same = {"runtimeClassName": "kata", "containers": [asks(memory="1024Mi", cpu="1000m"), asks(cpu="2", gpu=None)]}
-    assert likeness(two) == likeness(same)
-    assert len(likeness(two)) == 16
+    assert template_digest(two) == template_digest(same)
+    assert len(template_digest(two)) == 16
     other = {**two, "containers": [asks(cpu=2, memory="1Gi"), asks(cpu=1)]}
-    assert likeness(two) != likeness(other)
+    assert template_digest(two) != template_digest(other)

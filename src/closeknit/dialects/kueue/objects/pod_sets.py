@@ -49,7 +49,7 @@ class TemplatePod:
 
     shape: Shape
     requests: dict[str, int]
-    likeness: str
+    template_digest: str
 
 
 def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[WorkloadPodSet, ...]]:
@@ -62,7 +62,7 @@ def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[Work
 def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, WorkloadPodSet]:
     """A pod set with the shape of its template, and the amounts that count against quota."""
     pod = _pod(_encode(template.get("spec") or {}))
-    part = WorkloadPodSet(pod_set.name, dict(pod.requests), least, pod.likeness)
+    part = WorkloadPodSet(pod_set.name, dict(pod.requests), least, pod.template_digest)
     return replace(pod_set, shape=pod.shape), part
 
 
@@ -76,7 +76,7 @@ def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool) -> Grouped:
 
 
 def _part(wire: WirePodSet, pod: TemplatePod) -> WorkloadPodSet:
-    return WorkloadPodSet(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.likeness)
+    return WorkloadPodSet(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.template_digest)
 
 
 @lru_cache(maxsize=KEPT)
@@ -84,10 +84,10 @@ def _pod(text: bytes) -> TemplatePod:
     raw = msgspec.json.decode(text)
     spec = convert(raw, core.PodSpec)
     shape = core.shape(spec)
-    return TemplatePod(shape, dict(shape.requests), likeness(raw))
+    return TemplatePod(shape, dict(shape.requests), template_digest(raw))
 
 
-def likeness(spec: dict[str, Any]) -> str:
+def template_digest(spec: dict[str, Any]) -> str:
     """A digest of the scheduling-relevant fields that are not in the shape; "" if the template has none.
 
     The requests of each container are part of it only if there are several containers, or if the pod adds requests of
