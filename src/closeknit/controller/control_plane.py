@@ -79,7 +79,7 @@ class ControlPlane:
         self.decision_log = DecisionLog(keep, self.cache)
         self.recorder = recorder = Recorder(pace, self.cache.ending)
         jobs, workloads = JobReconciler(self.cache, recorder, managed), WorkloadReconciler(self.cache, recorder)
-        waits, queues = PendingReporter(self.cache, recorder, policy), QueueStatusReconciler(self.cache, recorder)
+        pending, queues = PendingReporter(self.cache, recorder, policy), QueueStatusReconciler(self.cache, recorder)
         groups, ungateable = (
             PodGroupReconciler(self.cache, recorder, managed),
             UngateableReporter(self.cache, recorder, managed),
@@ -92,10 +92,10 @@ class ControlPlane:
             TopologyUngater(self.cache, recorder),
             NodeFailureReconciler(self.cache, recorder),
             PromptQueueStatus(queues),
-            SchedulingReconciler(self.cache, recorder, self.decision_log, waits, cost, rest),
-            waits,
+            SchedulingReconciler(self.cache, recorder, self.decision_log, pending, cost, rest),
+            pending,
             queues,
-            ParkedClassReporter(self.cache, workloads, waits.bucket),
+            ParkedClassReporter(self.cache, workloads, pending.bucket),
             ungateable,
             recorder,
         )

@@ -52,11 +52,11 @@ class SchedulingReconciler:
         cache: ClusterCache,
         recorder: Recorder,
         decision_log: DecisionLog,
-        waits: PendingReporter,
+        pending: PendingReporter,
         cost: Callable[[], float],
         rest: float = 0.0,
     ) -> None:
-        self.known, self.recorder, self.diary, self.waits = cache, recorder, decision_log, waits
+        self.cache, self.recorder, self.decision_log, self.pending = cache, recorder, decision_log, pending
         self._cost, self.rest = cost, rest
         self._patience = CycleBackoff()
         self._pause = 0.0
@@ -74,25 +74,25 @@ class SchedulingReconciler:
             self._evicting.discard(uid)
 
     def due(self) -> float | None:
-        scheduler = self.known.scheduler
+        scheduler = self.cache.scheduler
         if scheduler.is_ready and not self._patience.is_over:
             return self._pause
-        wake = self.known.wakes.next
+        wake = self.cache.wakes.next
         times = [scheduler.next_timer, None if wake is None else max(wake, self._pause)]
         return min((one for one in times if one is not None), default=None)
 
     def step(self, now: float) -> Sequence[Flight[Decided]]:
-        known, moment = self.known, float(int(now))
-        if known.wakes.pass_on(now):
+        cache, moment = self.cache, float(int(now))
+        if cache.wakes.pass_on(now):
             self._patience.renew()
-        known.scheduler.tick(moment)
-        if not known.scheduler.has_work(moment):
+        cache.scheduler.tick(moment)
+        if not cache.scheduler.has_work(moment):
             return ()
         begin = self._cost()
-        decisions = known.scheduler.cycle(moment)
+        decisions = cache.scheduler.cycle(moment)
         took = self._cost() - begin
         if self.rest:
-            self._pause = self.known.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
+            self._pause = self.cache.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
         cost = took / max(1, len(decisions))
         self._count(decisions, now)
         made: list[Flight[Decided]] = []
@@ -102,11 +102,11 @@ class SchedulingReconciler:
             record = record_of(decision, now, cost)
             sent: Sequence[Flight[Decided]] = ()
             if isinstance(decision, Wait):
-                self.waits.report(decision, now)
+                self.pending.report(decision, now)
             else:
                 sent = flights(Decided(decision, record), self._writes(decision, moment), self.recorder.record)
             if record is not None and not sent:
-                self.diary.write(record)
+                self.decision_log.write(record)
             made += sent
         return made
 
@@ -115,7 +115,7 @@ class SchedulingReconciler:
         if len(outcome) != len(decisions):
             self._patience.fruitful()
         elif self._patience.fruitless(outcome) and outcome:
-            self.diary.write(Record(now, outcome[0][1], "Rests", "", "", (), RESTS, 0))
+            self.decision_log.write(Record(now, outcome[0][1], "Rests", "", "", (), RESTS, 0))
 
     def _is_under_way(self, decision: Decision) -> bool:
         """Whether it repeats a preemption whose eviction is written but not in the cache yet."""
@@ -124,14 +124,14 @@ class SchedulingReconciler:
     def _writes(self, decision: Decision, now: float) -> Iterator[Write | RecordEvent]:
         if isinstance(decision, Preempt):
             self._evicting.add(decision.victim.uid)
-        for after, events in carried_out(self.known.world, decision, now):
-            before, raw = self.known.workloads.get(after.key), self.known.raw_workload(after.key)
+        for after, events in carried_out(self.cache.world, decision, now):
+            before, raw = self.cache.workloads.get(after.key), self.cache.raw_workload(after.key)
             if before is None or raw is None:
                 if isinstance(decision, Admit):
-                    self.known.scheduler.drop(after.key)
+                    self.cache.scheduler.drop(after.key)
                 continue
             if not _concerns_another(decision, after.key):
-                write = status_write(raw, before, with_initial_pods_ready(self.known, raw, after, now))
+                write = status_write(raw, before, with_initial_pods_ready(self.cache, raw, after, now))
                 if write is not None:
                     yield write
             for event in events:
@@ -141,7 +141,7 @@ class SchedulingReconciler:
         decided = flight.key
         if not isinstance(result, Refused):
             if decided.record is not None:
-                self.diary.write(decided.record)
+                self.decision_log.write(decided.record)
             return
         if isinstance(decided.decision, Preempt) and _is_out_of_date(result):
             return
@@ -149,14 +149,14 @@ class SchedulingReconciler:
         self._pause = max(self._pause, now + RETRY)
         match decided.decision:
             case Admit(workload):
-                known = self.known.workloads.get(workload.key)
-                if known is None:
-                    self.known.scheduler.drop(workload.key)
+                current = self.cache.workloads.get(workload.key)
+                if current is None:
+                    self.cache.scheduler.drop(workload.key)
                 else:
-                    self.known.scheduler.failed(known, moment)
+                    self.cache.scheduler.failed(current, moment)
             case Evict() as decision:
-                if decision.workload.key in self.known.workloads:
-                    self.known.scheduler.not_evicted(decision, moment)
+                if decision.workload.key in self.cache.workloads:
+                    self.cache.scheduler.not_evicted(decision, moment)
             case Preempt() as decision:
                 self._evicting.discard(decision.victim.uid)
             case _:

@@ -149,19 +149,19 @@ class ParkedClassReporter:
     small batches, and reports on each workload once.
     """
 
-    def __init__(self, cache: ClusterCache, workloads: WorkloadReconciler, allowance: TokenBucket) -> None:
-        self.known, self.workloads, self.allowance = cache, workloads, allowance
+    def __init__(self, cache: ClusterCache, workloads: WorkloadReconciler, bucket: TokenBucket) -> None:
+        self.cache, self.workloads, self.bucket = cache, workloads, bucket
         self._next = 0.0
 
     def see(self, change: Change) -> None:
         """Nothing to do: it reads the pending queues."""
 
     def due(self) -> float | None:
-        return max(self._next, self.allowance.available_at) if self.known.scheduler.pending.bypassed else None
+        return max(self._next, self.bucket.available_at) if self.cache.scheduler.pending.bypassed else None
 
     def step(self, now: float) -> Sequence[Flight[str]]:
-        lines, count = self.known.scheduler.pending, 0
-        while lines.bypassed and count < BATCH and self.allowance.take(now):
+        lines, count = self.cache.scheduler.pending, 0
+        while lines.bypassed and count < BATCH and self.bucket.take(now):
             for key in lines.untold(1):
                 self.workloads.report_parked(key)
             count += 1

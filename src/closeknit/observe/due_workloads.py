@@ -42,9 +42,9 @@ class DueWorkloads:
     """`files` has the objects that the cache was shown, as written in the files; new Workloads are added to it."""
 
     def __init__(self, state: LoadedCluster, managed: Managed, files: dict[Key, Found], manifests: Manifests) -> None:
-        self.state, self.known, self.files, self.manifests = state, state.known, files, manifests
-        self.jobs = LiveJobs(self.known, managed)
-        self.groups = LiveGroups(self.known, self.jobs)
+        self.state, self.cache, self.files, self.manifests = state, state.cache, files, manifests
+        self.jobs = LiveJobs(self.cache, managed)
+        self.groups = LiveGroups(self.cache, self.jobs)
         self._runtimes = [found for kind in RUNTIMES for found in manifests.of(kind, TRAINER)]
 
     def bring_about(self) -> None:
@@ -52,7 +52,7 @@ class DueWorkloads:
             self._process_workload(key)
         for key in [key for key in self.files if key.kind in self.jobs.kinds]:
             self._process_job(key)
-        for group in self.known.pods.groups:
+        for group in self.cache.pods.groups:
             self._process_group(group)
         for key in [key for key in self.files if key.kind in SETS]:
             self._process_set(key)
@@ -64,42 +64,42 @@ class DueWorkloads:
     # Existing workloads
 
     def _process_workload(self, key: Key) -> None:
-        raw, one = self.known.find(key), self.known.workloads.get(f"{key.namespace}/{key.name}")
+        raw, one = self.cache.find(key), self.cache.workloads.get(f"{key.namespace}/{key.name}")
         if raw is None or one is None:
             return
         meta = raw["metadata"]
         if "deletionTimestamp" in meta and not one.finished:
-            if not any(each.get("uid") in self.known.by_uid for each in meta.get("ownerReferences") or ()):
-                self.known.see(Change(0, "DELETED", kinds.WORKLOAD, raw))
+            if not any(each.get("uid") in self.cache.by_uid for each in meta.get("ownerReferences") or ()):
+                self.cache.see(Change(0, "DELETED", kinds.WORKLOAD, raw))
                 return
             self._begin_again(one)
         elif is_left_behind(raw) and not one.finished:
             self._end(one, "OwnerNotFound", OWNERLESS)
-        self.state.note_owner(self.known.workloads[one.key], meta)
+        self.state.note_owner(self.cache.workloads[one.key], meta)
 
     def _begin_again(self, one: Workload) -> None:
         """Replace a workload that is being deleted: its job stops and gets a new one of the same name, queued last."""
-        again = replace(one, created=self.known.moment, active=True)
+        again = replace(one, created=self.cache.moment, active=True)
         if not one.reserved:
             again = replace(again, status=Status())
         elif not one.evicted:
-            again, _ = evicted(again, DELETED, WORKLOAD_DELETED, self.known.moment)
-        self.known.put_workload(again)
+            again, _ = evicted(again, DELETED, WORKLOAD_DELETED, self.cache.moment)
+        self.cache.put_workload(again)
 
     def _end(self, one: Workload, reason: str, message: str) -> None:
-        self.known.put_workload(finished(one, reason, message, self.known.moment).after)
+        self.cache.put_workload(finished(one, reason, message, self.cache.moment).after)
 
     def _end_with_job(self, several: Iterable[Workload | None], ended: tuple[bool, str]) -> None:
         for one in several:
             if one is not None and not one.finished:
-                self.known.put_workload(finished_job(one, ended, self.known.moment).after)
+                self.cache.put_workload(finished_job(one, ended, self.cache.moment).after)
 
     def _process_nodes(self) -> None:
         """List the lost nodes of workloads for replacement, or evict the workload."""
-        for view in unwell(self.known):
-            for action in node_failure(view, self.known.moment):
+        for view in unwell(self.cache):
+            for action in node_failure(view, self.cache.moment):
                 if isinstance(action, StatusChange):
-                    self.known.put_workload(action.after)
+                    self.cache.put_workload(action.after)
 
     # Jobs
 
@@ -118,7 +118,7 @@ class DueWorkloads:
         elif view.prebuilt and view.workload is not None:
             if not view.workload.finished and self.jobs.differs(seen):
                 self._end(view.workload, "OutOfSync", OUT_OF_SYNC)
-        elif not view.prebuilt and not self.known.owned_by(seen.raw["metadata"].get("uid", "")) and _may_wait(seen):
+        elif not view.prebuilt and not self.cache.owned_by(seen.raw["metadata"].get("uid", "")) and _may_wait(seen):
             self._make(found, seen)
 
     def _make(self, found: Found, seen: LiveJob) -> None:
@@ -127,7 +127,7 @@ class DueWorkloads:
 
     def _process_group(self, key: str) -> None:
         try:
-            group = self.groups.look(key, self.known.moment)
+            group = self.groups.look(key, self.cache.moment)
         except UNREADABLE as error:
             namespace, _, name = key.partition("/")
             self._warn(str(Name(GROUP_OF_PODS, namespace, name)), [Mistake(str(error))])
@@ -136,7 +136,7 @@ class DueWorkloads:
             return
         if group.view is not None and group.view.ended is not None:
             self._end_with_job([group.view.workload], group.view.ended)
-        elif key not in self.known.workloads and not (group.over or group.given_up or prebuilt_name(group.pods[0])):
+        elif key not in self.cache.workloads and not (group.over or group.given_up or prebuilt_name(group.pods[0])):
             self._make_for_group(group)
 
     def _make_for_group(self, group: LivePodGroup) -> None:
@@ -160,7 +160,7 @@ class DueWorkloads:
             self._create(found, several)
 
     def _is_missing(self, raw: Raw) -> bool:
-        return f"{raw['metadata']['namespace']}/{raw['metadata']['name']}" not in self.known.workloads
+        return f"{raw['metadata']['namespace']}/{raw['metadata']['name']}" not in self.cache.workloads
 
     # Kinds of jobs that Kueue runs and our control plane does not
 
@@ -174,11 +174,11 @@ class DueWorkloads:
         meta = found.raw["metadata"]
         named = {**(meta.get("annotations") or {}), **(meta.get("labels") or {})}
         is_ours = keys.QUEUE in named and keys.PREBUILT not in named and not meta.get("ownerReferences")
-        if not is_ours or meta.get("uid") in self.state.by_uid or self.known.owned_by(meta.get("uid") or ""):
+        if not is_ours or meta.get("uid") in self.state.by_uid or self.cache.owned_by(meta.get("uid") or ""):
             return
         reading = self._read([found])
         for job in reading.jobs if self._is_right(found, reading) else ():
-            made = workload_of(job, self.known.around, self.known.gates, self.known.moment)
+            made = workload_of(job, self.cache.around, self.cache.gates, self.cache.moment)
             if isinstance(made, Workload):
                 self.state.add(made, Name(job.kind, job.namespace, job.name))
             else:
@@ -188,7 +188,7 @@ class DueWorkloads:
 
     def _read(self, objects: Sequence[Found]) -> Reading:
         """Read a job's manifest, to report mistakes field by field."""
-        return read([*objects, *self._runtimes], self.known.gates)[0]
+        return read([*objects, *self._runtimes], self.cache.gates)[0]
 
     def _is_right(self, found: Found, reading: Reading) -> bool:
         self.state.warnings += reading.warnings
@@ -197,7 +197,7 @@ class DueWorkloads:
             self.state.warnings += reading.mistakes
             return False
         for job in reading.jobs[:1]:
-            priority = priority_of(job.standing, self.known.around)
+            priority = priority_of(job.standing, self.cache.around)
             if isinstance(priority, Mistake):
                 self._leave_out(found, [priority], str(Name(job.kind, job.namespace, job.name)))
                 return False
@@ -210,12 +210,12 @@ class DueWorkloads:
                 return
             meta = dict(one["metadata"])
             if self.manifests.newest is not None:
-                meta["creationTimestamp"] = timestamps.show(self.known.moment)
+                meta["creationTimestamp"] = timestamps.show(self.cache.moment)
             change = Change(0, "ADDED", kinds.WORKLOAD, {**one, "metadata": meta})
             self.files[change.key] = found
             self.state.ensure_namespace(meta["namespace"])
-            self.known.see(change)
-            made = self.known.workloads.get(f"{meta['namespace']}/{meta['name']}")
+            self.cache.see(change)
+            made = self.cache.workloads.get(f"{meta['namespace']}/{meta['name']}")
             if made is not None:
                 self.state.note_owner(made, meta)
 

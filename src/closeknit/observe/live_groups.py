@@ -54,7 +54,7 @@ class LiveGroups:
     `naming` has pods by the Workload that they name, with their group's key, if the two names differ.
     """
 
-    known: ClusterCache
+    cache: ClusterCache
     jobs: LiveJobs
     of_set: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
     naming: dict[Key, dict[Key, Key]] = field(default_factory=lambda: defaultdict(dict))
@@ -71,8 +71,8 @@ class LiveGroups:
     def pods(self, key: str) -> list[Raw]:
         """The pods of a group, oldest first."""
         found = []
-        for pod in self.known.pods.of_group(key):
-            raw = self.known.raw[kinds.POD].get((pod.namespace, pod.name))
+        for pod in self.cache.pods.of_group(key):
+            raw = self.cache.raw[kinds.POD].get((pod.namespace, pod.name))
             if raw is not None:
                 found.append((pod.created, pod.name, raw))
         return [raw for *_, raw in sorted(found, key=lambda one: one[:2])]
@@ -83,7 +83,7 @@ class LiveGroups:
         if not pods or not self._is_ours(pods[0]):
             return None
         named = f"{key.partition('/')[0]}/{prebuilt_name(pods[0]) or key.partition('/')[2]}"
-        raw, workload = self.known.raw_workload(named), self.known.workloads.get(named)
+        raw, workload = self.cache.raw_workload(named), self.cache.workloads.get(named)
         if pod_groups.was_given_up(pods, workload is not None and workload.evicted):
             active = pod_groups.is_active(pods, now)
             again = pod_groups.next_deadline(pods, now) if active else None
@@ -135,7 +135,7 @@ class LiveGroups:
         gaps = pod_groups.missing(pods, pod_groups.wanted_of(raw), now)
         fast = pod_groups.starts_fast(pods) or pod_groups.is_serving(pods)
         return GroupView(
-            self.known.gates,
+            self.cache.gates,
             workload,
             sum(map(is_gated, stays)),
             sum(not is_gated(pod) for pod in stays),
@@ -145,7 +145,7 @@ class LiveGroups:
             None if ended is None else (ended.success, ended.message),
             pod_groups.reclaimable(pods) if workload.reserved else {},
             self.jobs.is_held(workload),
-            self.known.settings.pods_ready is not None,
+            self.cache.settings.pods_ready is not None,
             "deletionTimestamp" in raw["metadata"],
             in_sync,
         )
@@ -156,7 +156,7 @@ class LiveGroups:
             priority = self.jobs.priority(pod_groups.group_standing(pods))
             if isinstance(priority, Mistake):
                 return Refusal("WorkloadPriorityClassNotFound", f"{priority.text}: {priority.remedy}")
-            return pod_groups.group_workload(pods, self.known.gates, priority)
+            return pod_groups.group_workload(pods, self.cache.gates, priority)
         except Unreadable as error:
             return Refusal(INVALID, str(error))
 
@@ -171,7 +171,7 @@ class LiveGroups:
         return pod_groups.replaced(pods, pod_groups.wanted_of(workload), now)
 
     def infos(self, workload: Workload) -> tuple[Info, ...] | StartConflict:
-        return infos_of(self.known, workload)
+        return infos_of(self.cache, workload)
 
     def started(self, pod: Raw, infos: Sequence[Info]) -> Raw | StartConflict:
         return pod_groups.started(pod, infos)
@@ -193,7 +193,7 @@ class LiveGroups:
 
     def marked(self, key: Key, pod: Raw) -> Raw | None:
         """The pod labelled as a member of its group; None if it is already, is being deleted, or is not managed."""
-        raw = self.known.find(key) if self.is_on(key.kind) else None
+        raw = self.cache.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw) or pod_groups.is_deleted(pod):
             return None
         if key.kind is kinds.STATEFUL_SET and _controller(pod).get("uid") != raw["metadata"]["uid"]:
@@ -203,7 +203,7 @@ class LiveGroups:
 
     def workloads(self, key: Key) -> tuple[Raw, ...] | Refusal | None:
         """The Workloads that a set should have; None if the set is not managed."""
-        raw = self.known.find(key) if self.is_on(key.kind) else None
+        raw = self.cache.find(key) if self.is_on(key.kind) else None
         if raw is None or not self.jobs.is_managed(raw):
             return None
         try:
@@ -211,12 +211,12 @@ class LiveGroups:
             priority = self.jobs.priority(standing)
             if isinstance(priority, Mistake):
                 return Refusal("WorkloadPriorityClassNotFound", f"{priority.text}: {priority.remedy}")
-            return SETS[key.kind].workloads(raw, self.known.gates, priority)
+            return SETS[key.kind].workloads(raw, self.cache.gates, priority)
         except Unreadable as error:
             return Refusal("InvalidJob", str(error))
 
     def on_hold(self, key: Key) -> str:
-        raw = self.known.find(key)
+        raw = self.cache.find(key)
         return "" if raw is None else SETS[key.kind].on_hold(raw)
 
     def is_occupied(self, key: str, now: float) -> bool:

@@ -114,7 +114,7 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class LiveJobs:
-    known: ClusterCache
+    cache: ClusterCache
     managed: Managed = field(default_factory=Managed)
 
     kinds: dict[Kind, Integration] = field(init=False)
@@ -125,7 +125,7 @@ class LiveJobs:
         self.kinds = {BY_NAME[name]: one for name, one in on.items() if name in BY_NAME}
 
     def is_managed(self, raw: Raw) -> bool:
-        if not self.managed.is_in(self.known, raw["metadata"].get("namespace", "")):
+        if not self.managed.is_in(self.cache, raw["metadata"].get("namespace", "")):
             return False
         if raw["kind"] == "Pod" and not self.managed.has_pod(raw):
             return False
@@ -146,8 +146,8 @@ class LiveJobs:
         found = None
         for _ in range(MOST_ANCESTORS):
             owner = _controller(raw)
-            key = None if owner is None else self.known.by_uid.get(owner["uid"])
-            above = None if key is None else self.known.find(key)
+            key = None if owner is None else self.cache.by_uid.get(owner["uid"])
+            above = None if key is None else self.cache.find(key)
             if key is None or above is None:
                 break
             if key.kind in self.kinds and self.may_be_managed(above):
@@ -161,17 +161,17 @@ class LiveJobs:
 
     def is_ahead(self, key: Key, raw: Raw) -> bool:
         """Whether it runs although its managed owner is not admitted."""
-        if not self.is_child(key, raw) or not self.managed.is_in(self.known, raw["metadata"].get("namespace", "")):
+        if not self.is_child(key, raw) or not self.managed.is_in(self.cache, raw["metadata"].get("namespace", "")):
             return False
         above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
-        return above is not None and not any(one.admitted for one in self.known.owned_by(above["metadata"]["uid"]))
+        return above is not None and not any(one.admitted for one in self.cache.owned_by(above["metadata"]["uid"]))
 
     def look(self, key: Key) -> LiveJob | None:
         """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.
 
         A job whose source object is gone is taken to be unchanged while its Workload holds quota.
         """
-        raw, integration = self.known.find(key), self.kinds[key.kind]
+        raw, integration = self.cache.find(key), self.kinds[key.kind]
         if raw is None or not self.is_managed(raw) or integration.ignored(raw):
             return None
         source = self.source_of(raw, integration)
@@ -180,7 +180,7 @@ class LiveJobs:
         mine, lost = match.workload, _is_lost(integration, source)
         was_ready = mine is not None and mine.status.holds("PodsReady")
         view = JobView(
-            self.known.gates,
+            self.cache.gates,
             integration.is_suspended(raw),
             active=integration.is_active(raw),
             ready=was_ready if lost else integration.pods_ready(raw, source),
@@ -195,13 +195,13 @@ class LiveJobs:
             differs=match.differs,
             on_hold=integration.on_hold(raw),
             others=match.others,
-            waits_for_pods=self.known.settings.pods_ready is not None,
+            waits_for_pods=self.cache.settings.pods_ready is not None,
         )
         return LiveJob(key, raw, integration, view, source)
 
     def _made(self, raw: Raw, integration: Integration, source: Raw | None) -> WorkloadMatch:
         """The Workload that matches the job, among those created for it."""
-        owned = self.known.owned_by(raw["metadata"].get("uid", ""))
+        owned = self.cache.owned_by(raw["metadata"].get("uid", ""))
         mine = next((one for one in owned if self._is_same(raw, integration, one, source)), None)
         others = tuple(one for one in owned if one is not mine and not one.finished)
         if mine is None and len(others) == 1 and integration.is_suspended(raw) and not others[0].reserved:
@@ -211,8 +211,8 @@ class LiveJobs:
     def _prebuilt(self, raw: Raw, integration: Integration, source: Raw | None) -> WorkloadMatch:
         """The prebuilt Workload that a job names, if it exists and has no other owner."""
         meta = raw["metadata"]
-        mine = self.known.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
-        others = tuple(one for one in self.known.owned_by(meta.get("uid", "")) if one is not mine and not one.finished)
+        mine = self.cache.workloads.get(f"{meta.get('namespace', '')}/{prebuilt_of(raw)}")
+        others = tuple(one for one in self.cache.owned_by(meta.get("uid", "")) if one is not mine and not one.finished)
         if mine is None:
             return WorkloadMatch(None, others)
         owner = self._owner_of(mine)
@@ -222,13 +222,13 @@ class LiveJobs:
         return WorkloadMatch(mine, others, differs=comparable and not self._is_same(raw, integration, mine, source))
 
     def _owner_of(self, workload: Workload) -> Raw | None:
-        stored = self.known.raw_workload(workload.key)
+        stored = self.cache.raw_workload(workload.key)
         return None if stored is None else _controller(stored)
 
     def to_adopt(self, seen: LiveJob) -> Raw | None:
         """The prebuilt Workload that a job names, if the job does not own it yet."""
         mine = seen.view.workload
-        stored = None if mine is None or not seen.view.prebuilt else self.known.raw_workload(mine.key)
+        stored = None if mine is None or not seen.view.prebuilt else self.cache.raw_workload(mine.key)
         return None if stored is None or _controller(stored) is not None else stored
 
     def differs(self, seen: LiveJob) -> bool:
@@ -237,21 +237,21 @@ class LiveJobs:
         if unowned is None or _is_lost(seen.integration, seen.source):
             return seen.view.differs
         meta = {**unowned["metadata"], "ownerReferences": [owner_reference(seen.raw, controller=True)]}
-        adopted, partial = {**unowned, "metadata": meta}, "PartialAdmission" in self.known.gates
+        adopted, partial = {**unowned, "metadata": meta}, "PartialAdmission" in self.cache.gates
         return not is_same(seen.raw, seen.integration, adopted, None, seen.source, partial)
 
     def abandoned(self, key: Key) -> list[Workload]:
         """The Workloads of a suspended job that is no longer managed."""
-        raw = self.known.find(key)
+        raw = self.cache.find(key)
         if raw is None or self.may_be_managed(raw) or not self.kinds[key.kind].is_suspended(raw):
             return []
         uid = raw["metadata"]["uid"]
-        owned = [(one, self._owner_of(one)) for one in self.known.owned_by(uid)]
+        owned = [(one, self._owner_of(one)) for one in self.cache.owned_by(uid)]
         return [one for one, owner in owned if owner is not None and owner["uid"] == uid]
 
     def _is_stale(self, raw: Raw, workload: Workload) -> bool:
         """Whether the job names another queue or priority class than its Workload has."""
-        stored = self.known.raw_workload(workload.key)
+        stored = self.cache.raw_workload(workload.key)
         if workload.finished or stored is None:
             return False
         if self.new_rank(raw, workload, stored) is not None:
@@ -261,11 +261,11 @@ class LiveJobs:
 
     def source_of(self, raw: Raw, integration: Integration) -> Raw | None:
         key = source_key(raw, integration)
-        return None if key is None else self.known.find(key)
+        return None if key is None else self.cache.find(key)
 
     def _is_same(self, raw: Raw, integration: Integration, workload: Workload, source: Raw | None) -> bool:
         """Whether the Workload matches the job; cached, because most changes affect only the status of either."""
-        stored = self.known.raw_workload(workload.key)
+        stored = self.cache.raw_workload(workload.key)
         if stored is None:
             return False
         if _is_lost(integration, source):
@@ -281,21 +281,21 @@ class LiveJobs:
             return seen[2]
         infos = self.infos(workload) if workload.reserved else None
         given = None if isinstance(infos, StartConflict) else infos
-        same = is_same(raw, integration, stored, given, source, "PartialAdmission" in self.known.gates)
+        same = is_same(raw, integration, stored, given, source, "PartialAdmission" in self.cache.gates)
         if len(self._compared) > REMEMBERED:
             self._compared.clear()
         self._compared[workload.uid] = (compared, (workload.reserved, workload.admitted), same)
         return same
 
     def infos(self, workload: Workload) -> tuple[Info, ...] | StartConflict:
-        return infos_of(self.known, workload)
+        return infos_of(self.cache, workload)
 
     def is_held(self, workload: Workload) -> bool:
-        raw = self.known.raw_workload(workload.key)
+        raw = self.cache.raw_workload(workload.key)
         return raw is not None and bool(raw["metadata"].get("finalizers"))
 
     def _is_deleting(self, workload: Workload) -> bool:
-        raw = self.known.raw_workload(workload.key)
+        raw = self.cache.raw_workload(workload.key)
         return raw is not None and "deletionTimestamp" in raw["metadata"]
 
     def wanted(self, raw: Raw, integration: Integration, source: Raw | None) -> Raw | Refusal:
@@ -308,13 +308,13 @@ class LiveJobs:
             priority = self.priority(standing)
             if isinstance(priority, Mistake):
                 return Refusal("WorkloadPriorityClassNotFound", f"{priority.field} {priority.text}: {priority.remedy}")
-            return workload_for(raw, integration, self.known.gates, priority, source, "", self.managed.copied_labels)
+            return workload_for(raw, integration, self.cache.gates, priority, source, "", self.managed.copied_labels)
         except Unreadable as error:
             return Refusal("InvalidJob", str(error))
 
     def rank(self, raw: Raw) -> WorkloadPriority | None:
         """The priority of the class in a job's label; None if it names no class, or one that does not exist."""
-        return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.known.around)
+        return rank_of((raw["metadata"].get("labels") or {}).get(keys.PRIORITY_CLASS, ""), self.cache.around)
 
     def new_rank(self, raw: Raw, workload: Workload, stored: Raw) -> WorkloadPriority | None:
         """The priority of the class in a job's label, if its Workload has another class and may change to it."""
@@ -323,12 +323,12 @@ class LiveJobs:
         return rank if differs and (before or not workload.reserved) else None
 
     def priority(self, standing: QueueingOptions) -> WorkloadPriority | Mistake:
-        value = priority_of(standing, self.known.around)
+        value = priority_of(standing, self.cache.around)
         if isinstance(value, Mistake):
             return value
         if standing.workload_class:
             return WorkloadPriority(value, "WorkloadPriorityClass", standing.workload_class)
-        if DEFAULT in self.known.around.workload_classes:
+        if DEFAULT in self.cache.around.workload_classes:
             return WorkloadPriority(value, "WorkloadPriorityClass", DEFAULT)
         if standing.pod_class:
             return WorkloadPriority(value, "PriorityClass", standing.pod_class)

@@ -31,7 +31,7 @@ class LoadedCluster:
     has the keys of workloads by the uid of their job, `by_stem` by their name without its hash.
     """
 
-    known: ClusterCache
+    cache: ClusterCache
     workloads: dict[str, Workload] = field(default_factory=dict)
     finished: dict[str, Workload] = field(default_factory=dict)
     names: dict[str, Name] = field(default_factory=dict)
@@ -46,15 +46,15 @@ class LoadedCluster:
 
     @property
     def scheduler(self) -> Scheduler:
-        return self.known.scheduler
+        return self.cache.scheduler
 
     @property
     def around(self) -> Surroundings:
-        return self.known.around
+        return self.cache.around
 
     @property
     def gates(self) -> Gates:
-        return self.known.gates
+        return self.cache.gates
 
     def name_of(self, key: str) -> Name:
         known = self.names.get(key)
@@ -62,7 +62,7 @@ class LoadedCluster:
 
     def ensure_namespace(self, name: str) -> None:
         if self.all_namespaces:
-            self.known.world.namespaces.setdefault(name, {NAMESPACE_NAME: name})
+            self.cache.world.namespaces.setdefault(name, {NAMESPACE_NAME: name})
 
     def note_owner(self, one: Workload, meta: Mapping[str, Any]) -> None:
         """Index a Workload by its job, as its metadata names it."""
@@ -76,7 +76,7 @@ class LoadedCluster:
     def add(self, one: Workload, name: Name) -> None:
         """Add a workload that is not in the cluster."""
         self.ensure_namespace(one.namespace)
-        self.known.put_workload(one)
+        self.cache.put_workload(one)
         self.workloads[one.key], self.names[one.key] = one, name
 
 

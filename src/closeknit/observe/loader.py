@@ -51,8 +51,8 @@ class _Loader:
     def __init__(self, found: Manifests, gates: Gates, settings: Settings, managed: Managed) -> None:
         self.found, self.managed = found, managed
         now = found.newest or 0.0
-        self.known = ClusterCache(gates, settings, lambda: now, managed.without_queue, self._unreadable)
-        self.state = LoadedCluster(self.known, warnings=list(found.warnings))
+        self.cache = ClusterCache(gates, settings, lambda: now, managed.without_queue, self._unreadable)
+        self.state = LoadedCluster(self.cache, warnings=list(found.warnings))
         self.files: dict[Key, Found] = {}
         """The objects that the cache was shown, as written."""
 
@@ -65,7 +65,7 @@ class _Loader:
         DueWorkloads(self.state, self.managed, self.files, self.found).bring_about()
         self._sort_workloads()
         owners = PodOwners(self.state.workloads, self.state.by_uid)
-        owners.trace(self.found, "CountDrainingPods" in self.known.gates)
+        owners.trace(self.found, "CountDrainingPods" in self.cache.gates)
         self.state.pods_of = owners.stops_with
         self.state.warnings += owners.warnings
         self._look_at_checks()
@@ -76,10 +76,10 @@ class _Loader:
 
     def _show_room(self) -> None:
         for node in self.found.nodes.values():
-            self.known.put_node(node)
+            self.cache.put_node(node)
         for bound in self.found.pods:
             if bound.pod is not None:
-                self.known.put_pod(bound.key, bound.pod)
+                self.cache.put_pod(bound.key, bound.pod)
 
     def _show(self, kind: Kind, found: Found) -> None:
         if not self._is_valid(kind, found):
@@ -87,7 +87,7 @@ class _Loader:
         raw = self._completed(kind, found.raw)
         change = Change(0, "ADDED", kind, raw)
         self.files[change.key] = found
-        self.known.see(change)
+        self.cache.see(change)
 
     def _is_valid(self, kind: Kind, found: Found) -> bool:
         check = CREATE_CHECKS.get(kind.kind)
@@ -121,9 +121,9 @@ class _Loader:
         raw = {**raw, "metadata": meta}
         if (kind.group, kind.kind) not in JOBS:
             return raw
-        queues = self.known.around.local_queues.get(meta["namespace"], ())
+        queues = self.cache.around.local_queues.get(meta["namespace"], ())
         try:
-            return as_created(kind, raw, queues, self.known.gates)
+            return as_created(kind, raw, queues, self.cache.gates)
         except UNREADABLE:
             return raw  # its mistakes are reported when its Workload is created
 
@@ -139,22 +139,22 @@ class _Loader:
 
     def _find_namespaces(self) -> None:
         self.state.all_namespaces = not self.found.of("Namespace", "")
-        for queue in self.known.local_queues.values():
+        for queue in self.cache.local_queues.values():
             self.state.ensure_namespace(queue.namespace)
-        for one in self.known.workloads.values():
+        for one in self.cache.workloads.values():
             if not one.finished:
                 self.state.ensure_namespace(one.namespace)
 
     def _sort_workloads(self) -> None:
-        for key, one in self.known.workloads.items():
+        for key, one in self.cache.workloads.items():
             (self.state.finished if one.finished else self.state.workloads)[key] = one
 
     # Warnings
 
     def _look_at_checks(self) -> None:
-        for check in self.known.world.checks.values():
+        for check in self.cache.world.checks.values():
             config = check.parameters.get("name")
-            if check.controller == PROVISIONING and config not in self.known.configs:
+            if check.controller == PROVISIONING and config not in self.cache.configs:
                 text = f"names ProvisioningRequestConfig {config or '(none)'}, which does not exist"
                 self._warn(Mistake(text, "create it", "", f"AdmissionCheck {check.name}", "spec.parameters"))
 
@@ -166,7 +166,7 @@ class _Loader:
                     "give them too, as `kubectl get namespaces -o yaml` prints them",
                 )
             )
-        if not self.found.nodes and any(flavor.topology for flavor in self.known.world.flavors.values()):
+        if not self.found.nodes and any(flavor.topology for flavor in self.cache.world.flavors.values()):
             remedy = "join machines to the cluster" if self.found.is_live else "give them too"
             self._warn(Mistake("there are no Nodes, so no flavor with a topology has room", remedy))
         for kind, count in self.found.old_versions.items():
