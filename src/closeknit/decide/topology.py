@@ -183,7 +183,7 @@ def place_all(world: World, wanted: Wanted, empty: bool = False) -> TopologyResu
     """Places for all of these; the world is left unchanged."""
     if not wanted:
         return NOWHERE
-    policy = replace(world.policy, empty=True) if empty else world.policy
+    policy = world.policy.on_empty() if empty else world.policy
     if len(wanted) == 1:
         flavor, request = next(iter(wanted.items()))
         return _place_in(world, flavor, request, policy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model.gates import Gates
 from ..model.shape import Shape
@@ -30,9 +30,13 @@ class Policy:
     fit: FitColumn = by_resources
 
     @classmethod
-    def of(cls, gates: Gates, empty: bool = False) -> Policy:
+    def of(cls, gates: Gates) -> Policy:
         """Build the policy for these gates, so that every question counts pods in the same way."""
-        return cls(gates, empty)
+        return cls(gates)
+
+    def on_empty(self) -> Policy:
+        """The same policy, as if no workload were admitted."""
+        return replace(self, empty=True)
 
     def filters(self, topology: Topology) -> bool:
         """Whether taints, selectors and affinity apply."""
