@@ -1,18 +1,18 @@
 """The control plane on one screen: every change updates the cache, reconcilers act on it, the scheduler decides.
 
-    change ──▶ cache ──▶ jobs          create, start, stop and finish workloads for jobs
-                    ├──▶ groups        the same for pod groups and sets
-                    ├──▶ workloads     admission checks, stopped queues, time limits, requeuing
-                    ├──▶ provisioning  ProvisioningRequests for admission checks
-                    ├──▶ gates         ungate pods onto their assigned domains
-                    ├──▶ nodes         node failures under placed pods
-                    ├──▶ flips         queues that have just become empty or non-empty
-                    ├──▶ scheduling    cycles ──▶ writes
-                    ├──▶ waits         why a workload is pending
-                    ├──▶ queues        queue status, finalizers of what is in use
-                    ├──▶ bypassed      the shared reason for every workload of a parked class
-                    ├──▶ ungateable    pods that name a queue but cannot be gated
-                    └──▶ recorder      events, after everything else
+    change ──▶ cache ──▶ jobs            create, start, stop and finish workloads for jobs
+                    ├──▶ groups          the same for pod groups and sets
+                    ├──▶ workloads       admission checks, stopped queues, time limits, requeuing
+                    ├──▶ provisioning    ProvisioningRequests for admission checks
+                    ├──▶ ungater         ungate pods onto their assigned domains
+                    ├──▶ nodes           node failures under placed pods
+                    ├──▶ prompt status   queues that have just become empty or non-empty
+                    ├──▶ scheduling      cycles ──▶ writes
+                    ├──▶ pending         why a workload is pending
+                    ├──▶ queues          queue status, finalizers of what is in use
+                    ├──▶ parked classes  the shared reason for every workload of a parked class
+                    ├──▶ ungateable      pods that name a queue but cannot be gated
+                    └──▶ recorder        events, after everything else
 
 A host's loop drives it: `see` takes changes, `step` returns writes, `done` takes the results of writes. A host may
 delay writes, as long as it shows the resulting change before it reports the write as done. While a write to an object
