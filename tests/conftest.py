@@ -28,7 +28,7 @@ REAL = "CLOSEKNIT_REAL"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What needs a real cluster is not collected without one; that is said, if it was asked for."""
+    """Tests of a real cluster are not collected without one; a message says so if such tests were selected."""
     if REAL in os.environ:
         return
     here = Path(__file__).parent

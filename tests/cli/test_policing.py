@@ -60,7 +60,7 @@ def test_a_missing_verb_is_an_error_and_nothing_is_switched_off(
     [(level, text)] = looked(policing, caplog)
     assert level == "ERROR"
     assert text.startswith(
-        "cannot tell whether Closeknit's admission policies are in force: a dry run is not permitted: the verb create"
+        "cannot determine whether the admission policies are in force: a dry run is not permitted: the verb create"
     )
     found = asyncio.run(policing.look())
     assert (found.works, found.known) == (True, False)

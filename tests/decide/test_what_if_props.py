@@ -87,7 +87,7 @@ def preemptions(story: Story) -> set[tuple[str, str]]:
 @EXAMPLES
 @given(cluster=clusters())
 def test_played_again_from_its_end_nothing_new_happens(cluster: Cluster) -> None:
-    """Only a preemption that would go on for ever, depending on which heads share a cycle, may come again."""
+    """Only a preemption that would repeat forever, depending on which heads share a cycle, may occur again."""
     story = told(cluster)
     if story.cut:
         return

@@ -82,8 +82,8 @@ def test_finishing_frees_everything(scene: Scene) -> None:
     scene.until(lambda: scene.used() == "16", "all of the quota is in use")
     scene.finish(*running)
     scene.await_true("first", "Finished")
-    scene.until(lambda: is_true(scene.get(JOBS, "first"), "Complete"), "the job says so, too")
+    scene.until(lambda: is_true(scene.get(JOBS, "first"), "Complete"), "the job is Complete")
     scene.await_true("second", "Finished")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
     assert {one["status"]["phase"] for one in scene.pods()} == {"Succeeded"}
-    scene.until(lambda: scene.finalizers() == [], "its pods are let go")
+    scene.until(lambda: scene.finalizers() == [], "the pods' finalizers are removed")

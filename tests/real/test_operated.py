@@ -89,7 +89,7 @@ def test_it_is_held_counted_started_in_place_put_back_and_ended(scene: Scene, pl
     scene.until(lambda: operator.is_suspended(scene.get(operator.resource, "one")), "it is stopped")
     operator.stop(scene, job)
     scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
-    scene.until(lambda: operator.templates(scene.get(operator.resource, "one")) == operator.templates(made), "put back")
+    scene.until(lambda: operator.templates(scene.get(operator.resource, "one")) == operator.templates(made), "restored")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
 
     scene.patch(WORKLOADS, workload["metadata"]["name"], {"spec": {"active": True}})

@@ -55,7 +55,7 @@ def test_a_group_starts_when_it_is_whole_and_is_placed_by_index(scene: Scene) ->
     scene.finish(*running)
     scene.await_true("train", "Finished")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
-    scene.until(lambda: scene.finalizers() == [], "its pods are let go")
+    scene.until(lambda: scene.finalizers() == [], "the pods' finalizers are removed")
 
 
 def test_a_member_that_failed_is_replaced_in_its_place(scene: Scene) -> None:

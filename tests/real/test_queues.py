@@ -106,7 +106,9 @@ def test_an_evicted_job_is_restored_and_starts_again_when_it_may(scene: Scene) -
     scene.until(lambda: not scene.pods(gone=True), "its pods are gone")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
     assert scene.get(JOBS, "train")["spec"]["suspend"] is True
-    scene.until(lambda: scene.get(JOBS, "train")["spec"]["template"] == made["spec"]["template"], "it is put back")
+    scene.until(
+        lambda: scene.get(JOBS, "train")["spec"]["template"] == made["spec"]["template"], "the template is restored"
+    )
     scene.stays(lambda: not scene.pods(), "it does not come back by itself", 2)
     scene.patch(WORKLOADS, name, {"spec": {"active": True}})
     scene.await_running(4)

@@ -57,7 +57,7 @@ def test_the_parts_of_a_job_set_are_placed_by_rank_and_end_together(scene: Scene
         assert nodes_of(scene, name, per_job) == plan
     scene.finish(*running)
     scene.await_true("train", "Finished")
-    scene.until(lambda: is_true(scene.get(JOB_SETS, "train"), "Completed"), "the JobSet says so, too")
+    scene.until(lambda: is_true(scene.get(JOB_SETS, "train"), "Completed"), "the JobSet is Completed")
     scene.until(lambda: scene.used() == "0", "none of the quota is in use")
 
 

@@ -123,7 +123,8 @@ def test_checks_evictions_and_cuts_have_sentences_of_their_own() -> None:
     built, preemptor, victim = back_and_forth()
     cut = lines(built, [preemptor], victim)
     assert cut[4] == (
-        "  4  Job default/preemptor would preempt Job default/victim again; this could go on for ever, so it ends here"
+        "  4  Job default/preemptor would preempt Job default/victim again; "
+        "the preemptions would repeat, so the simulation stops here"
     )
 
 

@@ -36,7 +36,7 @@ Objects = list[tuple[str, dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result for one object, or for a file that could not be read; `why` tells why an object was skipped."""
+    """The result for one object, or for a file that could not be read. `why`: reason for skipping the object."""
 
     where: str
     what: str

@@ -1,6 +1,6 @@
 """Loads a whole cluster for the commands about queues, from a running cluster or from manifests.
 
-Oddities are warnings on stderr; only unreadable input is an error.
+Invalid objects are reported as warnings on stderr; only unreadable input is an error.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def load(
     profile: str,
     **target: str | None,
 ) -> tuple[GivenCluster, Gates]:
-    """Read the whole cluster, and warn about oddities."""
+    """Read the whole cluster, and warn about invalid objects."""
     given = Given.of(config, fair_sharing, feature_gates, profile)
     check_target(cluster, target)
     if cluster:

@@ -1,6 +1,6 @@
 """`closeknit completion SHELL`, and the completions: kinds from the table, names from the current cluster.
 
-Completion answers at once or not at all: a slow or absent cluster offers no names, and nothing is an error.
+Completion answers at once or not at all: a slow or absent cluster offers no names, and errors are ignored.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..deploy.policies import AdmissionSettings, InForce, policies_hash, policie
 log = logging.getLogger("closeknit")
 
 UNKNOWN = (
-    "cannot tell whether Closeknit's admission policies are in force: %s. Continuing as if they were; "
+    "cannot determine whether the admission policies are in force: %s. Continuing as if they were; "
     "`closeknit install` grants the missing permission"
 )
 ANOTHER = (

@@ -1,7 +1,7 @@
 """Warns about pods, and sets of pods, that name a queue on a server that cannot gate pods.
 
-A scheduling gate can be added only when a pod is created, and only by the server. Where Closeknit's admission policies
-are not installed such pods run at once, whatever their queue says; each gets an event that says so.
+A scheduling gate can be added only when a pod is created, and only by the server. Without the admission policies such
+pods start immediately, regardless of their queue; the controller records an event on each.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A queue lists flavors in order of preference. The search starts after the flavor that was tried last, skips flavors that
 the pods cannot use, and stops at the first that is good enough; if none is, it takes the best one seen. `simulate`
-tells whether preemption would be needed, one flavor and resource at a time, by quota alone.
+returns whether preemption would be needed, one flavor and resource at a time, by quota alone.
 """
 
 from __future__ import annotations

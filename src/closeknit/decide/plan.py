@@ -155,7 +155,7 @@ class Plan:
 
     @property
     def severity(self) -> Severity:
-        """The worst severity of a pod set. If one cannot fit at all, those that preemption could help do not count."""
+        """The worst severity. If one pod set cannot fit, reasons that preemption could resolve are ignored."""
         lost = [one for one in self.pod_sets if one.mode is Mode.NO_FIT] or self.pod_sets
         return max((one.severity for one in lost if one.severity is not None), default=Severity.QUOTA)
 

@@ -214,7 +214,7 @@ def _placed(result: Result) -> TopologyResult:
 class RoomTest:
     """A repeatable test whether a request could be placed now.
 
-    `concerns` tells which workloads matter: those on nodes that none of the pods may use make no difference.
+    `concerns` selects workloads on nodes that at least one of the pods may use.
     """
 
     def __init__(self, world: World, wanted: Wanted) -> None:

@@ -26,7 +26,7 @@ Pins = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A quota shortage: what is requested, what is left now, and the most that the queue could ever use."""
+    """A quota shortage: what is requested, what is left now, and the queue's maximum."""
 
     of: FlavorResource
     need: int

@@ -58,7 +58,7 @@ def nothing() -> None:
 class VictimSearch:
     """A search for victims: the preemptor and its requests; `contested` is what victims would have to give up.
 
-    `room` tells whether the pods could be placed now; it is called only if quota suffices. During a search workloads
+    `room` returns whether the pods could be placed now; it is called only if quota suffices. During a search workloads
     are only removed or put back, so what fits at the start always fits, and only the rest is checked.
     """
 
@@ -96,7 +96,7 @@ class VictimSearch:
         return all(amount <= max(0, self.node.available(fr)) for fr, amount in self.short) and self.room()
 
     def take_away(self, holding: Holding) -> None:
-        """Remove a workload, as far as this search can tell."""
+        """Remove a workload within this search."""
         if self.counts_quota:
             self.world.tree.remove(holding.queue, holding.usage)
         if self.room.wanted and self.can_tell(holding):

@@ -46,7 +46,7 @@ def replace_several(snapshot: Snapshot, broken: list[Broken], nodes: Sequence[st
 
 
 class _Repair:
-    """One pod set: what it keeps, what it lost, and what it has been given so far."""
+    """One pod set: its surviving pods, lost pods, and replacements found so far."""
 
     def __init__(
         self, snapshot: Snapshot, pod_set: PodSet, existing: Assignment, nodes: Sequence[str], policy: Policy

@@ -17,7 +17,7 @@ from .decisions import Decisions, Memory
 from .embedded import EmbeddedCluster, EmbeddedOptions
 
 
-class Restless(RuntimeError):  # noqa: N818 - it is a state
+class Restless(RuntimeError):  # noqa: N818 - the name describes a state
     """The cluster never becomes idle at one moment of virtual time."""
 
 

@@ -1,7 +1,7 @@
 """What Kubernetes accepts as a label key, as a label value, and as the name of an object.
 
-A key is a qualified name: an optional DNS prefix, a slash, a short name. These tests do not tell which rule a text
-breaks; the message that names the field also says what is allowed.
+A key is a qualified name: an optional DNS prefix, a slash, a short name. These checks do not report which rule a value
+violates; the message that names the field also says what is allowed.
 """
 
 from __future__ import annotations

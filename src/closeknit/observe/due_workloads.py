@@ -3,7 +3,7 @@
 A snapshot of a cluster may be taken between two steps of its reconcilers. So their rules are applied here, on the
 cache, as far as they affect the next decision: a job without a Workload gets the very object that the control plane
 would create, a workload finishes with its job, and an orphaned one is finished. A job that has a Workload keeps it.
-Nothing is started or stopped: that is left to the code that plays the cluster forward.
+Nothing is started or stopped: the what-if simulation does that.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ class FlavorProgress:
         return tuple(tuple(sorted(of_set.items())) for of_set in self.tried)
 
     def after(self, before: FlavorProgress | None) -> FlavorProgress | None:
-        """This position as the next step of a search; None if the search was here before and has tried everything.
+        """The next step of a search; None if this position was already visited and all flavors were tried.
 
-        Two pod sets out of step, one on its first flavor while the other is on its last, would otherwise loop for ever.
+        Two pod sets out of step, one on its first flavor while the other is on its last, would otherwise loop forever.
         """
         state = (self.generation, self.equivalence_key)
         if before is None or not before.pending or (before.generation, before.equivalence_key) != state:

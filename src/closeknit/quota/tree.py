@@ -1,8 +1,8 @@
 """The quota tree: ClusterQueues are its leaves, cohorts its inner nodes; each node tracks quota and usage.
 
-A node lends what it does not keep for itself. What it keeps (`local`: quota above its lending limit) is used first
-and is invisible to its parent; usage beyond it spills upwards. So a change at a queue touches only the path to its
-root, and a checkpoint is a position in the journal.
+A node lends its quota up to its lending limit. What it keeps (`local`: quota above the limit) is used first and is
+invisible to its parent; usage beyond it spills upwards. So a change at a queue touches only the path to its root, and a
+checkpoint is a position in the journal.
 
     root    quota 10 + what the children lend       usage: what spilled over from below
       ├─ a  quota 5, lending limit 2 → local 3      its first 3 count only here

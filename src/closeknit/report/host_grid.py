@@ -1,7 +1,7 @@
 """Hosts in their racks as cells of a grid: filled by the host's usage, coloured by the job with most pods there.
 
-Racks are rows of cells, in one box per block. If the screen is too small for every host, a cell stands for a rack, and
-the title says so; if not even racks fit, one line counts them.
+Racks are rows of cells, in one box per block. If the screen is too small for every host, each cell is a rack, as
+the title states; if not even racks fit, one line counts them.
 """
 
 from __future__ import annotations

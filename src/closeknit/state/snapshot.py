@@ -347,7 +347,7 @@ def with_labels(nodes: NodeTable, labels: Mapping[str, str]) -> NodeTable:
 
 
 def _largest(amounts: IntArray) -> int:
-    """By magnitude. Of a few amounts, which is the rule, Python finds it sooner than numpy."""
+    """By magnitude. For the usual few amounts, Python is faster than numpy."""
     if len(amounts) > FEW:
         return int(np.abs(amounts).max())
     return max(map(abs, amounts.tolist()), default=0)

@@ -45,7 +45,7 @@ def _merged_map(schema: Schema, live: Fields, body: Fields) -> Fields:
 
 
 def _merged_list(schema: Schema, live: list[Any], body: list[Any]) -> list[Any]:
-    """Items that only the live list has stay where they are, those of the body come in its order.
+    """Items only in the live list keep their position; items in the body follow the body's order.
 
     live a b c, body c x b: a c x b. The body has c before b, so b comes after c.
     """

@@ -68,9 +68,9 @@ _tree = msgspec.json.Decoder(Raw)
 class Informer:
     """An informer for one kind. `rows`: with the cells that `kubectl get` shows. `selectors` limit what it sees.
 
-    `project` decides what is delivered and stored of an object, so that of a hundred thousand pods those of other
-    schedulers stay small. With `keeps_objects` off only names, uids and versions are stored: changes come without the
-    old object, and a deletion found by a new list comes with its metadata alone.
+    `project` decides what is delivered and stored of an object, so that pods of other schedulers use little memory.
+    With `keeps_objects` off only names, uids and versions are stored: changes come without the old object, and a
+    deletion found by a new list comes with its metadata alone.
 
     An error is raised only before the first complete list; afterwards it is passed to `complain` and retried. Forbidden
     is always raised: what was delivered is no longer kept up to date, and the next `events` begins with a new list.

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through: the one in the kubeconfig, else the one of the environment.
+"""Which proxy a request goes through: the kubeconfig's proxy, otherwise the environment's.
 
     HTTPS_PROXY, HTTP_PROXY   by the scheme of the server; lower case works too
     NO_PROXY                  the exceptions: host names with their subdomains, addresses, ranges, `*`

@@ -37,8 +37,8 @@ class KindRule(NamedTuple):
     """The functions for one kind: `fill` runs on every write, `begin` on creation, `prepare` on updates.
 
     `check` validates an object by itself, `change` an update of it, `status` an update of its status. `fill_status`
-    runs on every write of a status. `change_judges_all`: `change` also validates the new object by itself, since it may
-    tolerate what was invalid before.
+    runs on every write of a status. `change_judges_all`: `change` validates the whole new object, and may tolerate
+    values that were already invalid.
     """
 
     fill: Callable[[Raw], Raw] = _same

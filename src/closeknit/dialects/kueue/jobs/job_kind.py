@@ -81,9 +81,9 @@ class JobKind:
     the object. `judges_roles`: invalid roles are refused at creation, since the kind's operator does not check them.
 
     Users: `fields` are the known fields by path, where [] stands for every element of a list; `between` is the path of
-    the metadata between that of the object and that of its pods; `runs_itself`: annotations on the object itself set
-    how long it runs, since no pods are created. `says` is its description, `columns` are those of its definition.
-    `schema` is that of its spec, in the form of the embedded host's tables, for a kind that is in none of them.
+    intermediate metadata, such as that of a job template inside the object; `runs_itself`: annotations on the object
+    itself set how long it runs, since no pods are created. `says` is its description, `columns` are those of its
+    definition. `schema` describes the spec of a kind without a table in the embedded host.
     """
 
     served: Kind

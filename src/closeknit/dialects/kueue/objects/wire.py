@@ -1,9 +1,9 @@
 """What all objects of `kueue.x-k8s.io` share on the wire, and how a raw object becomes a struct.
 
-Objects written by Go may have `null` for any empty field. Most have no null at all, so an object is decoded as it is,
-and only if that fails again without its nulls. That keeps the structs plain. None in a type means that the field may
-be absent; a field without it is required by the API, and has a default here only because objects are decoded before
-they are validated.
+Objects written by Go may have `null` for any empty field. Most objects contain no null. An object is decoded unchanged
+first; if that fails, it is decoded again with its nulls removed. That keeps the structs plain. None in a type means
+that the field may be absent; a field without it is required by the API, and has a default here only because objects are
+decoded before they are validated.
 """
 
 from __future__ import annotations
