@@ -52,7 +52,7 @@ def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
         "elector": object(),
         "off": {},
         "control_plane": lab.cluster.control_plane,
-        "following": SimpleNamespace(restarts=Counter({kinds.POD: 4})),
+        "informers": SimpleNamespace(restarts=Counter({kinds.POD: 4})),
         "options": KubernetesOptions(),
     }
     found = SimpleNamespace(**{**usual, **given})

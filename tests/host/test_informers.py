@@ -28,11 +28,11 @@ class Follows:
     """The informers of a server, and the changes that they have delivered so far."""
 
     def __init__(self, server: Kinds, informers: InformerSet, delivered: list[Change]) -> None:
-        self.server, self.following, self._changes = server, informers, delivered
+        self.server, self.informers, self._changes = server, informers, delivered
 
     @property
     def off(self) -> dict[str, str]:
-        return {kind.plural: why for kind, why in self.following.off.items()}
+        return {kind.plural: why for kind, why in self.informers.off.items()}
 
     @property
     def delivered(self) -> list[str]:
@@ -79,7 +79,7 @@ def play(server: Kinds, story: Story, *, meanwhile: Story = _nothing) -> None:
             )
             async with asyncio.timeout(20), asyncio.TaskGroup() as group:
                 group.create_task(meanwhile(found))
-                async with found.following.running():
+                async with found.informers.running():
                     await story(found)
 
     asyncio.run(run())
@@ -218,7 +218,7 @@ def test_a_refresh_during_discovery_leaves_one_that_follows(monkeypatch: pytest.
     server = everything()
 
     async def story(one: Follows) -> None:
-        found = one.following.served
+        found = one.informers.served
         assert found is not None
 
         async def at_once(*_: object) -> Served:
@@ -226,7 +226,7 @@ def test_a_refresh_during_discovery_leaves_one_that_follows(monkeypatch: pytest.
 
         monkeypatch.setattr(informers, "served", at_once)
         watches = server.asked["watch", WORKLOAD]
-        await asyncio.gather(one.following.refresh(WORKLOAD), one.following._discover())
+        await asyncio.gather(one.informers.refresh(WORKLOAD), one.informers._discover())
         await one.until(lambda: server.asked["watch", WORKLOAD] > watches)
         await server.show(WORKLOAD, "a")
         await server.show(WORKLOAD, "b")

@@ -163,7 +163,7 @@ def test_objects_deleted_while_no_watch_is_open_are_removed_from_the_cache(tmp_p
         async with controller(one) as host:
             one.apply(job("train", "forever"))
             await one.until(lambda: has(one, "train", "Admitted"))
-            await host.following.refresh(kinds.POD)
+            await host.informers.refresh(kinds.POD)
             one.store.delete(Key(kinds.JOB, "default", "train"))
             one.service.nudge()
             await one.until(lambda: not one.all(kinds.WORKLOAD) and not one.all(kinds.POD))

@@ -134,16 +134,16 @@ def test_a_node_that_is_added_removed_or_moved_is_recomputed() -> None:
     made.cover("w", (in_rack(1),), evicted=False)
     assert made.draining.keys() == {"p1", "p2"}
     nodes["n2"] = NODES["n2"]
-    assert made.look_at("n2") == {"p2"}
+    assert made.refresh("n2") == {"p2"}
     nodes["n1"] = NODES["n1"]
-    assert made.look_at("n1") == {"p1", "p2"}
+    assert made.refresh("n1") == {"p1", "p2"}
     assert made.draining.keys() == {"p2"}
     nodes["n1"] = Node("n1", {HOSTNAME: "h1", "rack": "r2"}, {})
-    assert made.look_at("n1") == {"p1", "p2"}
+    assert made.refresh("n1") == {"p1", "p2"}
     assert made.draining.keys() == {"p1"}
     del nodes["n2"]
-    assert made.look_at("n2") == {"p2"}
-    assert made.look_at("n3") == set()
+    assert made.refresh("n2") == {"p2"}
+    assert made.refresh("n3") == set()
 
 
 def test_a_pod_set_that_two_flavors_hold_is_held_once() -> None:

@@ -262,7 +262,7 @@ class _Watch:
 
         if self.asked.name:
             await self.client.get(self.asked.kind, self.namespace, self.asked.name)
-        follower = Informer(
+        informer = Informer(
             self.client,
             self.asked.kind,
             self.namespace,
@@ -273,14 +273,14 @@ class _Watch:
         rows = _Rows(self.client, self.asked.kind, self.namespace, self.output == "wide")
         waiting: list[InformerEvent] = []
         columns: Columns | None = None
-        async with aclosing(follower.events()) as events:
-            async for told in events:
-                if isinstance(told, Listed) and columns is None:
-                    rows.learn_columns(told.columns)
+        async with aclosing(informer.events()) as events:
+            async for event in events:
+                if isinstance(event, Listed) and columns is None:
+                    rows.learn_columns(event.columns)
                     columns = Columns(rows.headers)
                     await self._show(rows, columns, waiting, is_first=True)
-                elif not isinstance(told, Listed):
-                    waiting.append(told)
+                elif not isinstance(event, Listed):
+                    waiting.append(event)
                     if columns is not None:
                         await self._show(rows, columns, waiting)
 

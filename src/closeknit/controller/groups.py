@@ -64,7 +64,7 @@ class PodGroupReconciler(Reconciler[Key]):
     # Groups
 
     def _group(self, key: Key, now: float) -> Iterator[Step]:
-        group = self.live.look(f"{key.namespace}/{key.name}", now)
+        group = self.live.live_group(f"{key.namespace}/{key.name}", now)
         if group is None:
             return
         if group.again is not None:

@@ -104,7 +104,7 @@ class JobReconciler(Reconciler[Key]):
         if raw is None:
             return
         try:
-            seen = self.live.look(key)
+            seen = self.live.live_job(key)
         except ValueError as error:
             yield from self._refuse(raw, key, Refusal("InvalidJob", str(error)), now)
             return

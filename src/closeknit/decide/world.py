@@ -133,13 +133,13 @@ class World:
         for mirror in self.mirrors.values():
             mirror.put_node(node)
         if before is None or before.labels != node.labels:
-            self._drain(self.placed.look_at(node.name))
+            self._drain(self.placed.refresh(node.name))
 
     def drop_node(self, name: str) -> None:
         self.nodes.pop(name, None)
         for mirror in self.mirrors.values():
             mirror.drop_node(name)
-        self._drain(self.placed.look_at(name))
+        self._drain(self.placed.refresh(name))
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.other_pods[key] = pod

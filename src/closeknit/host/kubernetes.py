@@ -90,10 +90,10 @@ class KubernetesHost:
             options.rest,
         )
         trim = Trimmer(options.managed.without_queue)
-        self.following = InformerSet(
+        self.informers = InformerSet(
             client, self.control_plane.watches, self._tell, self.control_plane.cache.find, trim
         )
-        self.outbox = Outbox(client, self.following.answered, self._done, self._may_write)
+        self.outbox = Outbox(client, self.informers.answered, self._done, self._may_write)
         self.elector = elector
         self.is_synced = self.is_working = False
         self._watchers: list[ChangeListener] = []
@@ -106,7 +106,7 @@ class KubernetesHost:
 
     async def run(self) -> None:
         collect_rarely()
-        async with self.following.running():
+        async with self.informers.running():
             self.is_synced = True
             keep_what_is_loaded()
             if self.elector is None:
@@ -132,7 +132,7 @@ class KubernetesHost:
     async def _work(self) -> None:
         self.is_working = True
         try:
-            await self.following.refresh(WORKLOAD)
+            await self.informers.refresh(WORKLOAD)
             while not self._stopping.is_set():
                 await self._sleep(self._turn())
             if not await self.outbox.drain(LAST_WRITES):
@@ -183,7 +183,7 @@ class KubernetesHost:
 
     def vitals(self) -> Vitals:
         role: Role = "standalone" if self.elector is None else "leader" if self.is_working else "follower"
-        restarts = {kind.resource: count for kind, count in self.following.restarts.items()}
+        restarts = {kind.resource: count for kind, count in self.informers.restarts.items()}
         return Vitals(role, self.is_working, restarts)
 
     # Changes and results
@@ -207,4 +207,4 @@ class KubernetesHost:
     @property
     def off(self) -> dict[Kind, str]:
         """Kinds that are not watched, and why."""
-        return self.following.off
+        return self.informers.off

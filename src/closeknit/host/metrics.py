@@ -74,24 +74,24 @@ def _of_process(runtime: Runtime) -> Iterator[Metric]:
 
 
 def _of_queues(runtime: Runtime) -> Iterator[Metric]:
-    known, role = runtime.control_plane.cache, runtime.vitals().role
-    lines, tally = known.scheduler.pending.queues, known.tally.queues
+    cache, role = runtime.control_plane.cache, runtime.vitals().role
+    lines, tally = cache.scheduler.pending.queues, cache.tally.queues
     pending = []
     for name, line in lines.items():
-        aside = _aside(line)
-        pending += [([name, "active", role], len(line) - aside), ([name, "inadmissible", role], aside)]
+        parked = _parked(line)
+        pending += [([name, "active", role], len(line) - parked), ([name, "inadmissible", role], parked)]
     labels = ["cluster_queue", "status", "replica_role"]
     yield _gauge("kueue_pending_workloads", "Pending workloads.", labels, pending)
-    names, labels = list(known.world.cluster_queues), ["cluster_queue", "replica_role"]
+    names, labels = list(cache.world.cluster_queues), ["cluster_queue", "replica_role"]
     reserving = [([name, role], tally[name].reserving if name in tally else 0) for name in names]
     yield _gauge("kueue_reserving_active_workloads", "Workloads that hold quota.", labels, reserving)
     admitted = [([name, role], tally[name].admitted if name in tally else 0) for name in names]
     yield _gauge("kueue_admitted_active_workloads", "Workloads that are admitted.", labels, admitted)
 
 
-def _aside(line: PendingQueue) -> int:
+def _parked(line: PendingQueue) -> int:
     """The number of parked workloads; there are few classes, however many workloads they hold."""
-    return len(line.parked) + sum(len(likes.members) for likes in line.classes.values() if likes.parked)
+    return len(line.parked) + sum(len(group.members) for group in line.classes.values() if group.parked)
 
 
 def _gauge(name: str, text: str, labels: list[str], values: Iterable[tuple[list[str], float]]) -> Metric:

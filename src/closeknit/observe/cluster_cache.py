@@ -85,15 +85,15 @@ class ClusterCache:
         self.ending: set[str] = set()
         """Terminating namespaces, in which nothing can be created."""
         self.local_queues: dict[str, LocalQueue] = {}
-        self._known_pods = PodCache(self.world, lambda: self.wakes.note(WakeEvent.OTHER_POD_GONE))
-        self.pods = self._known_pods.index
+        self._pod_cache = PodCache(self.world, lambda: self.wakes.note(WakeEvent.OTHER_POD_GONE))
+        self.pods = self._pod_cache.index
         self.at_host: dict[str, set[str]] = defaultdict(set)
         """Workloads with pods assigned to a host, by host."""
         self.tally = QueueCounts("ReclaimablePods" in gates)
         self._readers: dict[Kind, Callable[[Change], None]] = {
             kinds.NAMESPACE: self._namespace,
             kinds.NODE: self._node,
-            kinds.POD: self._known_pods.see,
+            kinds.POD: self._pod_cache.see,
             kinds.LIMIT_RANGE: self._limit_range,
             kinds.RUNTIME_CLASS: self._runtime_class,
             kinds.PRIORITY_CLASS: self._pod_class,
@@ -173,7 +173,7 @@ class ClusterCache:
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         """Add the requests of an unmanaged pod."""
-        self._known_pods.put(key, pod)
+        self._pod_cache.put(key, pod)
 
     def put_workload(self, workload: Workload) -> None:
         """Add a workload as a value: a hypothetical one, or one with a change that is due but not written."""

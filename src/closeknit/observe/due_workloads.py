@@ -47,7 +47,7 @@ class DueWorkloads:
         self.groups = LiveGroups(self.cache, self.jobs)
         self._runtimes = [found for kind in RUNTIMES for found in manifests.of(kind, TRAINER)]
 
-    def bring_about(self) -> None:
+    def apply(self) -> None:
         for key in [key for key in self.files if key.kind is kinds.WORKLOAD]:
             self._process_workload(key)
         for key in [key for key in self.files if key.kind in self.jobs.kinds]:
@@ -106,7 +106,7 @@ class DueWorkloads:
     def _process_job(self, key: Key) -> None:
         found = self.files[key]
         try:
-            seen = self.jobs.look(key)
+            seen = self.jobs.live_job(key)
         except UNREADABLE as error:
             self._leave_out(found, [Mistake(str(error), "", found.where)])
             return
@@ -127,7 +127,7 @@ class DueWorkloads:
 
     def _process_group(self, key: str) -> None:
         try:
-            group = self.groups.look(key, self.cache.moment)
+            group = self.groups.live_group(key, self.cache.moment)
         except UNREADABLE as error:
             namespace, _, name = key.partition("/")
             self._warn(str(Name(GROUP_OF_PODS, namespace, name)), [Mistake(str(error))])

@@ -77,7 +77,7 @@ class LiveGroups:
                 found.append((pod.created, pod.name, raw))
         return [raw for *_, raw in sorted(found, key=lambda one: one[:2])]
 
-    def look(self, key: str, now: float) -> LivePodGroup | None:
+    def live_group(self, key: str, now: float) -> LivePodGroup | None:
         """The state of a group; None if it has no managed pods."""
         pods = self.pods(key)
         if not pods or not self._is_ours(pods[0]):

@@ -166,7 +166,7 @@ class LiveJobs:
         above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
         return above is not None and not any(one.admitted for one in self.cache.owned_by(above["metadata"]["uid"]))
 
-    def look(self, key: Key) -> LiveJob | None:
+    def live_job(self, key: Key) -> LiveJob | None:
         """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.
 
         A job whose source object is gone is taken to be unchanged while its Workload holds quota.

@@ -57,31 +57,31 @@ class _Loader:
         """The objects that the cache was shown, as written."""
 
     def loaded(self) -> LoadedCluster:
-        self._show_room()
+        self._add_capacity()
         for kind in ORDER:
             for found in self.found.of(kind.kind, kind.group):
-                self._show(kind, found)
+                self._add(kind, found)
         self._find_namespaces()
-        DueWorkloads(self.state, self.managed, self.files, self.found).bring_about()
+        DueWorkloads(self.state, self.managed, self.files, self.found).apply()
         self._sort_workloads()
         owners = PodOwners(self.state.workloads, self.state.by_uid)
         owners.trace(self.found, "CountDrainingPods" in self.cache.gates)
         self.state.pods_of = owners.stops_with
         self.state.warnings += owners.warnings
-        self._look_at_checks()
-        self._look_for_gaps()
+        self._check_admission_checks()
+        self._warn_of_gaps()
         return self.state
 
     # Objects as changes
 
-    def _show_room(self) -> None:
+    def _add_capacity(self) -> None:
         for node in self.found.nodes.values():
             self.cache.put_node(node)
         for bound in self.found.pods:
             if bound.pod is not None:
                 self.cache.put_pod(bound.key, bound.pod)
 
-    def _show(self, kind: Kind, found: Found) -> None:
+    def _add(self, kind: Kind, found: Found) -> None:
         if not self._is_valid(kind, found):
             return
         raw = self._completed(kind, found.raw)
@@ -151,14 +151,14 @@ class _Loader:
 
     # Warnings
 
-    def _look_at_checks(self) -> None:
+    def _check_admission_checks(self) -> None:
         for check in self.cache.world.checks.values():
             config = check.parameters.get("name")
             if check.controller == PROVISIONING and config not in self.cache.configs:
                 text = f"names ProvisioningRequestConfig {config or '(none)'}, which does not exist"
                 self._warn(Mistake(text, "create it", "", f"AdmissionCheck {check.name}", "spec.parameters"))
 
-    def _look_for_gaps(self) -> None:
+    def _warn_of_gaps(self) -> None:
         if self.state.all_namespaces:
             self._warn(
                 Mistake(

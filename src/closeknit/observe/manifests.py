@@ -218,9 +218,9 @@ class _Reader:
         kind = head.kind or pieces.kind or ""
         key = (_group(head.api_version), kind) if head.api_version else _OF_KIND.get(kind, ("", kind))
         if key == NODE:
-            self._look_at_node(shown(file), data)
+            self._read_node(shown(file), data)
         elif key == POD:
-            self._look_at_pod(shown(file), data)
+            self._read_pod(shown(file), data)
         elif key in KEPT:
             self._keep(key, shown(file), {"kind": kind, **decoded(file, pieces, data)})
         elif not key[1] or key[1].endswith("List"):
@@ -230,9 +230,9 @@ class _Reader:
         """Read an object of a typed list, which need not state its own kind."""
         key = (_group(api_version), kind)
         if key == NODE:
-            self._look_at_node("", data)
+            self._read_node("", data)
         elif key == POD:
-            self._look_at_pod("", data)
+            self._read_pod("", data)
         elif key in KEPT:
             self._keep(key, "", {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)})
 
@@ -276,7 +276,7 @@ class _Reader:
                 return
         self.found.objects.setdefault(key, []).append(Found(where, raw))
 
-    def _look_at_node(self, where: str, data: Buffer) -> None:
+    def _read_node(self, where: str, data: Buffer) -> None:
         try:
             wire = self._node.decode(data)
         except msgspec.ValidationError as error:
@@ -303,7 +303,7 @@ class _Reader:
             self.found.warnings.append(Mistake(text, remedy, where, what, f"metadata.labels[{HOSTNAME}]"))
         self.found.nodes[node.name] = node
 
-    def _look_at_pod(self, where: str, data: Buffer) -> None:
+    def _read_pod(self, where: str, data: Buffer) -> None:
         try:
             wire = self._pod.decode(data)
         except msgspec.ValidationError as error:

@@ -98,7 +98,7 @@ def _read(path: str, mistakes: Mistakes, warnings: _Warnings, tick: Tick | None)
         node = _node(wire, where, mistakes)
         if node is not None:
             nodes.setdefault(where, []).append(node)
-            warnings.look(node, wire)
+            warnings.check(node, wire)
     for where, of_file in nodes.items():
         yield _Part(where, NodeTable.of(of_file), {})
     yield from _pools(raw_pools, mistakes)
@@ -173,7 +173,7 @@ class _Warnings:
         self._without_ready: list[str] = []
         self._without_pods: list[str] = []
 
-    def look(self, node: Node, wire: FileNode) -> None:
+    def check(self, node: Node, wire: FileNode) -> None:
         if not any(condition.type == "Ready" for condition in wire.status.conditions or ()):
             self._without_ready.append(node.name)
         if not node.allocatable.get(PODS):

@@ -41,14 +41,14 @@ class Expected:
         """How many pods of an owner run on each row, by the owner's uid."""
         for owner, node in bound:
             self._count(owner, node, 1)
-        self._snapshot.expect(change for key in daemon_sets for change in self._look(key, self._all()))
+        self._snapshot.expect(change for key in daemon_sets for change in self._changes(key, self._all()))
 
     def put(self, key: str, daemon_set: DaemonSet) -> None:
         self.drop(key)
         self._daemon_sets[key] = daemon_set
         self._keys[daemon_set.uid] = key
         self._due[key] = np.zeros(len(self._snapshot.table), dtype=np.bool_)
-        self._snapshot.expect(self._look(key, self._all()))
+        self._snapshot.expect(self._changes(key, self._all()))
 
     def drop(self, key: str) -> None:
         daemon_set = self._daemon_sets.pop(key, None)
@@ -56,18 +56,18 @@ class Expected:
             self._keys.pop(daemon_set.uid, None)
             self._snapshot.expect([(np.flatnonzero(self._due.pop(key)), daemon_set.shape.charge, -1)])
 
-    def look_at(self, node: str) -> None:
+    def refresh(self, node: str) -> None:
         """Recompute a node whose labels or taints changed."""
         row = self._snapshot.row_of.get(node)
         if row is not None:
-            self._snapshot.expect(change for key in self._daemon_sets for change in self._look(key, np.array([row])))
+            self._snapshot.expect(change for key in self._daemon_sets for change in self._changes(key, np.array([row])))
 
     def bind(self, owner: str, node: str, pods: int) -> None:
         """Count pods of an owner that were bound to a node, or with a negative number are gone from it."""
         row = self._count(owner, node, pods)
         key = self._keys.get(owner)
         if row is not None and key is not None:
-            self._snapshot.expect(self._look(key, np.array([row])))
+            self._snapshot.expect(self._changes(key, np.array([row])))
 
     def _count(self, owner: str, node: str, pods: int) -> int | None:
         row = self._snapshot.row_of.get(node)
@@ -78,7 +78,7 @@ class Expected:
                 del rows[row]
         return row
 
-    def _look(self, key: str, rows: IntArray) -> Iterator[Change]:
+    def _changes(self, key: str, rows: IntArray) -> Iterator[Change]:
         """What changed on these rows for one DaemonSet."""
         one, due = self._daemon_sets[key], self._due[key]
         before, now = due[rows], self._admits(self._snapshot, one.shape, rows) & ~self._runs_on(one.uid, rows)

@@ -86,7 +86,7 @@ class Mirror:
         elif self._snapshot is not None and not self._snapshot.put_node(node):
             self._drop_snapshot()
         elif self._expected is not None and not _is_like(node, before):
-            self._expected.look_at(node.name)
+            self._expected.refresh(node.name)
 
     def drop_node(self, name: str) -> None:
         if self.nodes.pop(name, None) is not None:

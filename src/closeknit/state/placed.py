@@ -98,7 +98,7 @@ class PlacedPods:
             self._seat(crew, key)
         return self._count(crew, crew.pods)
 
-    def look_at(self, node: str) -> set[str]:
+    def refresh(self, node: str) -> set[str]:
         """Recompute a node that was added, removed or relabelled: its pods may be on other leaves than before."""
         changed: set[str] = set()
         for key in sorted(self._on_node.get(node, ())):

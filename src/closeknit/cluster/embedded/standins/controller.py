@@ -1,6 +1,6 @@
 """The base of a controller of one kind of owner.
 
-    change ──▶ concerns: the owner's key ──▶ find ──▶ minds? ──▶ throttle ──▶ look ──▶ steps
+    change ──▶ concerns: the owner's key ──▶ find ──▶ minds? ──▶ throttle ──▶ observe ──▶ steps
 
 A subclass adds how to observe one owner, and which owners it ignores.
 """
@@ -46,7 +46,7 @@ class Controller(ABC):
         return not is_deleting(owner)
 
     @abstractmethod
-    def look(self, store: Store, owner: Raw, now: float) -> Observation: ...
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation: ...
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         assert isinstance(key, Key)
@@ -57,6 +57,6 @@ class Controller(ABC):
         if (at := self._pace.wait(turn, now)) is not None:
             yield ReconcileAt(at)
             return
-        seen = self.look(store, owner, now)
+        seen = self.observe(store, owner, now)
         self._pace.looked(turn, seen.size, now)
         yield from seen.steps

@@ -30,7 +30,7 @@ class ReplicaSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return True
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         pods = children(store, owner, POD)
         return Observation(len(pods), _sync(owner, pods, now))
 

@@ -42,7 +42,7 @@ class StatefulSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return True
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         known, pods = revisions(store, STATEFUL_SET, owner, HASH), children(store, owner, POD)
         return Observation(len(pods), chain(known.writes, Roll(owner, pods, known, now).steps()))
 

@@ -34,9 +34,9 @@ SUSPENDED, SUSPENDING, RUNNING, SUCCEEDED, FAILED = "Suspended", "Suspending", "
 class AppWrappers(Controller):
     kind, watches = KIND, tuple(one.served for one in JOB_KINDS if one.hosted)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
-        look = Look(store, owner, now)
-        return Observation(len(look.parts), look.steps())
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
+        observed = ObservedAppWrapper(store, owner, now)
+        return Observation(len(observed.parts), observed.steps())
 
 
 STANDIN = AppWrappers
@@ -50,7 +50,7 @@ class Part(NamedTuple):
     made: Raw | None
 
 
-class Look:
+class ObservedAppWrapper:
     """The observed state of an AppWrapper and its objects."""
 
     def __init__(self, store: Store, owner: Raw, now: float) -> None:

@@ -48,7 +48,7 @@ class JobSets(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         look = ObservedJobSet(store, owner, now)
         return Observation(len(look.jobs), look.steps())
 

@@ -53,7 +53,7 @@ class LeaderWorkerSets(Controller):
         name = (meta.get("labels") or {}).get(NAME)
         return () if name is None else (Key(LEADER_WORKER_SET, meta["namespace"], name),)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         look = ObservedLeaderWorkerSet(store, owner, now)
         return Observation(sum(1 + len(one.workers) for one in look.groups), look.steps())
 

@@ -34,7 +34,7 @@ class PytorchJobs(Controller):
     def minds(self, owner: Raw) -> bool:
         return super().minds(owner) and is_ours(owner, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         look = ObservedPytorchJob(store, owner, now)
         return Observation(len(look.pods), look.steps())
 

@@ -38,7 +38,7 @@ class RayJobs(Controller):
     def minds(self, owner: Raw) -> bool:
         return owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         return Observation(1, self._steps(store, owner, now))
 
     def _steps(self, store: Store, owner: Raw, now: float) -> Iterator[Step]:

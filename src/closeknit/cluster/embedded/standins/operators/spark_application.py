@@ -41,7 +41,7 @@ STATES = {"Pending": "PENDING", "Running": RUNNING, "Succeeded": COMPLETED, "Fai
 class SparkApplications(Controller):
     kind, watches = KIND, (KIND, POD)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         pods = children(store, owner, POD)
         return Observation(len(pods), _steps(owner, pods, now))
 

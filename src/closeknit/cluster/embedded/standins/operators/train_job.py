@@ -43,7 +43,7 @@ class TrainJobs(Controller):
         over = holds(owner, "Complete") or holds(owner, "Failed")
         return super().minds(owner) and not over and owner["spec"].get("managedBy") in (None, CONTROLLER)
 
-    def look(self, store: Store, owner: Raw, now: float) -> Observation:
+    def observe(self, store: Store, owner: Raw, now: float) -> Observation:
         return Observation(1, self._steps(store, owner, now))
 
     def _steps(self, store: Store, found: Raw, now: float) -> Iterator[Step]:
