@@ -63,19 +63,19 @@ THEME = TerminalTheme(
 
 def at(moment: float) -> Picture:
     """The picture of the demo after that many seconds."""
-    scenes: list[LiveState] = []
+    live_states: list[LiveState] = []
 
     def prepare(cluster: EmbeddedCluster) -> None:
-        scenes.append(LiveState(cluster, Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")))
+        live_states.append(LiveState(cluster, Access("https://127.0.0.1:40443", STATE, f"{STATE}/kubeconfig")))
         cluster.add(Player(cluster.store, DEMOS))
-        cluster.watch(scenes[-1])
+        cluster.watch(live_states[-1])
 
     host = VirtualHost(VirtualClock(START), EmbeddedOptions(pace=PACE, seed=1), perf_counter, prepare)
-    (scene,) = scenes
-    host.decisions.listeners.append(scene.tell)
+    (live_state,) = live_states
+    host.decisions.listeners.append(live_state.add)
     begin(host.store, DEMOS["node-failure"])
     host.advance(moment)
-    return scene.picture()
+    return live_state.picture()
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.embedded import EmbeddedOptions
 from closeknit.host.health import Health
 from closeknit.host.kubernetes import KubernetesHost
-from closeknit.host.rules import heard, told
+from closeknit.host.rules import decode, encode
 from closeknit.model.address import Address
 from closeknit.model.gates import Gates
 from closeknit.model.settings import FAIR, PodsReady, Settings, Transformation
@@ -41,7 +41,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def test_the_host_serves_every_rule_it_decides_by() -> None:
-    rules = heard(told(EmbeddedOptions(GATES, SETTINGS)))
+    rules = decode(encode(EmbeddedOptions(GATES, SETTINGS)))
     assert (rules.decided_by, rules.settings) == (GATES, SETTINGS)
 
 

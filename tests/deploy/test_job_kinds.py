@@ -33,7 +33,7 @@ def test_it_is_served_described_and_shown(job: JobKind) -> None:
     assert job.served in KINDS
     assert kind_of(job.served.api_version, job.kind) is job.served
     assert schema_of(job.served) is not None
-    assert about(job.kind) == job.says != ""
+    assert about(job.kind) == job.description != ""
     shown = [one["name"] for one in columns(job.served)]
     assert job.served.is_built_in or shown == ["Name", *(one.name for one in job.columns)]
     assert job.kind == "Pod" or job.owner is not None or job.served in JOBS

@@ -19,7 +19,7 @@ ACCESS = Access("https://127.0.0.1:6443", "/state", "/state/kubeconfig")
 class Stage(Lab):
     """`said` has every sentence with the second at which it was shown, `records` every decision."""
 
-    most_turns = 100_000
+    max_steps = 100_000
 
     def __init__(self, demo: str, seed: int = 1) -> None:
         self.said: list[tuple[float, str]] = []
@@ -30,16 +30,16 @@ class Stage(Lab):
 
     def _prepare_cluster(self, cluster: EmbeddedCluster) -> None:
         self.player = Player(cluster.store, DEMOS, self.hear)
-        self.scene = LiveState(cluster, ACCESS)
+        self.live_state = LiveState(cluster, ACCESS)
         cluster.add(self.player)
-        cluster.watch(self.scene)
+        cluster.watch(self.live_state)
 
     def hear(self, text: str) -> None:
         self.said.append((self.second, text))
 
     def _keep(self, record: Record) -> None:
         self.records.append(record)
-        self.scene.tell(record)
+        self.live_state.add(record)
 
     @property
     def second(self) -> float:

@@ -153,7 +153,7 @@ def test_a_replacement_pod_gets_the_host_that_is_really_free() -> None:
 def test_gpu_block_keeps_640_hosts_busy_lends_quota_and_gives_it_back() -> None:
     stage = Witness("gpu-block")
     stage.advance(55)
-    picture = stage.scene.picture()
+    picture = stage.live_state.picture()
     queues = {one.name: one for one in picture.queues}
     assert sum(1 for _ in picture.hosts()) == 640
     assert {name: one.quota for name, one in queues.items()} == {"batch": 1024, "product": 1536, "research": 2560}
@@ -166,7 +166,7 @@ def test_gpu_block_keeps_640_hosts_busy_lends_quota_and_gives_it_back() -> None:
     assert not any(one.outcome == "Preempted" and "release" in one.reason for one in stage.records)
 
     stage.advance(60)
-    queues = {one.name: one for one in stage.scene.picture().queues}
+    queues = {one.name: one for one in stage.live_state.picture().queues}
     assert queues["product"].used > 0
     assert any(one.outcome == "Preempted" for one in stage.records)
     assert sum(one.used for one in queues.values()) <= 5120
@@ -227,7 +227,7 @@ def test_deleting_its_configmap_ends_a_demo_and_keeps_the_cluster() -> None:
     stage.advance(120)
     assert stage.said == before
     assert len(stage.hosts("speech")) == 10
-    assert stage.scene.picture().demo == ""
+    assert stage.live_state.picture().demo == ""
 
 
 def test_a_step_that_is_refused_does_not_end_a_demo() -> None:

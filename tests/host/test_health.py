@@ -18,7 +18,7 @@ from closeknit.host.decisions import KEPT, Decisions, Memory
 from closeknit.host.health import Health
 from closeknit.host.kubernetes import KubernetesHost, KubernetesOptions
 from closeknit.host.loop_monitor import BEAT, LoopMonitor
-from closeknit.host.rules import heard
+from closeknit.host.rules import decode
 from closeknit.model.address import Address
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
@@ -245,5 +245,5 @@ def test_the_configuration_is_served_once_it_is_known() -> None:
     assert one(of, "/closeknit/config").status == 503
     options = KubernetesOptions()
     of.host = host(options=options)
-    rules = heard(one(of, "/closeknit/config").text.encode())
+    rules = decode(one(of, "/closeknit/config").text.encode())
     assert (rules.decided_by, rules.settings) == (options.gates, options.settings)

@@ -142,7 +142,7 @@ def check_file(folder: Path) -> None:
     log = SqliteLog(folder / "state.db")
     life = Lab(EmbeddedOptions(seed=1), time(), lambda cluster: log.load(cluster.store))
     log.close()
-    life.most_turns = 100_000
+    life.max_steps = 100_000
     invariants = Invariants(life.store)
     invariants.quiet(set(life.cluster.control_plane.cache.world.ledger.holdings))
     life.advance(120)

@@ -23,11 +23,11 @@ class Watched(Lab):
     def __init__(self) -> None:
         self.changes = 0
         super().__init__(prepare=self._watch)
-        self.decisions.listeners.append(self.scene.tell)
+        self.decisions.listeners.append(self.live_state.add)
 
     def _watch(self, cluster: EmbeddedCluster) -> None:
-        self.scene = LiveState(cluster, ACCESS, self._changed)
-        cluster.watch(self.scene)
+        self.live_state = LiveState(cluster, ACCESS, self._changed)
+        cluster.watch(self.live_state)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -38,7 +38,7 @@ class Watched(Lab):
         self.advance(1)
 
     def look(self) -> Picture:
-        return self.scene.picture()
+        return self.live_state.picture()
 
     def host(self, name: str) -> Host:
         return next(one for one in self.look().hosts() if one.name == name)
@@ -189,20 +189,20 @@ def test_decisions_name_the_job_and_where_it_went() -> None:
 
 
 def test_repeated_waiting_is_shown_once_as_the_newest_decision() -> None:
-    scene = Watched().scene
-    assert scene.tell(record("default/a", "Waits", reason="no room: 1")) is not None
-    assert scene.tell(record("default/b", "Admitted")) is not None
-    assert scene.tell(record("default/a", "Waits", reason="no room: 2")) is None
-    assert [(one.job, one.text) for one in scene.picture().decisions] == [("b", ""), ("a", "no room: 2")]
-    assert scene.tell(record("default/a", "Admitted", domains=("n1",))) is not None
-    assert [(one.job, one.outcome) for one in scene.picture().decisions] == [("b", "Admitted"), ("a", "Admitted")]
+    live_state = Watched().live_state
+    assert live_state.add(record("default/a", "Waits", reason="no room: 1")) is not None
+    assert live_state.add(record("default/b", "Admitted")) is not None
+    assert live_state.add(record("default/a", "Waits", reason="no room: 2")) is None
+    assert [(one.job, one.text) for one in live_state.picture().decisions] == [("b", ""), ("a", "no room: 2")]
+    assert live_state.add(record("default/a", "Admitted", domains=("n1",))) is not None
+    assert [(one.job, one.outcome) for one in live_state.picture().decisions] == [("b", "Admitted"), ("a", "Admitted")]
 
 
 def test_no_more_decisions_are_kept_than_can_be_shown() -> None:
-    scene = Watched().scene
+    live_state = Watched().live_state
     for number in range(1000):
-        scene.tell(record(f"default/{number}", "Admitted"))
-    decisions = scene.picture().decisions
+        live_state.add(record(f"default/{number}", "Admitted"))
+    decisions = live_state.picture().decisions
     assert (len(decisions), decisions[-1].job) == (50, "999")
 
 
@@ -234,8 +234,8 @@ def test_jobs_beyond_what_is_listed_are_counted() -> None:
 
 
 def test_what_cannot_be_printed_does_not_reach_the_screen() -> None:
-    scene = Watched().scene
-    decision = scene.tell(record("default/a", "Evicted", reason="bad\x1b[2Jnews\nof it"))
+    live_state = Watched().live_state
+    decision = live_state.add(record("default/a", "Evicted", reason="bad\x1b[2Jnews\nof it"))
     assert decision is not None
     assert decision.text == "bad [2Jnews of it"
 
@@ -243,7 +243,7 @@ def test_what_cannot_be_printed_does_not_reach_the_screen() -> None:
 def test_a_host_that_has_just_come_is_not_lost() -> None:
     lab = Watched()
     lab.create(host("new", {}))
-    lab.scene.hall.see_node(Change(1, "ADDED", kinds.NODE, lab.get(kinds.NODE, "new")))
+    lab.live_state.hall.see_node(Change(1, "ADDED", kinds.NODE, lab.get(kinds.NODE, "new")))
     assert lab.host("new").state == "held"
     lab.advance(1)
     assert lab.host("new").state == "up"

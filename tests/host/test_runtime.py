@@ -104,25 +104,25 @@ def test_both_hosts_count_writes(tmp_path: Path) -> None:
 
 def test_both_hosts_show_changes_to_a_scene(tmp_path: Path) -> None:
     pictures = []
-    scenes: list[LiveState] = []
+    live_states: list[LiveState] = []
 
     def watched(of: EmbeddedCluster) -> None:
-        scenes.append(LiveState(of, ACCESS))
-        of.watch(scenes[-1])
+        live_states.append(LiveState(of, ACCESS))
+        of.watch(live_states[-1])
 
     lab = centre(Lab(prepare=watched))
     lab.apply(JOB.manifest)
     lab.advance(5)
-    pictures.append(scenes[0].picture())
+    pictures.append(live_states[0].picture())
 
     async def on_kubernetes() -> None:
         async with cluster(tmp_path) as one, controller(one) as host:
-            scene = LiveState(host, ACCESS)
-            host.watch(scene)
+            live_state = LiveState(host, ACCESS)
+            host.watch(live_state)
             stock(one)
             await one.until(lambda: is_running(one))
-            await one.until(lambda: scene.picture().pods == JOB.pods)
-            pictures.append(scene.picture())
+            await one.until(lambda: live_state.picture().pods == JOB.pods)
+            pictures.append(live_state.picture())
 
     asyncio.run(on_kubernetes())
     embedded, kubernetes = pictures

@@ -9,7 +9,7 @@ import pytest
 from closeknit.cluster.port import Change
 from closeknit.controller.decision_log import Record
 from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
-from closeknit.host.virtual import Restless, VirtualClock, VirtualHost
+from closeknit.host.virtual import NeverIdleError, VirtualClock, VirtualHost
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
 from host.lab import START, Lab
@@ -101,5 +101,5 @@ def test_a_loop_that_never_rests_is_found_out() -> None:
 
     host = VirtualHost(VirtualClock(START))
     host.cluster.add(Busy())
-    with pytest.raises(Restless, match="more than 4000 turns without the clock advancing"):
+    with pytest.raises(NeverIdleError, match="more than 4000 turns without the clock advancing"):
         host.settle()

@@ -9,7 +9,7 @@ import pytest
 
 from closeknit.model.node import Node
 from closeknit.model.topology import HOSTNAME
-from closeknit.observe.suggest import suggest, suggest_as_told
+from closeknit.observe.suggest import suggest, suggest_from_keys
 from closeknit.state.table import MISSING, LabelColumn, NodeTable
 
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
@@ -443,6 +443,6 @@ def test_manifests_are_those_of_kueue() -> None:
 def test_levels_that_are_given_are_taken_as_they_are() -> None:
     labels = [{ZONE: f"z{row // 4}", RACK: f"r{row // 2 % 2}", REGION: "eu"} for row in range(8)]
     assert suggest(table(labels)).levels == ()
-    suggestion = suggest_as_told(table(labels), [REGION, ZONE, RACK, HOSTNAME])
+    suggestion = suggest_from_keys(table(labels), [REGION, ZONE, RACK, HOSTNAME])
     assert suggestion.levels == (REGION, ZONE, RACK, HOSTNAME)
     assert [level.domains for level in suggestion.picture] == [1, 2, 4, 8]

@@ -78,7 +78,7 @@ def command(
     if not paths:
         raise refuse("is missing", "give at least one file, or - for standard input", what="FILE")
     chosen = target_of(**target)
-    objects = read_objects(paths, namespace or chosen.config.namespace, is_told=namespace is not None)
+    objects = read_objects(paths, namespace or chosen.config.namespace, namespace_given=namespace is not None)
     announce(chosen)
     query = {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
     if force_conflicts:

@@ -93,7 +93,7 @@ def command(
     if filename:
         from .manifests import read_objects
 
-        objects = read_objects(filename, place, is_told=namespace is not None)
+        objects = read_objects(filename, place, namespace_given=namespace is not None)
         doomed += [Doomed(one.kind, one.namespace, one.name) for one in reversed(objects) if one.name]
     announce(chosen)
     how = _How(

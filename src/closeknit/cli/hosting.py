@@ -84,9 +84,9 @@ class Hosting:
         options = "" if folder.path == data_folder().absolute() else f"--data {quote(path)}"
         self.access = Access("", path, quote(f"{path}/{KUBECONFIG}"), options)
         cluster = self.service.cluster
-        self.scene = LiveState(cluster, self.access, self.changed.set)
+        self.live_state = LiveState(cluster, self.access, self.changed.set)
         cluster.add(Player(self.service.store, DEMOS, self._said))
-        cluster.watch(self.scene)
+        cluster.watch(self.live_state)
 
     def _log_to(self) -> None:
         """Log warnings to stderr, or to a file while the live view owns the terminal."""
@@ -110,7 +110,7 @@ class Hosting:
         self._recall()
         self._say_if_readable()
         self.service.decisions.listeners.append(self._decided)
-        self.scene.access = self.access = self.access._replace(address=f"https://{LOOPBACK}:{self.service.port}")
+        self.live_state.access = self.access = self.access._replace(address=f"https://{LOOPBACK}:{self.service.port}")
         if self.out is not None:
             await self._in_lines(self.out)
         else:
@@ -150,13 +150,13 @@ class Hosting:
     def _note(self, text: str) -> None:
         """Print a note to stderr and in the live view, which would cover stderr."""
         click.echo(f"note: {text}", err=True)
-        self.scene.notes = (*self.scene.notes, text)
+        self.live_state.notes = (*self.live_state.notes, text)
 
     def _recall(self) -> None:
         """Show the last decisions of the previous run."""
         for one in self.service.log.decisions()[-RECALLED:]:
             body = json.loads(one.body)
-            self.scene.tell(Record(**{**body, "domains": tuple(body["domains"])}))
+            self.live_state.add(Record(**{**body, "domains": tuple(body["domains"])}))
 
     async def _listen(self) -> None:
         page = self._page
@@ -178,7 +178,7 @@ class Hosting:
     def _page(self) -> str:
         from ..report.page import page
 
-        return page(self.scene.picture())
+        return page(self.live_state.picture())
 
     def _dump(self) -> None:
         """Write the state to a file, since the live view owns stdout."""
@@ -192,9 +192,9 @@ class Hosting:
     def _decided(self, record: Record) -> None:
         from ..report.lines import line_of
 
-        told = self.scene.tell(record)
-        if told is not None and self.out is not None:
-            self.out.say(line_of(told))
+        line = self.live_state.add(record)
+        if line is not None and self.out is not None:
+            self.out.say(line_of(line))
 
     def _said(self, text: str) -> None:
         from ..report.lines import clock
@@ -214,7 +214,7 @@ class Hosting:
     async def _on_screen(self) -> None:
         from .drawing import LiveDisplay
 
-        drawing = LiveDisplay(self.scene.picture, self.changed)
+        drawing = LiveDisplay(self.live_state.picture, self.changed)
         task = asyncio.create_task(drawing.run())
         words, ended = "", False
         try:

@@ -58,10 +58,10 @@ class Manifest(NamedTuple):
         return f"{self.kind.singular}{group}/{self.name or self.raw['metadata'].get('generateName', '')}"
 
 
-def read_objects(paths: Sequence[str], namespace: str, is_told: bool) -> list[Manifest]:
+def read_objects(paths: Sequence[str], namespace: str, namespace_given: bool) -> list[Manifest]:
     """Every object in these files with its namespace; all mistakes are raised together.
 
-    `namespace` is the default for objects without one; if it `is_told` by -n, other namespaces are mistakes.
+    `namespace` is the default for objects without one; with `namespace_given` (by -n) other namespaces are mistakes.
     """
     if list(paths).count(STDIN) > 1:
         raise refuse("standard input can be read only once", "give it once", what=STDIN)
@@ -74,7 +74,7 @@ def read_objects(paths: Sequence[str], namespace: str, is_told: bool) -> list[Ma
                 found += _nodes(file, mistakes)
                 continue
             for where, raw in documents(file):
-                one = _manifest(where, raw, namespace, is_told, converted)
+                one = _manifest(where, raw, namespace, namespace_given, converted)
                 if isinstance(one, Mistake):
                     mistakes.add(one)
                 else:
@@ -84,7 +84,9 @@ def read_objects(paths: Sequence[str], namespace: str, is_told: bool) -> list[Ma
     return found
 
 
-def _manifest(where: str, raw: Raw, namespace: str, is_told: bool, converted: Counter[str]) -> Manifest | Mistake:
+def _manifest(
+    where: str, raw: Raw, namespace: str, namespace_given: bool, converted: Counter[str]
+) -> Manifest | Mistake:
     what = identity(raw)
     if raw.get("apiVersion") == V1BETA1:
         converted[raw["kind"]] += 1
@@ -102,7 +104,7 @@ def _manifest(where: str, raw: Raw, namespace: str, is_told: bool, converted: Co
     if not kind.namespaced:
         return Manifest(where, kind, {**raw, "metadata": meta})
     home = meta.get("namespace")
-    if is_told and home not in (None, "", namespace):
+    if namespace_given and home not in (None, "", namespace):
         remedy = f"omit -n, or use -n {home}"
         return Mistake(f"is {home}, but -n is {namespace}", remedy, where, what, "metadata.namespace")
     return Manifest(where, kind, {**raw, "metadata": {**meta, "namespace": home or namespace}})

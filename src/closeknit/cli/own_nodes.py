@@ -39,7 +39,7 @@ def cluster_of(paths: Sequence[str]) -> OwnCluster:
     with stdin_kept() if STDIN in paths else nullcontext():
         with Progress("nodes") as tick:
             read = read_nodes(paths, tick)
-        nodes = [one.raw for one in read_objects(paths, NAME, is_told=False) if one.kind is NODE]
+        nodes = [one.raw for one in read_objects(paths, NAME, namespace_given=False) if one.kind is NODE]
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
     found = suggest(read.table)

@@ -60,7 +60,7 @@ class Given(NamedTuple):
 
     async def on(self, client: Client) -> EffectiveRules:
         """The rules on top of those of the cluster's control plane, if it is ours."""
-        theirs = await _told_by(client)
+        theirs = await _fetch_rules(client)
         if theirs is None:
             return self.alone()
         found = self._over(theirs)
@@ -82,11 +82,11 @@ def is_given(name: str) -> bool:
     return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
-async def _told_by(client: Client) -> EffectiveRules | None:
-    from ..host.rules import heard
+async def _fetch_rules(client: Client) -> EffectiveRules | None:
+    from ..host.rules import decode
 
     try:
-        found = heard(msgspec.json.encode(await _told(client)))
+        found = decode(msgspec.json.encode(await _fetch(client)))
     except NoCluster as error:
         click.echo(f"note: {error}; using the default gates and settings", err=True)
         return None
@@ -95,7 +95,7 @@ async def _told_by(client: Client) -> EffectiveRules | None:
     return EffectiveRules(found.decided_by, found.settings, found.managed)
 
 
-async def _told(client: Client) -> dict[str, Any]:
+async def _fetch(client: Client) -> dict[str, Any]:
     """The rules as served by an embedded host, or by the leading controller."""
     from .controller_pod import way_to_controller
 

@@ -88,7 +88,7 @@ def suggest(
     from ..observe.levels import levels_from_text, missing_levels
     from ..observe.nodes import read_nodes
     from ..observe.suggest import suggest as from_labels
-    from ..observe.suggest import suggest_as_told
+    from ..observe.suggest import suggest_from_keys
 
     told = None if levels is None else levels_from_text(levels)
     labels = parse_selector(selector)
@@ -99,7 +99,7 @@ def suggest(
         suggestion = from_labels(table, selector=labels)
     else:
         missing_levels(table, told, "--levels")  # raises for a level that no node has; the rest is reported below
-        suggestion = suggest_as_told(table, told.levels, labels)
+        suggestion = suggest_from_keys(table, told.levels, labels)
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
     if output == "json":

@@ -108,7 +108,7 @@ class Obstacles:
         if found is not None:
             return found
         wait = self.story.waits.get(one.key)
-        return self._in_line(one) if wait is None else self._said(one, wait, tries)
+        return self._in_line(one) if wait is None else self._from_wait(one, wait, tries)
 
     # The workload itself
 
@@ -189,7 +189,7 @@ class Obstacles:
         pending = self.pending.queues[self.pending.queue_of(one)]
         like = self._failed_like(pending, one)
         if like is not None:
-            said = self._said(one, like, tries=False)
+            said = self._from_wait(one, like, tries=False)
             return said._replace(message=BYPASSED, like=like.workload.key, cause=like.message)
         before = next((key for key in self._front(pending) if key != one.key), None)
         if before is None:
@@ -220,7 +220,7 @@ class Obstacles:
 
     # Quota and room
 
-    def _said(self, one: Workload, wait: Wait, tries: bool) -> Obstacle:
+    def _from_wait(self, one: Workload, wait: Wait, tries: bool) -> Obstacle:
         queue = self.world.cluster_queues[self.pending.queue_of(one)]
         return Obstacle(wait.reason, wait.message, self._remedy(one, queue, wait, tries))
 

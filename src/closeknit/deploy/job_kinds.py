@@ -28,7 +28,7 @@ def page() -> str:
 
 def _row(one: JobKind) -> str:
     framework = f"`{one.framework}`" if one.framework else ""
-    cells = (one.kind, f"`{one.served.api_version}`", framework, _waits(one), _rules(one), one.says)
+    cells = (one.kind, f"`{one.served.api_version}`", framework, _waits(one), _rules(one), one.description)
     return f"| {' | '.join(cells)} |".replace("|  |", "| |")
 
 

@@ -42,7 +42,7 @@ class Endpoints:
     async def _rules(self, _: web.BaseRequest) -> web.Response:
         if self.metrics.runtime is None:
             return status_response("not connected to the API server yet")
-        return web.Response(body=rules.told(self.metrics.runtime.options), content_type="application/json")
+        return web.Response(body=rules.encode(self.metrics.runtime.options), content_type="application/json")
 
     async def _decisions(self, request: web.BaseRequest) -> web.StreamResponse:
         """Stream records as lines of JSON; with `watch=true` new ones as they are made."""

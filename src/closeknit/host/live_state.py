@@ -148,7 +148,7 @@ class LiveState:
             after = self._workloads[key] = standing(change.object)
             self._states[after.state] += 1
 
-    def tell(self, record: Record) -> DecisionLine | None:
+    def add(self, record: Record) -> DecisionLine | None:
         """Note a decision; returns None if it only repeats that a workload is pending."""
         known = self._workloads.get(record.workload)
         job = record.workload.partition("/")[2] if known is None else known.job

@@ -52,7 +52,7 @@ class HostOptions(Protocol):
     def managed(self) -> Managed: ...
 
 
-def told(options: HostOptions) -> bytes:
+def encode(options: HostOptions) -> bytes:
     gates, managed = sorted(options.gates.enabled), options.managed
     rules = HostRulesInForce(
         __version__, gates, options.settings, managed.without_queue, sorted(managed.frameworks), managed.namespaces
@@ -60,5 +60,5 @@ def told(options: HostOptions) -> bytes:
     return msgspec.json.encode(rules)
 
 
-def heard(body: bytes) -> HostRulesInForce:
+def decode(body: bytes) -> HostRulesInForce:
     return msgspec.json.decode(body, type=HostRulesInForce)

@@ -17,7 +17,7 @@ from .decisions import Decisions, Memory
 from .embedded import EmbeddedCluster, EmbeddedOptions
 
 
-class Restless(RuntimeError):  # noqa: N818 - the name describes a state
+class NeverIdleError(RuntimeError):
     """The cluster never becomes idle at one moment of virtual time."""
 
 
@@ -39,10 +39,10 @@ def no_cost() -> float:
 class VirtualHost:
     """`prepare` is called with the cluster before it starts, also after a restart: to add watchers and participants.
 
-    `most_turns`: the number of steps at one moment after which the cluster is taken to loop for ever.
+    `max_steps`: the number of steps at one moment after which the cluster is taken to loop for ever.
     """
 
-    most_turns = 4_000
+    max_steps = 4_000
 
     def __init__(
         self,
@@ -78,9 +78,9 @@ class VirtualHost:
 
     def settle(self) -> float | None:
         """Do everything that is due at this moment; returns when something is next due."""
-        due = self.cluster.run(self.most_turns)
+        due = self.cluster.run(self.max_steps)
         if due is not None and due <= self.clock.time:
-            raise Restless(f"more than {self.most_turns} turns without the clock advancing")
+            raise NeverIdleError(f"more than {self.max_steps} turns without the clock advancing")
         return due
 
     def advance(self, seconds: float) -> None:

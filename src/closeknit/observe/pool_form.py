@@ -121,7 +121,7 @@ class _Form:
         if name is None:
             return ""
         if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_POOL_NAME:
-            text = f"{_said(name)} cannot begin the names of nodes"
+            text = f"{_quoted(name)} cannot begin the names of nodes"
             self.wrong("name", text, f"use at most {MAX_POOL_NAME} small letters, digits and dashes")
         return str(name)
 
@@ -142,7 +142,7 @@ class _Form:
         if value is None:
             self.wrong(key, "is missing", f"write how many, such as {key}: 4")
         elif not isinstance(value, int) or isinstance(value, bool):
-            self.wrong(key, f"{_said(value)} is not a whole number", f"write how many, such as {key}: 4")
+            self.wrong(key, f"{_quoted(value)} is not a whole number", f"write how many, such as {key}: 4")
         elif value < 1:
             self.wrong(key, f"is {value}", "write one or more")
         elif value > MAX_NODES:
@@ -172,13 +172,13 @@ class _Form:
                 return "is not the name of a resource", "write cpu, memory or a name such as nvidia.com/gpu"
             return bad_quantity(resource, quantity)
         near = did_you_mean(resource, ("labels", "taints")).strip()
-        return f"{_said(quantity)} is not a quantity", near or "write a number with an optional suffix, as 8 or 1.5Gi"
+        return f"{_quoted(quantity)} is not a quantity", near or "write a number with an optional suffix, as 8 or 1.5Gi"
 
     def labels(self, raw: Any) -> dict[str, str]:
         if raw is None:
             return {}
         if not isinstance(raw, dict):
-            self.wrong("node.labels", f"{_said(raw)} is not a mapping", "write labels: {key: value}")
+            self.wrong("node.labels", f"{_quoted(raw)} is not a mapping", "write labels: {key: value}")
             return {}
         for key, value in raw.items():
             field = f"node.labels[{key}]"
@@ -187,16 +187,16 @@ class _Form:
             elif not is_qualified_name(key):
                 self.wrong(field, "is not a label key", "use letters, digits and -_. with an optional DNS prefix and /")
             elif not isinstance(value, str):
-                self.wrong(field, f"must be text, but is read as {_said(value)}", "quote it")
+                self.wrong(field, f"must be text, but is read as {_quoted(value)}", "quote it")
             elif not is_label_value(value):
-                self.wrong(field, f"{_said(value)} is not a label value", "use at most 63 letters, digits and -_.")
+                self.wrong(field, f"{_quoted(value)} is not a label value", "use at most 63 letters, digits and -_.")
         return {str(key): str(value) for key, value in raw.items()}
 
     def taints(self, raw: Any) -> tuple[Taint, ...]:
         if raw is None:
             return ()
         if not isinstance(raw, list):
-            self.wrong("node.taints", f"{_said(raw)} is not a list", "write taints: [key=value:NoSchedule]")
+            self.wrong("node.taints", f"{_quoted(raw)} is not a list", "write taints: [key=value:NoSchedule]")
             return ()
         return tuple(self.taint(f"node.taints[{index}]", one) for index, one in enumerate(raw))
 
@@ -207,15 +207,15 @@ class _Form:
         if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
             self.wrong(
                 field,
-                f"{_said(raw)} is not a taint",
+                f"{_quoted(raw)} is not a taint",
                 "write key=value:NoSchedule, or {key, value, effect} as text",
             )
             return Taint("", "", "")
         taint = Taint(raw.get("key", ""), raw.get("value", ""), raw.get("effect", ""))
         if not is_qualified_name(taint.key):
-            self.wrong(f"{field}.key", f"{_said(taint.key)} is not a taint key", "write a key such as nvidia.com/gpu")
+            self.wrong(f"{field}.key", f"{_quoted(taint.key)} is not a taint key", "write a key such as nvidia.com/gpu")
         if taint.effect not in _EFFECTS:
-            self.wrong(f"{field}.effect", f"{_said(taint.effect)} is no effect", f"use one of {', '.join(_EFFECTS)}")
+            self.wrong(f"{field}.effect", f"{_quoted(taint.effect)} is no effect", f"use one of {', '.join(_EFFECTS)}")
         return taint
 
     def used(self) -> float:
@@ -224,18 +224,18 @@ class _Form:
             return 0.0
         match = _PERCENT.fullmatch(raw) if isinstance(raw, str) else None
         if match is None or float(match.group(1)) > 100:
-            self.wrong("used", f"{_said(raw)} is not a part of the cluster", "write a percentage, such as used: 30%")
+            self.wrong("used", f"{_quoted(raw)} is not a part of the cluster", "write a percentage, such as used: 30%")
             return 0.0
         return float(match.group(1)) / 100
 
     def seed(self) -> int:
         raw = self.raw.get("seed", 0)
         if not isinstance(raw, int) or isinstance(raw, bool) or raw < 0:
-            self.wrong("seed", f"{_said(raw)} is not a seed", "write a whole number, zero or more")
+            self.wrong("seed", f"{_quoted(raw)} is not a seed", "write a whole number, zero or more")
             return 0
         return raw
 
 
-def _said(value: Any) -> str:
+def _quoted(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return f'"{text}"' if isinstance(value, str) else text

@@ -126,7 +126,7 @@ def suggest(table: NodeTable, wanted: Collection[str] = (), selector: Mapping[st
     return _proposal(table, keys, seen, remarks, selector or {})
 
 
-def suggest_as_told(table: NodeTable, keys: Sequence[str], selector: Mapping[str, str] | None = None) -> Suggestion:
+def suggest_from_keys(table: NodeTable, keys: Sequence[str], selector: Mapping[str, str] | None = None) -> Suggestion:
     """Propose the given levels in the given order; missing labels are reported and no level is left out."""
     return _proposal(table, keys, f"The levels of {_count(len(table), 'node')} were given.", [], selector or {})
 

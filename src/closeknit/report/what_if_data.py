@@ -44,7 +44,7 @@ def _job(answer: WhatIfAnswer, key: str, file: str) -> dict[str, Any]:
     value["state"] = "Admitted" if one.admitted else "QuotaReserved" if one.reserved else "Waiting"
     value |= {"localQueue": one.local_queue, **_admission(answer, one)}
     if not one.admitted:
-        value |= _said(answer, one)
+        value |= _obstacle_fields(answer, one)
     return value
 
 
@@ -55,11 +55,11 @@ def _waits(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
         "clusterQueue": _line(answer, one),
         "priority": one.priority,
         "holdsQuota": one.reserved,
-        **_said(answer, one),
+        **_obstacle_fields(answer, one),
     }
 
 
-def _said(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
+def _obstacle_fields(answer: WhatIfAnswer, one: Workload) -> dict[str, Any]:
     said = answer.obstacle(one)
     value = {"reason": said.reason, "message": said.message, "remedy": said.remedy}
     return {**value, "like": {"workload": said.like, "message": said.cause}} if said.like else value

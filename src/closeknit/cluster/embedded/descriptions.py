@@ -37,7 +37,7 @@ KINDS = {
     "TrainingRuntime": "A template for training runs of a namespace.",
     "ClusterTrainingRuntime": "A template for training runs of any namespace.",
     "ProvisioningRequest": "A request for nodes.",
-    **{one.kind: one.says for one in JOB_KINDS if one.hosted},
+    **{one.kind: one.description for one in JOB_KINDS if one.hosted},
 }
 
 EVERYWHERE = {

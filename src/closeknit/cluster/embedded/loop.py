@@ -104,7 +104,7 @@ class Loop:
         self.seen = store.version
         self.steps = 0
         self._at: list[float] = []
-        self._told: dict[Kind, list[int]] = {}
+        self._watchers: dict[Kind, list[int]] = {}
         for one in participants:
             self.add(one)
 
@@ -112,7 +112,7 @@ class Loop:
         """Add a participant after all others."""
         self.participants.append(one)
         self._at.append(0.0)
-        self._told.clear()
+        self._watchers.clear()
 
     def run(self, now: float, most: int | None = None) -> float | None:
         """Run until no step is due at this time, or `most` steps were taken; returns when the next is due."""
@@ -138,9 +138,9 @@ class Loop:
             self.tell(change)
 
     def tell(self, change: Change) -> None:
-        places = self._told.get(change.kind)
+        places = self._watchers.get(change.kind)
         if places is None:
-            places = self._told[change.kind] = [
+            places = self._watchers[change.kind] = [
                 place for place, one in enumerate(self.participants) if not one.watches or change.kind in one.watches
             ]
         for place in places:

@@ -10,7 +10,7 @@ from ..kinds import DEPLOYMENT, PRIORITY_CLASS, Kind
 from ..port import Raw
 from . import ownership
 
-ASIDE = ("metadata", "status")
+NOT_SPEC = ("metadata", "status")
 SYSTEM = (
     "name",
     "namespace",
@@ -39,7 +39,7 @@ def prepared(kind: Kind, old: Raw, body: Raw, subresource: str) -> Raw:
         del meta["managedFields"]
     new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
     if subresource == "status":
-        kept = {part: value for part, value in old.items() if part not in ASIDE}
+        kept = {part: value for part, value in old.items() if part not in NOT_SPEC}
         new = {**kept, "metadata": _metadata_by_status(kind, before, meta)}
         if "status" in body:
             new["status"] = body["status"]
@@ -73,7 +73,7 @@ def is_next_generation(kind: Kind, old: Raw, new: Raw, subresource: str) -> bool
         before, after = (one["metadata"].get("annotations") or {} for one in (old, new))
         if before != after:
             return True
-    return any(new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in ASIDE)
+    return any(new.get(part) != old.get(part) for part in new.keys() | old.keys() if part not in NOT_SPEC)
 
 
 def same_but_times(old: Raw, new: Raw) -> bool:

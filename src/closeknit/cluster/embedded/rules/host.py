@@ -89,10 +89,10 @@ class HostRules:
             _check_form(kind, new, causes)
             check_metadata(kind, rule.name, after.at("metadata"), causes)
             check_metadata_change(before.at("metadata"), after.at("metadata"), causes)
-            if not rule.change_judges_all:
+            if not rule.change_validates_all:
                 rule.check(after, causes)
             check_held(store, self.settings, kind, before, after, causes)
-        if not (options.trusted and rule.change_judges_all):
+        if not (options.trusted and rule.change_validates_all):
             rule.change(before, after, causes)
         _refuse(kind, new, after, causes, options)
         if not options.trusted:

@@ -26,6 +26,6 @@ def _check_change(old: Field, new: Field, _causes: Causes) -> None:
 
 
 KUEUE_RULE = KindRule(
-    with_defaults, _begun, check=_check, change=_check_change, status=_check_change, change_judges_all=True
+    with_defaults, _begun, check=_check, change=_check_change, status=_check_change, change_validates_all=True
 )
-FLAVOR_RULE = KindRule(begin=_begun, check=_check, change=_check_change, change_judges_all=True)
+FLAVOR_RULE = KindRule(begin=_begun, check=_check, change=_check_change, change_validates_all=True)

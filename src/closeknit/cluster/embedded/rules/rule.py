@@ -37,7 +37,7 @@ class KindRule(NamedTuple):
     """The functions for one kind: `fill` runs on every write, `begin` on creation, `prepare` on updates.
 
     `check` validates an object by itself, `change` an update of it, `status` an update of its status. `fill_status`
-    runs on every write of a status. `change_judges_all`: `change` validates the whole new object, and may tolerate
+    runs on every write of a status. `change_validates_all`: `change` validates the whole new object, and may tolerate
     values that were already invalid.
     """
 
@@ -49,7 +49,7 @@ class KindRule(NamedTuple):
     status: Callable[[Field, Field, Causes], None] | None = None
     fill_status: Callable[[Raw, Raw], Raw] | None = None
     name: NameForm = subdomain
-    change_judges_all: bool = False
+    change_validates_all: bool = False
 
 
 IMMUTABLE = "field is immutable"

@@ -82,7 +82,7 @@ class JobKind:
 
     Users: `fields` are the known fields by path, where [] stands for every element of a list; `between` is the path of
     intermediate metadata, such as that of a job template inside the object; `runs_itself`: annotations on the object
-    itself set how long it runs, since no pods are created. `says` is its description, `columns` are those of its
+    itself set how long it runs, since no pods are created. `description` is one sentence, `columns` are those of its
     definition. `schema` describes the spec of a kind without a table in the embedded host.
     """
 
@@ -100,7 +100,7 @@ class JobKind:
     fields: Mapping[str, Collection[str]] = field(default_factory=dict)
     between: str = ""
     runs_itself: bool = False
-    says: str = ""
+    description: str = ""
     columns: tuple[Column, ...] = (AGE,)
     schema: Mapping[str, Any] = field(default_factory=dict)
     held: AdmissionHold | None = None

@@ -93,7 +93,7 @@ def role_hash(shape: Shape | None) -> str:
 
 def _total(pods: Sequence[ObjectIdentity]) -> int:
     """The group's number of pods; reports pods that disagree about it, or about the queue."""
-    totals = [_said(pod) for pod in pods]
+    totals = [_total_count(pod) for pod in pods]
     queues = [pod.field.at("metadata", "labels", keys.QUEUE).text() for pod in pods]
     for pod, total, queue in zip(pods, totals, queues, strict=True):
         if total and totals[0] and total != totals[0]:
@@ -109,7 +109,7 @@ def _total(pods: Sequence[ObjectIdentity]) -> int:
     return totals[0]
 
 
-def _said(pod: ObjectIdentity) -> int:
+def _total_count(pod: ObjectIdentity) -> int:
     field = pod.field.at("metadata", "annotations", keys.POD_GROUP_COUNT)
     if not field.given:
         field.wrong("is missing", "set the number of pods in the group")

@@ -76,7 +76,7 @@ def _trained(job: Raw, trainer: Raw, policy: Raw) -> Raw:
     elif trains:
         job = _of(job, 1 if mpi is not None else nodes)
     if trains or (name == NODE and shared):
-        containers = [_as_told(one, trainer, trains) for one in each(job, *POD, "spec", "containers")]
+        containers = [_with_trainer(one, trainer, trains) for one in each(job, *POD, "spec", "containers")]
         job = put(job, (*POD, "spec", "containers"), containers)
     return job
 
@@ -86,17 +86,17 @@ def _of(job: Raw, nodes: int) -> Raw:
     return {**job, "replicas": 1}
 
 
-def _as_told(container: Raw, trainer: Raw, trains: bool) -> Raw:
+def _with_trainer(container: Raw, trainer: Raw, trains: bool) -> Raw:
     """The training container with the trainer's fields; the nodes of a launcher only get its resources."""
     if container.get("name") != NODE:
         return container
-    told = {key: trainer[key] for key in _PLAIN if trains and trainer.get(key)}
+    fields = {key: trainer[key] for key in _PLAIN if trains and trainer.get(key)}
     if trains and trainer.get("env"):
         env = {str(one.get("name")): one for one in (*each(container, "env"), *each(trainer, "env"))}
-        told["env"] = list(env.values())
+        fields["env"] = list(env.values())
     if trainer.get("resourcesPerNode"):
-        told["resources"] = trainer["resourcesPerNode"]
-    return {**container, **told}
+        fields["resources"] = trainer["resourcesPerNode"]
+    return {**container, **fields}
 
 
 def _patched(job: Raw, patch: Raw | None) -> Raw:

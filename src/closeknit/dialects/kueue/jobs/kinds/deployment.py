@@ -38,7 +38,7 @@ def as_it_is(_raw: Raw, pod: Raw) -> Raw:
 DEPLOYMENT = Serving(
     served=Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), scale=True, categories=("all",)),
     framework=FRAMEWORK,
-    says="Keeps a number of equal pods running, and replaces them when their template changes.",
+    description="Keeps a number of equal pods running, and replaces them when their template changes.",
     roles=roles,
     copies=replicas,
     owner=("Pod", ""),

@@ -205,7 +205,7 @@ _COUNT = cel.smaller(_PODS, cel.at("spec.completions", _PODS))
 JOB = Integration(
     served=Kind("batch", "v1", "Job", "jobs", categories=("all",)),
     framework="batch/job",
-    says="Runs pods until enough of them have succeeded.",
+    description="Runs pods until enough of them have succeeded.",
     roles=roles,
     rules=ValidationRules.COUNT | ValidationRules.ELASTIC,
     may_be_elastic=True,
@@ -226,7 +226,7 @@ JOB = Integration(
 
 CRON_JOB = JobKind(
     served=Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), categories=("all",)),
-    says="Creates Jobs on a schedule.",
+    description="Creates Jobs on a schedule.",
     roles=roles,
     rules=ValidationRules.COUNT | ValidationRules.ELASTIC,
     body=("spec", "jobTemplate"),

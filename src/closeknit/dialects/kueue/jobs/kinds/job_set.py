@@ -70,7 +70,7 @@ def _sets() -> str:
 JOB_SET = Integration(
     served=Kind("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"),
     framework="jobset.x-k8s.io/jobset",
-    says="Several Jobs that run as one.",
+    description="Several Jobs that run as one.",
     roles=roles,
     rules=ALL_RULES,
     fields={

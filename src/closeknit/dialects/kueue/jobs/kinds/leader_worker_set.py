@@ -84,7 +84,7 @@ def marked_pod(raw: Raw, pod: Raw) -> Raw:
 LEADER_WORKER_SET = Serving(
     served=SERVED,
     framework=FRAMEWORK,
-    says="Groups of pods, each with a leader and its workers.",
+    description="Groups of pods, each with a leader and its workers.",
     roles=roles,
     rules=ALL_RULES,
     copies=replicas,

@@ -134,7 +134,7 @@ def stop(raw: Raw, _restore: Callable[[Raw], Raw]) -> JobWrite | None:
 POD = Integration(
     served=Kind("", "v1", "Pod", "pods", True, ("po",), categories=("all",)),
     framework="pod",
-    says="Containers that run together on one node.",
+    description="Containers that run together on one node.",
     is_suspended=is_gated,
     suspended=suspended,
     sets_in=pod_sets,

@@ -153,7 +153,7 @@ def group_checks(cluster: str) -> tuple[PolicyCheck, ...]:
 RAY_CLUSTER = Integration(
     served=Kind(GROUP, "v1", "RayCluster", "rayclusters", categories=("all",)),
     framework="ray.io/raycluster",
-    says="A head and groups of workers that run Ray.",
+    description="A head and groups of workers that run Ray.",
     roles=roles,
     rules=ALL_RULES,
     may_be_elastic=True,

@@ -121,7 +121,7 @@ RAY_JOB = replace(
     RAY_CLUSTER,
     served=Kind(GROUP, "v1", "RayJob", "rayjobs", categories=("all",)),
     framework="ray.io/rayjob",
-    says="A program that runs on a Ray cluster of its own.",
+    description="A program that runs on a Ray cluster of its own.",
     roles=roles,
     fields={f"{CLUSTER}.workerGroupSpecs[]": known.RAY_WORKERS},
     runs_itself=True,

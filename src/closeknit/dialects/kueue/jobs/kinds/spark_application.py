@@ -95,13 +95,13 @@ def _gpus(gpu: Field) -> dict[str, Any]:
     return {name: str(quantity)} if name and quantity else {}
 
 
-def _said(spec: Field, role: Field, key: str, name: str) -> Field:
+def _setting(spec: Field, role: Field, key: str, name: str) -> Field:
     """A field of the role, or else the property in `sparkConf`."""
     return role.at(key) if role.at(key).given else spec.at("sparkConf", name)
 
 
 def _cpu(spec: Field, role: Field, name: str) -> str:
-    request = _said(spec, role, "coreRequest", f"spark.kubernetes.{name}.request.cores")
+    request = _setting(spec, role, "coreRequest", f"spark.kubernetes.{name}.request.cores")
     if request.given:
         try:
             nanos(request.text())
@@ -109,7 +109,7 @@ def _cpu(spec: Field, role: Field, name: str) -> str:
             request.wrong(str(error))
             return "1"
         return request.text()
-    cores = _said(spec, role, "cores", f"spark.{name}.cores")
+    cores = _setting(spec, role, "cores", f"spark.{name}.cores")
     if isinstance(cores.value, str) and cores.value.isdecimal():
         return cores.value
     return str(cores.count(1))
@@ -117,8 +117,8 @@ def _cpu(spec: Field, role: Field, name: str) -> str:
 
 def _memory(spec: Field, role: Field, name: str) -> int:
     """The container's memory request in MiB: heap and overhead, and for executors also off-heap and PySpark memory."""
-    heap = _mebibytes(_said(spec, role, "memory", f"spark.{name}.memory"), 1024)
-    overhead = _said(spec, role, "memoryOverhead", f"spark.{name}.memoryOverhead")
+    heap = _mebibytes(_setting(spec, role, "memory", f"spark.{name}.memory"), 1024)
+    overhead = _setting(spec, role, "memoryOverhead", f"spark.{name}.memoryOverhead")
     total = heap + (_mebibytes(overhead) if overhead.given else max(int(_factor(spec, name) * heap), _LEAST_OVERHEAD))
     if name != EXECUTOR:
         return total
@@ -278,7 +278,7 @@ _ROLE = {
 SPARK_APPLICATION = Integration(
     served=Kind("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications", True, ("sparkapp",)),
     framework="sparkoperator.k8s.io/sparkapplication",
-    says="A Spark program: a driver and its executors.",
+    description="A Spark program: a driver and its executors.",
     roles=roles,
     rules=ValidationRules.COUNT,
     judges_roles=True,

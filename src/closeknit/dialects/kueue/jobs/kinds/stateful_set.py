@@ -63,7 +63,7 @@ def on_hold(raw: Raw) -> str:
 STATEFUL_SET = Serving(
     served=Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), scale=True, categories=("all",)),
     framework=FRAMEWORK,
-    says="Keeps numbered pods running, each with a stable name.",
+    description="Keeps numbered pods running, each with a stable name.",
     roles=roles,
     fields={"spec": known.STATEFUL_SET},
     prepared=prepared,

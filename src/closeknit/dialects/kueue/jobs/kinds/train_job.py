@@ -75,7 +75,7 @@ def is_active(raw: Raw) -> bool:
 TRAIN_JOB = Integration(
     served=Kind(GROUP, "v1alpha1", "TrainJob", "trainjobs"),
     framework=GROUP + "/trainjob",
-    says="A training run that refers to a runtime.",
+    description="A training run that refers to a runtime.",
     roles=job_set.roles,
     rules=ValidationRules.COUNT,
     rendered=True,

@@ -145,12 +145,14 @@ def _mpi_job() -> Integration:
         served=Kind(GROUP, "v2beta1", "MPIJob", "mpijobs"),
         hosted=True,
         rules=ALL_RULES,
-        says="A launcher, and the workers on which it starts processes.",
+        description="A launcher, and the workers on which it starts processes.",
         notes=launcher_notes,
         held=replace(plain.held, offset=offset),
     )
 
 
 MPI_JOB = _mpi_job()
-PYTORCH_JOB = replace(_training("PyTorchJob"), hosted=True, says="A distributed PyTorch run.", columns=(STATE, AGE))
+PYTORCH_JOB = replace(
+    _training("PyTorchJob"), hosted=True, description="A distributed PyTorch run.", columns=(STATE, AGE)
+)
 TRAINING = (MPI_JOB, PYTORCH_JOB, *(_training(kind) for kind in TRAINING_JOBS if kind not in ("MPIJob", "PyTorchJob")))
