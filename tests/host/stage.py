@@ -7,7 +7,7 @@ from closeknit.controller.decision_log import Record
 from closeknit.host.demos import DEMOS
 from closeknit.host.demos.demo import PACE
 from closeknit.host.demos.player import Player, begin
-from closeknit.host.demos.sights import JOB_NAME
+from closeknit.host.demos.views import JOB_NAME
 from closeknit.host.embedded import EmbeddedCluster, EmbeddedOptions
 from closeknit.host.live_state import LiveState
 from closeknit.report.picture import Access

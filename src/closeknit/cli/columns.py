@@ -17,7 +17,7 @@ from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import JOB_KINDS
 from ..dialects.kueue.objects.state import STANDING, state_of
 from .owners import Owners
-from .whereabouts import Atlas, Raw, groups_of, levels_of, reason_of, short_level
+from .placements import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
 JOBS = frozenset(one.served for one in JOB_KINDS if one.hosted and one.owner is None and one.served is not kinds.POD)
 """Kinds that have a Workload, except pods, which have columns of their own."""

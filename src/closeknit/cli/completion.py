@@ -71,7 +71,7 @@ def complete_domains(context: click.Context, _: click.Parameter, begun: str) -> 
 
     async def ask(client: Client) -> list[str]:
         from ..cluster.kube.client import METADATA
-        from .whereabouts import levels_of
+        from .placements import levels_of
 
         levels = {level for one in await client.list(kinds.TOPOLOGY) for level in levels_of(one)}
         nodes = await client.list(kinds.NODE, accept=METADATA)

@@ -23,8 +23,8 @@ from .durations import seconds
 from .hints import hint
 from .naming import Meant, meant
 from .output import OUTPUT, emit, write
+from .placements import short_level
 from .target import NAMESPACE, NoCluster, follow, run, target_of, target_options
-from .whereabouts import short_level
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -24,9 +24,9 @@ from .holders import held_by
 from .lost_nodes import hits, hits_of, sentence
 from .naming import objects_named
 from .output import write, yaml_lines
+from .placements import Atlas, Raw, groups_of, holds, is_going, reason_of, state_of
 from .refusals import complain
 from .target import NAMESPACE, run, target_of, target_options
-from .whereabouts import Atlas, Raw, groups_of, holds, is_going, reason_of, state_of
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -11,7 +11,7 @@ from ..dialects.kueue.jobs.marks import IN_USE
 from ..dialects.kueue.objects import usage
 from ..model.number import number_of
 from .columns import listed
-from .whereabouts import Raw
+from .placements import Raw
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -19,7 +19,7 @@ from ..cluster.port import Change
 from .columns import listed
 from .drain import ENDED
 from .owners import Owners
-from .whereabouts import Atlas, Raw, groups_of, holds
+from .placements import Atlas, Raw, groups_of, holds
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -15,8 +15,8 @@ from .domains import nodes_meant
 from .drain import ENDED, check, evict, pods_on
 from .durations import seconds
 from .exit_codes import YES
+from .placements import levels_of
 from .target import announce, is_embedded, run, target_of, target_options
-from .whereabouts import levels_of
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -18,7 +18,7 @@ from ..dialects.kueue.objects.wire import Unreadable
 from ..model.number import number_of
 from .columns import JOBS
 from .owners import Owners
-from .whereabouts import Raw, condition, holds, is_going
+from .placements import Raw, condition, holds, is_going
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client

@@ -22,7 +22,7 @@ from .target import follow, run, target_of, target_options
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..observe.cluster_cache import ClusterCache
-    from .rooms import FlavorRoom, Wanted
+    from .flavor_rooms import FlavorRoom, Wanted
 
 
 @click.command()
@@ -73,21 +73,21 @@ def command(
     given = Given.of(None, False, cluster["feature_gates"], cluster["profile"])
 
     async def once(client: Client) -> None:
+        from .flavor_rooms import READ, FlavorRooms, titles
         from .live import known
-        from .rooms import READ, Rooms, titles
 
         rules = await given.on(client)
-        found = Rooms(wanted).of(await known(client, READ, rules.gates, rules.settings))
+        found = FlavorRooms(wanted).of(await known(client, READ, rules.gates, rules.settings))
         view.show(_censuses(found), titles(found), svg)
 
     async def again(client: Client) -> None:
         from time import time
 
         from ..observe.cluster_cache import ClusterCache
+        from .flavor_rooms import READ, FlavorRooms, titles
         from .live import Watching
-        from .rooms import READ, Rooms, titles
 
-        rooms = Rooms(wanted)
+        rooms = FlavorRooms(wanted)
 
         def picture(knows: ClusterCache) -> list[str]:
             found = rooms.of(knows)
@@ -105,7 +105,7 @@ def command(
 
 def _wanted(flavor: str | None, cluster: dict[str, Any]) -> Wanted:
     from ..observe.levels import levels_from_text, read_topology
-    from .rooms import Wanted
+    from .flavor_rooms import Wanted
     from .selector import parse_selector
 
     if cluster["pods"]:

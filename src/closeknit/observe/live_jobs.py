@@ -18,7 +18,7 @@ from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Info, StartConflict, info_of
 from ..dialects.kueue.jobs.integration import Integration
 from ..dialects.kueue.jobs.kinds import FRAMEWORKS, LIVE, SERVING, Serving
-from ..dialects.kueue.jobs.standing import QueueingOptions
+from ..dialects.kueue.jobs.queueing_options import QueueingOptions
 from ..dialects.kueue.jobs.workload_object import WorkloadPriority, owner_reference, standing_of, workload_for
 from ..dialects.kueue.objects import Unreadable
 from ..lifecycle.job import JobView

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import GivenJob
-from ..dialects.kueue.jobs.standing import QueueingOptions
+from ..dialects.kueue.jobs.queueing_options import QueueingOptions
 from ..dialects.kueue.jobs.workload_object import WorkloadPriority
 from ..dialects.kueue.objects.pod_sets import with_template
 from ..dialects.limits import adjusted

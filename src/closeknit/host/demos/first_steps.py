@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import RACK
-from .deeds import submitted
 from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import free_in, hall, most_free
-from .sights import has_quota, how_it_stands, is_done, is_here, is_whole, pods_of, racks_of, waits
+from .steps import submitted
+from .views import has_quota, how_it_stands, is_done, is_here, is_whole, pods_of, racks_of, waits
 
 TRAIN, TUNE, PRETRAIN = "train", "tune", "pretrain"
 LOOK = 1.0

@@ -15,10 +15,10 @@ from ...cluster.embedded.store import Store
 from ...cluster.kinds import WORKLOAD
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
-from .deeds import submitted
 from .demo import Act, Demo, DemoStep
 from .objects import NAMESPACE, cluster_queue, flavor, hosts, job, kueue, local_queue, topology
 from .room import holds
+from .steps import submitted
 
 QUOTAS = {"research": 2560, "product": 1536, "batch": 1024}
 COHORT = "gpu"

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...observe.pool_form import BLOCK, RACK
-from .deeds import cancel, fail, repair, submitted
 from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import failed, hall, label, most_free, nodes_with, quota_left
-from .sights import domains_of, hosts_of, how_it_stands, is_whole, pods_of, racks_of, waits
+from .steps import cancel, fail, repair, submitted
+from .views import domains_of, hosts_of, how_it_stands, is_whole, pods_of, racks_of, waits
 
 QUEUE, GPUS = "training", 8
 LLM, VISION, SPEECH, SWEEP = "llm", "vision", "speech", "sweep"

@@ -13,11 +13,11 @@ from ...cluster.embedded.store import Store
 from ...cluster.kinds import CONFIG_MAP, NODE, POD, PROVISIONING_REQUEST
 from ...cluster.port import Delete, Key, Raw
 from ...observe.pool_form import BLOCK, RACK
-from .deeds import cancel, submitted
 from .demo import Act, Demo, DemoStep
 from .objects import GPU, NAMESPACE, POOL, cluster_queue, flavor, job, kueue, local_queue, topology
 from .room import holds
-from .sights import has_quota, hosts_of, how_it_stands, is_whole, racks_of, waits, workload_of
+from .steps import cancel, submitted
+from .views import has_quota, hosts_of, how_it_stands, is_whole, racks_of, waits, workload_of
 
 QUEUE = "training"
 TRAIN, HUGE = "train", "huge"

@@ -17,11 +17,11 @@ from ...cluster.embedded.store import Store
 from ...cluster.port import Raw
 from ...model.topology import HOSTNAME
 from ...observe.pool_form import RACK
-from .deeds import cancel, fail, repair, submitted
 from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, host, job, local_queue, topology
 from .room import failed, free_gpus, hall
-from .sights import hosts_of, how_it_stands, is_whole, plan_of
+from .steps import cancel, fail, repair, submitted
+from .views import hosts_of, how_it_stands, is_whole, plan_of
 
 JOB, GPUS = "pair", 8
 

@@ -23,8 +23,8 @@ from .namespaces import Namespaces
 from .node_lifecycle import NodeLifecycle
 from .operators import operators
 from .pod_gc import PodGc
+from .pods_by_node import PodsByNode
 from .replica_set import ReplicaSets
-from .seats import Seats
 from .settings import DEFAULTS, StandinSettings
 from .stateful_set import StatefulSets
 from .taint_eviction import TaintEviction
@@ -32,14 +32,14 @@ from .taint_eviction import TaintEviction
 
 def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None) -> list[Standin]:
     """All stand-ins, in the order in which they run."""
-    seats, binder = Seats(), Binder()
+    pods_by_node, binder = PodsByNode(), Binder()
     return [
         Heartbeat(settings),
-        NodeLifecycle(settings, seats),
-        TaintEviction(seats),
-        PodGc(settings, seats),
+        NodeLifecycle(settings, pods_by_node),
+        TaintEviction(pods_by_node),
+        PodGc(settings, pods_by_node),
         binder,
-        Kubelet(settings, random, seats),
+        Kubelet(settings, random, pods_by_node),
         BatchJobs(settings),
         ReplicaSets(),
         Deployments(),
@@ -50,5 +50,5 @@ def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None)
         GarbageCollector(),
         Namespaces(),
         Budgets(),
-        Autoscaler(settings, binder.room, seats),
+        Autoscaler(settings, binder.room, pods_by_node),
     ]

@@ -29,8 +29,8 @@ from ..store import Store
 from .children import condition, controller_of, fingerprint, holds, is_ended, is_ready, status_write, with_condition
 from .node_groups import CONFIG_MAP as GROUPS
 from .node_groups import GROUP, LONGEST_LABEL, NAMESPACE, REQUEST, NodeGroup, nodes_needed, read
+from .pods_by_node import PodsByNode
 from .room import NodeRoom
-from .seats import Seats
 from .settings import DEFAULTS, StandinSettings
 
 CHECK = "check-capacity.autoscaling.x-k8s.io"
@@ -48,11 +48,11 @@ class Autoscaler:
     watches = (PROVISIONING_REQUEST, NODE, POD)
 
     def __init__(
-        self, settings: StandinSettings = DEFAULTS, room: NodeRoom | None = None, seats: Seats | None = None
+        self, settings: StandinSettings = DEFAULTS, room: NodeRoom | None = None, pods_by_node: PodsByNode | None = None
     ) -> None:
         self.settings = settings
         self.room = room or NodeRoom()
-        self.seats = seats or Seats()
+        self.pods_by_node = pods_by_node or PodsByNode()
         self._made: dict[str, dict[str, None]] = {}
         """Nodes by the request that they were created for: namespace/name."""
         self._numbers: dict[str, set[str]] = {}
@@ -67,7 +67,7 @@ class Autoscaler:
         if change.kind is NODE:
             return self._node_changed(store, change)
         if change.kind is POD:
-            self.seats.see(change)
+            self.pods_by_node.see(change)
             node = change.object["spec"].get("nodeName")
             if self.settings.empty_node_time is not None and node and self._is_ours(store, node):
                 return (node,)
@@ -239,7 +239,7 @@ class Autoscaler:
         limit = self.settings.empty_node_time
         if limit is None or not self._is_ours(store, name):
             return
-        if any(not is_ended(one) and not _is_daemon(one) for one in self.seats.pods(store, name)):
+        if any(not is_ended(one) and not _is_daemon(one) for one in self.pods_by_node.pods(store, name)):
             self._empty.pop(name, None)
             return
         at = self._empty.setdefault(name, now) + limit

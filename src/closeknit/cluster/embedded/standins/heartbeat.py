@@ -17,8 +17,8 @@ from ...port import Change, Create, Raw, Update
 from ..loop import Step
 from ..store import Store
 from .children import condition, event, owner_reference, status_write
+from .machine_faults import machine
 from .settings import DEFAULTS, StandinSettings
-from .silence import machine
 
 LEASES = "kube-node-lease"
 SILENT = PREFIX + "silent"

@@ -20,11 +20,11 @@ from ...port import Change, Delete, Key, Raw
 from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import condition, event, is_deleting, is_ended, phase, status_write
+from .machine_faults import MachineFaults, machine
 from .pod_plan import Course, course, is_drawn, plan_of
 from .pod_status import PodAddress, container_state, ended, running, termination, waiting
-from .seats import Seats
+from .pods_by_node import PodsByNode
 from .settings import DEFAULTS, StandinSettings
-from .silence import MachineFaults, machine
 
 KILLED, STOPPED = 137, 143
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0
@@ -69,10 +69,10 @@ class Kubelet:
     watches = (POD, NODE)
 
     def __init__(
-        self, settings: StandinSettings = DEFAULTS, random: Random | None = None, seats: Seats | None = None
+        self, settings: StandinSettings = DEFAULTS, random: Random | None = None, pods_by_node: PodsByNode | None = None
     ) -> None:
         self.settings = settings
-        self.seats = seats or Seats()
+        self.pods_by_node = pods_by_node or PodsByNode()
         self._salt = (random or Random(0)).getrandbits(64)
         self._machines: dict[str, MachineFaults] = {}
         self._lives: dict[Key, Life] = {}
@@ -89,7 +89,7 @@ class Kubelet:
         return ()
 
     def _pod_changed(self, change: Change) -> Iterable[Key]:
-        self.seats.see(change)
+        self.pods_by_node.see(change)
         pod = change.object
         if not pod["spec"].get("nodeName"):
             return ()
@@ -112,7 +112,7 @@ class Kubelet:
         if now == before:
             return ()
         self._machines[name] = now
-        keys = self.seats.keys(name)
+        keys = self.pods_by_node.keys(name)
         if before is not None and before.failed and not now.failed:
             self._killed.update(keys)
         wrong: tuple[Hashable, ...] = (name,) if now.wrong and (before is None or before.wrong != now.wrong) else ()

@@ -18,9 +18,9 @@ from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import condition, event, is_ready, status_write
 from .heartbeat import silent_since
-from .seats import Seats
+from .machine_faults import machine
+from .pods_by_node import PodsByNode
 from .settings import DEFAULTS, StandinSettings
-from .silence import machine
 
 PREFIX = "node.kubernetes.io/"
 NOT_READY, UNREACHABLE, UNSCHEDULABLE = PREFIX + "not-ready", PREFIX + "unreachable", PREFIX + "unschedulable"
@@ -38,14 +38,14 @@ STOPPED = "Kubelet stopped posting node status."
 class NodeLifecycle:
     watches = (POD, NODE)
 
-    def __init__(self, settings: StandinSettings = DEFAULTS, seats: Seats | None = None) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS, pods_by_node: PodsByNode | None = None) -> None:
         self.settings = settings
-        self.seats = seats or Seats()
+        self.pods_by_node = pods_by_node or PodsByNode()
         self._silent: dict[str, float] = {}
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
-            self.seats.see(change)
+            self.pods_by_node.see(change)
         if change.kind is not NODE:
             return ()
         name = change.object["metadata"]["name"]
@@ -96,7 +96,7 @@ class NodeLifecycle:
 
     def _mark_pods_not_ready(self, store: Store, node: Raw, now: float) -> Iterator[Step]:
         """Mark the pods of a lost node as not ready, since their state is unknown."""
-        for pod in self.seats.pods(store, node["metadata"]["name"]):
+        for pod in self.pods_by_node.pods(store, node["metadata"]["name"]):
             if is_ready(pod):
                 status = pod["status"]
                 yield from status_write(POD, pod, {**status, "conditions": not_ready(status["conditions"], now)})

@@ -9,22 +9,22 @@ from ...port import Change, Delete, Raw, key_of
 from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_ended, status_write, with_condition
-from .seats import Seats
+from .pods_by_node import PodsByNode
 from .settings import DEFAULTS, StandinSettings
 
 
 class PodGc:
     watches = (POD, NODE)
 
-    def __init__(self, settings: StandinSettings = DEFAULTS, seats: Seats | None = None) -> None:
+    def __init__(self, settings: StandinSettings = DEFAULTS, pods_by_node: PodsByNode | None = None) -> None:
         self.settings = settings
-        self.seats = seats or Seats()
+        self.pods_by_node = pods_by_node or PodsByNode()
         self._gone: dict[str, float] = {}
         """Missing nodes, and since when."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
-            self.seats.see(change)
+            self.pods_by_node.see(change)
             node = change.object["spec"].get("nodeName")
             bound = change.type == "ADDED" or (change.old is not None and change.old["spec"].get("nodeName") != node)
             return (node,) if node and bound and store.find(NODE, "", node) is None else ()
@@ -42,7 +42,7 @@ class PodGc:
             yield ReconcileAt(at)
             return
         del self._gone[name]
-        for pod in self.seats.pods(store, name):
+        for pod in self.pods_by_node.pods(store, name):
             yield from _collect(pod, now)
 
 

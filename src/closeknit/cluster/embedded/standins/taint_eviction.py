@@ -17,7 +17,7 @@ from ...port import Change, Delete, Raw, key_of
 from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_active, status_write, with_condition
-from .seats import Seats
+from .pods_by_node import PodsByNode
 
 NO_EXECUTE = "NoExecute"
 
@@ -25,14 +25,14 @@ NO_EXECUTE = "NoExecute"
 class TaintEviction:
     watches = (POD, NODE)
 
-    def __init__(self, seats: Seats | None = None) -> None:
-        self.seats = seats or Seats()
+    def __init__(self, pods_by_node: PodsByNode | None = None) -> None:
+        self.pods_by_node = pods_by_node or PodsByNode()
         self._tainted: dict[str, dict[Taint, float]] = {}
         """Nodes with NoExecute taints, and since when each taint exists."""
 
     def concerns(self, store: Store, change: Change) -> Iterable[Hashable]:
         if change.kind is POD:
-            self.seats.see(change)
+            self.pods_by_node.see(change)
             node = change.object["spec"].get("nodeName")
             return (node,) if node in self._tainted and change.type != "DELETED" else ()
         if change.kind is not NODE:
@@ -56,7 +56,7 @@ class TaintEviction:
         if not taints:
             return
         soonest: float | None = None
-        for pod in self.seats.pods(store, str(key)):
+        for pod in self.pods_by_node.pods(store, str(key)):
             if not is_active(pod):
                 continue
             at = leaves_at(pod, taints)

@@ -17,10 +17,10 @@ from .identity import ObjectIdentity
 from .kinds import KINDS, JobKind
 from .names import workload_name
 from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
+from .queueing_options import UNKNOWN, QueueingOptions, of_job, of_workload
 from .raw import mapping
 from .roles import MAIN, Role, ValidationRules, pod_sets
 from .spelling import check_fields, check_job, check_pod, check_template
-from .standing import UNKNOWN, QueueingOptions, of_job, of_workload
 from .train_job import GROUP as TRAINER
 from .train_job import RUNTIMES, Source, rendered, runtime_of
 from .workload import workload

@@ -22,8 +22,8 @@ from ..validation import is_elastic
 from . import marks
 from .integration import Integration, PodSetForm
 from .names import workload_name
+from .queueing_options import QueueingOptions, of_job
 from .raw import Raw, at, items, mapping
-from .standing import QueueingOptions, of_job
 
 
 class WorkloadPriority(NamedTuple):

@@ -10,8 +10,8 @@ from .....dialects.field import Field
 from .....dialects.kueue import keys
 from .....dialects.kueue.jobs import marks
 from .....dialects.kueue.jobs.kinds import KINDS, Integration
+from .....dialects.kueue.jobs.queueing_options import of_job
 from .....dialects.kueue.jobs.roles import Role, ValidationRules
-from .....dialects.kueue.jobs.standing import of_job
 from .....dialects.kueue.jobs.train_job import rendered, runtime_of
 from .....dialects.kueue.jobs.workload import workload
 from .....dialects.kueue.objects.rules.values import check_optional_reference

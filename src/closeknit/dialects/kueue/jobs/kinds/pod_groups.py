@@ -18,9 +18,9 @@ from ...topology_request import AnnotationError, parse_int32
 from .. import marks
 from ..injection import Info, StartConflict
 from ..integration import Finished, Sets
+from ..queueing_options import QueueingOptions
 from ..raw import Raw, at, condition, items, mapping, put
 from ..roles import MAX_POD_SETS
-from ..standing import QueueingOptions
 from ..workload_object import (
     NO_PRIORITY,
     Metadata,

@@ -12,7 +12,7 @@ from ...port import Change, Key, Raw
 from ..store import Store
 
 
-class Seats:
+class PodsByNode:
     """Pods by node. An ended pod stays until it is deleted."""
 
     def __init__(self) -> None:

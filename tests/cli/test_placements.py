@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.cli.whereabouts import Atlas, groups_of, reason_of, short_level, state_of
+from closeknit.cli.placements import Atlas, groups_of, reason_of, short_level, state_of
 from closeknit.cluster.port import Raw
 
 HOST = "kubernetes.io/hostname"

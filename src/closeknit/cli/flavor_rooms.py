@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
     labels: Mapping[str, str] = {}
 
 
-class Rooms:
+class FlavorRooms:
     """Builds the requested trees; levels that were not given are suggested once and then kept."""
 
     def __init__(self, wanted: Wanted) -> None:
