@@ -48,7 +48,7 @@ def ck(live: Live, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     return call
 
 
-class Following:
+class WatchingCommand:
     """A command that runs until Ctrl-C, in its own process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -79,10 +79,10 @@ class Following:
 
 
 @pytest.fixture
-def following(live: Live) -> Iterator[Callable[..., Following]]:
+def watching(live: Live) -> Iterator[Callable[..., WatchingCommand]]:
     started: list[subprocess.Popen[str]] = []
 
-    def start(*args: str) -> Following:
+    def start(*args: str) -> WatchingCommand:
         program = "import sys; from closeknit.cli.main import main; sys.argv[0] = 'closeknit'; main()"
         process = subprocess.Popen(
             [sys.executable, "-c", program, *args],
@@ -92,7 +92,7 @@ def following(live: Live) -> Iterator[Callable[..., Following]]:
             text=True,
         )
         started.append(process)
-        return Following(process)
+        return WatchingCommand(process)
 
     yield start
     for process in started:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from cli.conftest import Following, Run
+from cli.conftest import Run, WatchingCommand
 from cli.live import BLOCK, NODES, QUEUES, Live, admitted, job
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Key
@@ -154,8 +154,10 @@ def test_options_that_contradict_each_other_are_refused(ck: Run, args: list[str]
     assert said in ran.err
 
 
-def test_a_watch_shows_what_is_there_and_then_every_change(live: Live, following: Callable[..., Following]) -> None:
-    watch = following("get", "jobs", "-w")
+def test_a_watch_shows_what_is_there_and_then_every_change(
+    live: Live, watching: Callable[..., WatchingCommand]
+) -> None:
+    watch = watching("get", "jobs", "-w")
     watch.until("train")
     live.create(job("late", 1, required=BLOCK))
     assert "late" in watch.until("late")
@@ -164,8 +166,8 @@ def test_a_watch_shows_what_is_there_and_then_every_change(live: Live, following
     assert watch.interrupt() == (0, "")
 
 
-def test_a_watch_by_name_prints_a_line_per_change(live: Live, following: Callable[..., Following]) -> None:
-    watch = following("get", "configmaps", "-w", "-o", "name")
+def test_a_watch_by_name_prints_a_line_per_change(live: Live, watching: Callable[..., WatchingCommand]) -> None:
+    watch = watching("get", "configmaps", "-w", "-o", "name")
     live.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen", "namespace": "default"}})
     assert watch.until("seen") == "configmap/seen"
     assert watch.interrupt() == (0, "")

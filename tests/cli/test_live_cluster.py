@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.conftest import Following, Run
+from cli.conftest import Run, WatchingCommand
 from cli.live import BLOCK, NODES, QUEUES, Live, Raw, admitted, cluster_queue, job, local_queue
 from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
@@ -100,8 +100,10 @@ def test_wrong_arguments_for_stopping_are_rejected(ck: Run, args: list[str], cod
     assert said in ran.err
 
 
-def test_a_watch_draws_the_queues_again_when_something_changes(live: Live, following: Callable[..., Following]) -> None:
-    watch = following("queue", "batch", "-w")
+def test_a_watch_draws_the_queues_again_when_something_changes(
+    live: Live, watching: Callable[..., WatchingCommand]
+) -> None:
+    watch = watching("queue", "batch", "-w")
     watch.until("ClusterQueue batch")
     live.create({**job("queued", 1, "slow"), "metadata": {**job("queued", 1, "slow")["metadata"], "namespace": "team"}})
     watch.until("1 admitted")
@@ -443,8 +445,8 @@ def test_several_flavors_are_several_trees(live: Live, ck: Run) -> None:
     live.until(lambda store: store.find(kinds.RESOURCE_FLAVOR, "", "second") is None)
 
 
-def test_a_tree_is_drawn_again_when_a_job_comes(live: Live, following: Callable[..., Following]) -> None:
-    watch = following("tree", "-w", "--level", "block")
+def test_a_tree_is_drawn_again_when_a_job_comes(live: Live, watching: Callable[..., WatchingCommand]) -> None:
+    watch = watching("tree", "-w", "--level", "block")
     watch.until("20 of 32 cpu free")
     live.create(job("grows", 1, cpu="7"))
     watch.until("13 of 32 cpu free")
@@ -486,8 +488,8 @@ def test_decisions_of_one_job_and_of_a_time(ck: Run) -> None:
     )
 
 
-def test_decisions_are_followed(live: Live, following: Callable[..., Following]) -> None:
-    watch = following("decisions", "-w")
+def test_decisions_are_followed(live: Live, watching: Callable[..., WatchingCommand]) -> None:
+    watch = watching("decisions", "-w")
     watch.until("job-train-")
     live.create(job("soon", 1))
     assert "Admitted" in watch.until("job-soon-")

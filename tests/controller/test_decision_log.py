@@ -25,11 +25,11 @@ def record(outcome: str, reason: str, workload: str = "ns/a") -> Record:
 
 def test_waiting_for_the_same_reason_is_written_once() -> None:
     kept: list[Record] = []
-    diary = DecisionLog(kept.append)
+    log = DecisionLog(kept.append)
     records = [("Waits", "x"), ("Waits", "x"), ("Waits", "y"), ("Admitted", ""), ("Waits", "y"), ("Waits", "y")]
     for outcome, reason in records:
-        diary.write(record(outcome, reason))
-    diary.write(record("Waits", "y", "ns/b"))
+        log.write(record(outcome, reason))
+    log.write(record("Waits", "y", "ns/b"))
     assert [(one.workload, one.outcome, one.reason) for one in kept] == [
         ("ns/a", "Waits", "x"),
         ("ns/a", "Waits", "y"),
@@ -41,14 +41,14 @@ def test_waiting_for_the_same_reason_is_written_once() -> None:
 
 def test_an_eviction_that_was_decided_and_then_seen_is_written_once() -> None:
     kept: list[Record] = []
-    diary = DecisionLog(kept.append)
+    log = DecisionLog(kept.append)
     for outcome, reason in (
         ("Evicted", "Workload was evicted"),
         ("Evicted", "NodeFailures: Workload was evicted"),
         ("Admitted", ""),
         ("Evicted", "Workload was evicted"),
     ):
-        diary.write(record(outcome, reason))
+        log.write(record(outcome, reason))
     assert [one.outcome for one in kept] == ["Evicted", "Admitted", "Evicted"]
 
 

@@ -32,31 +32,31 @@ QUEUE: dict[str, Any] = {
 }
 
 
-class Desk:
+class Harness:
     """The reconciler of one queue whose counts change all the time."""
 
     def __init__(self) -> None:
         self.time = 100.0
-        self.known = ClusterCache(Gates.profile(), Settings(), lambda: self.time)
-        self.desk = QueueStatusReconciler(self.known, Recorder())
+        self.cache = ClusterCache(Gates.profile(), Settings(), lambda: self.time)
+        self.reconciler = QueueStatusReconciler(self.cache, Recorder())
         self.number = 0
         self.see()
 
     def see(self) -> None:
-        self.known.tally.queues["cq"].reserving += 1
+        self.cache.tally.queues["cq"].reserving += 1
         self.number += 1
         raw = {**QUEUE, "metadata": {**QUEUE["metadata"], "resourceVersion": str(self.number)}}
         change = Change(self.number, "MODIFIED" if self.number > 1 else "ADDED", kinds.CLUSTER_QUEUE, raw)
-        self.known.see(change)
-        self.desk.see(change)
+        self.cache.see(change)
+        self.reconciler.see(change)
 
     def write(self) -> Flight[Key]:
-        (found,) = self.desk.step(self.time)
+        (found,) = self.reconciler.step(self.time)
         return found
 
     def answered(self, flight: Flight[Key], after: float) -> None:
         self.time += after
-        self.desk.done(flight, {}, self.time)
+        self.reconciler.done(flight, {}, self.time)
 
 
 @pytest.mark.parametrize(
@@ -64,23 +64,23 @@ class Desk:
     [(0.001, BATCH), (BATCH / SPARING, BATCH), (2 * BATCH / SPARING, 2 * BATCH), (60.0, LONGEST_BATCH)],
 )
 def test_the_next_status_waits_as_the_last_one_took(took: float, pause: float) -> None:
-    one = Desk()
+    one = Harness()
     begin = one.time
     one.answered(one.write(), took)
     one.see()
-    due = one.desk.due()
+    due = one.reconciler.due()
     assert due == pytest.approx(max(one.time, begin + pause))
 
 
 def test_a_change_during_a_status_write_in_flight_waits_as_well() -> None:
-    one = Desk()
+    one = Harness()
     begin, write = one.time, one.write()
     one.time += BATCH
     one.see()
-    assert list(one.desk.step(one.time)) == []
-    assert one.desk.due() is None
+    assert list(one.reconciler.step(one.time)) == []
+    assert one.reconciler.due() is None
     one.answered(write, 0.5)
-    assert one.desk.due() == pytest.approx(begin + LONGEST_BATCH)
+    assert one.reconciler.due() == pytest.approx(begin + LONGEST_BATCH)
 
 
 LOCAL: dict[str, Any] = {
@@ -91,20 +91,20 @@ LOCAL: dict[str, Any] = {
 }
 
 
-class Line(Desk):
+class Arrivals(Harness):
     """The same with workloads that are added and removed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.flips, self.said = PromptQueueStatus(self.desk), 0
+        self.flips, self.said = PromptQueueStatus(self.reconciler), 0
         self.tell(Change(2, "ADDED", kinds.LOCAL_QUEUE, LOCAL))
         self.answer()
         self.time += BATCH
         self.answer()
 
     def tell(self, change: Change) -> None:
-        self.known.see(change)
-        self.desk.see(change)
+        self.cache.see(change)
+        self.reconciler.see(change)
 
     def arrive(self, name: str, type_: Any = "ADDED") -> None:
         meta = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "generation": 1}
@@ -112,7 +112,7 @@ class Line(Desk):
 
     def answer(self) -> None:
         """Write everything that is due now, and show it."""
-        for part in (self.flips, self.desk):
+        for part in (self.flips, self.reconciler):
             while (at := part.due()) is not None and at <= self.time:
                 for flight in part.step(self.time):
                     write = flight.write
@@ -124,53 +124,53 @@ class Line(Desk):
 
 
 def test_a_queue_that_becomes_non_empty_reports_it_promptly() -> None:
-    line = Line()
-    line.time += 10
-    line.arrive("first")
-    assert line.desk.due() == line.time
-    assert line.flips.due() == line.time + PROMPT
-    line.time += PROMPT
-    line.answer()
-    assert line.said == 1
+    arrivals = Arrivals()
+    arrivals.time += 10
+    arrivals.arrive("first")
+    assert arrivals.reconciler.due() == arrivals.time
+    assert arrivals.flips.due() == arrivals.time + PROMPT
+    arrivals.time += PROMPT
+    arrivals.answer()
+    assert arrivals.said == 1
 
 
 def test_a_slow_server_does_not_delay_that_report() -> None:
-    line = Line()
-    line.desk.batches.seconds = LONGEST_BATCH
-    line.arrive("first")
-    assert line.desk.due() == pytest.approx(line.time + LONGEST_BATCH)
-    line.time += BATCH
-    line.answer()
-    assert line.said == 1
+    arrivals = Arrivals()
+    arrivals.reconciler.batches.seconds = LONGEST_BATCH
+    arrivals.arrive("first")
+    assert arrivals.reconciler.due() == pytest.approx(arrivals.time + LONGEST_BATCH)
+    arrivals.time += BATCH
+    arrivals.answer()
+    assert arrivals.said == 1
 
 
 def test_further_pending_workloads_wait_for_the_next_status() -> None:
-    line = Line()
-    line.time += 10
-    line.arrive("first")
-    line.answer()
-    line.arrive("second")
-    assert line.flips.due() is None
-    assert line.desk.due() == pytest.approx(line.time + BATCH)
+    arrivals = Arrivals()
+    arrivals.time += 10
+    arrivals.arrive("first")
+    arrivals.answer()
+    arrivals.arrive("second")
+    assert arrivals.flips.due() is None
+    assert arrivals.reconciler.due() == pytest.approx(arrivals.time + BATCH)
 
 
 def test_a_queue_that_becomes_empty_reports_it_before_decisions_are_made() -> None:
-    line = Line()
-    line.arrive("first")
-    line.time += BATCH
-    line.answer()
-    line.arrive("first", "DELETED")
-    line.time += BATCH
-    assert line.flips.due() == line.time
-    line.answer()
-    assert line.said == 0
+    arrivals = Arrivals()
+    arrivals.arrive("first")
+    arrivals.time += BATCH
+    arrivals.answer()
+    arrivals.arrive("first", "DELETED")
+    arrivals.time += BATCH
+    assert arrivals.flips.due() == arrivals.time
+    arrivals.answer()
+    assert arrivals.said == 0
 
 
 def test_what_passes_by_is_not_worth_a_status() -> None:
     """A workload that is added and removed again before the status is due."""
-    line = Line()
-    line.arrive("first")
-    line.arrive("first", "DELETED")
-    line.time += BATCH
-    assert list(line.flips.step(line.time)) == []
-    assert line.flips.due() is None
+    arrivals = Arrivals()
+    arrivals.arrive("first")
+    arrivals.arrive("first", "DELETED")
+    arrivals.time += BATCH
+    assert list(arrivals.flips.step(arrivals.time)) == []
+    assert arrivals.flips.due() is None

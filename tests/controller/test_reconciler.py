@@ -50,77 +50,77 @@ def a_plane() -> ControlPlane:
 def alone(*looks: list[Step]) -> tuple[ControlPlane, Scripted]:
     """A control plane with only this reconciler and one key in its queue."""
     plane = a_plane()
-    desk = Scripted(*looks, plane=plane)
-    plane.parts = (desk,)
-    desk.queue.add("k")
-    return plane, desk
+    reconciler = Scripted(*looks, plane=plane)
+    plane.parts = (reconciler,)
+    reconciler.queue.add("k")
+    return plane, reconciler
 
 
 def test_a_key_is_not_reconciled_while_its_writes_are_in_flight() -> None:
     first, second = a_write("a"), a_write("b")
-    desk = Scripted([first, second], [])
-    desk.queue.add("k")
-    flights = desk.step(0.0)
+    reconciler = Scripted([first, second], [])
+    reconciler.queue.add("k")
+    flights = reconciler.step(0.0)
     assert [one.write for one in flights] == [first, second]
-    desk.queue.add("k")
-    assert list(desk.step(0.0)) == []
-    assert desk.due() is None
-    desk.done(flights[0], {}, 0.0)
-    assert desk.due() is None
-    desk.done(flights[1], {}, 0.0)
-    assert desk.due() == 0.0
-    desk.step(0.0)
-    assert desk.looks == []
+    reconciler.queue.add("k")
+    assert list(reconciler.step(0.0)) == []
+    assert reconciler.due() is None
+    reconciler.done(flights[0], {}, 0.0)
+    assert reconciler.due() is None
+    reconciler.done(flights[1], {}, 0.0)
+    assert reconciler.due() == 0.0
+    reconciler.step(0.0)
+    assert reconciler.looks == []
 
 
 def test_a_key_without_changes_meanwhile_is_not_requeued() -> None:
-    desk = Scripted([a_write()])
-    desk.queue.add("k")
-    (flight,) = desk.step(0.0)
-    desk.done(flight, {}, 0.0)
-    assert desk.due() is None
+    reconciler = Scripted([a_write()])
+    reconciler.queue.add("k")
+    (flight,) = reconciler.step(0.0)
+    reconciler.done(flight, {}, 0.0)
+    assert reconciler.due() is None
 
 
 def test_a_key_with_a_refused_write_is_requeued_with_backoff() -> None:
-    desk = Scripted([a_write()], [])
-    desk.queue.add("k")
-    (flight,) = desk.step(0.0)
-    desk.done(flight, Conflict("the object has changed"), 0.0)
-    assert 0.0 < (desk.due() or 0.0) < 1.0
+    reconciler = Scripted([a_write()], [])
+    reconciler.queue.add("k")
+    (flight,) = reconciler.step(0.0)
+    reconciler.done(flight, Conflict("the object has changed"), 0.0)
+    assert 0.0 < (reconciler.due() or 0.0) < 1.0
 
 
 def test_the_event_of_a_write_is_recorded_once_the_write_succeeds() -> None:
-    plane, desk = alone([a_write(), tell("Started")])
+    plane, reconciler = alone([a_write(), tell("Started")])
     (write,) = plane.step(0.0)
-    assert desk.recorded() == []
+    assert reconciler.recorded() == []
     plane.done(write, {}, 0.0)
-    assert desk.recorded() == ["Started"]
+    assert reconciler.recorded() == ["Started"]
 
 
 def test_the_event_of_a_refused_write_is_never_recorded() -> None:
-    plane, desk = alone([a_write("good"), tell("Good"), a_write("bad"), tell("Bad")])
+    plane, reconciler = alone([a_write("good"), tell("Good"), a_write("bad"), tell("Bad")])
     good, bad = plane.step(0.0)
     plane.done(bad, Conflict("the object has changed"), 0.0)
     plane.done(good, {}, 0.0)
-    assert desk.recorded() == ["Good"]
+    assert reconciler.recorded() == ["Good"]
 
 
 def test_an_event_without_a_write_is_recorded_at_once() -> None:
-    desk = Scripted([tell("Refused"), RequeueAt(5.0)])
-    desk.queue.add("k")
-    assert desk.step(0.0) == []
-    assert desk.recorded() == ["Refused"]
-    assert desk.due() == 5.0
+    reconciler = Scripted([tell("Refused"), RequeueAt(5.0)])
+    reconciler.queue.add("k")
+    assert reconciler.step(0.0) == []
+    assert reconciler.recorded() == ["Refused"]
+    assert reconciler.due() == 5.0
 
 
 def test_an_answer_to_a_write_from_elsewhere_is_ignored() -> None:
-    plane, desk = alone([a_write()])
+    plane, reconciler = alone([a_write()])
     (write,) = plane.step(0.0)
     plane.done(a_write(), {}, 0.0)
-    desk.queue.add("k")
+    reconciler.queue.add("k")
     assert list(plane.step(0.0)) == []
     plane.done(write, {}, 0.0)
-    assert desk.due() == 0.0
+    assert reconciler.due() == 0.0
 
 
 def test_a_write_to_an_object_with_one_in_flight_is_not_sent_and_is_decided_again() -> None:

@@ -110,7 +110,7 @@ def test_once_it_is_fixed_its_workloads_are_admitted(reason: str, text: str, bro
     assert play.admitted == {"in-a", "in-b"}
 
 
-MENDED: list[tuple[ClusterQueue, Callable[[Scheduler], Any]]] = [
+FIXED: list[tuple[ClusterQueue, Callable[[Scheduler], Any]]] = [
     (queue("a", {"x": 10}), lambda built: built.world.put_flavor(Flavor("x"))),
     (checked("gone"), lambda built: built.world.put_check(AdmissionCheck("gone", "example.com/x", True))),
     (checked("idle"), lambda built: built.world.put_check(AdmissionCheck("idle", "example.com/x", True))),
@@ -119,13 +119,11 @@ MENDED: list[tuple[ClusterQueue, Callable[[Scheduler], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("broken", "mend"), MENDED, ids=["flavor", "missing check", "idle check", "topology", "cohort"]
-)
-def test_the_missing_object_makes_it_active(broken: ClusterQueue, mend: Callable[[Scheduler], Any]) -> None:
+@pytest.mark.parametrize(("broken", "fix"), FIXED, ids=["flavor", "missing check", "idle check", "topology", "cohort"])
+def test_the_missing_object_makes_it_active(broken: ClusterQueue, fix: Callable[[Scheduler], Any]) -> None:
     built = cluster(broken)
     assert not built.world.is_active("a")
-    mend(built)
+    fix(built)
     assert built.world.is_active("a")
 
 

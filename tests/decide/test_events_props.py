@@ -234,11 +234,11 @@ class Events(RuleBasedStateMachine):
 
     @invariant()
     def is_what_the_objects_make_it(self) -> None:
-        anew = self.built()
-        assert usage(self.scheduler) == usage(anew)
-        assert room(self.scheduler) == room(anew)
-        assert in_line(self.scheduler) == in_line(anew)
-        assert self.scheduler.second_pass.keys() == anew.second_pass.keys()
+        rebuilt = self.built()
+        assert usage(self.scheduler) == usage(rebuilt)
+        assert room(self.scheduler) == room(rebuilt)
+        assert in_line(self.scheduler) == in_line(rebuilt)
+        assert self.scheduler.second_pass.keys() == rebuilt.second_pass.keys()
 
     @invariant()
     def everybody_stands_where_they_belong(self) -> None:

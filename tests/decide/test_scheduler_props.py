@@ -107,11 +107,11 @@ def test_a_scheduler_rebuilt_from_the_objects_in_any_order_is_the_running_one(
     for _ in range(cycles):
         story.step()
     as_they_are = replace(cluster, waves=((0, tuple(story.known.values())),))
-    running, anew = story.scheduler, shuffled(as_they_are, Random(seed), victims_stop).scheduler
-    assert usage(anew) == usage(running)
-    assert room(anew) == room(running)
-    assert in_line(anew) == in_line(running)
-    assert {key: dict(one.usage) for key, one in anew.world.ledger.holdings.items()} == {
+    running, rebuilt = story.scheduler, shuffled(as_they_are, Random(seed), victims_stop).scheduler
+    assert usage(rebuilt) == usage(running)
+    assert room(rebuilt) == room(running)
+    assert in_line(rebuilt) == in_line(running)
+    assert {key: dict(one.usage) for key, one in rebuilt.world.ledger.holdings.items()} == {
         key: dict(one.usage) for key, one in running.world.ledger.holdings.items()
     }
 

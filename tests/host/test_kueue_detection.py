@@ -44,46 +44,46 @@ class Server:
     async def sleep(self, seconds: float) -> None:
         self.clock += seconds
 
-    def rival(self) -> RunningKueue | None:
+    def running_kueue(self) -> RunningKueue | None:
         return asyncio.run(detect_kueue(self, ["kueue-system"], lambda: self.clock, self.sleep))
 
 
 def test_without_a_lease_nothing_is_waited_for() -> None:
     server = Server(lambda _: None)
-    assert (server.rival(), server.clock) == (None, 0.0)
+    assert (server.running_kueue(), server.clock) == (None, 0.0)
     assert server.queries == [{"fieldSelector": f"metadata.name={KUEUE_LEASE}"}]
 
 
 def test_a_lease_that_is_given_back_is_nobodys() -> None:
     server = Server(lambda _: lease("", 1))
-    assert (server.rival(), server.clock) == (None, 0.0)
+    assert (server.running_kueue(), server.clock) == (None, 0.0)
 
 
 @pytest.mark.parametrize("namespace", ["kueue-system", "elsewhere"])
 def test_one_that_is_renewed_is_held_wherever_it_is(namespace: str) -> None:
     server = Server(lambda now: lease("kueue-1", int(now) // 3, namespace))
-    assert server.rival() == RunningKueue(namespace, "kueue-1")
+    assert server.running_kueue() == RunningKueue(namespace, "kueue-1")
     assert server.clock == 3.0
 
 
 def test_a_lease_that_is_not_renewed_is_ignored_once_it_expires() -> None:
     server = Server(lambda _: lease("kueue-1", 59, lasts=20))
-    assert (server.rival(), server.clock) == (None, 20.0)
+    assert (server.running_kueue(), server.clock) == (None, 20.0)
 
 
 def test_another_holder_is_as_good_as_a_renewal() -> None:
     server = Server(lambda now: lease("kueue-1" if now < 5 else "kueue-2", 1))
-    assert server.rival() == RunningKueue("kueue-system", "kueue-2")
+    assert server.running_kueue() == RunningKueue("kueue-system", "kueue-2")
 
 
 def test_one_that_goes_away_meanwhile_is_nobodys() -> None:
-    assert Server(lambda now: lease("kueue-1", 1) if now < 3 else None).rival() is None
+    assert Server(lambda now: lease("kueue-1", 1) if now < 3 else None).running_kueue() is None
 
 
 def test_without_permission_to_list_kueues_usual_namespace_is_checked() -> None:
     server = Server(lambda now: lease("kueue-1", int(now)), may_list=False)
-    assert server.rival() == RunningKueue("kueue-system", "kueue-1")
-    assert Server(lambda now: lease("kueue-1", int(now), "elsewhere"), may_list=False).rival() is None
+    assert server.running_kueue() == RunningKueue("kueue-system", "kueue-1")
+    assert Server(lambda now: lease("kueue-1", int(now), "elsewhere"), may_list=False).running_kueue() is None
 
 
 def test_it_names_the_holder_and_what_to_do() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from closeknit.cluster import kinds
 from closeknit.cluster.errors import Invalid
 from closeknit.cluster.port import Create, target_of
+from closeknit.controller.provisioning import ProvisioningReconciler
 from host.centre import centre
 from host.lab import Lab, condition
 from host.test_job_lives import LONG, event_messages, only
@@ -64,15 +65,16 @@ def test_the_message_of_a_pending_check_is_an_event_of_the_job() -> None:
 
 def test_a_refused_request_gets_an_event() -> None:
     lab = asked()
-    desk = lab.cluster.control_plane.parts[3]
+    parts = lab.cluster.control_plane.parts
+    reconciler = next(one for one in parts if isinstance(one, ProvisioningReconciler))
     [request] = lab.all(kinds.PROVISIONING_REQUEST)
     lab.patch(kinds.WORKLOAD, "default", only(lab)["metadata"]["name"], {"metadata": {"labels": {"look": "again"}}})
     lab.delete(kinds.PROVISIONING_REQUEST, "default", request["metadata"]["name"])
     lab.cluster.loop.pass_on()
-    made = desk.step(lab.clock.time)
+    made = reconciler.step(lab.clock.time)
     [flight] = [one for one in made if target_of(one.write).kind is kinds.PROVISIONING_REQUEST]
     assert isinstance(flight.write, Create)
-    desk.done(flight, Invalid("no such class"), lab.clock.time)
+    reconciler.done(flight, Invalid("no such class"), lab.clock.time)
     lab.advance(1)
     name = request["metadata"]["name"]
     assert event_messages(lab, "FailedCreate") == [f'Error creating ProvisioningRequest "{name}": no such class']

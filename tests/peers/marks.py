@@ -1,4 +1,4 @@
-"""Marks in a diary: which workload got quota, and which lost it."""
+"""Marks in a workload log: which workload got quota, and which lost it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from servers import manifests, policies
 from servers.cluster import USUAL, RealCluster
 from servers.process import HOST, Process, Recipe, free_ports
 
-from .diary import Diary
+from .workload_log import WorkloadLog
 from .worlds import Object
 
 FRAMEWORKS = ["batch/job", "jobset.x-k8s.io/jobset"]
@@ -47,11 +47,11 @@ class Ground(NamedTuple):
 
 
 class Side:
-    """One world in a cluster: its connection, and the diary of its workloads."""
+    """One world in a cluster: its connection, and the log of its workloads."""
 
     def __init__(self, ground: Ground, space: str) -> None:
         self.name, self.api = ground.name, Api.from_kubeconfig(ground.kubeconfig)
-        self.diary = Diary(ground.kubeconfig, space)
+        self.log = WorkloadLog(ground.kubeconfig, space)
 
 
 @contextmanager

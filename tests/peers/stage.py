@@ -89,7 +89,7 @@ class Stage:
     def __enter__(self) -> Stage:
         self._on_both(self._set_up)
         for side in self.sides:
-            self._open.enter_context(side.diary)
+            self._open.enter_context(side.log)
         self._begin()
         return self
 
@@ -109,10 +109,10 @@ class Stage:
 
     def standing(self) -> str:
         """The events of this step, and the numbers of running and pending jobs."""
-        marks = self.sides[0].diary.marks[self._since[0] :]
+        marks = self.sides[0].log.marks[self._since[0] :]
         self.count.update(NAMES[mark.what] for mark in marks)
         what = "".join(f" {SIGNS[mark.what]}{mark.job.rpartition('-')[2]}" for mark in marks)
-        held = self.sides[0].diary.all().values()
+        held = self.sides[0].log.all().values()
         running = sum(is_true(one, "Admitted") and not is_true(one, "Finished") for one in held)
         waiting = sum(not is_true(one, "QuotaReserved") and not is_true(one, "Finished") for one in held)
         return f"alike;{what} {running} run, {waiting} wait"
@@ -143,10 +143,10 @@ class Stage:
             answer = side.api.post(address(side.api, body).rpartition("/")[0], body)
             answers.append(answer.status)
             if answer.status == 201:
-                side.diary.known(answer.body["metadata"]["uid"], name)
+                side.log.known(answer.body["metadata"]["uid"], name)
         if answers == [201, 201]:
             self._bodies[name] = body
-            self._on_both(lambda side: eventually(lambda: name in side.diary.held, LIMIT))
+            self._on_both(lambda side: eventually(lambda: name in side.log.held, LIMIT))
             self.count["workloads"] += 1
             return f"create {described(body)}"
         assert answers[0] == answers[1], f"{name}: {answers}"
@@ -174,7 +174,7 @@ class Stage:
                 if pod["metadata"]["name"] not in over and pod["spec"].get("nodeName"):
                     side.api.merge(path("v1/pods", self.world.name, pod["metadata"]["name"], "status"), done)
                     over.add(pod["metadata"]["name"])
-            return is_true(side.diary.held[name], "Finished")
+            return is_true(side.log.held[name], "Finished")
 
         try:
             eventually(is_finished, LIMIT)
@@ -185,11 +185,11 @@ class Stage:
     def _standing(self, side: Side, name: str) -> Object:
         listed = side.api.get(path("v1/pods", self.world.name)).body["items"]
         pods = {one["metadata"]["name"]: one["status"] for one in listed if job_name(one) == name}
-        return {"workload": view(side.diary.held[name]), "pods": pods}
+        return {"workload": view(side.log.held[name]), "pods": pods}
 
     def _all_run(self, side: Side, name: str) -> bool:
         """Whether all its pods run; with a rack assigned but no hosts, they may find no room there."""
-        assignments = side.diary.held[name]["status"]["admission"]["podSetAssignments"]
+        assignments = side.log.held[name]["status"]["admission"]["podSetAssignments"]
         wanted: int = sum(one["count"] for one in assignments)
         return len(self._pods(side, name)) == wanted
 
@@ -209,10 +209,10 @@ class Stage:
 
     def _remove(self, side: Side, name: str) -> None:
         side.api.delete(address(side.api, self._bodies[name]), propagationPolicy="Background")
-        eventually(lambda: name not in side.diary.held, LIMIT)
+        eventually(lambda: name not in side.log.held, LIMIT)
 
     def _who(self, asked: Callable[[Object], bool]) -> list[str]:
-        return [job for job, one in self.sides[0].diary.all().items() if asked(one)]
+        return [job for job, one in self.sides[0].log.all().items() if asked(one)]
 
     # Nodes
 
@@ -243,8 +243,8 @@ class Stage:
         end = monotonic() + LIMIT
         while True:
             sleep(0.1)
-            quiet = monotonic() - max(self._acted, *(side.diary.changed for side in self.sides))
-            assert all(side.diary.is_alive for side in self.sides), "a watch of workloads has ended"
+            quiet = monotonic() - max(self._acted, *(side.log.changed for side in self.sides))
+            assert all(side.log.is_alive for side in self.sides), "a watch of workloads has ended"
             over = monotonic() > end
             if (quiet < QUIET or self._is_moving()) and not over:
                 continue
@@ -254,8 +254,8 @@ class Stage:
                 return difference
 
     def _difference(self) -> Difference | None:
-        first, second = (views(side.diary.all()) for side in self.sides)
-        happened = [side.diary.marks[since:] for side, since in zip(self.sides, self._since, strict=True)]
+        first, second = (views(side.log.all()) for side in self.sides)
+        happened = [side.log.marks[since:] for side, since in zip(self.sides, self._since, strict=True)]
         orders = [order(marks) for marks in happened]
         pairs = {job: (first.get(job), second.get(job)) for job in sorted(first.keys() | second.keys())}
         differ = {job: pair for job, pair in pairs.items() if pair[0] != pair[1]}
@@ -273,7 +273,7 @@ class Stage:
             causes["the order"] = explanation_of_order(orders[0], orders[1], back | again) or at_once
         if causes.get("the order") == SEVERAL:
             causes.update(dict.fromkeys(back, SEVERAL))
-        if is_tie([(side.diary.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):
+        if is_tie([(side.log.marks, since) for side, since in zip(self.sides, self._since, strict=True)]):
             causes = {what: cause or TIE for what, cause in causes.items()}
         both = {
             side.name: {
@@ -286,7 +286,7 @@ class Stage:
         return Difference(both, causes)
 
     def _is_moving(self) -> bool:
-        return any(is_moving(one) for side in self.sides for one in list(side.diary.held.values()))
+        return any(is_moving(one) for side in self.sides for one in list(side.log.held.values()))
 
     def _accept(self, difference: Difference | None) -> None:
         if difference is not None and difference.is_explained:
@@ -295,7 +295,7 @@ class Stage:
 
     def wordings(self) -> list[tuple[str, str | None, str | None]]:
         """The pending workloads with different messages on the two sides; each case once."""
-        first, second = (side.diary.all() for side in self.sides)
+        first, second = (side.log.all() for side in self.sides)
         pairs = [(job, words(first.get(job)), words(second.get(job))) for job in sorted(first.keys() & second.keys())]
         new = [one for one in pairs if one[1] != one[2] and one not in self._worded]
         self._worded.update(new)
@@ -303,7 +303,7 @@ class Stage:
 
     def _begin(self) -> None:
         self._acted = monotonic()
-        self._since = (len(self.sides[0].diary.marks), len(self.sides[1].diary.marks))
+        self._since = (len(self.sides[0].log.marks), len(self.sides[1].log.marks))
 
     # Coming and going
 
@@ -316,7 +316,7 @@ class Stage:
     def _clear(self, side: Side) -> None:
         for body in self._bodies.values():
             side.api.delete(address(side.api, body), propagationPolicy="Background")
-        eventually(lambda: not side.diary.held, LIMIT)
+        eventually(lambda: not side.log.held, LIMIT)
 
     def _set_up(self, side: Side) -> None:
         for body in self.world.nodes:
@@ -394,7 +394,7 @@ def events(side: Side, space: str) -> dict[str, list[str]]:
     answer = side.api.get(path("v1/events", space), fieldSelector="involvedObject.kind=Workload")
     found = defaultdict[str, list[str]](list)
     for one in sorted(answer.body["items"], key=lambda one: int(one["metadata"]["resourceVersion"])):
-        found[side.diary.name_of(one["involvedObject"]["name"])].append(f"{one['reason']}: {one['message']}")
+        found[side.log.name_of(one["involvedObject"]["name"])].append(f"{one['reason']}: {one['message']}")
     return found
 
 

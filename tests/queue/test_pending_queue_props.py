@@ -87,11 +87,11 @@ class Lists(RuleBasedStateMachine):
     @invariant()
     def agrees_with_the_model(self) -> None:
         ready = {one.key for one in self.ready()}
-        aside = {*self.alone, *(key for key in self.members if key not in ready)}
+        parked = {*self.alone, *(key for key in self.members if key not in ready)}
         assert {one.key for one in self.line.ready()} == ready
-        assert {one.key for one in self.line.all_parked()} == aside
+        assert {one.key for one in self.line.all_parked()} == parked
         assert self.line.is_ready == bool(ready)
-        assert len(self.line) == len(ready) + len(aside)
+        assert len(self.line) == len(ready) + len(parked)
 
 
 TestLists = Lists.TestCase

@@ -36,7 +36,7 @@ def ready(made: PendingQueues, name: str = "a") -> set[str]:
     return {one.workload.name for one in made.queues[name].ready()}
 
 
-def aside(made: PendingQueues, name: str = "a") -> set[str]:
+def parked(made: PendingQueues, name: str = "a") -> set[str]:
     return {one.workload.name for one in made.queues[name].all_parked()}
 
 
@@ -76,7 +76,7 @@ class TestRequeue:
             made = lines(strategy)
             made.put(workload("w"), NOW)
             made.requeue(head(made), why, WaitStage.UNKNOWN, NOW)
-            assert (ready(made), aside(made)) == (({"w"}, set()) if returns else (set(), {"w"}))
+            assert (ready(made), parked(made)) == (({"w"}, set()) if returns else (set(), {"w"}))
 
     @pytest.mark.parametrize(
         "why",
@@ -115,7 +115,7 @@ class TestRequeue:
         one = head(made)
         one.workload = replace(one.workload, status=status(requeue_at=NOW + 1))
         made.requeue(one, why, WaitStage.UNKNOWN, NOW)
-        assert (ready(made), aside(made)) == (set(), {"w"})
+        assert (ready(made), parked(made)) == (set(), {"w"})
 
     @pytest.mark.parametrize("why", [RequeueReason.NO_FIT, RequeueReason.NO_CANDIDATES])
     def test_what_holds_for_one_holds_for_its_whole_class(self, why: RequeueReason) -> None:
@@ -124,9 +124,9 @@ class TestRequeue:
         made.put(workload("b", created=2.0), NOW)
         made.put(workload("c", requests=2, created=3.0), NOW)
         made.requeue(head(made), why, WaitStage.QUOTA, NOW)
-        assert (ready(made), aside(made)) == ({"c"}, {"a", "b"})
+        assert (ready(made), parked(made)) == ({"c"}, {"a", "b"})
         made.put(workload("d"), NOW)
-        assert aside(made) == {"a", "b", "d"}
+        assert parked(made) == {"a", "b", "d"}
 
     def test_members_of_a_parked_class_are_named_once_for_reporting_the_last_first(self) -> None:
         made = lines()
@@ -153,7 +153,7 @@ class TestRequeue:
         made.put(workload("a", created=1.0), NOW)
         made.put(workload("b", created=2.0), NOW)
         made.requeue(head(made), why, WaitStage.UNKNOWN, NOW)
-        assert (ready(made), aside(made)) == ({"b"}, {"a"})
+        assert (ready(made), parked(made)) == ({"b"}, {"a"})
 
     def test_a_strict_line_parks_no_class(self) -> None:
         made = lines("StrictFIFO")
@@ -167,7 +167,7 @@ class TestRequeue:
         made.put(workload("a", created=1.0), NOW)
         made.put(workload("b", created=2.0), NOW)
         made.requeue(head(made), RequeueReason.NO_FIT, WaitStage.QUOTA, NOW)
-        assert (ready(made), aside(made)) == ({"b"}, {"a"})
+        assert (ready(made), parked(made)) == ({"b"}, {"a"})
 
     def test_a_preemptor_is_first_until_there_is_another(self) -> None:
         made = lines()
@@ -218,13 +218,13 @@ class TestBackoff:
     def test_a_new_workload_that_backs_off_is_parked(self) -> None:
         made = lines()
         made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
-        assert aside(made) == {"w"}
+        assert parked(made) == {"w"}
 
     def test_a_queued_workload_that_begins_to_back_off_is_parked(self) -> None:
         made = lines()
         made.put(workload("w"), NOW)
         made.put(replace(workload("w"), status=status(requeue_at=NOW + 5)), NOW)
-        assert (ready(made), aside(made)) == (set(), {"w"})
+        assert (ready(made), parked(made)) == (set(), {"w"})
 
     def test_no_event_wakes_it_before_its_time(self) -> None:
         made = lines()
@@ -265,7 +265,7 @@ class TestUpdates:
         made = lines()
         made.put(workload("w", count=3), NOW)
         made.requeue(head(made), RequeueReason.OTHER, WaitStage.UNKNOWN, NOW)
-        assert aside(made) == {"w"}
+        assert parked(made) == {"w"}
         return made
 
     @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ class TestUpdates:
     def test_a_change_that_might_matter_brings_it_back(self, change: Workload) -> None:
         made = self.parked()
         made.put(change, NOW)
-        assert (ready(made), aside(made)) == ({"w"}, set())
+        assert (ready(made), parked(made)) == ({"w"}, set())
 
     @pytest.mark.parametrize(
         "change",
@@ -299,7 +299,7 @@ class TestUpdates:
     def test_any_other_change_leaves_it_parked(self, change: Workload) -> None:
         made = self.parked()
         made.put(change, NOW)
-        assert (ready(made), aside(made)) == (set(), {"w"})
+        assert (ready(made), parked(made)) == (set(), {"w"})
         found = made.get("default/w")
         assert found is not None
         assert found.workload is change
@@ -328,7 +328,7 @@ class TestUpdates:
         made.put(workload("w"), NOW)
         made.requeue(head(made), RequeueReason.NO_FIT, WaitStage.QUOTA, NOW)
         made.put(workload("w", generation=1), NOW)
-        assert aside(made) == {"w"}
+        assert parked(made) == {"w"}
         made.put(workload("w", priority=1), NOW)
         assert ready(made) == {"w"}
 

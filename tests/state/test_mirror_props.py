@@ -74,22 +74,22 @@ class Changes(RuleBasedStateMachine):
 
     @invariant()
     def equals_a_rebuild(self) -> None:
-        anew = Mirror(self.topology)
+        rebuilt = Mirror(self.topology)
         for node in self.mirror.nodes.values():
-            anew.put_node(node)
+            rebuilt.put_node(node)
         for key, pod in self.mirror.pods.items():
-            anew.put_pod(key, pod)
+            rebuilt.put_pod(key, pod)
         for key, usage in self.mirror.usages.items():
-            anew.admit(key, usage)
-        kept, built = columns(self.mirror.snapshot), columns(anew.snapshot)
-        resources = set(self.mirror.snapshot.index) & set(anew.snapshot.index)
+            rebuilt.admit(key, usage)
+        kept, built = columns(self.mirror.snapshot), columns(rebuilt.snapshot)
+        resources = set(self.mirror.snapshot.index) & set(rebuilt.snapshot.index)
         assert {n: {r: v[r] for r in resources} for n, v in kept.items()} == {
             n: {r: v[r] for r in resources} for n, v in built.items()
         }
         for wanted in (Constraint(required=BLOCK), Constraint(preferred=RACK), Constraint(unconstrained=True)):
             request = Request.of([PodSet("main", 3, Shape.of({"cpu": 1000}), wanted)])
             kept_answer = shown(place(self.mirror.snapshot, request, self.policy))
-            assert kept_answer == shown(place(anew.snapshot, request, self.policy))
+            assert kept_answer == shown(place(rebuilt.snapshot, request, self.policy))
 
 
 class ChangesByRack(Changes):

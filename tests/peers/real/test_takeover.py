@@ -21,8 +21,8 @@ from typing import Any
 from contract.client import Api
 from contract.expect import eventually
 from contract.objects import jobs, path
-from peers.diary import WORKLOADS, job_of
 from peers.sides import controller
+from peers.workload_log import WORKLOADS, job_of
 from servers.cluster import USUAL, RealCluster
 from servers.components import CONTROLLER_MANAGER
 from servers.manifests import is_true

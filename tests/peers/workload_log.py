@@ -23,7 +23,7 @@ from .worlds import VERSION, Object
 WORKLOADS = f"{VERSION}/workloads"
 
 
-class Diary:
+class WorkloadLog:
     """`held` has the workloads by job, `marks` what happened, `changed` the time of the last change.
 
     A new reason of a pending workload is no change: the head of a strict queue gets another one all the time.
@@ -39,7 +39,7 @@ class Diary:
         self.changed = monotonic()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
-    def __enter__(self) -> Diary:
+    def __enter__(self) -> WorkloadLog:
         self._thread.start()
         return self
 
