@@ -226,7 +226,7 @@ class TestVerifyBeforeAdmit:
 
     @pytest.mark.parametrize("on", [True, False])
     def test_pods_that_request_nothing_need_a_place_and_nothing_else(self, on: bool) -> None:
-        """Without the gate they return to the head of their queue, and the workloads behind them wait for ever."""
+        """Without the gate they return to the head of their queue, and the workloads behind them wait forever."""
         built = cluster(racks=1, hosts=1, gates={"VerifyBeforeAdmit": on})
         group = ResourceGroup(("gpu", "pods"), (FlavorQuotas("gpu", {"gpu": Quota(1000), "pods": Quota(1000)}),))
         built.put_cluster_queue(ClusterQueue("other", (group,), selector=Selector()))

@@ -43,7 +43,7 @@ def await_swap(scene: Scene, lost: str, plan: list[str], first: list[str], withi
     for rank, host in enumerate(plan):
         assert (after[str(rank)] == first[rank]) is (host != lost), f"rank {rank} of {host}"
     assert evictions(scene) == {}
-    scene.until(lambda: not scene.workload("train")["status"].get("unhealthyNodes"), "no node is unhealthy any more")
+    scene.until(lambda: not scene.workload("train")["status"].get("unhealthyNodes"), "no node is listed as unhealthy")
 
 
 def test_a_node_that_is_deleted_is_replaced_at_once(scene: Scene) -> None:

@@ -70,7 +70,7 @@ def test_a_job_is_placed_on_the_machines_that_were_brought_for_it(asked: Scene) 
     assert {one["metadata"]["annotations"][CONSUMES] for one in running} == {made["metadata"]["name"]}
     asked.finish(*running)
     asked.await_true("train", "Finished")
-    asked.until(lambda: not asked.all(REQUESTS) and not asked.all(TEMPLATES), "no machines are requested any more")
+    asked.until(lambda: not asked.all(REQUESTS) and not asked.all(TEMPLATES), "the requests are deleted")
 
 
 def test_refused_machines_are_requested_once_more_and_then_the_job_is_deactivated(asked: Scene) -> None:

@@ -53,7 +53,7 @@ def test_tolerations_of_the_pods_decide_how_long_they_stay() -> None:
     assert only(train(bears), node("n1", False, UNREACHABLE), node("n2")).at == LOST_AT + 20
     found = only(train(Toleration(UNREACHABLE.key, "Exists")), node("n1", False, UNREACHABLE), node("n2"))
     assert found.at is None
-    assert found.then.startswith("nothing, unless it recovers or its pods, which tolerate it for ever, are deleted")
+    assert found.then.startswith("nothing, unless it recovers or its pods, which tolerate it forever, are deleted")
 
 
 def test_by_a_fixed_time_the_node_is_replaced_after_thirty_seconds() -> None:

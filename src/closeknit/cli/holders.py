@@ -29,7 +29,7 @@ async def held_by(client: Client, kind: Kind, raw: Raw) -> str:
     found = [one for one in await listed(client, of) if is_holder(one, meta["name"])]
     others = [one for one in finalizers if one != IN_USE]
     if not found:
-        return ", ".join(["nothing any more: it is about to be deleted", *others])
+        return ", ".join(["nothing: it is about to be deleted", *others])
     return "; ".join([f"{number_of(len(found), of.kind)}: {_names(found)}", remedy, *others])
 
 

@@ -1,4 +1,4 @@
-"""Workloads affected by failing nodes: reads the cluster, and lets `report.node_trouble` judge.
+"""Workloads affected by failing nodes: reads the cluster for `report.node_trouble`, which decides.
 
 While all nodes are ready, only their names and states are read. Nodes, flavors and pods are read only if a node under
 one of the given workloads fails.

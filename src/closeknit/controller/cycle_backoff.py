@@ -1,6 +1,6 @@
 """When to stop running cycles that change nothing.
 
-A StrictFIFO queue keeps its head active, so the scheduler would try the same workload for ever. Cycles stop after a few
+A StrictFIFO queue keeps its head active, so the scheduler would try the same workload forever. Cycles stop after a few
 identical outcomes in a row, or after many outcomes that have all been seen before in any order, and resume when
 something changes. A new outcome counts as progress, because another workload was tried.
 """

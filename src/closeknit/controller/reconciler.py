@@ -85,7 +85,7 @@ class Reconciler(ABC, Generic[K]):
                     self.queue.add_after(key, step.at)
                 elif not self._is_too_late(step):
                     steps.append(step)
-        except Exception:  # one odd object must not stop the others
+        except Exception:  # one invalid object must not block the others
             log.exception("%s: reconciling %s failed", type(self).__name__, key)
             self.queue.add_rate_limited(key, now)
             return ()

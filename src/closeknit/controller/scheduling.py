@@ -1,7 +1,7 @@
 """Runs scheduling cycles while any workload is ready, and writes what they decide.
 
 A cycle is worth running only if something has changed since the last one without effect. A StrictFIFO queue would
-otherwise be scheduled for ever: after a few cycles with the same outcome the scheduler waits for a change.
+otherwise be scheduled forever: after a few cycles with the same outcome the scheduler waits for a change.
 
 Every event may start a cycle, and a cycle plans the heads of all queues. On a busy server events arrive one at a time,
 faster than cycles run, so a host may ask for a rest between cycles: the first event after a quiet time is handled at

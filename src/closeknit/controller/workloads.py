@@ -134,7 +134,7 @@ class WorkloadReconciler(Reconciler[str]):
         return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
 
     def _why_passed_over(self, key: str, queue: str) -> str:
-        """The reason shared by the workload's parked class; "" if its class is not parked (any more)."""
+        """The reason shared by the workload's parked class; "" if its class is not parked."""
         line = self.cache.scheduler.pending.queues.get(queue)
         why = "" if line is None else line.bypassed(key)
         if not why:

@@ -2,7 +2,7 @@
 
 A queue lists flavors in order of preference. The search starts after the flavor that was tried last, skips flavors that
 the pods cannot use, and stops at the first that is good enough; if none is, it takes the best one seen. `simulate`
-returns whether preemption would be needed, one flavor and resource at a time, by quota alone.
+determines whether preemption would be needed, one flavor and resource at a time, by quota alone.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Walk:
         return Attempt(name, *worst, tuple(reasons), severity), choices
 
     def _obstacle(self, name: str, wanted: Mapping[str, int], resource: str) -> str | None:
-        """Why these pods cannot use a flavor, whatever its quota."""
+        """Why these pods cannot use a flavor, regardless of its quota."""
         pins = self.query.pins
         if pins is not None and not any(pins.get((member.name, resource)) == name for member in self.members):
             return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"

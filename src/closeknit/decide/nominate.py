@@ -62,7 +62,7 @@ def nominate(world: World, entry: PendingWorkload, cycle: int, again: Replan | N
 
 
 def planned(world: World, entry: PendingWorkload, cycle: int) -> Nomination:
-    """The cached plan of a workload if nothing that it depends on has changed, else a new one."""
+    """The cached plan of a workload if nothing that it depends on has changed, otherwise a new one."""
     if entry.workload.reserved or not TIMED.isdisjoint(world.gates.enabled):
         return nominate(world, entry, cycle)
     progress = entry.progress if _still_holds(world, entry, cycle) else None

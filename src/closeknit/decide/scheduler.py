@@ -47,7 +47,7 @@ class Scheduler:
         self.pending.put_queue(queue)
 
     def drop_cluster_queue(self, name: str) -> None:
-        """Remove a queue. Its pending workloads have no queue any more; admitted ones keep their quota."""
+        """Remove a queue. Its pending workloads are left without a queue; admitted ones keep their quota."""
         self.world.drop_cluster_queue(name)
         self.pending.drop_queue(name)
 
@@ -81,7 +81,7 @@ class Scheduler:
                 self.pending.drop(workload.key)
 
     def needs_second_pass(self, workload: Workload) -> bool:
-        """Whether it has quota but lacks places; in Kueue a workload without any check waits for them for ever."""
+        """Whether it has quota but lacks places; in Kueue a workload without any check waits for them forever."""
         admission = workload.status.admission
         queue = None if admission is None else self.world.cluster_queues.get(admission.queue)
         unchecked = queue is not None and not required_checks(queue, workload.status)

@@ -212,7 +212,7 @@ def _placed(result: Result) -> TopologyResult:
 
 
 class RoomTest:
-    """A repeatable test whether a request could be placed now.
+    """A repeatable test of whether a request could be placed now.
 
     `concerns` selects workloads on nodes that at least one of the pods may use.
     """

@@ -233,7 +233,7 @@ def candidates_of(search: VictimSearch) -> list[Candidate]:
 
 
 def draining(search: VictimSearch) -> list[Candidate]:
-    """Draining pods as the very first candidate, if room is short.
+    """Draining pods as the first candidate, if room is short.
 
     The workload that preempted them waits for them instead of preempting others.
     """

@@ -6,7 +6,7 @@
                  │                  (or block it for good)           nothing else ever ends
                  └─▶ waits
 
-The scheduler is the real one; only its surroundings are simplified. Some preemptions would alternate for ever, so no
+The scheduler is the real one; only its surroundings are simplified. Some preemptions would alternate forever, so no
 workload is preempted twice by the same preemptor, nor more than a few times in total: such a preemptor is removed from
 its queue instead. So the simulation ends: admissions and preemptions are bounded, and a cycle that does neither and
 tries nothing new is the last.

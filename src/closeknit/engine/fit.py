@@ -209,7 +209,7 @@ def fit_of(snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Polic
 
 
 def passing(snapshot: Snapshot, shapes: Iterable[Shape], policy: Policy) -> BoolArray:
-    """The leaves that may hold pods of any of these shapes, whatever is free there."""
+    """The leaves that may hold pods of any of these shapes, regardless of their free capacity."""
     found = np.zeros(snapshot.tree.leaves, dtype=np.bool_)
     for shape in shapes:
         found |= fit_of(snapshot, shape, None, policy).cause == PASSES

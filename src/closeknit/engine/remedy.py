@@ -37,7 +37,7 @@ MOST_TRIES = 9
 Admits = Callable[[Group, bool], str | None]
 """For a changed group that has room: None if it would not be admitted, else what it also needs, empty if nothing.
 
-The flag tells whether that room is in the snapshot itself or in a copy of it.
+The flag says whether that room is in the snapshot itself or in a copy of it.
 """
 
 
@@ -217,7 +217,7 @@ class Potential:
 
 
 def _potential(case: Case, usable: BoolArray) -> Potential:
-    """Count the leaves that pass the node filter; `usable` tells which nodes count as usable."""
+    """Count the leaves that pass the node filter; `usable`: which nodes count as usable."""
     snapshot, size = case.snapshot, _leaf_size(case)
     passing = usable & ~_filtered(case)
     starts = snapshot.tree.nodes[:-1]

@@ -20,7 +20,7 @@ from ..state.table import IntArray
 from .tally import LevelColumns
 
 MOST_STATES = 30_000_000
-"""Beyond this many states the search is given up as unsuccessful: it would need gigabytes."""
+"""Beyond this many states the search stops without a result: it would need gigabytes of memory."""
 
 
 def best_subset(level: LevelColumns, used: int, leaders: int, pods: int) -> IntArray | None:

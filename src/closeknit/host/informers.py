@@ -37,7 +37,7 @@ LAST = (WORKLOAD, POD)
 NEEDED = (WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, NODE, POD)
 """Kinds without which nothing can be decided."""
 LISTS = Retries(attempts=5, seconds=15.0)
-"""Retries of a list before the kind is reported as failing, whatever the client's own retries are."""
+"""Retries of a list before the kind is reported as failing, regardless of the client's own retries."""
 SOON = 0.5
 """Seconds before discovery is read again after a CustomResourceDefinition changed; they change in bunches."""
 LATER = (5.0, 25.0)

@@ -82,6 +82,6 @@ class Turn:
         self.lane.release()
 
     def begin(self) -> None:
-        """Count the write as no longer queued, whatever its outcome."""
+        """Count the write as no longer queued, regardless of its outcome."""
         self.lane.behind -= not self._begun
         self._begun = True

@@ -81,7 +81,7 @@ class Service:
     async def run(self) -> None:
         """Run until `stop` is called, then shut down in order.
 
-        Raises NotKeptError if the file cannot be written any more: it holds everything acknowledged, and nothing else.
+        Raises NotKeptError if the file can no longer be written: it holds all acknowledged writes, and no others.
         """
         beating = asyncio.create_task(LoopMonitor(self.metrics.late).run())
         try:

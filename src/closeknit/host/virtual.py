@@ -18,7 +18,7 @@ from .embedded import EmbeddedCluster, EmbeddedOptions
 
 
 class NeverIdleError(RuntimeError):
-    """The cluster never becomes idle at one moment of virtual time."""
+    """The cluster stays busy without virtual time advancing."""
 
 
 class VirtualClock:
@@ -39,7 +39,7 @@ def no_cost() -> float:
 class VirtualHost:
     """`prepare` is called with the cluster before it starts, also after a restart: to add watchers and participants.
 
-    `max_steps`: the number of steps at one moment after which the cluster is taken to loop for ever.
+    `max_steps`: the number of steps at one moment after which the cluster is considered to loop forever.
     """
 
     max_steps = 4_000

@@ -106,7 +106,7 @@ def _held_back(view: JobView, workload: Workload, now: float) -> list[Action]:
     if view.on_hold and not is_held:
         reserved = False, ON_HOLD, view.on_hold
     elif is_held and not view.on_hold:
-        reserved = False, pending_reason(view.gates), "The job is not on hold any more"
+        reserved = False, pending_reason(view.gates), "The job is no longer on hold"
     else:
         return []
     return [

@@ -90,7 +90,7 @@ def provisioning(view: ProvisioningView, now: float) -> list[Action]:
 def _requests(view: ProvisioningView) -> Iterator[Action]:
     """Create one request for every check that needs nodes, and delete all others.
 
-    The request of a Ready check stays as it is, even if the configuration has changed since.
+    The request of a Ready check is not changed, even if the configuration has changed since.
     """
     listed = {check.name for check, _ in _listed(view)}
     yield from (Withdraw(view.workload, one.name) for one in view.asked if one.check not in listed)

@@ -37,7 +37,7 @@ OWNERLESS = "The workload's owner no longer exists"
 
 @dataclass(frozen=True, slots=True)
 class WorkloadView:
-    """`cluster_queue` is the one that it holds quota of or is queued in; `is_active` tells whether that one is active.
+    """`cluster_queue` is the one that it holds quota of or is queued in; `is_active`: whether that one is active.
 
     `orphaned`: it was created for a job that no longer exists. `bypassed`: the shared reason of its parked class, if it
     was not evaluated itself.

@@ -44,5 +44,5 @@ class Assignment:
 
 
 def assignment_levels(topology: Topology) -> tuple[str, ...]:
-    """The levels an assignment names: the hostname alone where it is lowest, else all of them."""
+    """The levels an assignment names: only the hostname where it is the lowest level, otherwise all of them."""
     return (HOSTNAME,) if topology.ends_at_host else topology.levels

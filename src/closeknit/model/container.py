@@ -1,6 +1,6 @@
 """What each container of a pod requests, and the QoS class that Kubernetes derives from it.
 
-The sum of a pod's requests tells how much it takes from a node, not whether the node can provide it: the kubelet
+The sum of a pod's requests says how much it takes from a node, not whether the node can provide it: the kubelet
 aligns containers one by one, in start order, and pins CPUs and memory for Guaranteed pods only. Quantities are those
 after defaulting: a limit without a request is also the request.
 """

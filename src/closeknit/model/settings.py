@@ -53,7 +53,7 @@ class Settings:
     """`fair_sharing` lists the preemption strategies of fair sharing, in order; empty means classical preemption.
 
     Without `pods_ready`, pods may take any time to become ready. `keep_finished` is how many seconds finished workloads
-    are kept, None for ever; `not_ready_delay` how many seconds a node may be unready before it counts as failed.
+    are kept, None means forever; `not_ready_delay` how many seconds a node may be unready before it counts as failed.
     """
 
     fair_sharing: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class Taint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """`seconds` is how long a taint is tolerated, None for ever.
+    """`seconds` is how long a taint is tolerated, None means forever.
 
     It bounds how long a pod stays on a tainted node but never excludes a node, so it is not part of the shape.
     """

@@ -1,7 +1,7 @@
 """Applies what the reconcilers would do to workloads before the next decision, to a cluster that was read once.
 
 A snapshot of a cluster may be taken between two steps of its reconcilers. So their rules are applied here, on the
-cache, as far as they affect the next decision: a job without a Workload gets the very object that the control plane
+cache, as far as they affect the next decision: a job without a Workload gets the same object that the control plane
 would create, a workload finishes with its job, and an orphaned one is finished. A job that has a Workload keeps it.
 Nothing is started or stopped: the what-if simulation does that.
 """

@@ -164,7 +164,7 @@ class LiveGroups:
         return [pod for pod in pods if is_gated(pod) and not pod_groups.is_deleted(pod)]
 
     def stopped(self, pods: Sequence[Raw]) -> list[Raw]:
-        """Deleted pods that do not run any more."""
+        """Deleted pods that no longer run."""
         return [pod for pod in pods if pod_groups.is_deleted(pod) and pod_groups.is_stopped(pod)]
 
     def replaced(self, pods: list[Raw], workload: Raw, now: float) -> list[Raw]:

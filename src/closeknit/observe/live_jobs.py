@@ -71,7 +71,7 @@ class Managed:
     def has_pod(self, pod: Raw) -> bool:
         """Whether the pod was marked as managed when it was created, and its kind, pod or set, is enabled.
 
-        A pod without the mark is not managed, whatever queue it names: it never waited, and could only be deleted.
+        A pod without the mark is not managed, even if it names a queue: it never waited, and could only be deleted.
         """
         labels, notes = (pod["metadata"].get(part) or {} for part in ("labels", "annotations"))
         return marks.MANAGED in labels and notes.get(marks.PARENT, POD_FRAMEWORK) in self.frameworks
@@ -169,7 +169,7 @@ class LiveJobs:
     def live_job(self, key: Key) -> LiveJob | None:
         """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.
 
-        A job whose source object is gone is taken to be unchanged while its Workload holds quota.
+        A job whose source object is gone is treated as unchanged while its Workload holds quota.
         """
         raw, integration = self.cache.find(key), self.kinds[key.kind]
         if raw is None or not self.is_managed(raw) or integration.ignored(raw):

@@ -237,7 +237,7 @@ class _Reader:
             self._keep(key, "", {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)})
 
     def _whole(self, file: str, pieces: Pieces, raw: Any) -> None:
-        """Read what is not one object of a known kind: a list inside a list, or pools in the compact form."""
+        """Read input that is not one object of a known kind: a nested list, or pools in the compact form."""
         if isinstance(raw, dict) and str(raw.get("kind")).endswith("List") and "items" in raw:
             for item in raw["items"] or ():
                 self._piece(file, pieces, msgspec.json.encode(item))

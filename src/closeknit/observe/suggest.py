@@ -404,7 +404,7 @@ def _seen(table: NodeTable, labels: Sequence[Label]) -> str:
     families = list(dict.fromkeys(label.family for label in labels))
     nodes = _count(len(table), "node")
     if families == [HOST]:
-        return f"On {nodes} only {HOSTNAME} was recognised, nothing that says which rack or block they are in."
+        return f"On {nodes} only {HOSTNAME} was recognised, and no label for their rack or block."
     return f"On {nodes} these labels were recognised: {', '.join(families)}."
 
 

@@ -50,7 +50,7 @@ class WaitStage(Enum):
     PLACE = "TopologyPlacementFailed"
     """It would not fit even on empty nodes."""
     QUOTA = "WaitingForQuota"
-    """It lacks quota and may not preempt for it, whatever room there is."""
+    """It lacks quota and may not preempt for it, regardless of room."""
     ROOM = "WaitingForRoom"
     """Quota may be available or reclaimable; the nodes are full, or may be."""
     NAMESPACE = "NamespaceMismatch"

@@ -76,7 +76,7 @@ UNICODE, PLAIN = Marks(), Marks("1234567", ".", "x", "-", "...")
 
 
 class Drawn(NamedTuple):
-    """`beside` tells whether there is room for a legend on the right."""
+    """`beside`: whether there is room for a legend on the right."""
 
     drawn: RenderableType
     height: int

@@ -83,7 +83,7 @@ def _trouble(
     elif waits and (tolerated is None or tolerated > rules.delay):
         cause = f"it has been unready for {rules.delay:g} s"
     elif tolerated is None:
-        then = f"nothing, unless it recovers or its pods, which tolerate it for ever, are deleted; then {follows}"
+        then = f"nothing, unless it recovers or its pods, which tolerate it forever, are deleted; then {follows}"
         return Trouble(host, state, pods, since, then)
     else:
         waits, cause = [float(tolerated)], f"the pods' {tolerated} s toleration expires and they are evicted"
@@ -114,7 +114,7 @@ def _ended(one: Workload, node: Node | None, since: float | None, rules: NodeFai
 
 
 def _tolerated_for(one: Workload, node: Node, rules: NodeFailureRules) -> int | None:
-    """How many seconds the pods tolerate that the node is not ready; None for ever."""
+    """How many seconds the pods tolerate that the node is not ready; None means forever."""
     taint = next((each for each in node.taints if each.key == UNREACHABLE), Taint(NOT_READY, "", "NoExecute"))
     taint = taint._replace(effect="NoExecute")
     fitting = [each for each in _tolerations(one, rules) if each.tolerates(taint)]

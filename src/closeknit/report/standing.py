@@ -43,9 +43,9 @@ class FlavorPlacement:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Either `places` tell where it is, or `obstacle` why it is pending; `now` is the time of the report.
+    """Either `places` is where it runs, or `obstacle` is why it is pending; `now` is the time of the report.
 
-    `past` tells how it lost its previous place, if it is pending again.
+    `past` is how it lost its previous place, if it is pending again.
     """
 
     name: Name
@@ -69,7 +69,7 @@ class Standing:
 
 
 def finished(world: World, one: Workload, name: Name, now: float) -> Standing:
-    """The state of a finished workload; its admission tells where it was."""
+    """The state of a finished workload; its admission shows where it ran."""
     admission = one.status.admission
     queue = "" if admission is None else admission.queue
     return Standing(name, one, queue, "" if admission is None else where(world, one), now=now)

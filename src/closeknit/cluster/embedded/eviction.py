@@ -25,7 +25,7 @@ SOON = 10
 
 
 def evict(store: Store, namespace: str, pod: str, options: WriteOptions, grace: int | None = None) -> Raw:
-    """Evict a pod; returns it as it is then. Raises TooManyRequests if a budget forbids it."""
+    """Evict a pod; returns the evicted pod. Raises TooManyRequests if a budget forbids it."""
     found = store.get(POD, namespace, pod)
     if not _may_always_go(found):
         labels = found["metadata"].get("labels")

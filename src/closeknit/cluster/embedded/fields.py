@@ -94,7 +94,7 @@ def _table(file: str) -> dict[str, Any]:
 
 
 def _described(group: str) -> dict[str, Any]:
-    """The table of a group that no server was asked about: of a spec what its descriptor says, of a status anything."""
+    """The table of a group without a recorded schema: the spec as in its descriptor, any status."""
     object = {"apiVersion": "string", "kind": "string", "metadata": "#ObjectMeta", "status": "any"}
     specs = {one.kind: one.schema for one in JOB_KINDS if one.group == group and one.schema}
     parts = {kind: {"fields": {**object, "spec": spec}} for kind, spec in specs.items()}

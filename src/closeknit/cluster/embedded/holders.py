@@ -47,7 +47,7 @@ class Holder(NamedTuple):
 
 
 def given_entries(old: Raw | None, new: Raw, subresource: str) -> list[Raw]:
-    """The entries before a write: those that the writer sent, if it did and may, else the stored ones."""
+    """The entries before a write: those that the writer sent, if it may set them, otherwise the stored ones."""
     before: list[Raw] = (old["metadata"].get("managedFields") or []) if old is not None else []
     given = new["metadata"].get("managedFields") if old is not None else None
     if given is None or subresource or given == before:

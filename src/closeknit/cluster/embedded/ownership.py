@@ -95,7 +95,7 @@ def created(kind: Kind, body: Raw, new: Raw, manager: str, now: float) -> Raw:
 def applied(kind: Kind, old: Raw, body: Raw, manager: str, force: bool, now: float, subresource: str) -> Raw:
     """The object after an apply: what the manager sent is merged in, what it no longer sends is removed.
 
-    If no manager owns anything any more, `managedFields` is present but empty.
+    If no manager owns anything, `managedFields` is present but empty.
     """
     schema = schema_of(kind)
     if schema is None:

@@ -1,6 +1,6 @@
 """Error responses of a server as exceptions.
 
-Each becomes one of `cluster.errors`: by the reason of its Status object, else by the HTTP status code.
+Each becomes one of `cluster.errors`: by the reason of its Status object, otherwise by the HTTP status code.
 """
 
 from __future__ import annotations

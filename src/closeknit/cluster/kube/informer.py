@@ -5,7 +5,7 @@
       └── 410: the version has expired ── objects that are gone since are delivered as DELETED
 
 The guarantee: after `Listed`, the changes so far add up to what the server had. A missed deletion would count as used
-capacity for ever, so no object is assumed to still exist after a new list. Attempts are made with exponential backoff
+capacity forever, so no object is assumed to still exist after a new list. Attempts are made with exponential backoff
 and jitter until an event arrives.
 
 A caller that also writes need not wait for the watch to show its write: `answered` turns the server's response into a

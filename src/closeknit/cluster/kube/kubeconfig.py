@@ -55,7 +55,7 @@ class KubeconfigEntry:
         return self.path(field) if os.sep in self.text(field) else self.text(field)
 
     def pem(self, field: str) -> str:
-        """A PEM text: the inline data, else the content of the file named."""
+        """A PEM text: the inline data, otherwise the content of the named file."""
         data = self.text(f"{field}-data")
         try:
             if data:

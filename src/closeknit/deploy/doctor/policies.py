@@ -16,8 +16,8 @@ from .versions import LEAVE_OUT, LOST
 
 CHECK = "policies"
 REMEDY = (
-    "wait some seconds after an installation; check that their bindings exist, and that the API server does not have "
-    f"the admission plug-in MutatingAdmissionPolicy disabled; or {LEAVE_OUT}"
+    "wait a few seconds after an installation; check that their bindings exist, and that the API server has not "
+    f"disabled the admission plug-in MutatingAdmissionPolicy; or {LEAVE_OUT}"
 )
 TRIED, USUAL = "batch/job", "default"
 
@@ -59,7 +59,7 @@ async def _in_force(patient: Patient) -> Finding:
 
 
 async def _managed_namespace(patient: Patient) -> str:
-    """A managed namespace: `default` if it is, else any."""
+    """A managed namespace: `default` if that is managed, otherwise any."""
     selector = patient.wishes.rules.namespaces
     spaces = [one["metadata"] for one in await patient.client.list(NAMESPACE)]
     names = [meta["name"] for meta in spaces if selector.matches(meta.get("labels") or {})]

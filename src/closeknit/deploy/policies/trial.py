@@ -21,7 +21,7 @@ IS_DRY = "request.?dryRun.orValue(false)"
 
 
 def answering(hash: str) -> Mutating:
-    """The policy that changes a trial Job, in every namespace, whatever the configuration."""
+    """The policy that changes a trial Job, in every namespace, regardless of the configuration."""
     patches = [put_all(("spec",), {"suspend": "true"}), put_all(("metadata", "annotations"), {HASH: text(hash)})]
     conditions = {"only-tried": IS_DRY}
     return Mutating("trial", [JOB], conditions=conditions, labels=TRIAL, everywhere=True, patches=" + ".join(patches))

@@ -179,7 +179,7 @@ def test_a_deletion_that_has_to_wait_warns_with_the_users(api: Api) -> None:
     assert api.post(f"{kueue}/resourceflavors", {"metadata": {"name": "f"}}).status == 201
     assert api.post(f"{kueue}/clusterqueues", queue).status == 201
     gone = api.delete(f"{kueue}/resourceflavors/f")
-    why = 'ResourceFlavor \\"f\\" stays until no ClusterQueue names it any more: q'
+    why = 'ResourceFlavor \\"f\\" stays until no ClusterQueue refers to it: q'
     assert (gone.status, gone.warnings) == (200, [f'299 - "{why}"'])
     assert api.delete(f"{kueue}/resourceflavors").warnings == [f'299 - "{why}"']
     rows = api.get(f"{kueue}/resourceflavors", accept="application/json;as=Table;v=v1;g=meta.k8s.io").body["rows"]

@@ -84,10 +84,10 @@ def test_flavors_and_topologies_name_the_objects_that_refer_to_them() -> None:
     host = centre()
     flavor, topology = delete(host, RESOURCE_FLAVOR, "f"), delete(host, TOPOLOGY, "t")
     assert why_it_stays(host.store, RESOURCE_FLAVOR, flavor) == (
-        'ResourceFlavor "f" stays until no ClusterQueue names it any more: q'
+        'ResourceFlavor "f" stays until no ClusterQueue refers to it: q'
     )
     assert why_it_stays(host.store, TOPOLOGY, topology) == (
-        'Topology "t" stays until no ResourceFlavor names it any more: f'
+        'Topology "t" stays until no ResourceFlavor refers to it: f'
     )
 
 
@@ -107,10 +107,10 @@ def test_a_reference_to_an_object_that_is_being_deleted_is_a_warning() -> None:
     assert warned(host, JOB, job({QUEUE: "lq"})) == [f"metadata.labels[{QUEUE}]: {until_x}"]
     assert warned(host, CLUSTER_QUEUE, {"spec": queue_of("f")}) == [
         'spec.resourceGroups[0].flavors[0].name: ResourceFlavor "f" is being deleted; '
-        "it stays until no ClusterQueue names it any more: q"
+        "it stays until no ClusterQueue refers to it: q"
     ]
     assert warned(host, RESOURCE_FLAVOR, {"spec": {"nodeLabels": {"a": "b"}, "topologyName": "t"}}) == [
-        'spec.topologyName: Topology "t" is being deleted; it stays until no ResourceFlavor names it any more: f'
+        'spec.topologyName: Topology "t" is being deleted; it stays until no ResourceFlavor refers to it: f'
     ]
 
 

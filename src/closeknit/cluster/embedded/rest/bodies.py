@@ -1,7 +1,7 @@
 """Request bodies, decoded into trees of JSON values that are safe to work with.
 
-A tree is neither nested deeper than recursive code can walk, nor does it contain numbers that JSON does not have. That
-it is an object of the right kind is checked here too; the schema checks its fields, and the rules what they mean.
+A tree is not nested deeper than recursive code can walk, and contains no numbers that JSON does not have. The kind of
+the object is checked here too; the schema checks its fields, and the rules check their meaning.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class ApiRequest(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A response; `kind` is None where the content is sent as it is, whatever form was requested."""
+    """A response; `kind` is None where the content is sent unchanged, regardless of the requested form."""
 
     content: Raw | Page
     kind: Kind | None = None

@@ -1,7 +1,7 @@
 """Warnings about queues, flavors and topologies that are being deleted while they are in use.
 
 A finalizer keeps such an object until its last user is gone. Kubernetes does not report that: a deletion succeeds, the
-object stays, and everything that refers to it waits for ever. So a deletion, and a write of an object that refers to
+object stays, and everything that refers to it waits forever. So a deletion, and a write of an object that refers to
 one, get a warning that names the users.
 """
 
@@ -41,7 +41,7 @@ def _until(store: Store, kind: Kind, name: str) -> str:
     if kind is CLUSTER_QUEUE:
         until = f"its {len(found)} workloads are gone" if len(found) > 1 else "its workload is gone"
     else:
-        until = f"no {_NEEDED_BY[kind]} names it any more"
+        until = f"no {_NEEDED_BY[kind]} refers to it"
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return f"{until}: {', '.join(found[:SHOWN])}{more}"
 

@@ -1,4 +1,4 @@
-"""The pod garbage collector: it fails and removes the pods of a deleted node, which has no kubelet any more."""
+"""The pod garbage collector: it fails and removes the pods of a deleted node, which no longer has a kubelet."""
 
 from __future__ import annotations
 

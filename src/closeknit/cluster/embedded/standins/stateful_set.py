@@ -113,7 +113,7 @@ class Roll:
         return number(rolling.get("partition"), 0)
 
     def _new_pod(self, at: int) -> Create:
-        """A new pod: of the old revision below the partition, else of the new one."""
+        """A new pod: of the old revision below the partition, otherwise of the new one."""
         wanted = self.current if at - self.numbers.start < self._partition() else self.known.name
         name = f"{self.name}-{at}"
         template = self.spec["template"]

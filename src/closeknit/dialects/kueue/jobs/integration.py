@@ -62,7 +62,7 @@ def suspended(raw: Raw, yes: bool) -> Raw:
 
 
 def ended(*conditions: str) -> Callable[[Raw], Finished | None]:
-    """A function that tells whether a job has finished: when one of two conditions holds, the first of them success."""
+    """A function that returns whether a job has finished: one of two conditions holds, the first meaning success."""
 
     def finished(raw: Raw) -> Finished | None:
         end = condition(raw, *conditions)

@@ -1,4 +1,4 @@
-"""Kueue's Workload as a job: its pod sets are read as they are."""
+"""Kueue's Workload as a job: its pod sets are read unchanged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The defaults that the API server and Kueue's webhooks set when an object is created.
 
-A field that is present stays as it is. A struct that only has defaults inside, such as `fairSharing`, is not created.
+A field that is present is not changed. A struct that only has defaults inside, such as `fairSharing`, is not created.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
                ▲           │  └────▶ Failed, and its objects are deleted
                └Suspending◀┘
 
-The descriptor of an object's kind tells its state. Grace periods and resets are left out: a failed object fails the
+The descriptor of an object's kind reads its state. Grace periods and resets are left out: a failed object fails the
 AppWrapper at once.
 """
 

@@ -214,7 +214,7 @@ def missing(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> dict[st
 
 
 def replaced(pods: Pods, wanted: Mapping[str, int], now: float = -inf) -> list[Raw]:
-    """Failed pods that have been replaced, the oldest first: they need not be counted any more."""
+    """Failed pods that have been replaced, the oldest first: they no longer need to be counted."""
     gaps = missing(pods, wanted, now)
     failed = _by_role([pod for pod in pods if not is_runnable(pod, now)])
     return [pod for name, group in failed.items() for pod in group[: max(0, len(group) - gaps.get(name, 0))]]
