@@ -301,7 +301,7 @@ def test_victims_that_would_come_back_for_ever_are_cut(ask: Run) -> None:
     cluster, preemptor = back_and_forth()
     ran = ask(cluster, preemptor)
     assert ran.code == 3
-    assert "the preemptions would repeat, so the simulation stops here" in ran.out
+    assert "the preemptions would repeat, so this job is not simulated further" in ran.out
     assert json.loads(ask(cluster, preemptor, "-o", "json").out)["cut"] is True
 
 

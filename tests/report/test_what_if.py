@@ -124,7 +124,7 @@ def test_checks_evictions_and_cuts_have_sentences_of_their_own() -> None:
     cut = lines(built, [preemptor], victim)
     assert cut[4] == (
         "  4  Job default/preemptor would preempt Job default/victim again; "
-        "the preemptions would repeat, so the simulation stops here"
+        "the preemptions would repeat, so this job is not simulated further"
     )
 
 

@@ -35,7 +35,7 @@ QUEUED_AGAIN = ("Preempted", "NodeFailures", DELETED)
 MOST_TIMES = 5
 """A workload that was preempted this often is not preempted again."""
 
-CUT = "the preemptions would repeat, so the simulation stops here"
+CUT = "the preemptions would repeat, so this job is not simulated further"
 
 
 class StepKind(Enum):
