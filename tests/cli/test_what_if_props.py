@@ -80,6 +80,27 @@ def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 PLACES = [(number, path) for number, one in enumerate([*OBJECTS, *JOBS]) for path in places(one)]
 
 
+def run(command: str, folder: Path, objects: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a command on these objects; it may refuse them, but not fail."""
+    for name, written in (("cluster", objects[: len(OBJECTS)]), ("jobs", objects[len(OBJECTS) :])):
+        (folder / f"{name}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": written}))
+    jobs = [str(folder / "jobs.json")] if command == "what-if" else []
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--cluster", str(folder / "cluster.json"), *jobs])
+    assert ended.value.code != INTERNAL_ERROR, capsys.readouterr().err
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("number", range(len([*OBJECTS, *JOBS])))
+@pytest.mark.parametrize("junk", [None, 7])
+def test_an_object_without_a_version_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, junk: int | None
+) -> None:
+    objects = copy.deepcopy([*OBJECTS, *JOBS])
+    objects[number]["apiVersion"] = junk
+    run("what-if", tmp_path, objects, capsys)
+
+
 @pytest.mark.parametrize("command", ["what-if", "queue"])
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(JUNK)), min_size=1, max_size=3))
@@ -98,10 +119,4 @@ def test_no_object_makes_a_command_fail(
             value[path[-1]] = junk
         except (KeyError, IndexError, TypeError):  # an earlier change removed it
             continue
-    for name, written in (("cluster", objects[: len(OBJECTS)]), ("jobs", objects[len(OBJECTS) :])):
-        (tmp_path / f"{name}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": written}))
-    jobs = [str(tmp_path / "jobs.json")] if command == "what-if" else []
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--cluster", str(tmp_path / "cluster.json"), *jobs])
-    assert ended.value.code != INTERNAL_ERROR, capsys.readouterr().err
-    capsys.readouterr()
+    run(command, tmp_path, objects, capsys)

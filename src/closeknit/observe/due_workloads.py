@@ -166,8 +166,9 @@ class DueWorkloads:
 
     def _other_jobs(self) -> Iterator[Found]:
         for found in self.manifests.jobs:
-            group, kind = found.raw["apiVersion"].rpartition("/")[0], found.raw["kind"]
-            if (group, kind) in JOBS and (group, kind) not in BY_NAME:
+            version = found.raw.get("apiVersion")
+            key = (version.rpartition("/")[0] if isinstance(version, str) else "", found.raw["kind"])
+            if key in JOBS and key not in BY_NAME:
                 yield found
 
     def _process_other(self, found: Found) -> None:
