@@ -93,12 +93,16 @@ def run(command: str, folder: Path, objects: list[Any], capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("number", range(len([*OBJECTS, *JOBS])))
 @pytest.mark.parametrize("junk", [None, 7])
-def test_an_object_without_a_version_is_reported(
+def test_an_object_without_a_version_or_a_name_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, junk: int | None
 ) -> None:
-    objects = copy.deepcopy([*OBJECTS, *JOBS])
-    objects[number]["apiVersion"] = junk
-    run("what-if", tmp_path, objects, capsys)
+    for keys in ("apiVersion",), ("metadata", "name"):
+        objects = copy.deepcopy([*OBJECTS, *JOBS])
+        inner = objects[number]
+        for key in keys[:-1]:
+            inner = inner[key]
+        inner[keys[-1]] = junk
+        run("what-if", tmp_path, objects, capsys)
 
 
 @pytest.mark.parametrize("command", ["what-if", "queue"])

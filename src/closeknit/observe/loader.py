@@ -98,6 +98,11 @@ class _Loader:
             if field.report:
                 self._leave_out(identity(found.raw), field.report.mistakes)
             return not field.report
+        meta = found.raw["metadata"]
+        if not any(isinstance(meta.get(key), str) and meta[key] for key in ("name", "generateName")):
+            what = identity(found.raw)
+            self._leave_out(what, [Mistake("is missing", "set a name", found.where, what, "metadata.name")])
+            return False
         reader = _TRIED.get(kind)
         try:
             if reader is not None:
@@ -116,7 +121,7 @@ class _Loader:
         meta = dict(raw["metadata"])
         if kind.namespaced and not meta.get("namespace"):
             meta["namespace"] = "default"
-        if not meta.get("name"):
+        if not isinstance(meta.get("name"), str) or not meta["name"]:
             meta["name"] = self._free_name(kind, meta)
         raw = {**raw, "metadata": meta}
         if (kind.group, kind.kind) not in JOBS:
