@@ -1,8 +1,8 @@
 """A work queue: keys without duplicates in the order they were added, timers, and exponential backoff.
 
-mark() ──▶ ready ──next()──▶ in process ──▶ done
-             ▲                  │ later(), refused()
-             └── time is up ◀───┘
+add() ──▶ ready ──get()──▶ in process ──▶ done
+            ▲                 │ add_after(), add_rate_limited()
+            └── time is up ◀──┘
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class WorkQueue(Generic[K]):
         self._ready[key] = None
 
     def add_after(self, key: K, at: float) -> None:
+        """Add a key at the time `at`, which is a moment and not a delay."""
         known = self._at.get(key)
         if known is None or at < known:
             self._at[key] = at
@@ -47,6 +48,7 @@ class WorkQueue(Generic[K]):
         self.add_after(key, now + wait)
 
     def forget(self, key: K) -> None:
+        """Reset the backoff of a key."""
         self._waits.pop(key, None)
 
     def due(self) -> float | None:

@@ -1,6 +1,6 @@
 """The event recorder: Event objects on jobs, pods and workloads.
 
-    the write it reports succeeds ──▶ tell() ──▶ queued ──▶ created, or its count increased
+    the write it reports succeeds ──▶ record() ──▶ queued ──▶ created, or its count increased
                   └── refused: no event
 
 There is one event per object and reason, with a count and the last message. A repeated message is not written each
