@@ -80,19 +80,30 @@ def nothing_is_lost(acknowledged: Acknowledged, store: Store) -> None:
 
 def nothing_is_doubled(store: Store) -> None:
     """No job has two workloads, or more pods at a time than it asks for."""
-    workloads, pods = Counter[str](), Counter[str]()
+    workloads = Counter[str]()
     for workload in store.all(kinds.WORKLOAD):
         if "deletionTimestamp" not in workload["metadata"] and not condition(workload, "Finished"):
             workloads.update(_owners(workload))
-    for pod in store.all(kinds.POD):
-        if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] not in ENDED:
-            pods.update(_owners(pod))
     for job in store.all(kinds.JOB):
         uid, name = job["metadata"]["uid"], job["metadata"]["name"]
         if workloads[uid] > 1:
             raise Broken(f"{workloads[uid]} workloads of job {name}")
-        if pods[uid] > job["spec"]["parallelism"]:
-            raise Broken(f"{pods[uid]} pods of job {name} live, it wants {job['spec']['parallelism']}")
+    for surplus in surplus_pods(store):
+        raise Broken(surplus)
+
+
+def surplus_pods(store: Store) -> list[str]:
+    """Jobs with more live pods than they ask for."""
+    pods = Counter[str]()
+    for pod in store.all(kinds.POD):
+        if "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] not in ENDED:
+            pods.update(_owners(pod))
+    found = [(job, pods[job["metadata"]["uid"]], job["spec"]["parallelism"]) for job in store.all(kinds.JOB)]
+    return [
+        f"{live} pods of job {job['metadata']['name']} live, it wants {wanted}"
+        for job, live, wanted in found
+        if live > wanted
+    ]
 
 
 def _owners(raw: Raw) -> list[str]:

@@ -19,7 +19,7 @@ from contract.client import Api
 from stories.invariants import Broken, Invariants, holds, placed, same
 from stories.steps import QUEUES
 
-from .accounts import Accounts, agreed, every_job_has_a_workload, nothing_is_doubled, nothing_is_lost
+from .accounts import Accounts, agreed, every_job_has_a_workload, nothing_is_doubled, nothing_is_lost, surplus_pods
 from .evidence import History, Seen, fingerprint, listed
 from .replica import Replica
 from .users import NODES, machine
@@ -123,6 +123,10 @@ class Judge:
         snapshot.stands()
         if self.history is not None:
             self.witness.replay(self.history.take())
+
+    def has_no_surplus_pods(self) -> bool:
+        """Whether Kubernetes' Job controller has deleted pods that it created twice, because an answer was lost."""
+        return not surplus_pods(listed(self.api))
 
     def holders(self) -> list[str]:
         """Workloads that hold quota now."""

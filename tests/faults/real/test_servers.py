@@ -28,6 +28,7 @@ def test_a_server_that_is_killed_is_missed_until_it_is_back(ground: Ground, name
         sleep(1)
         assert name not in ground.cluster.pids()
         ground.start(name)
+        eventually(scene.judge.has_no_surplus_pods)
         scene.judge.now()
         sleep(UNDER_LOAD)
         scene.judge.now()
