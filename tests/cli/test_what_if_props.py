@@ -93,7 +93,7 @@ def run(command: str, folder: Path, objects: list[Any], capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("number", range(len([*OBJECTS, *JOBS])))
 @pytest.mark.parametrize("junk", [None, 7])
-def test_an_object_without_a_version_or_a_name_is_reported(
+def test_an_object_without_a_version_or_a_name_does_not_make_a_command_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, junk: int | None
 ) -> None:
     for keys in ("apiVersion",), ("metadata", "name"):
