@@ -89,7 +89,6 @@ class Client:
         self._connection = Connection(config, lambda text: self.warn(text), timeout)
 
     async def __aenter__(self) -> Client:
-        await self._connection.open()
         return self
 
     async def __aexit__(
@@ -240,7 +239,7 @@ class Client:
             try:
                 async with lane:
                     await self._turn(request)
-                    async with self._connection.answered(request) as response:
+                    with await self._connection.answered(request) as response:
                         return await response.read()
             except (Refused, Unreachable) as error:
                 if not await attempts.again(error):
@@ -264,10 +263,10 @@ class Client:
         """
         request = ApiCall("GET", where, query=query or {}, accept=accept, idle=idle)
         await self._turn(request)
-        async with self._connection.answered(request) as response:
+        with await self._connection.answered(request) as response:
             begun()
             pieces: list[bytes] = []
-            async for chunk in response.content.iter_any():
+            async for chunk in response.pieces():
                 first, *others = chunk.split(b"\n")
                 pieces.append(first)
                 for one in others:
