@@ -14,12 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from aiohttp import web
-from aiohttp.typedefs import Handler
-
 from ..model.address import Address
 from .decisions import Decisions
-from .endpoints import METRICS, Endpoints, status_response
+from .endpoints import METRICS, Endpoints, status_answer
+from .http_server import Answer, Answerer, HttpServer, Query
 from .informers import NEEDED
 from .kubernetes import KubernetesHost
 from .loop_monitor import LoopMonitor
@@ -37,7 +35,7 @@ class Health:
         self.endpoints = Endpoints(kept, self.metrics)
         self.pulse = LoopMonitor(self.metrics.late)
         self._host: KubernetesHost | None = None
-        self._runners: list[web.AppRunner] = []
+        self._servers: list[HttpServer] = []
         self._beating: asyncio.Task[None] | None = None
 
     @property
@@ -52,7 +50,7 @@ class Health:
         """Listen on the addresses; returns the ports. Raises OSError if an address is not available."""
         self._beating = asyncio.create_task(self.pulse.run())
         answers = self.endpoints.by_path()
-        routes: dict[str, Handler] = {"healthz": self._alive, "readyz": self._ready, **answers}
+        routes: dict[str, Answerer] = {"healthz": self._alive, "readyz": self._ready, **answers}
         ports = [] if health is None else [await self._listen(health, routes)]
         if metrics is not None and metrics != health:
             ports.append(await self._listen(metrics, {METRICS: answers[METRICS]}))
@@ -61,28 +59,22 @@ class Health:
     async def stop(self) -> None:
         if self._beating is not None:
             self._beating.cancel()
-        for runner in self._runners:
-            await runner.cleanup()
+        for server in self._servers:
+            await server.stop()
 
-    async def _listen(self, address: Address, routes: Mapping[str, Handler]) -> int:
-        app = web.Application()
-        for path, handler in routes.items():
-            app.router.add_get(f"/{path}", handler)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-        self._runners.append(runner)
-        await runner.setup()
-        await web.TCPSite(runner, address.host or None, address.port).start()
-        port: int = runner.addresses[0][1]
-        return port
+    async def _listen(self, address: Address, routes: Mapping[str, Answerer]) -> int:
+        server = HttpServer(routes)
+        self._servers.append(server)
+        return await server.start(address)
 
     # Responses
 
-    async def _alive(self, _: web.Request) -> web.Response:
+    async def _alive(self, _: Query) -> Answer:
         gap = self.pulse.gap
-        return status_response(f"the event loop was blocked for {gap:.0f} s" if gap > LONGEST_GAP else "")
+        return status_answer(f"the event loop was blocked for {gap:.0f} s" if gap > LONGEST_GAP else "")
 
-    async def _ready(self, _: web.Request) -> web.Response:
-        return status_response(self.missing())
+    async def _ready(self, _: Query) -> Answer:
+        return status_answer(self.missing())
 
     def missing(self) -> str:
         """What the controller waits for before it is ready; "" if nothing."""

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
+from urllib.parse import parse_qs
+
+from aiohttp import web
 
 from ..cluster.embedded.certificate import credentials, write_kubeconfig
 from ..cluster.embedded.event_expiry import EventExpiry
 from ..cluster.embedded.folder import Folder
 from ..cluster.embedded.loop import Worker
-from ..cluster.embedded.rest.server import Server
+from ..cluster.embedded.rest.server import Extra, Server
 from ..cluster.embedded.sqlite import SqliteLog
 from ..dialects import timestamps
 from ..observe.dump import Document, dump
@@ -25,6 +29,7 @@ from .decisions import Decisions
 from .embedded import EmbeddedCluster, EmbeddedOptions
 from .endpoints import Endpoints
 from .garbage import collect_rarely, keep_what_is_loaded
+from .http_server import Answerer, Query
 from .loop_monitor import LoopMonitor
 from .metrics import Metrics
 
@@ -64,7 +69,8 @@ class Service:
     async def serve(self, port: int = 0, page: Callable[[], str] | None = None) -> int:
         """Listen and write the kubeconfig; returns the port. Raises OSError if the port is taken."""
         known = credentials(self.folder.path, self.clock.now())
-        extra = Endpoints(self.decisions, self.metrics).by_path()
+        endpoints = Endpoints(self.decisions, self.metrics).by_path()
+        extra = {path: _beside_the_api(answerer) for path, answerer in endpoints.items()}
         self._server = Server(self.store, known.token, extra=extra, page=page, on_change=self.nudge)
         self.port = await self._server.start(known.tls(), port)
         write_kubeconfig(self.folder.path, self.port)
@@ -124,3 +130,23 @@ class Service:
     def dump(self) -> Document:
         """The state of the control plane's cache."""
         return {"time": timestamps.show(self.clock.now()), **dump(self.cluster.control_plane.cache)}
+
+
+def _beside_the_api(answerer: Answerer) -> Extra:
+    """An endpoint as the server of the Kubernetes API calls it."""
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        path, _, text = request.raw_path.partition("?")
+        arguments = {name: values[-1] for name, values in parse_qs(text).items()}
+        found = await answerer(Query(request.method, path, arguments, request.headers))
+        headers = {"Content-Type": found.media}
+        if isinstance(found.body, bytes):
+            return web.Response(body=found.body, status=found.status, headers=headers)
+        response = web.StreamResponse(status=found.status, headers=headers)
+        async with aclosing(found.body) as pieces:
+            await response.prepare(request)
+            async for piece in pieces:
+                await response.write(piece)
+        return response
+
+    return answer

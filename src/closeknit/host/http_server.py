@@ -1,0 +1,202 @@
+"""A small HTTP/1.1 server for reading: probes, metrics, the decision log.
+
+    connection ──▶ headers ──▶ route ──▶ Answer ──▶ response ──▶ next request
+                      └── too long, too slow, with a body ──▶ refusal, and the connection is closed
+
+Bodies of requests are never read. Everything that a client can occupy is bounded: connections, the size of headers, the
+time that they take, and the time that a response may stay unread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from ..model.address import Address
+
+MOST_CONNECTIONS = 128
+MOST_HEAD = 16 * 1024
+"""Bytes of a request line and its headers."""
+HEAD_TIME, IDLE_TIME = 10.0, 75.0
+"""Seconds for the headers of the first request of a connection, and of each further one."""
+PATIENCE = 30.0
+"""Seconds that a response may stay unread."""
+TEXT = "text/plain; charset=utf-8"
+
+log = logging.getLogger(__name__)
+
+
+class Query(NamedTuple):
+    """A request without its body; names of headers are in lower case, of several equal ones the last counts."""
+
+    method: str
+    path: str
+    arguments: Mapping[str, str]
+    headers: Mapping[str, str]
+    keeps: bool = True
+    """Whether the client keeps the connection for another request."""
+    takes_chunks: bool = True
+
+
+class Answer(NamedTuple):
+    """A body of unknown length is sent in pieces as they are made."""
+
+    body: bytes | AsyncGenerator[bytes, None]
+    media: str = TEXT
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Answerer = Callable[[Query], Awaitable[Answer]]
+
+
+class BadQueryError(Exception):
+    """A request that is refused; its connection is closed."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class HttpServer:
+    """Routes are paths without a leading slash."""
+
+    def __init__(self, routes: Mapping[str, Answerer]) -> None:
+        self.routes = routes
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self, address: Address) -> int:
+        """Listen on the address; returns the port. Raises OSError if the address is not available."""
+        self._server = await asyncio.start_server(
+            self._accepted, address.host or None, address.port, limit=MOST_HEAD, start_serving=True
+        )
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            if len(self._connections) <= MOST_CONNECTIONS:
+                await self._serve(reader, writer)
+            writer.close()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            writer.transport.abort()  # the client is gone or too slow, or the server stops
+        finally:
+            self._connections.discard(task)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        limit = HEAD_TIME
+        while True:
+            try:
+                async with asyncio.timeout(limit):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                query = parsed(head)
+                answer = await self._answered(query)
+            except asyncio.LimitOverrunError:
+                query, answer = None, Answer(b"the headers are too long\n", status=431)
+            except BadQueryError as refused:
+                query, answer = None, Answer(f"{refused}\n".encode(), status=refused.status)
+            keeps = query is not None and query.keeps and isinstance(answer.body, bytes)
+            await _send(reader, writer, query, answer, keeps)
+            if not keeps:
+                return
+            limit = IDLE_TIME
+
+    async def _answered(self, query: Query) -> Answer:
+        answerer = self.routes.get(query.path.lstrip("/"))
+        if answerer is None:
+            return Answer(b"there is nothing here\n", status=404)
+        if query.method not in ("GET", "HEAD"):
+            return Answer(b"only GET is allowed\n", status=405, headers=(("Allow", "GET, HEAD"),))
+        try:
+            return await answerer(query)
+        except Exception:
+            log.exception("GET %s", query.path)
+            return Answer(b"internal error\n", status=500)
+
+
+def parsed(head: bytes) -> Query:
+    """A request from its line and headers; raises BadQueryError if it cannot be read or has a body."""
+    first, *lines = head[:-4].decode("latin-1").split("\r\n")
+    method, _, rest = first.partition(" ")
+    target, _, version = rest.rpartition(" ")
+    if version not in ("HTTP/1.1", "HTTP/1.0") or not target.startswith("/"):
+        raise BadQueryError(400, "the request is not HTTP/1.1")
+    pairs = (line.partition(":") for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers or "content-encoding" in headers:
+        raise BadQueryError(413, "a request must not have a body")
+    path, _, text = target.partition("?")
+    arguments = {name: values[-1] for name, values in parse_qs(text).items()}
+    wishes = headers.get("connection", "").lower()
+    keeps = "close" not in wishes if version == "HTTP/1.1" else "keep-alive" in wishes
+    return Query(method, path, arguments, headers, keeps, version == "HTTP/1.1")
+
+
+async def _send(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, query: Query | None, answer: Answer, keeps: bool
+) -> None:
+    body, has_chunks = answer.body, query is not None and query.takes_chunks
+    has_body = query is None or query.method != "HEAD"
+    lines = [
+        f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}",
+        f"Content-Type: {answer.media}",
+        *([f"Content-Length: {len(body)}"] if isinstance(body, bytes) else []),
+        *(["Transfer-Encoding: chunked"] if has_chunks and not isinstance(body, bytes) else []),
+        *(f"{name}: {value}" for name, value in answer.headers),
+        *([] if keeps else ["Connection: close"]),
+    ]
+    head = ("\r\n".join(lines) + "\r\n\r\n").encode()
+    if isinstance(body, bytes):
+        await _write(writer, head + body if has_body else head)
+        return
+    await _write(writer, head)
+    async with aclosing(_while_open(reader, body)) as pieces:
+        async for piece in pieces:
+            if not has_body:
+                break
+            await _write(writer, b"%x\r\n%b\r\n" % (len(piece), piece) if has_chunks else piece)
+    if has_chunks and has_body:
+        await _write(writer, b"0\r\n\r\n")
+
+
+async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(data)
+    async with asyncio.timeout(PATIENCE):
+        await writer.drain()
+
+
+async def _while_open(reader: asyncio.StreamReader, body: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The pieces until the client closes the connection or sends more."""
+    closed = asyncio.ensure_future(reader.read(1))
+    piece: asyncio.Future[bytes | None] | None = None
+    try:
+        while True:
+            piece = asyncio.ensure_future(anext(body, None))
+            await asyncio.wait({closed, piece}, return_when=asyncio.FIRST_COMPLETED)
+            if not piece.done():
+                raise ConnectionResetError
+            if (found := piece.result()) is None:
+                return
+            yield found
+    finally:
+        under_way = [one for one in (closed, piece) if one is not None]
+        for one in under_way:
+            one.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await body.aclose()
