@@ -255,6 +255,6 @@ def _can_be_left_out(kind: Kind, error: Failure) -> bool:
     return isinstance(error, Forbidden | NotFound) or (kind not in NEEDED and isinstance(error, Refused))
 
 
-def _name_only(data: bytes) -> Raw:
-    meta = msgspec.json.decode(data)["metadata"]
+def _name_only(data: bytes | Raw) -> Raw:
+    meta = (data if isinstance(data, dict) else msgspec.json.decode(data))["metadata"]
     return {"metadata": {key: meta[key] for key in ("name", "uid", "resourceVersion")}}

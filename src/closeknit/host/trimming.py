@@ -68,13 +68,14 @@ class Trimmer:
     def __init__(self, all_pods: bool = False) -> None:
         self.all_pods = all_pods
 
-    def __call__(self, kind: Kind, data: bytes | msgspec.Raw) -> Raw:
+    def __call__(self, kind: Kind, data: bytes | msgspec.Raw | Raw) -> Raw:
+        """What to store of an object, given as JSON or decoded; fields of a decoded one may be removed."""
         if kind is POD and not self.all_pods:
-            pod = _pod.decode(data)
+            pod = _pod.decode(msgspec.json.encode(data) if isinstance(data, dict) else data)
             meta = pod.metadata
             if not names_ours(meta.labels or (), meta.annotations or (), meta.finalizers or ()):
                 return _row(pod)
-        raw = _whole.decode(data)
+        raw = data if isinstance(data, dict) else _whole.decode(data)
         raw["metadata"].pop("managedFields", None)
         if kind is NODE:
             for part in NOT_OF_NODES:

@@ -65,6 +65,10 @@ _table = msgspec.json.Decoder(_Table)
 _tree = msgspec.json.Decoder(Raw)
 
 
+def _whole(data: bytes | Raw) -> Raw:
+    return data if isinstance(data, dict) else _tree.decode(data)
+
+
 class Informer:
     """An informer for one kind. `rows`: with the cells that `kubectl get` shows. `selectors` limit what it sees.
 
@@ -86,7 +90,7 @@ class Informer:
         *,
         rows: bool = False,
         selectors: Mapping[str, str] | None = None,
-        project: Project = _tree.decode,
+        project: Project = _whole,
         keeps_objects: bool = True,
         idle: float = IDLE,
         pauses: Pauses | None = None,

@@ -21,8 +21,8 @@ from ..port import Change, ChangeType, Raw
 Place = tuple[str, str]
 """Namespace and name."""
 
-Project = Callable[[bytes], Raw | None]
-"""What to store of an object, which is given as JSON; None: treat it as absent."""
+Project = Callable[[bytes | Raw], Raw | None]
+"""What to store of an object, which is given as JSON, or decoded if it is a response; None: treat it as absent."""
 
 
 class InformerEvent(NamedTuple):
@@ -62,9 +62,6 @@ class Bare(msgspec.Struct):
     metadata: SeenMeta = msgspec.field(default_factory=SeenMeta)
 
 
-_bare = msgspec.json.Decoder(Bare)
-
-
 class LastSeenObjects:
     """What one informer has delivered. `shown` is the newest version that the watch has reached."""
 
@@ -89,16 +86,15 @@ class LastSeenObjects:
         return dict.fromkeys(place for place in self.known if place not in self._ahead)
 
     def answered(self, raw: Raw) -> InformerEvent | None:
-        meta = raw.get("metadata") or {}
-        version, place = number(meta.get("resourceVersion")), (meta.get("namespace", ""), meta.get("name", ""))
-        if version <= self.shown or not meta.get("uid"):
+        given = raw.get("metadata") or {}
+        meta = SeenMeta(*(given.get(key) or "" for key in ("name", "namespace", "uid", "resourceVersion")))
+        version, known = number(meta.version), self.known.get(meta.place)
+        if version <= self.shown or not meta.uid:
             return None
-        known = self.known.get(place)
-        if known is not None and (known.uid != meta["uid"] or number(known.version) >= version):
+        if known is not None and (known.uid != meta.uid or number(known.version) >= version):
             return None
-        data = msgspec.json.encode(raw)
-        self._ahead[place] = version
-        return next(self._told("ADDED", _bare.decode(data).metadata, data), None)
+        self._ahead[meta.place] = version
+        return next(self._told("ADDED", meta, raw), None)
 
     def news(self, type_: ChangeType, meta: SeenMeta, data: bytes, cells: list[Any] | None) -> Iterator[InformerEvent]:
         """The events for a change from the server; none if a response was newer.
@@ -115,7 +111,7 @@ class LastSeenObjects:
         yield from self._told(type_, meta, data, cells)
 
     def _told(
-        self, type_: ChangeType, meta: SeenMeta, data: bytes, cells: list[Any] | None = None
+        self, type_: ChangeType, meta: SeenMeta, data: bytes | Raw, cells: list[Any] | None = None
     ) -> Iterator[InformerEvent]:
         """The change as events consistent with those before.
 
