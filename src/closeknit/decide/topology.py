@@ -191,16 +191,17 @@ def place_all(world: World, wanted: Wanted, empty: bool = False) -> TopologyResu
 
 
 def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> TopologyResult:
+    """Places in one flavor; many heads ask for the same on the same nodes, so answers are cached."""
     snapshot = world.snapshot(flavor)
     assert snapshot is not None
-    if not policy.empty:
-        return _placed(place(snapshot, request, policy))
-    known: TopologyResult | None = snapshot.when_empty.get((request, policy))
+    answers = snapshot.when_empty if policy.empty else snapshot.answers
+    question = (request, policy) if policy.empty else (snapshot.state, request, policy)
+    known: TopologyResult | None = answers.get(question)
     if known is None:
         known = _placed(place(snapshot, request, policy))
-        if len(snapshot.when_empty) > snapshot.shapes:
-            snapshot.when_empty.clear()
-        snapshot.when_empty[request, policy] = known
+        if len(answers) > snapshot.shapes:
+            answers.clear()
+        answers[question] = known
     return known
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from .container import Container
@@ -55,6 +56,8 @@ def violation(workload: Workload, ranges: Iterable[LimitRange]) -> str | None:
     if beyond:
         return f"resources validation failed: {_listed(beyond)}"
     listed = list(ranges)
+    if not listed:
+        return None
     container, pod = combined(listed, "Container"), combined(listed, "Pod")
     asked = zip(shapes, workload.parts, strict=True)
     outside = [
@@ -63,9 +66,12 @@ def violation(workload: Workload, ranges: Iterable[LimitRange]) -> str | None:
     return f"resources didn't satisfy LimitRange constraints: {_listed(outside)}" if outside else None
 
 
-def _beyond_limits(shape: Shape, path: str) -> Iterator[str]:
-    for where, one in _containers(shape):
-        yield from _invalid(f"{path}.{where}", dict(one.requests), dict(one.limits), ABOVE_LIMITS)
+@lru_cache(maxsize=1024)
+def _beyond_limits(shape: Shape, path: str) -> tuple[str, ...]:
+    pairs = ((f"{path}.{where}", one) for where, one in _containers(shape))
+    return tuple(
+        text for where, one in pairs for text in _invalid(where, dict(one.requests), dict(one.limits), ABOVE_LIMITS)
+    )
 
 
 def _outside_ranges(

@@ -68,6 +68,12 @@ class Snapshot:
         self.memo: OrderedDict[Any, Any] = OrderedDict()
         self.when_empty: dict[Any, Any] = {}
         """Cached answers about nodes without workloads; cleared when `room` changes."""
+        self.answers: dict[Any, Any] = {}
+        """Cached answers by `state` and question."""
+        self.state = self._newest = 0
+        """The number of the current amounts. A rollback restores it: equal numbers mean equal amounts."""
+        self._states: list[int] = []
+        """The state before each entry of the journal."""
         self.log: list[int] = []
         self.forgotten = 0
         self.nodes_changed = 0
@@ -155,14 +161,16 @@ class Snapshot:
         """Undo everything that was admitted or assumed since the checkpoint."""
         while len(self._journal) > checkpoint:
             self._apply(self._journal.pop(), sign=-1)
+            self.state = self._states.pop()
 
     def forget(self, checkpoint: int) -> None:
         """Drop the journal since the checkpoint: the caller has undone those changes itself."""
-        del self._journal[checkpoint:]
+        del self._journal[checkpoint:], self._states[checkpoint:]
 
     def commit(self) -> None:
         """Clear the journal and keep what was written."""
         self._journal.clear()
+        self._states.clear()
 
     def use(self, node: str, requests: Resources, pods: int = 1) -> None:
         """Add pods that were not placed here to their node; negative `pods` remove them.
@@ -248,6 +256,9 @@ class Snapshot:
 
     def _write(self, entry: JournalEntry) -> None:
         self._journal.append(entry)
+        self._states.append(self.state)
+        self._newest += 1
+        self.state = self._newest
         self._apply(entry, sign=1)
 
     def _apply(self, entry: JournalEntry, sign: int) -> None:
@@ -295,6 +306,7 @@ class Snapshot:
 
     def _touch(self, leaves: IntArray) -> None:
         """Recompute these leaves and record them in the log."""
+        self._renumber()
         if self.tree.one_node_a_leaf:
             usable = self.table.usable[leaves]
             self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * usable
@@ -316,7 +328,14 @@ class Snapshot:
         if len(self.log) > 4 * self.tree.leaves + 4096:
             self._forget_log()
 
+    def _renumber(self) -> None:
+        """Renumber the current amounts and those that rollbacks would restore: a node itself has changed."""
+        count = len(self._states) + 1
+        *self._states, self.state = range(self._newest + 1, self._newest + 1 + count)
+        self._newest += count
+
     def _derive_all(self) -> None:
+        self._renumber()
         free = (self.allocatable - self.other) * self.table.usable
         leaving = self.draining * self.table.usable
         if not self.tree.one_node_a_leaf:
