@@ -166,6 +166,21 @@ def test_a_queue_that_becomes_empty_reports_it_before_decisions_are_made() -> No
     assert arrivals.said == 0
 
 
+@pytest.mark.parametrize(("still_running", "pause"), [(0, BATCH), (1, LONGEST_BATCH)])
+def test_on_a_slow_server_the_end_of_all_work_is_prompt_but_not_the_end_of_a_wait(
+    still_running: int, pause: float
+) -> None:
+    arrivals, key = Arrivals(), Key(kinds.CLUSTER_QUEUE, "", "cq")
+    arrivals.cache.tally.queues["cq"].reserving = 1
+    arrivals.arrive("first")
+    arrivals.time += 10
+    arrivals.answer()
+    arrivals.reconciler.batches.seconds = LONGEST_BATCH
+    arrivals.cache.tally.queues["cq"].reserving = still_running
+    arrivals.arrive("first", "DELETED")
+    assert arrivals.reconciler.flipped[key] == arrivals.time + pause
+
+
 def test_what_passes_by_is_not_worth_a_status() -> None:
     """A workload that is added and removed again before the status is due."""
     arrivals = Arrivals()

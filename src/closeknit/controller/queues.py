@@ -1,8 +1,8 @@
 """Reconciles what administrators create: writes queue status, and holds finalizers on objects in use.
 
-Counts change with every workload, so the status of a queue is written at most once per second, and less often when the
-server is slow. That a queue has become empty or non-empty is written before further scheduling, and a slow server does
-not delay the latter: clients that wait until all queues are empty rely on it.
+Counts change with every workload, so the status of a queue is written at most once per second, and every five seconds
+when the server is slow. That workloads have begun or ceased to wait is written before further scheduling. A slow server
+delays neither the beginning of a wait nor the end of all work: clients that wait until all queues are empty rely on it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .reconciler import Reconciler, Step, changes_more_than_status
 BATCH, LONGEST_BATCH = 1.0, 5.0
 """Shortest and longest time between two status writes of a queue, in seconds."""
 PROMPT = 0.25
-"""Seconds after which scheduling waits until a queue's status shows that it has become empty or non-empty."""
-SPARING = 50
+"""Seconds after which scheduling waits until a queue's status shows that workloads have begun or ceased to wait."""
+SPARING = 150
 """The time between two status writes is this many times what the last write took, within the limits above."""
 
 QUEUES = (kinds.CLUSTER_QUEUE, kinds.LOCAL_QUEUE)
@@ -41,7 +41,7 @@ class QueueStatusReconciler(Reconciler[Key]):
         super().__init__(cache, recorder)
         self.batches = Batches(BATCH)
         self.flipped: dict[Key, float] = {}
-        """Queues whose status wrongly shows pending workloads, or none: the time by which to correct it."""
+        """Queues whose status wrongly shows pending or admitted workloads, or none: the time by which to correct it."""
 
         self._leading: dict[str, list[str]] = {}
         """LocalQueues by the ClusterQueue their workloads wait in; cleared when a LocalQueue changes."""
@@ -52,8 +52,7 @@ class QueueStatusReconciler(Reconciler[Key]):
             self._leading.clear()
         for key in self.keys_for(change):
             self.queue.add_after(key, self.batches.next(str(key), now))
-            if key.kind in QUEUES and key not in self.flipped and (flip := self._flip(key)) is not None:
-                pause = BATCH if flip else self.batches.seconds
+            if key.kind in QUEUES and key not in self.flipped and (pause := self._pause_of_flip(key)) is not None:
                 self.flipped[key] = max(now + PROMPT, self.batches.last(str(key)) + pause)
 
     def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
@@ -99,13 +98,19 @@ class QueueStatusReconciler(Reconciler[Key]):
         found = self.cache.local_queues.get(f"{key.namespace}/{key.name}")
         return found is not None and found.cluster_queue == queue
 
-    def _flip(self, key: Key) -> bool | None:
-        """Whether something waits, if the status of the queue says otherwise; None if it does not."""
+    def _pause_of_flip(self, key: Key) -> float | None:
+        """The time between two status writes, if the status is wrong about whether anything waits or runs."""
         raw = self.cache.find(key)
         if raw is None or "status" not in raw:
             return None
-        waits = any(one.pending for one in self._local_counts(key))
-        return None if waits == bool(raw["status"].get("pendingWorkloads")) else waits
+        status = raw["status"]
+        shown = bool(status.get("pendingWorkloads")), bool(status.get("reservingWorkloads"))
+        tally, waits = self.cache.tally, any(one.pending for one in self._local_counts(key))
+        own = tally.queues[key.name] if key.kind is kinds.CLUSTER_QUEUE else tally.local[f"{key.namespace}/{key.name}"]
+        runs = own.reserving > 0
+        if shown == (waits, runs):
+            return None
+        return BATCH if waits or not runs else self.batches.seconds
 
     def _local_counts(self, key: Key) -> Iterable[QueueCount]:
         """Counts of the LocalQueues whose workloads wait in this queue."""

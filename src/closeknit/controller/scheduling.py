@@ -27,8 +27,9 @@ from .decision_log import DecisionLog, Record, record_of
 from .pending_reporter import PendingReporter
 from .reconciler import WriteInFlight, with_initial_pods_ready
 
-LONGEST_REST, SPARING = 0.25, 2
-"""The longest rest in seconds, and the shortest as a multiple of the last cycle's duration."""
+LONGEST_REST, SPARING = 0.25, 15
+"""The longest rest in seconds, and the shortest as a multiple of the duration of a cycle in which all workloads wait.
+The more of them were admitted, the shorter it is: a cycle admits one workload per queue, and others are behind it."""
 RETRY = 0.05
 """Seconds until the next cycle after a write was refused."""
 SAID = ("QuotaReserved", "Admitted", "PodsReady")
@@ -92,7 +93,8 @@ class SchedulingReconciler:
         decisions = cache.scheduler.cycle(moment)
         took = self._cost() - begin
         if self.rest:
-            self._pause = self.cache.now() + min(LONGEST_REST, max(self.rest, SPARING * took))
+            waits = sum(isinstance(one, Wait) for one in decisions) / max(1, len(decisions))
+            self._pause = self.cache.now() + min(LONGEST_REST, max(self.rest, SPARING * took * waits))
         cost = took / max(1, len(decisions))
         self._count(decisions, now)
         made: list[Flight[Decided]] = []

@@ -43,8 +43,9 @@ TURN = 0.02
 """Seconds for which the control plane may work before other tasks of the event loop get a turn."""
 ROUNDS = 6
 """Iterations of the event loop given to other tasks: data needs several of them from the socket to its consumer."""
-GATHERING = 0.005
-"""Seconds between the first input and a turn of the control plane: events and answers arrive in batches."""
+GATHERING, BETWEEN_TURNS = 0.005, 0.025
+"""Seconds between the first input and a turn of the control plane, and at least between two turns: events and answers
+arrive in batches."""
 LONGEST_SLEEP = 60.0
 LAST_WRITES = 5.0
 """Seconds for which a stop waits for the writes in flight."""
@@ -59,7 +60,7 @@ class KubernetesOptions:
     managed: Managed = field(default_factory=Managed)
     pace: Rate = Rate(20, 100)  # noqa: RUF009 - a value
     reports: ReportPolicy = ReportPolicy(1.0, 30.0, Rate(20, 100))  # noqa: RUF009 - a value
-    rest: float = 0.05
+    rest: float = 0.1
 
 
 class KubernetesHost:
@@ -98,6 +99,8 @@ class KubernetesHost:
         self.is_synced = self.is_working = False
         self._watchers: list[ChangeListener] = []
         self._nudged = asyncio.Event()
+        self._turned = 0.0
+        """When the last turn began."""
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -143,6 +146,7 @@ class KubernetesHost:
 
     def _turn(self) -> float | None:
         """Work for a short while; returns when something is next due."""
+        self._turned = time.monotonic()
         if not self._may_write():
             return self.clock.now() + WATCHFUL
         end = time.perf_counter() + TURN
@@ -166,7 +170,8 @@ class KubernetesHost:
             await self._nudged.wait()
         finally:
             timer.cancel()
-        await asyncio.sleep(min(wait, GATHERING))
+        soonest = self._turned + BETWEEN_TURNS - time.monotonic()
+        await asyncio.sleep(min(wait, max(GATHERING, soonest)))
         self._nudged.clear()
 
     def _may_write(self) -> bool:
