@@ -23,7 +23,7 @@ from ..model.workload import Check, Workload
 from ..queue.wake import WakeEvent
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from .entry import Entry, Fate
-from .scheduler import FIRST_DELAY, Scheduler
+from .scheduler import Scheduler
 from .status import carried_out, evicted, is_ready, required_checks
 
 DELETED = "WorkloadDeleted"
@@ -121,6 +121,8 @@ class _Player:
         self.pairs: set[tuple[str, str]] = set()
         self.idle = False
         self.restless = False
+        self.passed = False
+        """Whether second passes were made since something last changed."""
 
     # The beginning
 
@@ -147,12 +149,17 @@ class _Player:
         """Whether another cycle may change something.
 
         When everything is quiet after a change, all parked workloads are woken once more: freed room may help other
-        queues, and the last workload admitted may be preemptible for others.
+        queues, and the last workload admitted may be preemptible for others. Then follow the second passes, which come
+        a second later in a cluster.
         """
         if self.restless and (self.idle or not self._is_ready):
             self.restless = self.idle = False
             self.seen.clear()
             self.scheduler.wake_queues(WakeEvent.NODE_CHANGED, (), self.now)
+        if (self.idle or not self._is_ready) and self.scheduler.second_pass and not self.passed:
+            self.idle, self.passed = False, True
+            for key, (_, delay) in self.scheduler.second_pass.items():
+                self.scheduler.second_pass[key] = (self.now, delay)
         return not self.idle and self._is_ready
 
     @property
@@ -188,7 +195,7 @@ class _Player:
     def _judge(self, changed: bool) -> None:
         """A cycle is idle if it changed nothing and evaluated only what was evaluated before."""
         if changed:
-            self.restless = True
+            self.restless, self.passed = True, False
             self.seen.clear()
             return
         looked_at = {_mark(entry) for entry in self.scheduler.last.entries if entry.fate is not Fate.ADMITTED}
@@ -256,15 +263,11 @@ class _Player:
         for queue in queues:
             self.scheduler.wake(WakeEvent.WORKLOAD_EVICTED, queue, self.now)
         if queues:
-            self.restless = True
-            for key, (_, delay) in self.scheduler.second_pass.items():
-                self.scheduler.second_pass[key] = (self.now, delay)
+            self.restless, self.passed = True, False
 
     def _observe(self, one: Workload) -> None:
         self.story.workloads[one.key] = one
         self.scheduler.put(one, self.now)
-        if one.reserved and self.scheduler.needs_second_pass(one):
-            self.scheduler.second_pass[one.key] = (self.now, FIRST_DELAY)
 
     def _with_checks(self, one: Workload) -> Workload:
         """Add the checks that its flavors require, ready if the options say so, and admit it if nothing is missing."""
