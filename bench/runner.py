@@ -11,6 +11,7 @@ server's audit log; "all CPU" includes the servers and the runner. Ratios are ou
 from __future__ import annotations
 
 import argparse
+import compileall
 import csv
 import json
 import os
@@ -30,6 +31,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+import closeknit
 from closeknit.deploy.crds.definition import definitions as own_definitions
 from servers import build
 from servers.versions import DEFINITIONS, KUEUE
@@ -140,7 +142,11 @@ def scaled(share: float) -> tuple[dict[str, Any], int]:
 
 
 def ours(folder: Path, qps: float, burst: int) -> Path:
-    """A program that takes Kueue's arguments and runs our controller; it ignores arguments that ours does not have."""
+    """A program that takes Kueue's arguments and runs our controller; it ignores arguments that ours does not have.
+
+    The package is compiled first, as pip does when it installs a wheel.
+    """
+    compileall.compile_dir(Path(closeknit.__file__).parent, quiet=1)
     config, program = folder / "config.yaml", folder / "closeknit.sh"
     limits = {"qps": qps, **({"burst": burst} if burst else {})}
     kind = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
