@@ -106,20 +106,38 @@ class History:
 
     def _follow(self, kind: Kind) -> None:
         api, version = Api.from_kubeconfig(self._kubeconfig), self.store.version
+        known = {raw["metadata"]["uid"]: raw["metadata"]["resourceVersion"] for raw in self.store.all(kind)}
         while not self._over.is_set() and not self._lost:
             with (
                 suppress(OSError, HTTPException, AssertionError),
                 api.watch(kind.path(), resourceVersion=version) as watch,
             ):
                 while not self._over.is_set():
-                    version = self._note(kind, watch.next(WAIT)) or version
+                    event = watch.next(WAIT)
+                    if event["type"] == "ERROR":
+                        version = self._resumed(api, kind, known, event)
+                        break
+                    version = self._note(kind, event, known)
             self._over.wait(0.1)
 
-    def _note(self, kind: Kind, event: Raw) -> int:
-        if event["type"] == "ERROR":
-            self._lost = f"the server has forgotten what became of {kind.resource}: {event['object']}"
-            raise AssertionError(self._lost)
-        version = int(event["object"]["metadata"]["resourceVersion"])
+    def _note(self, kind: Kind, event: Raw, known: dict[str, str]) -> int:
+        meta = event["object"]["metadata"]
+        version = int(meta["resourceVersion"])
+        known[meta["uid"]] = meta["resourceVersion"]
+        if event["type"] == "DELETED":
+            del known[meta["uid"]]
         with self._lock:
             self._seen.append(Seen(version, event["type"], kind, event["object"], monotonic()))
         return version
+
+    def _resumed(self, api: Api, kind: Kind, known: dict[str, str], error: Raw) -> int:
+        """The version to go on from, if nothing has changed since the last event.
+
+        A server forgets a kind's history whenever its definition changes, also where there is nothing to forget.
+        """
+        found = _asked(api, kind).body
+        metas = [raw["metadata"] for raw in found["items"]]
+        if {meta["uid"]: meta["resourceVersion"] for meta in metas} != known:
+            self._lost = f"the server has forgotten what became of {kind.resource}: {error['object']}"
+            raise AssertionError(self._lost)
+        return int(found["metadata"]["resourceVersion"])
