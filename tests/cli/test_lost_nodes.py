@@ -13,7 +13,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.embedded.store import Store
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
-BORNE = "once the pods' 300 s toleration expires and they are evicted, these pods get another host"
+BORNE = "after the pods' 300 s toleration expires and they are evicted, these pods get another host"
 
 
 def plain_queue() -> list[Raw]:

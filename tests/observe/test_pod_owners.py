@@ -46,8 +46,8 @@ def test_a_pod_without_its_workload_counts_by_itself_with_a_warning(tmp_path: Pa
     state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
     assert free(state, "n1") == 8 - 4
     assert said(state) == [
-        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
-        "they count on their nodes until they end; give all Workloads, if some are missing"
+        "pods placed by topology without a Workload that holds quota: 1 (Pod default/stray); "
+        "they use capacity on their nodes until they end; give all Workloads, if some are missing"
     ]
 
 
@@ -55,7 +55,7 @@ def test_by_the_rules_of_kueue_it_is_not_counted(tmp_path: Path) -> None:
     found = read_manifests([folder(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))])
     state = load(found, Gates.profile("kueue"), Settings())
     assert free(state, "n1") == 8
-    assert "they are not counted on their nodes, as in Kueue" in said(state)[0]
+    assert "their capacity counts as free, as in Kueue" in said(state)[0]
 
 
 def test_pods_without_a_topology_count_on_their_node_and_are_traced_to_their_workload(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
         lists.setdefault((raw["apiVersion"], raw["kind"]), []).append(msgspec.json.encode(raw))
     found = listed_manifests((*key, objects) for key, objects in lists.items())
     assert [one for one in said(load(found, Gates.profile(), Settings())) if "pods" in one] == [
-        "pods placed by topology whose Workload holds no quota here: 1 (Pod default/stray); "
-        "they count on their nodes until they end",
+        "pods placed by topology without a Workload that holds quota: 1 (Pod default/stray); "
+        "they use capacity on their nodes until they end",
         "pods are bound to nodes that are gone: n9; Kubernetes deletes them in a while",
     ]

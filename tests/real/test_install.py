@@ -169,7 +169,7 @@ def test_after_it_is_uninstalled_every_kind_can_be_made_and_deleted(cluster: Rea
     assert "1 run, but their replacement pods will wait forever for a placement; install again, or restart each" in said
     assert said.rstrip().splitlines()[-1] == "  job default/placed"
     start_again(cluster.api, "placed")
-    assert "is no pod of this cluster: if it still runs, stop it" in ran.err
+    assert "is not a pod of this cluster: if it still runs, stop it" in ran.err
     assert "job default/waits: unsuspend it, or delete it" in said
     assert {kind.kind.lower() for kind in SUSPEND} == set(re.findall(r"^  (\S+) default/held: unsuspend", said, re.M))
     assert "pod default/held: remove the scheduling gate" in said

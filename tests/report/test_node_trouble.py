@@ -39,7 +39,7 @@ def test_pods_bear_an_unreachable_node_for_five_minutes_and_are_then_placed_agai
     found = only(train(), node("n1", False, UNREACHABLE), node("n2"))
     assert (found.node, found.state, found.pods, found.since, found.at) == ("n1", "NotReady", 3, LOST_AT, LOST_AT + 300)
     assert found.then == (
-        "once the pods' 300 s toleration expires and they are evicted, these pods get another host; "
+        "after the pods' 300 s toleration expires and they are evicted, these pods get another host; "
         "if none has room, the workload is evicted and requeued"
     )
     assert list(trouble_lines([found], LOST_AT + 40)) == [
@@ -59,7 +59,7 @@ def test_tolerations_of_the_pods_decide_how_long_they_stay() -> None:
 def test_by_a_fixed_time_the_node_is_replaced_after_thirty_seconds() -> None:
     lost = node("n1", False, UNREACHABLE)
     fixed = only(train(), lost, node("n2"), TASReplaceNodeDueToNotReadyOverFixedTime=True)
-    assert (fixed.at, fixed.then[:39]) == (LOST_AT + 30, "once it has been unready for 30 s, thes")
+    assert (fixed.at, fixed.then[:40]) == (LOST_AT + 30, "after it has been unready for 30 s, thes")
     assert only(train(), lost, node("n2"), TASReplaceNodeOnPodTermination=False).at == LOST_AT + 30
 
 

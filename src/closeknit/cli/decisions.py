@@ -81,13 +81,13 @@ def command(
     """Show scheduling decisions: what, when, why, and at what cost; the newest last.
 
     NAME limits them to one workload, by its own name or the name of its job, even after both are deleted. QUEUE is the
-    ClusterQueue and COST the time to decide, in microseconds. LEVEL is the lowest level at which one domain holds all
-    pods, as in `get jobs`; next to it are the hosts, or the flavor if no topology is used. A terminal truncates long
-    lines; -o wide and a pipe do not.
+    ClusterQueue; COST is the duration of the cycle, in microseconds, divided by the number of its decisions. LEVEL is
+    the lowest level at which one domain holds all pods, as in `get jobs`; next to it are the hosts, or the flavor if
+    no topology is used. On a terminal, long lines are truncated, except with -o wide.
 
     The embedded host keeps its latest decisions in its data folder. The controller on a Kubernetes cluster keeps them
-    until it exits; it is reached through the API server, which needs `get` on pods/proxy in its namespace. A
-    controller outside the cluster is reached at --controller.
+    until it exits; the command reads them through the API server, which requires `get` on pods/proxy in the
+    controller's namespace. For a controller outside the cluster, give its address with --controller.
 
     \b
       closeknit decisions --since 10m

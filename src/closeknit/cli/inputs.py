@@ -41,7 +41,8 @@ def _nodes(required: bool) -> Callable[[Any], Any]:
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
-        help="Nodes as `kubectl get nodes -o json` prints them, or pools in the compact form; - reads stdin.",
+        help="Nodes as `kubectl get nodes -o json` prints them, or pools in the compact form (blocks, racksPerBlock, …)"
+        "; - reads stdin.",
     )
 
 

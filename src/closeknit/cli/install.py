@@ -48,7 +48,7 @@ HOME = click.option(
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Ask the server what would change, and change nothing.")
 @click.option("--config", type=click.Path(), metavar="FILE", help="Kueue's Configuration; default: the installed one.")
-@click.option("--image", metavar="REFERENCE", help="The controller's image; default: closeknit, this version.")
+@click.option("--image", metavar="REFERENCE", help="The controller's image; default: closeknit:<this version>.")
 @click.option(
     "--replicas", type=click.IntRange(1, 9), help="One leads, the others stand by; default: as installed, or 2."
 )

@@ -38,7 +38,7 @@ COMMANDS = {
     "what-if": "Show what would be admitted, preempted or kept waiting if jobs were submitted.",
     "queue": "Show quota, borrowing and shares of queues; stop and resume queues.",
     "tree": "Show the data centre with free and used capacity per domain.",
-    "topology": "Work with topologies: propose one from node labels.",
+    "topology": "Propose a topology from node labels.",
     "check": "Validate manifests without placing anything.",
     "convert": "Convert Kueue manifests from v1beta1 to v1beta2.",
     "install": "Install Closeknit on a Kubernetes cluster, or upgrade it.",

@@ -113,10 +113,11 @@ async def _mark(client: Client, nodes: Sequence[Raw], cordoned: bool) -> int:
 @click.option("--delete-emptydir-data", is_flag=True, help="Also evict pods with emptyDir volumes; their data is lost.")
 @target_options
 def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_data: bool, **target: Any) -> int:
-    """Cordon nodes and evict their pods, as PodDisruptionBudgets allow.
+    """Cordon nodes and evict their pods.
 
-    DaemonSet pods stay. Evictions that a budget blocks are retried until the timeout expires; then the exit code is 3
-    and the nodes stay cordoned. If the drain would lose pods or data, it is rejected before anything changes.
+    DaemonSet pods stay. Evictions that a PodDisruptionBudget blocks are retried until the timeout expires; then the
+    exit code is 3 and the nodes stay cordoned. If the drain would lose pods or data, it is rejected before anything
+    changes.
 
     \b
       closeknit node drain b01-r01-n01
@@ -139,10 +140,10 @@ def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_d
 @NODES
 @target_options
 def fail(nodes: tuple[str, ...], **target: Any) -> int:
-    """Simulate the failure of nodes of an embedded host: they stop sending heartbeats, and their pods are lost.
+    """Simulate the failure of nodes, on an embedded host only.
 
-    Shows the affected workloads and what happens to them. As on a real cluster, nothing happens until missed
-    heartbeats turn a node NotReady.
+    The nodes stop sending heartbeats, and their pods are lost. As on a real cluster, the control plane reacts only
+    after missed heartbeats have turned a node NotReady. Shows the affected workloads and what will happen to them.
 
     \b
       closeknit node fail b01-r02
@@ -154,7 +155,7 @@ def fail(nodes: tuple[str, ...], **target: Any) -> int:
 @NODES
 @target_options
 def recover(nodes: tuple[str, ...], **target: Any) -> int:
-    """Recover failed nodes of an embedded host.
+    """End the simulated failure of nodes.
 
     \b
       closeknit node recover b01-r02

@@ -55,9 +55,9 @@ def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None
     """Show quota, borrowing and shares of queues; stop and resume queues.
 
     Shows cohorts and their ClusterQueues as a tree, with a bar for each flavor and resource: `▒` is usage within the
-    queue's own quota, `█` is borrowed, `░` is free. "Lent" is quota that its owner does not use and could not use now,
-    because other queues do. A share is the borrowed part of what the cohort could lend, in thousandths, divided by the
-    queue's weight. -o wide adds LocalQueues. NAME limits the tree to one cohort or ClusterQueue.
+    queue's own quota, `█` is borrowed, `░` is free. "Lent" is the queue's own quota that
+    other queues use now. A share is what the queue has borrowed, in thousandths of what its cohort could lend, divided
+    by its weight. -o wide adds LocalQueues. NAME limits the tree to one cohort or ClusterQueue.
 
     \b
       closeknit queue
@@ -72,7 +72,7 @@ def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None
       closeknit queue stop team-a/main --drain
       closeknit queue resume research
 
-    `closeknit what-if --help` has the command that saves a cluster to a file.
+    `closeknit what-if --help` shows the command that saves a cluster to a file.
     """
     target = {name: cluster[name] for name in ("kubeconfig", "context", "data")}
     if words and words[0] in (STOP, RESUME):

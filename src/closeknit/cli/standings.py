@@ -135,6 +135,7 @@ def _about_to_start(ask: StandingQuery, story: Story, one: Workload) -> Obstacle
     if one.key in ask.given:
         return Obstacle("NotSubmitted", message, f"submit it: `{hint('apply', '-f', 'FILE')}`")
     remedy = (
-        f"nothing: it is about to start; `{play_it}` simulates it. If it stays so, `{doctor}` checks the control plane"
+        f"wait: the next cycle admits it; `{play_it}` simulates that. "
+        f"If it stays pending, `{doctor}` checks the control plane"
     )
     return Obstacle("NotDecidedYet", message, remedy)

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 @click.group()
 def command() -> None:
-    """Work with topologies: propose one from node labels.
+    """Propose a topology from node labels.
 
     A topology is a list of node labels, coarse to fine, such as block, rack, host.
 

@@ -33,7 +33,7 @@ def command(purge: bool, dry_run: bool, namespace: str, **target: Any) -> int:
 
     Removes the admission policies first, so that the server no longer suspends new jobs; then the permissions and the
     controller; then Closeknit's finalizers, so that every object can be deleted. Lists the jobs that stay suspended,
-    since no controller will start them, and the running jobs for which replacement pods would wait for a placement.
+    because no controller will start them, and the running jobs whose replacement pods would stay gated.
     CustomResourceDefinitions, queues, workloads and the configuration are kept for the next installation; --purge
     deletes them too, except definitions that Kueue installed. Running pods keep running.
 
@@ -58,8 +58,8 @@ async def _uninstall(client: Client, namespace: str, purge: bool, dry_run: bool)
         raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
     leader = await outside_leader(client)
     if leader:
-        words = "if it still runs, stop it, or it restores what is removed"
-        click.echo(f"warning: {leader} leads or led, and is no pod of this cluster: {words}", err=True)
+        words = "if it still runs, stop it, or it will restore what is removed"
+        click.echo(f"warning: {leader} holds or held the Lease and is not a pod of this cluster: {words}", err=True)
     note = " (dry run)" if dry_run else ""
     wishes = InstallOptions(namespace=namespace)
     with suppress(InputError):

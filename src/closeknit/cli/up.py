@@ -32,7 +32,8 @@ from .target import NoCluster, data_folder
     multiple=True,
     type=click.Path(),
     metavar="FILE|DIR|-",
-    help="Start with these nodes: as `kubectl get nodes -o json` prints them, or pools in the compact form.",
+    help="Start with these nodes: as `kubectl get nodes -o json` prints them, or pools in the compact form (blocks, "
+    "racksPerBlock, …).",
 )
 @click.option(
     "--demo", type=click.Choice(list(DEMOS)), help=f"Start with this demo; default for an empty folder: {FIRST}."

@@ -33,7 +33,7 @@ WAITS = 3
     in --cluster. On a running cluster, the gates and settings of its control plane apply. Nothing is written.
 
     New jobs join the end of their queues, and the scheduler runs until nothing changes. In the simulation a preempted
-    job stops at once and is queued again, no running job finishes, and admission checks turn ready.
+    job stops at once and is queued again, no running job finishes, and admission checks become ready.
 
     The output lists, in order, which jobs are admitted and where, which are preempted, by which job and why, and which
     wait, for what, and what would help. The exit code is 0 if every given job is admitted, and 3 if one waits.
@@ -43,7 +43,7 @@ WAITS = 3
       closeknit what-if job/train -n team-a
 
     To save a cluster to a file, use the command below; add jobsets and the other kinds of jobs that your cluster has.
-    -o json loads faster, and --cluster also accepts a folder of such files.
+    A file saved with -o json loads faster. --cluster also accepts a folder of such files.
 
     \b
       {KUBECTL}

@@ -34,7 +34,7 @@ KUEUE_GATES = (
     Gate("TASFailedNodeReplacement", True, "Pods of a failed node are placed on another node.", _TAS),
     Gate("TASFailedNodeReplacementFailFast", True, "Evict a workload after its first failed replacement.", _SWAP),
     Gate("TASReplaceNodeOnPodTermination", True, "An unready or tainted node fails once its pods stop.", _SWAP),
-    Gate("TASReplaceNodeDueToNotReadyOverFixedTime", False, "A node counts as failed after 30 s of not Ready.", _SWAP),
+    Gate("TASReplaceNodeDueToNotReadyOverFixedTime", False, "A node not Ready for 30 s counts as failed.", _SWAP),
     Gate("TASReplaceNodeOnNodeTaints", True, "A node with an untolerated hard taint counts as failed.", _TAS),
     Gate("SkipReassignmentForPodOwnedWorkloads", True, "A workload of one bare pod keeps its assignment."),
     Gate("TASBalancedPlacement", False, "Preferred pod sets are spread evenly over few domains.", _TAS),

@@ -42,10 +42,10 @@ class PodOwners:
             elif bound.by_topology:
                 strays.append(f"Pod {bound.key}")
         if strays:
-            text = f"pods placed by topology whose Workload holds no quota here: {len(strays)} ({name_some(strays)})"
-            remedy = "they count on their nodes until they end"
+            text = f"pods placed by topology without a Workload that holds quota: {len(strays)} ({name_some(strays)})"
+            remedy = "they use capacity on their nodes until they end"
             if not counts_draining:
-                remedy = "they are not counted on their nodes, as in Kueue: the gate CountDrainingPods is off"
+                remedy = "their capacity counts as free, as in Kueue: the gate CountDrainingPods is off"
             if not found.is_live:
                 remedy += "; give all Workloads, if some are missing"
             self.warnings.append(Mistake(text, remedy))

@@ -88,7 +88,7 @@ def _trouble(
     else:
         waits, cause = [float(tolerated)], f"the pods' {tolerated} s toleration expires and they are evicted"
     at = None if since is None else since + min(waits)
-    return Trouble(host, state, pods, since, f"once {cause}, {follows}", at)
+    return Trouble(host, state, pods, since, f"after {cause}, {follows}", at)
 
 
 def _follows(one: Workload, rules: NodeFailureRules, too_many: bool) -> str:

@@ -4,7 +4,7 @@ A bar shows what is used of a queue's own quota, what is borrowed beyond it, and
 
     ▒▒▒▒▒▒▒▒████████  16 of 8 used, 8 borrowed        ▒▒▒▒▒▒░░░░░░░░░░  3 of 8 used, 2 lent
 
-Lent is quota that a queue does not use and could not use now, because others of its tree use it.
+Lent is a queue's own quota that other queues of its tree use now.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _running(store: Store) -> str:
 
 DEMO = Demo(
     "rank-drift",
-    "why a replacement pod does not follow the plan by rank when another pod runs there",
+    "a replacement pod goes where a place is free, not where its rank in the plan says",
     _objects,
     (
         DemoStep(1.0, _hosts),
