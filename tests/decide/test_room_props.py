@@ -295,25 +295,33 @@ class Everything(Daemons, Workloads):
 def admitted(name: str, flavor: str, main: list[str], side: list[str], evicted: bool) -> Workload:
     """Pods of two pod sets on the hosts of these nodes, or in the racks that bear the same numbers."""
     one = workload(name, "a", 1, 1, part("main", 3, {"cpu": 1}), part("side", 3, {"cpu": 2}))
-    given = []
+    sets = []
     for pod_set, where in (("main", main), ("side", side)):
         paths = [(f"r{node[1:]}",) if flavor == "racks" else (f"{node}.host",) for node in where]
         places = Assignment.of((RACK,) if flavor == "racks" else (HOSTNAME,), ((path, 1) for path in paths))
-        given.append(PodSetAssignment(pod_set, {"cpu": flavor}, {"cpu": 3}, len(where), places))
-    status = replace(one.status, admission=Admission("a", tuple(given)))
+        sets.append(PodSetAssignment(pod_set, {"cpu": flavor}, {"cpu": 3}, len(where), places))
+    status = replace(one.status, admission=Admission("a", tuple(sets)))
     status = status.condition("QuotaReserved", True, "", "", 0.0).condition("Evicted", evicted, "", "", 0.0)
     return replace(one, status=status)
 
 
 def assigned(one: Held) -> Counter[tuple[str, ...]]:
-    """By pod set and leaf: how many pods it holds a place for."""
+    """By pod set and leaf: how many pods it holds a place for, and those that an assumption gives up."""
+    found = given(one)
+    if one.before is not None and one.before.flavor == one.flavor:
+        found |= given(one.before)
+    return found
+
+
+def given(one: Held) -> Counter[tuple[str, ...]]:
+    """The same without what it held before."""
     found: Counter[tuple[str, ...]] = Counter()
     admission = one.workload.status.admission
     assert admission is not None
-    for given in admission.pod_sets:
-        assert given.topology is not None
-        for path in given.topology.values:
-            found[given.name, path[0]] += 1
+    for one_set in admission.pod_sets:
+        assert one_set.topology is not None
+        for path in one_set.topology.values:
+            found[one_set.name, path[0]] += 1
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from closeknit.decide.world import World
@@ -9,6 +11,7 @@ from closeknit.model.assignment import Assignment
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
+from closeknit.model.shape import Taint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
 from closeknit.state.ledger import HoldingStage
@@ -38,10 +41,10 @@ def on_h1(name: str, pods: int) -> Workload:
     return running(workload(name, count=pods), "placed", hosts={"h1": pods})
 
 
-def room(made: World, flavor: str = "placed") -> int:
+def room(made: World, flavor: str = "placed", host: int = 0) -> int:
     snapshot = made.snapshot(flavor)
     assert snapshot is not None
-    return int(snapshot.remaining[snapshot.index[GPU], 0])
+    return int(snapshot.remaining[snapshot.index[GPU], host])
 
 
 class TestHoldings:
@@ -98,6 +101,26 @@ class TestHoldings:
         made.assume(made.holding_of(on_h1("w", 3)))
         made.expire("default/w")
         assert room(made) == 6
+
+    def test_places_that_an_assumption_gives_up_count_until_it_is_confirmed(self) -> None:
+        """The write that gives them up may take long, and another admission must not be written before it."""
+        made = world()
+        made.put_node(replace(NODE, name="h2", labels={**NODE.labels, HOSTNAME: "h2"}))
+        made.confirm(running(workload("w", count=4), "placed", hosts={"h1": 3, "h2": 1}))
+        made.assume(made.holding_of(running(workload("w", count=4), "placed", hosts={"h1": 1, "h2": 3})))
+        assert (room(made), room(made, host=1)) == (5, 5)
+        made.put_flavor(replace(PLACED, taints=(Taint("k", "v", "NoSchedule"),)))
+        assert (room(made), room(made, host=1)) == (5, 5), "also after the flavor has changed"
+        made.confirm(running(workload("w", count=4), "placed", hosts={"h1": 1, "h2": 3}))
+        assert (room(made), room(made, host=1)) == (7, 5)
+
+    def test_places_that_an_assumption_gives_up_are_held_again_when_it_expires(self) -> None:
+        made = world()
+        made.put_node(replace(NODE, name="h2", labels={**NODE.labels, HOSTNAME: "h2"}))
+        made.confirm(on_h1("w", 3))
+        made.assume(made.holding_of(running(workload("w", count=3), "placed", hosts={"h2": 3})))
+        made.expire("default/w")
+        assert (room(made), room(made, host=1)) == (5, 8)
 
     def test_a_queue_that_comes_after_its_workloads_finds_them_in_use(self) -> None:
         made = World(Gates.profile())

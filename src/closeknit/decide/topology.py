@@ -340,7 +340,7 @@ def _replaced_across(world: World, workload: Workload, by_flavor: Mapping[str, l
             name = outcome.pod_set.name
             assignments[name] = outcome.assignment
             if "OneLedgerForOverlappingFlavors" in world.gates:
-                _reserve(world, flavor, outcome.pod_set, _beyond(outcome.assignment, existing[name]))
+                _reserve(world, flavor, outcome.pod_set, outcome.assignment.beyond(existing[name]))
     return TopologyResult(assignments)
 
 
@@ -362,7 +362,8 @@ def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
         Usage(added, one.demand.pod_set.shape, flavor)
         for one in plan.pod_sets
         if one.topology is not None
-        for added in [_beyond(one.topology, _given(workload, one.name))]
+        for given in [_given(workload, one.name)]
+        for added in [one.topology if given is None else one.topology.beyond(given)]
         for flavor in _flavors_of(world, workload.request, plan, one)
     ]
 
@@ -372,13 +373,3 @@ def _given(workload: Workload, name: str) -> Assignment | None:
     admission = workload.status.admission if workload.reserved else None
     sets = () if admission is None else admission.pod_sets
     return next((one.topology for one in sets if one.name == name), None)
-
-
-def _beyond(new: Assignment, old: Assignment | None) -> Assignment:
-    if old is None:
-        return new
-    has: dict[tuple[str, ...], int] = {}
-    for path, count in old.domains:
-        has[path] = has.get(path, 0) + count
-    more = ((path, count - has.get(path, 0)) for path, count in new.domains)
-    return Assignment.of(new.levels, ((path, count) for path, count in more if count > 0))

@@ -180,7 +180,7 @@ class World:
         if "OneLedgerForOverlappingFlavors" in self.gates:
             self._footprints.share()
         for holding in self.ledger.holdings.values():
-            places = self._places(holding.workload)
+            places = self._all_places(holding)
             if places != holding.places:
                 self._release_places(holding)
                 holding.places = places
@@ -275,6 +275,16 @@ class World:
             if flavor in self.mirrors
         )
 
+    def _all_places(self, holding: Holding) -> tuple[Usage, ...]:
+        """The places of a holding, and those that an assumption gives up.
+
+        The latter count until the cluster shows the new places: other workloads may be admitted there only after the
+        write that gives them up, which may take long or fail.
+        """
+        places = self._places(holding.workload)
+        old = () if holding.before is None else self._places(holding.before.workload)
+        return places + tuple(_given_up(old, places))
+
     def assume(self, holding: Holding) -> None:
         """Count a holding from now on, in place of what the workload held before."""
         before = self.ledger.get(holding.key)
@@ -282,6 +292,7 @@ class World:
             self._discharge(before)
             self.ledger.release(holding.key)
             holding.before = before if before.before is None else before.before
+            holding.places = self._all_places(holding)
         self._charge(holding)
         self.ledger.assume(holding)
         self._cover(holding.key)
@@ -291,6 +302,7 @@ class World:
         known = self.ledger.get(workload.key)
         if (
             known is not None
+            and known.before is None
             and known.workload.status.admission == workload.status.admission
             and _alike(known, workload)
         ):
@@ -312,7 +324,6 @@ class World:
         if known.workload != workload or not workload.uid:
             self._moved(known.queue)
             known = replace(known, workload=workload)
-        known.before = None
         self.ledger.confirm(known)
 
     def release(self, key: str) -> Holding | None:
@@ -472,6 +483,16 @@ def _alike(holding: Holding, workload: Workload) -> bool:
     """Whether the workload matches the holding: it requests the same and has released nothing since."""
     before = holding.workload
     return before.request is workload.request and before.status.reclaimable == workload.status.reclaimable
+
+
+def _given_up(old: Iterable[Usage], new: Iterable[Usage]) -> Iterator[Usage]:
+    """The old places of each pod set that it does not have any more; a move never changes its flavor."""
+    now = {(one.pod_set, one.flavor): one.assignment for one in new}
+    for one in old:
+        kept = now.get((one.pod_set, one.flavor))
+        left = None if kept is None else one.assignment.beyond(kept)
+        if left is not None and left.values:
+            yield one._replace(assignment=left)
 
 
 def _keyed(holding: Holding) -> Iterable[tuple[str, Usage]]:

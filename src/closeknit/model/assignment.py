@@ -36,6 +36,16 @@ class Assignment:
     def by_host(self) -> bool:
         return bool(self.levels) and self.levels[-1] == HOSTNAME
 
+    def beyond(self, other: Assignment) -> Assignment:
+        """The pods in each domain beyond those that `other` has there: a×3 b×1 beyond a×1 b×2 is a×2."""
+        counts: dict[Path, int] = {}
+        for path, count in self.domains:
+            counts[path] = counts.get(path, 0) + count
+        for path, count in other.domains:
+            if path in counts:
+                counts[path] -= count
+        return Assignment.of(self.levels, ((path, count) for path, count in counts.items() if count > 0))
+
     def slots(self) -> Iterator[Path]:
         """The domain of each rank, rank 0 first."""
         for path, count in self.domains:

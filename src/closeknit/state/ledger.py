@@ -1,7 +1,8 @@
 """The ledger: the quota and room that each workload holds, from the decision until it is released.
 
 A decision counts at once, before its write; the write may still fail or never be observed. So a holding is assumed
-first, and confirmed when the cluster shows it.
+first, and confirmed when the cluster shows it. An assumption that moves a workload also holds the places that it gives
+up until then, so that no other admission can be written before the move.
 """
 
 from __future__ import annotations

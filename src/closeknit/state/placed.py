@@ -8,6 +8,7 @@ touches only the pods of its workload or on its node.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -142,11 +143,12 @@ class PlacedPods:
 
 def _held(places: Iterable[Usage]) -> dict[Slot, int]:
     """How many places each slot has; a pod set held in two flavors counts once."""
-    held: dict[Slot, int] = {}
+    by_flavor: dict[str, Counter[Slot]] = {}
     for one in places:
-        counts: dict[Slot, int] = {}
+        counts = by_flavor.setdefault(one.flavor, Counter())
         for path, count in one.assignment.domains:
-            slot = one.pod_set, path
-            counts[slot] = counts.get(slot, 0) + count
+            counts[one.pod_set, path] += count
+    held: dict[Slot, int] = {}
+    for counts in by_flavor.values():
         held.update(counts)
     return held
