@@ -120,7 +120,7 @@ def test_no_object_makes_a_command_fail(
         try:
             for key in path[:-1]:
                 value = value[key]
-            value[path[-1]] = junk
+            value[path[-1]] = copy.deepcopy(junk)  # a later change may be made inside it
         except (KeyError, IndexError, TypeError):  # an earlier change removed it
             continue
     run(command, tmp_path, objects, capsys)
