@@ -129,6 +129,18 @@ class Group:
             else:
                 yield member, around if member.constraint is None else (*around, member.constraint)
 
+    def constraints(self, name: str, outside: Constraints = ()) -> Constraints | None:
+        """The constraints on a pod set, outermost first; None if it is not in this group."""
+        around = outside if self.constraint is None else (*outside, self.constraint)
+        for member in self.members:
+            if isinstance(member, Group):
+                found = member.constraints(name, around)
+                if found is not None:
+                    return found
+            elif member.name == name:
+                return around if member.constraint is None else (*around, member.constraint)
+        return None
+
     def keeping(self, pod_sets: Mapping[str, PodSet]) -> Group | None:
         """The same tree with only these pod sets, each in place of the one with its name.
 
@@ -178,7 +190,11 @@ class Request:
 
     def constraints(self, name: str) -> Constraints:
         """The constraints on a pod set, outermost first."""
-        return next((found for one, found in self.walk() if one.name == name), ())
+        for group in self.groups:
+            found = group.constraints(name)
+            if found is not None:
+                return found
+        return ()
 
     def beside(self, name: str) -> set[str]:
         """The names of all pod sets in the outermost group of this one, itself included: they share a flavor."""
