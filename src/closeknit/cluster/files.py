@@ -28,6 +28,8 @@ from .yaml_pieces import YamlPieces
 
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
+MOST_MANIFEST = 100 << 20
+"""The size of the largest manifest, in bytes. Lists of nodes and pods are read in pieces and have no limit."""
 
 _HEAD = 1 << 16
 _JSON = re.compile(rb'\s*[\[{][\s\[{]*["\]}]')
@@ -106,8 +108,10 @@ def documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every Kubernetes object under a path, with the name of its file."""
     mistakes = Mistakes()
     for file in files(path):
+        check_size(file)
         with opened(file) as pieces:
             for data in pieces:
+                _check_read(file, pieces.size)
                 for raw in _flat(file, pieces, decoded(file, pieces, data)):
                     wrong = list(unquoted_labels(raw, shown(file)))
                     for mistake in wrong:
@@ -115,6 +119,18 @@ def documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
                     if not wrong:
                         yield shown(file), raw
     mistakes.check()
+
+
+def check_size(file: str) -> None:
+    """Raise for a manifest that is too large to be read."""
+    if file != STDIN and os.path.isfile(file):
+        _check_read(file, os.path.getsize(file))
+
+
+def _check_read(file: str, size: int) -> None:
+    if size > MOST_MANIFEST:
+        text = f"has more than {MOST_MANIFEST >> 20} MiB, which is too large for a manifest"
+        raise refuse(text, "split it into several files", where=shown(file))
 
 
 def decoded(file: str, pieces: Pieces, data: bytes) -> Any:
@@ -223,7 +239,9 @@ def stdin_kept() -> Iterator[None]:
     if _kept.get() is not None:
         yield
         return
-    token = _kept.set(sys.stdin.buffer.read())
+    data = sys.stdin.buffer.read(MOST_MANIFEST + 1)
+    _check_read(STDIN, len(data))
+    token = _kept.set(data)
     try:
         yield
     finally:

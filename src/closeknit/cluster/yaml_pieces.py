@@ -2,8 +2,8 @@
 
 PyYAML's C parser is fast; constructing values from its events in Python is not: that takes six sevenths of a plain
 load, and keeps the whole document in memory. So values are constructed here. Scalars are resolved as PyYAML does,
-except that dates stay strings, since everything in Kubernetes is JSON in the end. A duplicate key is an error, as with
-kubectl.
+except that dates and numbers in base 60 (1:30) stay strings, since everything in Kubernetes is JSON in the end. A
+duplicate key is an error, as with kubectl, and so are aliases that expand to more than a document can be.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from .json_pieces import ByteSource
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+MOST_ALIASED = 16 << 20
+"""How much the aliases of one document may add to it, in bytes."""
+LONGEST_NUMBER = 400
+"""A longer scalar is text: no number of JSON is as long, and reading it as one takes quadratic time."""
+
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _MERGE = "<<"
 
 
@@ -42,7 +48,8 @@ class YamlPieces:
         self.documents = 0
         self._stream = _Counted(stream)
         self._event: Any = None
-        self._anchors: dict[str, Any] = {}
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._weight = self._aliased = 0
 
     @property
     def size(self) -> int:
@@ -64,6 +71,7 @@ class YamlPieces:
                 event = self._next()
                 if type(event) is DocumentStartEvent:
                     self._anchors.clear()
+                    self._weight = self._aliased = 0
                     for value in self._document(self._next()):
                         yield msgspec.json.encode(value)
                     self.kind = None
@@ -104,8 +112,10 @@ class YamlPieces:
             yield self._value(event)
 
     def _value(self, event: Any) -> Any:
-        kind = type(event)
+        kind, before = type(event), self._weight
+        self._weight += 2
         if kind is ScalarEvent:
+            self._weight += len(event.value)
             value = _scalar(event)
         elif kind is MappingStartEvent:
             value = self._mapping()
@@ -116,7 +126,7 @@ class YamlPieces:
         else:
             return self._alias(event)
         if event.anchor is not None:
-            self._anchors[event.anchor] = value
+            self._anchors[event.anchor] = value, self._weight - before
         return value
 
     def _mapping(self) -> dict[str, Any]:
@@ -130,6 +140,7 @@ class YamlPieces:
         key = self._alias(event) if type(event) is AliasEvent else getattr(event, "value", None)
         if not isinstance(key, str):
             raise _problem("a key must be a plain string", event)
+        self._weight += len(key)
         if key in mapping:
             raise _problem(f'the key "{key}" appears twice', event)
         return key
@@ -137,7 +148,12 @@ class YamlPieces:
     def _alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
             raise _problem(f'no anchor "{event.anchor}" before this alias', event)
-        return self._anchors[event.anchor]
+        value, weight = self._anchors[event.anchor]
+        self._weight += weight
+        self._aliased += weight
+        if self._aliased > MOST_ALIASED:
+            raise _problem(f"the aliases expand to more than {MOST_ALIASED >> 20} MiB", event)
+        return value
 
 
 def _scalar(event: Any) -> Any:
@@ -145,20 +161,31 @@ def _scalar(event: Any) -> Any:
         return _plain(event.value) if event.implicit[0] else event.value
     try:
         return _tagged(event.tag, event.value)
-    except (yaml.YAMLError, ValueError, IndexError) as error:
+    except (yaml.YAMLError, ValueError, IndexError, OverflowError) as error:
         raise _problem(f"cannot be read as {event.tag}", event) from error
 
 
 @lru_cache(maxsize=1 << 16)
 def _plain(text: str) -> Any:
     """What an unquoted scalar stands for: _plain("110") == 110, _plain("yes") is True, _plain("1Gi") == "1Gi"."""
+    if len(text) > LONGEST_NUMBER:
+        return text
     resolver: Any = yaml.SafeLoader("")
     tag = resolver.resolve(yaml.ScalarNode, text, (True, False))
-    return text if tag == _TIMESTAMP else _tagged(tag, text)
+    if tag == _TIMESTAMP or (tag in _NUMBERS and ":" in text):
+        return text
+    try:
+        return _tagged(tag, text)
+    except (ValueError, OverflowError):  # such as 0x_
+        return text
 
 
 def _tagged(tag: str, text: str) -> Any:
-    return yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
+    """The value of a scalar; an integer that has no room in 64 bits becomes a float, as with kubectl."""
+    if tag in _NUMBERS and (":" in text or len(text) > LONGEST_NUMBER):
+        raise ValueError(text[:LONGEST_NUMBER])
+    value = yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
+    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64 else value
 
 
 def _merged(mapping: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cluster.files import decoded, opened, shown
+from ..cluster.files import check_size, decoded, opened, shown
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, objects
 from ..dialects import core
@@ -71,6 +71,7 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
 def holds_pools(path: str) -> bool:
     """Whether a file is in the compact form."""
     try:
+        check_size(path)
         with opened(path) as pieces:
             first = next(iter(pieces), None)
             raw = None if first is None else decoded(path, pieces, first)
