@@ -11,13 +11,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ..errors import BadRequest, Cause, Invalid, TooLarge, UnsupportedMediaType
 from ..kinds import Kind
 from ..port import PatchForm, Raw
+from .depth import DEEPEST, is_too_deep
 from .fields import schema_of
 from .strategic import strategically
 
 MOST_STEPS = 10_000
+MOST_COPIED = 3 << 20
+"""How many bytes the `copy` operations of a JSON patch may copy together, as on an API server."""
 
 _ACCEPTED = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
@@ -96,13 +101,25 @@ def by_steps(old: Any, steps: object) -> Any:
     for step in steps:
         if not isinstance(step, dict) or not all(isinstance(step.get(key, ""), str) for key in ("op", "path", "from")):
             raise BadRequest("error decoding patch: an operation has to be an object with strings in op, path and from")
-    new = old
+    new, copied = old, 0
     try:
         for step in steps:
+            if step.get("op") == "copy":
+                copied += len(msgspec.json.encode(_found(new, _pointer(step.get("from", "")))))
+                if copied > MOST_COPIED:
+                    raise Invalid(f"the copy operations of a JSON patch may copy at most {MOST_COPIED} bytes together")
             new = _step(new, step)
     except StepError as error:
         raise Invalid("the server rejected our request due to an error in our request") from error
+    except RecursionError:
+        raise _too_deep() from None
+    if is_too_deep(new):
+        raise _too_deep()
     return new
+
+
+def _too_deep() -> Invalid:
+    return Invalid(f"the patched object is nested more than {DEEPEST} levels deep")
 
 
 def _step(tree: Any, step: Mapping[str, Any]) -> Any:
@@ -137,6 +154,8 @@ def _pointer(text: str) -> list[str]:
     if not text:
         return []
     if not text.startswith("/"):
+        raise StepError
+    if text.count("/") > DEEPEST:
         raise StepError
     return [part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")]
 

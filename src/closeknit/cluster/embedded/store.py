@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, Protocol
 
+import msgspec
+
 from ...dialects import timestamps
-from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound
+from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound, TooLarge
 from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
 from ..port import (
     Bind,
@@ -41,6 +43,9 @@ from .strategy import is_next_generation, prepared, same_but_times
 
 HISTORY = 20_000
 """How many changes are kept for watches; a client that resumes from an older version has to list again."""
+
+LARGEST = 3 << 19
+"""The size of the largest object that a client can write, in bytes of JSON: 1.5 MiB, as with etcd."""
 
 NAME_TAIL, NAME_LENGTH = 5, 63
 """The random suffix and the maximum length of a generated name, in characters."""
@@ -92,6 +97,10 @@ class Log(Protocol):
 
 class NotKeptError(Exception):
     """Changes could not be written and are in memory only, so they must not be visible to clients yet."""
+
+
+class FolderLostError(NotKeptError):
+    """The folder that holds the file was deleted, replaced or made read-only."""
 
 
 class Ids(Protocol):
@@ -317,6 +326,8 @@ class Store:
     # Every change passes here
 
     def _put(self, kind: Kind, old: Raw | None, new: Raw, options: WriteOptions) -> Raw:
+        if not options.trusted:
+            _check_size(kind, new)
         if options.dry_run:
             return new if old is not None else {**new, "metadata": {**new["metadata"]}}
         self.version += 1
@@ -394,6 +405,17 @@ def _by(write: Patch, options: WriteOptions) -> WriteOptions:
     return WriteOptions(
         write.owner, options.trusted, options.dry_run, write.force, options.validation, options.warnings
     )
+
+
+def _check_size(kind: Kind, new: Raw) -> None:
+    """Raise for an object that is too large or nested too deeply to be stored."""
+    try:
+        size = len(msgspec.json.encode(new))
+    except RecursionError:
+        raise BadRequest(f"{kind.kind} is nested too deeply") from None
+    if size > LARGEST:
+        text = f"{kind.resource} {new['metadata']['name']!r} has {size} bytes, and at most {LARGEST} are stored"
+        raise TooLarge(f"request is too large: {text}", group=kind.group, kind=kind.plural)
 
 
 def _taken(kind: Kind, there: Raw) -> AlreadyExists:

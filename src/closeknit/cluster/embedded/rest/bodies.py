@@ -19,6 +19,7 @@ from ...errors import BadRequest, TooLarge, UnsupportedMediaType
 from ...kinds import Kind
 from ...port import Raw
 from ...yaml_pieces import YamlPieces
+from ..depth import DEEPEST, is_too_deep
 from .addresses import OLD_VERSION
 
 JSON, YAML = "application/json", "application/yaml"
@@ -26,11 +27,14 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 MOST_BYTES = 3 << 20
 MOST_YAML = 1 << 20
 """The limit for YAML, which is parsed forty times slower than JSON."""
-DEEPEST = 128
 
 _NO_PROTOBUF = "protobuf is not supported"
 _NOT_ASKED = "the token of this host permits everything, so kubectl auth has nothing to check"
 _REMEDY = "with kubectl, add: --dry-run=client -o yaml | kubectl create -f -"
+
+
+def too_large() -> TooLarge:
+    return TooLarge(f"Request entity too large: limit is {MOST_BYTES}")
 
 
 def media_type(header: str) -> str:
@@ -86,25 +90,8 @@ class _Plain(YamlPieces):
 
 
 def _check_depth(value: Any, data: bytes) -> None:
-    if data.count(b"{") + data.count(b"[") <= DEEPEST:
-        return
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [inner for one in level for inner in _inside(one)]
-        if not level:
-            return
-    raise BadRequest(f"the body is nested more than {DEEPEST} levels deep")
-
-
-def _inside(value: Any) -> Iterator[Any]:
-    """The values in it that are not empty."""
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return
-    for one in value:
-        if isinstance(one, dict | list):
-            yield one
+    if data.count(b"{") + data.count(b"[") > DEEPEST and is_too_deep(value):
+        raise BadRequest(f"the body is nested more than {DEEPEST} levels deep")
 
 
 def repeated(data: bytes) -> list[str]:
