@@ -16,7 +16,7 @@ from time import time
 import pytest
 from cryptography import x509
 
-from closeknit.cluster.embedded.certificate import HostCredentials, credentials, kubeconfig, write_kubeconfig
+from closeknit.cluster.embedded.certificate import HostCredentials, credentials, kubeconfig, write_kubeconfigs
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -50,12 +50,14 @@ def test_every_folder_has_its_own_token(tmp_path: Path) -> None:
 
 def test_only_the_owner_can_read_them(tmp_path: Path) -> None:
     credentials(tmp_path, NOW)
-    write_kubeconfig(tmp_path, 1)
+    write_kubeconfigs(tmp_path, 1)
     assert {one.name: S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {
         "tls.crt": 0o600,
         "tls.key": 0o600,
         "token": 0o600,
         "kubeconfig": 0o600,
+        "token-view": 0o600,
+        "kubeconfig-view": 0o600,
     }
 
 
@@ -98,7 +100,7 @@ def test_a_client_that_trusts_it_can_connect_by_every_name(tmp_path: Path) -> No
 
 def test_the_kubeconfig_names_the_port_the_token_and_the_default_namespace(tmp_path: Path) -> None:
     made = credentials(tmp_path, NOW)
-    config = json.loads(write_kubeconfig(tmp_path, 4711).read_text())
+    config = json.loads(write_kubeconfigs(tmp_path, 4711).read_text())
     assert json.loads(kubeconfig(tmp_path, 4711)) == config
     cluster = config["clusters"][0]["cluster"]
     assert cluster["server"] == "https://127.0.0.1:4711"

@@ -1,8 +1,8 @@
-"""What a client needs to reach the embedded host: a certificate, a token, a kubeconfig.
+"""What a client needs to reach the embedded host: a certificate, two tokens, and a kubeconfig for each.
 
 kubectl sends no token over plain HTTP, so the host needs a certificate. It is self-signed, issued once, for loopback
-names only, and stored with its key and the token, readable by their owner only. A copied kubeconfig stays valid after a
-restart, for years.
+names only, and stored with its key and the tokens, readable by their owner only. A copied kubeconfig stays valid after
+a restart, for years. One token permits everything; the other, for dashboards and colleagues, permits reading only.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ import msgspec
 from .folder import write_private
 
 CERTIFICATE, KEY, TOKEN, KUBECONFIG = "tls.crt", "tls.key", "token", "kubeconfig"
+VIEW_TOKEN, VIEW_KUBECONFIG = "token-view", "kubeconfig-view"
+PRIVATE = (KEY, TOKEN, KUBECONFIG, VIEW_TOKEN, VIEW_KUBECONFIG)
+"""Files that no other user may read."""
 ADDRESSES, HOST_NAME = ("127.0.0.1", "::1"), "localhost"
 LIFETIME = timedelta(days=3650)
 NEARLY_OVER = timedelta(days=30)
@@ -30,6 +33,7 @@ class HostCredentials(NamedTuple):
     certificate: Path
     key: Path
     token: str
+    view_token: str
 
     def tls(self) -> ssl.SSLContext:
         """The server's TLS context."""
@@ -41,7 +45,8 @@ class HostCredentials(NamedTuple):
 
 def credentials(folder: Path, now: float) -> HostCredentials:
     """The credentials of the folder, created where they are missing, broken, or about to expire."""
-    found = HostCredentials(folder / CERTIFICATE, folder / KEY, _token(folder / TOKEN))
+    tokens = _token(folder / TOKEN), _token(folder / VIEW_TOKEN)
+    found = HostCredentials(folder / CERTIFICATE, folder / KEY, *tokens)
     if not _lasts(found, now):
         certificate, key = _issued(now)
         write_private(found.key, key)
@@ -49,15 +54,16 @@ def credentials(folder: Path, now: float) -> HostCredentials:
     return found
 
 
-def write_kubeconfig(folder: Path, port: int) -> Path:
-    """Write a kubeconfig for the host on this port; returns its path."""
+def write_kubeconfigs(folder: Path, port: int) -> Path:
+    """Write a kubeconfig for each token of the host on this port; returns the path of the one for everything."""
+    write_private(folder / VIEW_KUBECONFIG, kubeconfig(folder, port, VIEW_TOKEN).encode())
     path = folder / KUBECONFIG
     write_private(path, kubeconfig(folder, port).encode())
     return path
 
 
-def kubeconfig(folder: Path, port: int) -> str:
-    """The kubeconfig in JSON, which is valid YAML too."""
+def kubeconfig(folder: Path, port: int, token: str = TOKEN) -> str:
+    """The kubeconfig with the token of this file, in JSON, which is valid YAML too."""
     authority = b64encode((folder / CERTIFICATE).read_bytes()).decode()
     config = {
         "apiVersion": "v1",
@@ -68,7 +74,7 @@ def kubeconfig(folder: Path, port: int) -> str:
                 "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority},
             }
         ],
-        "users": [{"name": CONTEXT, "user": {"token": (folder / TOKEN).read_text()}}],
+        "users": [{"name": CONTEXT, "user": {"token": (folder / token).read_text().strip()}}],
         "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT, "namespace": "default"}}],
         "current-context": CONTEXT,
     }

@@ -11,9 +11,9 @@ from time import time
 from types import TracebackType
 from typing import TypeVar
 
-from closeknit.cluster.embedded.certificate import credentials, write_kubeconfig
+from closeknit.cluster.embedded.certificate import credentials, write_kubeconfigs
 from closeknit.cluster.embedded.ids import RandomIds
-from closeknit.cluster.embedded.rest.server import Extra, Server
+from closeknit.cluster.embedded.rest.server import Extra, Server, Tokens
 from closeknit.cluster.embedded.store import Log, Store, StoreRules
 from closeknit.cluster.kinds import NAMESPACE
 from contract.client import Api
@@ -37,13 +37,15 @@ class Running:
         made = credentials(folder, time())
         self.store = Store(time, RandomIds(), rules, log)
         self.store.create(NAMESPACE, {"metadata": {"name": "default"}, "status": {"phase": "Active"}})
-        self.server = Server(self.store, made.token, extra=extra, page=page, on_change=on_change)
+        self.server = Server(
+            self.store, Tokens(made.token, made.view_token), extra=extra, page=page, on_change=on_change
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         started: Future[int] = asyncio.run_coroutine_threadsafe(self.server.start(made.tls()), self._loop)
         self.port = started.result(20)
-        self.kubeconfig = write_kubeconfig(folder, self.port)
+        self.kubeconfig = write_kubeconfigs(folder, self.port)
         self.api = Api.from_kubeconfig(self.kubeconfig)
 
     def do(self, action: Callable[[Store], T]) -> T:

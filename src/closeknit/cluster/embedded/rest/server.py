@@ -5,27 +5,28 @@
 
 No response is sent before the state that it shows is committed; what several requests write in one turn of the event
 loop is committed together. A web page cannot reach the server: it has no token, and a DNS name that was rebound to
-loopback is not one of the accepted hosts.
+loopback is not one of the accepted hosts. The limits for connections are in `connections`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from hmac import compare_digest
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
-from aiohttp.http_exceptions import BadHttpMethod
 
-from ...errors import BadRequest, Forbidden, MethodNotAllowed, NotFound, Refused, TooLarge, Unauthorized
+from ...errors import BadRequest, Forbidden, NotFound, Refused, Unauthorized, UnsupportedMediaType
 from ...port import Raw
 from ..store import NotKeptError, Store
-from . import bodies, discovery, forms, warnings
-from .addresses import NOT_ALLOWED, NOT_SERVED, ResourcePath, address, is_served, steps
+from . import bodies, discovery, forms, refusals, warnings
+from .addresses import NOT_SERVED, ResourcePath, address, is_served, steps
+from .connections import BACKLOG, Connection, Connections, Listener
 from .forms import ResponseForm
 from .listing import Page
 from .queries import QueryString
@@ -35,9 +36,13 @@ from .watching import Hub, WatchSubject
 
 LOOPBACK, LOOPBACK_V6 = "127.0.0.1", "::1"
 HEALTH = ("livez", "readyz", "healthz")
-LONGEST_LINE = 1 << 16
+PIECE = 1 << 16
+"""Bytes that are written at once: TLS passes the first write on whole, and would not wait for the client."""
+READS = ("GET", "HEAD", "OPTIONS")
 MOMENT = 0.03
 """Seconds for which changes are batched for watchers, because each write to a hundred connections is costly."""
+BODY_TIME = 30.0
+"""Seconds in which the body of a request has to arrive."""
 LAST_WORDS = 1.0
 """Seconds that a connection has to finish when the server stops."""
 
@@ -45,6 +50,13 @@ Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request to a path that is not Kubernetes'."""
 
 log = logging.getLogger(__name__)
+
+
+class Tokens(NamedTuple):
+    """`full` permits everything, `view` only reading; an empty one is not accepted."""
+
+    full: str
+    view: str = ""
 
 
 class Server:
@@ -56,7 +68,7 @@ class Server:
     def __init__(
         self,
         store: Store,
-        token: str,
+        tokens: Tokens,
         *,
         extra: Mapping[str, Extra] | None = None,
         page: Callable[[], str] | None = None,
@@ -65,21 +77,21 @@ class Server:
         self.store, self.hub, self.verbs = store, Hub(store), Verbs(store)
         self.extra, self.page, self.on_change = extra or {}, page, on_change
         self.port = 0
-        self._credential = f"Bearer {token}".encode()
+        self._full, self._view = (f"Bearer {one}".encode() if one else b"" for one in tokens)
         self._hosts: frozenset[str] = frozenset()
         self._waiting: list[asyncio.Future[None]] = []
         self._is_telling = False
-        self._runner: web.ServerRunner | None = None
+        self._connections: Connections | None = None
 
     async def start(self, tls: ssl.SSLContext, port: int = 0) -> int:
         """Listen on loopback, also on IPv6 where available; port 0 means any free one. Returns the port."""
-        listener = _Listener(self.handle, handler_cancellation=True)
-        self._runner = web.ServerRunner(listener, shutdown_timeout=LAST_WORDS)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, LOOPBACK, port, ssl_context=tls).start()
-        self.port = int(self._runner.addresses[0][1])
+        self._connections = Connections(Listener(self._serve, handler_cancellation=True), tls)
+        first = socket.create_server((LOOPBACK, port), backlog=BACKLOG)
+        self.port = first.getsockname()[1]
+        self._connections.listen(first)
         with suppress(OSError):  # no IPv6 here, or the port is taken there
-            await web.TCPSite(self._runner, LOOPBACK_V6, self.port, ssl_context=tls).start()
+            address_v6 = (LOOPBACK_V6, self.port)
+            self._connections.listen(socket.create_server(address_v6, family=socket.AF_INET6, backlog=BACKLOG))
         self._hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, f"[{LOOPBACK_V6}]", "localhost"))
         return self.port
 
@@ -87,8 +99,8 @@ class Server:
         """End all watches, then all connections."""
         self.hub.end()
         await asyncio.sleep(0)
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._connections is not None:
+            await self._connections.close(LAST_WORDS)
 
     def settle(self) -> None:
         """Commit everything written so far, and publish it to watchers."""
@@ -118,29 +130,48 @@ class Server:
 
     # Requests
 
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Handle a request of a connection; what is left of its body is not read."""
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        connection.begin(is_known=any(self._is_let_in(request)))
+        try:
+            response = await self.handle(request)
+        finally:
+            connection.end()
+        if not request.content.is_eof():
+            response.force_close()
+        if isinstance(response, web.Response) and request.method != "HEAD":
+            return await _sent(request, response)
+        return response
+
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._answer(request)
         except Refused as refused:
-            return _refusal(refused)
+            return refusals.response(refused)
         except NotKeptError as error:
-            return _refusal(Refused(str(error)))
+            return refusals.response(Refused(str(error)))
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception as error:
             log.exception("%s %s", request.method, request.raw_path)
-            return _refusal(Refused(f"{type(error).__name__}: {error}"))
+            return refusals.response(Refused(f"{type(error).__name__}: {error}"))
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.headers.getall("Host", []) not in ([host] for host in self._hosts):
             raise Forbidden("this server is reached as localhost, 127.0.0.1 or [::1], with its port")
+        if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+            raise UnsupportedMediaType("a compressed body is not supported; send it without Content-Encoding")
         path, _, text = request.raw_path.partition("?")
         where = steps(path)
         if where[0] in HEALTH and len(where) <= 2:
             return web.Response(text="ok")
-        credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
-        if not compare_digest(credential, self._credential):
+        is_full, is_view = self._is_let_in(request)
+        if not is_full and not is_view:
             return _not_let_in(request, where)
+        if not is_full:
+            _check_view(request.method, where)
         query = QueryString(text)
         own = self.extra.get("/".join(where[:2]))
         if own is not None:
@@ -153,6 +184,12 @@ class Server:
         if request.method != "GET":
             raise NotFound(NOT_SERVED)
         return self._document(request, query, where)
+
+    def _is_let_in(self, request: web.BaseRequest) -> tuple[bool, bool]:
+        """Whether the request has the token that permits everything, and whether it has the one for reading."""
+        credential = request.headers.get("Authorization", "").encode("utf-8", "replace")
+        is_view = bool(self._view) and compare_digest(credential, self._view)
+        return compare_digest(credential, self._full), is_view
 
     def _document(self, request: web.BaseRequest, query: QueryString, where: list[str]) -> web.Response:
         """The documents about the server itself."""
@@ -255,47 +292,46 @@ class Server:
         self._say_changed()
 
 
-class _Listener(web.Server):
-    """Handles every connection by a `_Connection`."""
-
-    def __call__(self) -> web.RequestHandler:
-        settings: dict[str, Any] = {"max_line_size": LONGEST_LINE, "max_field_size": LONGEST_LINE, "access_log": None}
-        return _Connection(self, loop=asyncio.get_running_loop(), **settings)
-
-
-class _Connection(web.RequestHandler):
-    """A connection that answers malformed HTTP with a Status object too."""
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        if isinstance(exc, BadHttpMethod):
-            refused: Refused = MethodNotAllowed(NOT_ALLOWED)
-        else:
-            refused = BadRequest(f"the request cannot be read: {message or exc}")
-        response = _refusal(refused)
-        response.force_close()
-        return response
-
-
 async def _read(request: web.BaseRequest) -> bytes:
     """The body, up to the size limit."""
     if (request.content_length or 0) > bodies.MOST_BYTES:
-        raise _too_large()
+        raise bodies.too_large()
     pieces, size = [], 0
     try:
-        while piece := await request.content.readany():
-            pieces.append(piece)
-            size += len(piece)
-            if size > bodies.MOST_BYTES:
-                raise _too_large()
+        async with asyncio.timeout(BODY_TIME):
+            while piece := await request.content.readany():
+                pieces.append(piece)
+                size += len(piece)
+                if size > bodies.MOST_BYTES:
+                    raise bodies.too_large()
     except web.HTTPException as error:
         raise BadRequest(f"the body cannot be read: {error.reason}") from None
+    except TimeoutError:
+        raise BadRequest(f"the body did not arrive within {BODY_TIME:.0f} s") from None
     return b"".join(pieces)
+
+
+async def _sent(request: web.BaseRequest, response: web.Response) -> web.StreamResponse:
+    """A large response, sent piece by piece as the client reads it, so that one that does not read is noticed."""
+    body = response.body
+    if not isinstance(body, bytes) or len(body) <= PIECE:
+        return response
+    streamed = web.StreamResponse(status=response.status, headers=response.headers)
+    streamed.content_length = len(body)
+    if response.keep_alive is False:
+        streamed.force_close()
+    await streamed.prepare(request)
+    for start in range(0, len(body), PIECE):
+        await streamed.write(memoryview(body)[start : start + PIECE])
+    await streamed.write_eof()
+    return streamed
+
+
+def _check_view(method: str, where: list[str]) -> None:
+    """Raise for what the read-only token does not permit: writes, and Secrets, as the role `view` of Kubernetes."""
+    resource = where[4:5] if where[:3] == ["api", "v1", "namespaces"] else where[2:3]
+    if method not in READS or resource == ["secrets"]:
+        raise Forbidden("the read-only token permits get, list and watch, except of Secrets; use the other kubeconfig")
 
 
 def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
@@ -304,17 +340,4 @@ def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
         text = "<h1>closeknit</h1><p>This page requires the token. Run <code>kubectl proxy</code> with the "
         text += "kubeconfig of this cluster, and open the address that it prints.</p>"
         return web.Response(text=text, status=401, content_type=forms.HTML)
-    return _refusal(Unauthorized("Unauthorized"))
-
-
-def _too_large() -> TooLarge:
-    return TooLarge(f"Request entity too large: limit is {bodies.MOST_BYTES}")
-
-
-def _refusal(refused: Refused) -> web.Response:
-    status = refused.status()
-    status["message"] = status["message"].encode("utf-8", "replace").decode()
-    response = web.Response(body=forms.encoded(status), status=refused.code, content_type=forms.JSON)
-    if refused.retry_after is not None:
-        response.headers["Retry-After"] = str(refused.retry_after)
-    return response
+    return refusals.response(Unauthorized("Unauthorized"))

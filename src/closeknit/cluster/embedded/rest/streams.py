@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from itertools import count, islice
+from itertools import count
 
 from aiohttp import HttpVersion11, web
 
 from ...errors import BadRequest, Expired
 from . import listing, watching
+from .connections import Connection
 from .queries import QueryString
 from .watching import Hub, Watcher, WatchEvent, WatchSubject
 
@@ -17,10 +18,8 @@ INITIAL_END = {"k8s.io/initial-events-end": "true"}
 BOOKMARK_EVERY = 60.0
 LONGEST, SPREAD = 1800, 1800
 """A watch without a timeout ends after 30 to 60 minutes, at random, so that they do not all end together."""
-PIECE = 200
-"""How many events are encoded before other tasks get a turn."""
-PATIENCE = 30.0
-"""Seconds that data may stay unread before the watcher is dropped."""
+PIECE = 1 << 16
+"""How many bytes are encoded before other tasks get a turn, and before the client has to read."""
 
 _numbers = count()
 
@@ -46,13 +45,14 @@ class WatchStream:
         )
         response.enable_chunked_encoding()
         await response.prepare(request)
-        transport = request.transport
+        transport, connection = request.transport, request.protocol
         assert transport is not None  # or prepare would have failed
+        assert isinstance(connection, Connection)
         watcher = Watcher(transport)
         end = asyncio.get_running_loop().time() + self.seconds
         try:
             async with asyncio.timeout_at(end):
-                await self._catch_up(response, watcher)
+                await self._catch_up(connection, watcher)
             await self._wait(watcher, end)
         except Expired as expired:
             await response.write(watching.failure(expired))
@@ -66,7 +66,7 @@ class WatchStream:
             await response.write_eof()
         return response
 
-    async def _catch_up(self, response: web.StreamResponse, watcher: Watcher) -> None:
+    async def _catch_up(self, connection: Connection, watcher: Watcher) -> None:
         """Send current objects or missed changes until nothing is left; then, without a gap, join the group."""
         self.settle()
         store, selection = self.hub.store, self.subject.selection
@@ -75,9 +75,10 @@ class WatchStream:
         position = self.hub.seen if self.wants_present or self.start == 0 else self.start
         if self.wants_present:
             objects = listing.present(store, selection)
-            await self._send(response, watcher, (WatchEvent("ADDED", raw) for raw in objects))
+            await self._send(connection, watcher, (WatchEvent("ADDED", raw) for raw in objects))
         if self.wants_initial and self.wants_bookmarks:
-            await response.write(watching.bookmark(self.subject, position, store.now(), INITIAL_END))
+            mark = watching.bookmark(self.subject, position, store.now(), INITIAL_END)
+            self.hub.deliver(watcher, watching.framed(mark))
         while True:
             self.settle()
             changes, position = store.changes(position), self.hub.seen
@@ -85,21 +86,34 @@ class WatchStream:
             events = [event for change in of_kind if (event := watching.transition(selection, change)) is not None]
             if not events:
                 break
-            await self._send(response, watcher, events)
+            await self._send(connection, watcher, events)
         self.hub.join(self.subject, watcher)
 
-    async def _send(self, response: web.StreamResponse, watcher: Watcher, events: Iterable[WatchEvent]) -> None:
-        rest = iter(events)
-        while piece := list(islice(rest, PIECE)):
-            now = self.hub.store.now()
-            async with asyncio.timeout(PATIENCE):
-                await response.write(watching.lines(self.subject, piece, now, is_first=not watcher.is_begun))
+    async def _send(self, connection: Connection, watcher: Watcher, events: Iterable[WatchEvent]) -> None:
+        lines: list[bytes] = []
+        size = 0
+        for event in events:
+            lines.append(watching.lines(self.subject, [event], self.hub.store.now(), is_first=not watcher.is_begun))
             watcher.is_begun = True
-            await asyncio.sleep(0)
+            size += len(lines[-1])
+            if size >= PIECE:
+                await self._flush(connection, watcher, b"".join(lines))
+                lines, size = [], 0
+        await self._flush(connection, watcher, b"".join(lines))
+
+    async def _flush(self, connection: Connection, watcher: Watcher, data: bytes) -> None:
+        if data:
+            self.hub.deliver(watcher, watching.framed(data))
+        if watcher.over.done():
+            raise ConnectionResetError
+        await connection.drained()
+        await asyncio.sleep(0)
 
     async def _wait(self, watcher: Watcher, end: float) -> None:
         loop = asyncio.get_running_loop()
         while not watcher.over.done() and (left := end - loop.time()) > 0:
             await asyncio.wait([watcher.over], timeout=min(left, BOOKMARK_EVERY))
             if self.wants_bookmarks and not watcher.over.done():
-                watcher.send(watching.framed(watching.bookmark(self.subject, self.hub.seen, self.hub.store.now())))
+                self.hub.deliver(
+                    watcher, watching.framed(watching.bookmark(self.subject, self.hub.seen, self.hub.store.now()))
+                )

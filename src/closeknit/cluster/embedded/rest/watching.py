@@ -2,7 +2,8 @@
 
 Watchers of the same kind, namespace, selection and form are a group. After a commit every group gets its changes as one
 chunk of bytes. The server does not wait for a watcher: one that does not read until its buffer is full is disconnected,
-and can resume from the version that it saw last.
+and can resume from the version that it saw last. All watchers together have one budget for data that is not read;
+beyond it those that are furthest behind are disconnected.
 
     commit ──▶ publish ──▶ group: match, encode, join ──▶ watcher, watcher, …
 
@@ -27,6 +28,10 @@ from .selectors import Selection
 
 FULL = 8 << 20
 """How many bytes may stay unread before a watcher is disconnected."""
+BUDGET = 64 << 20
+"""How many bytes may stay unread by all watchers together."""
+SLICE = 1 << 16
+"""How many bytes are written at once: TLS passes the first write to the socket's buffer, which is not counted."""
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 _Memo = dict[tuple[str, str, ResponseForm], bytes]
@@ -53,11 +58,25 @@ class Watcher:
         self.is_begun = False
 
     def send(self, chunk: bytes) -> None:
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            self.end()
+            return
+        if len(chunk) <= SLICE:
             self.transport.write(chunk)
-            if self.transport.get_write_buffer_size() <= FULL:
-                return
-            self.transport.abort()
+        else:
+            view = memoryview(chunk)
+            for start in range(0, len(chunk), SLICE):
+                self.transport.write(view[start : start + SLICE])
+        if self.unread > FULL:
+            self.drop()
+
+    @property
+    def unread(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def drop(self) -> None:
+        """Disconnect a watcher that does not read."""
+        self.transport.abort()
         self.end()
 
     def end(self) -> None:
@@ -80,6 +99,7 @@ class Hub:
         self.seen = store.version
         self._groups: dict[WatchSubject, _Group] = {}
         self._by_place: dict[tuple[Kind, str, str], dict[_Group, None]] = {}
+        self._unread: dict[Watcher, int] = {}
 
     @property
     def is_watched(self) -> bool:
@@ -94,6 +114,7 @@ class Hub:
 
     def leave(self, subject: WatchSubject, watcher: Watcher) -> None:
         """Remove a watcher from its group; harmless if it is not in it."""
+        self._unread.pop(watcher, None)
         group = self._groups.get(subject)
         if group is None:
             return
@@ -128,6 +149,25 @@ class Hub:
         for group in concerned:
             self._send(group, memo)
 
+    def deliver(self, watcher: Watcher, chunk: bytes) -> None:
+        """Send to one watcher; if all together leave too much unread, disconnect those that are furthest behind."""
+        watcher.send(chunk)
+        if watcher.unread:
+            self._unread[watcher] = watcher.unread
+            if sum(self._unread.values()) > BUDGET:
+                self._drop_furthest_behind()
+        else:
+            self._unread.pop(watcher, None)
+
+    def _drop_furthest_behind(self) -> None:
+        self._unread = {one: one.unread for one in self._unread if one.unread}
+        total = sum(self._unread.values())
+        for one in sorted(self._unread, key=self._unread.__getitem__, reverse=True):
+            if total <= BUDGET:
+                return
+            total -= self._unread.pop(one)
+            one.drop()
+
     def end(self) -> None:
         """End all watches, because the server stops."""
         for group in list(self._groups.values()):
@@ -150,16 +190,16 @@ class Hub:
         for watcher in list(group.watchers):
             if subject.form.shape == "table" and not watcher.is_begun:
                 first = first or framed(lines(subject, events, now, is_first=True))
-                watcher.send(first)
+                self.deliver(watcher, first)
             else:
-                watcher.send(chunk)
+                self.deliver(watcher, chunk)
             watcher.is_begun = True
 
     def _end_all(self, why: Refused) -> None:
         chunk = framed(failure(why))
         for group in list(self._groups.values()):
             for watcher in group.watchers:
-                watcher.send(chunk)
+                self.deliver(watcher, chunk)
                 watcher.end()
 
 
