@@ -29,8 +29,8 @@ import click
 import msgspec
 
 from .. import __version__
-from ..cluster.embedded.certificate import KUBECONFIG
-from ..cluster.embedded.folder import Folder, write_private
+from ..cluster.embedded.certificate import KEY, KUBECONFIG, PRIVATE, TOKEN, VIEW_TOKEN
+from ..cluster.embedded.folder import LOCK, Folder, make_private, write_private
 from ..cluster.embedded.store import WriteOptions as Writing
 from ..cluster.kinds import CLUSTER_QUEUE, NODE, kind_of
 from ..controller.decision_log import Record
@@ -40,7 +40,7 @@ from ..host.demos import DEMOS
 from ..host.demos.player import Player, begin
 from ..host.embedded import EmbeddedOptions
 from ..host.live_state import LiveState
-from ..host.service import Service
+from ..host.service import STATE, Service
 from ..model.mistake import refuse
 from ..report.picture import Access
 from .own_nodes import OwnCluster
@@ -56,6 +56,9 @@ RECALLED = 20
 LOG, LOG_BYTES = "log", 1_000_000
 DUMP = "dump.json"
 """The file to which SIGUSR2 dumps the state of the control plane."""
+SECRETS = (KEY, TOKEN, VIEW_TOKEN)
+OWN_FILES = {one.partition(".")[0] for one in (*PRIVATE, STATE, LOCK, LOG, DUMP)}
+"""The first part of the names of our files."""
 BY_USER = Writing("closeknit", trusted=False)
 
 
@@ -105,6 +108,7 @@ class Hosting:
             loop.add_signal_handler(one, self.service.stop)
         loop.add_signal_handler(signal.SIGUSR2, self._dump)
         self.service.begin()
+        self._tighten()
         await self._listen()
         self._fill()
         self._recall()
@@ -141,11 +145,22 @@ class Hosting:
             continued = f"continuing the cluster in {self.folder.path}"
             self._note(f"{continued}: {ignored} is ignored; --data DIR starts a new one")
 
+    def _tighten(self) -> None:
+        """Take away other users' permissions on tokens, keys and state."""
+        files = [self.folder.path / one for one in (*PRIVATE, STATE, f"{STATE}-wal", f"{STATE}-shm")]
+        loose = [one.name for one in make_private(files)]
+        if loose:
+            remedy = f"if others used it, delete {' and '.join(SECRETS)}, and the next start issues new ones"
+            self._note(f"other users could open {', '.join(loose)} in {self.folder.path}; now they cannot; {remedy}")
+
     def _say_if_readable(self) -> None:
-        mode = self.folder.path.stat().st_mode & 0o777
+        path = self.folder.path
+        mode = path.stat().st_mode & 0o777
         if mode & 0o077:
-            unread = "though they cannot read its token, key and state"
-            self._note(f"other users can list {self.folder.path} ({mode:04o}), {unread}; chmod 700 prevents that")
+            is_shared = any(one.name.partition(".")[0] not in OWN_FILES for one in path.iterdir())
+            remedy = "a folder of its own with --data" if is_shared else "chmod 700"
+            unread = "though they cannot read its tokens, key and state"
+            self._note(f"other users can list {path} ({mode:04o}), {unread}; {remedy} prevents that")
 
     def _note(self, text: str) -> None:
         """Print a note to stderr and in the live view, which would cover stderr."""

@@ -10,7 +10,7 @@ import sys
 import click
 
 from ..cluster.embedded.folder import Folder, FolderInUse
-from ..cluster.embedded.store import NotKeptError
+from ..cluster.embedded.store import FolderLostError, NotKeptError
 from ..host.demos import DEMOS
 from ..host.demos.demo import PACE
 from ..host.embedded import EmbeddedOptions
@@ -102,6 +102,9 @@ def command(
     with folder:
         try:
             asyncio.run(Hosting(folder, wishes).live())
+        except FolderLostError as error:
+            text = "nothing written since then is saved; restore the folder, or choose another with --data"
+            raise NoCluster(f"{error}; {text}") from error
         except NotKeptError as error:
             text = "all acknowledged changes are saved; free disk space and start it again"
             raise NoCluster(f"{error}; {text}") from error

@@ -16,12 +16,13 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
-from ..cluster.embedded.certificate import credentials, write_kubeconfig
+from ..cluster.embedded.certificate import credentials, write_kubeconfigs
 from ..cluster.embedded.event_expiry import EventExpiry
 from ..cluster.embedded.folder import Folder
 from ..cluster.embedded.loop import Worker
-from ..cluster.embedded.rest.server import Extra, Server
+from ..cluster.embedded.rest.server import Extra, Server, Tokens
 from ..cluster.embedded.sqlite import SqliteLog
+from ..cluster.embedded.store import NotKeptError
 from ..dialects import timestamps
 from ..observe.dump import Document, dump
 from .clock import Clock
@@ -37,6 +38,8 @@ STATE = "state.db"
 TURN = 80
 """Steps that the cluster takes before requests get a turn."""
 LONGEST_SLEEP = 60.0
+LOOK_EVERY = 0.5
+"""Seconds between looks at the folder, which another process may delete."""
 
 
 class Service:
@@ -58,6 +61,7 @@ class Service:
         self._server: Server | None = None
         self._nudged = asyncio.Event()
         self._stopping = False
+        self._lost: NotKeptError | None = None
 
     def begin(self) -> None:
         """Show the stored objects to all participants."""
@@ -71,9 +75,10 @@ class Service:
         known = credentials(self.folder.path, self.clock.now())
         endpoints = Endpoints(self.decisions, self.metrics).by_path()
         extra = {path: _beside_the_api(answerer) for path, answerer in endpoints.items()}
-        self._server = Server(self.store, known.token, extra=extra, page=page, on_change=self.nudge)
+        tokens = Tokens(known.token, known.view_token)
+        self._server = Server(self.store, tokens, extra=extra, page=page, on_change=self.nudge)
         self.port = await self._server.start(known.tls(), port)
-        write_kubeconfig(self.folder.path, self.port)
+        write_kubeconfigs(self.folder.path, self.port)
         return self.port
 
     def nudge(self) -> None:
@@ -89,18 +94,31 @@ class Service:
 
         Raises NotKeptError if the file can no longer be written: it holds all acknowledged writes, and no others.
         """
-        beating = asyncio.create_task(LoopMonitor(self.metrics.late).run())
+        beside = [asyncio.create_task(LoopMonitor(self.metrics.late).run()), asyncio.create_task(self._look())]
         try:
             while not self._stopping:
+                if self._lost is not None:
+                    raise self._lost
                 await self._turn()
         finally:
-            beating.cancel()
+            for task in beside:
+                task.cancel()
             try:
                 self.settle()
             finally:
                 if self._server is not None:
                     await self._server.stop()
                 self.log.close()
+
+    async def _look(self) -> None:
+        """End the run soon after the folder was deleted, replaced or made read-only, even if nothing is written."""
+        while self._lost is None:
+            await asyncio.sleep(LOOK_EVERY)
+            try:
+                self.log.check_place()
+            except NotKeptError as lost:
+                self._lost = lost
+                self.nudge()
 
     async def _turn(self) -> None:
         due = self.cluster.run(TURN)

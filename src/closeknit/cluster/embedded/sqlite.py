@@ -21,7 +21,8 @@ import msgspec
 from ...model.mistake import InputError, refuse
 from ..kinds import KINDS
 from ..port import Change, Key, Raw
-from .store import NotKeptError, Store
+from .folder import SamePath
+from .store import FolderLostError, NotKeptError, Store
 
 SCHEMA = 1
 """The version of the file format, stored in its `user_version`."""
@@ -80,6 +81,7 @@ class SqliteLog:
             self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._open(fsync)
             self._last = self._one("SELECT COALESCE(MAX(number), 0) FROM decisions")
+            self._places = SamePath(path.parent), SamePath(path)
         except (sqlite3.Error, OSError) as error:
             raise self._unreadable(error) from error
 
@@ -140,6 +142,7 @@ class SqliteLog:
         """Write the collected changes; if that fails they stay collected, and the next commit tries again."""
         if not self._pending and not self._decisions:
             return
+        self.check_place()
         try:
             self._file.execute("BEGIN IMMEDIATE")
             self._write_objects(version)
@@ -153,6 +156,12 @@ class SqliteLog:
         self._decisions.clear()
         with suppress(sqlite3.Error):
             self._give_back()
+
+    def check_place(self) -> None:
+        """Raise if the file or its folder was deleted, replaced or made read-only: writes to it would be lost."""
+        for place in self._places:
+            if problem := place.problem():
+                raise FolderLostError(f"{place.path} {problem} while the host was running")
 
     def _write_objects(self, version: int) -> None:
         made: list[tuple[Any, ...]] = []
