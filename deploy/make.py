@@ -26,7 +26,7 @@ NOTE = "# Made by `make deploy` from src/closeknit/deploy; changes belong there.
 MONITORING = ("Service", "ServiceMonitor")
 PLAIN = configured(InstallOptions(monitored=True), InstallOptions().configuration)
 MARKED = configured(
-    InstallOptions("@image@", "@namespace@", replicas=97, monitored=True, room={"@room@": {}}),
+    InstallOptions("@image@", "@namespace@", replicas=97, monitored=True, room={"@room@": {}}, api_server=("@cidr@",)),
     InstallOptions().configuration,
 )
 FOLDERS = {"definitions": "crds", "policies": "files"}
@@ -126,6 +126,11 @@ POD = [
     optional("priorityClassName", "{{ . }}"),
     *(optional(name, TREE) for name in ("nodeSelector", "tolerations", "imagePullSecrets")),
 ]
+CIDRS = """    {{- range .Values.apiServer.cidrs }}
+    - ipBlock:
+        cidr: {{ . }}
+    {{- end }}
+"""
 MARKS = {
     '"@namespace@"': "{{ .Release.Namespace }}",
     '"@image@"': '{{ include "closeknit.image" . }}',
@@ -133,6 +138,7 @@ MARKS = {
     json.dumps(config_hash(MARKED)): "{{ .Values.configuration | sha256sum | trunc 16 | quote }}",
     '"@room@": {}': "{{- toYaml .Values.resources | nindent 10 }}",
     ACCOUNT: "\n      ".join(POD),
+    '    - ipBlock:\n        cidr: "@cidr@"\n': CIDRS,
 }
 
 

@@ -98,6 +98,9 @@ def test_elsewhere_its_namespace_is_that_of_the_configuration_or_ours(
     )
     _, wishes = begun(*given, "--config", str(file))
     assert (wishes.home, wishes.elects, wishes.health) == ("other", True, Address("", 8081))
+    assert wishes.metrics is None
+    _, wishes = begun(*given, "--metrics-address", "127.0.0.1:2")
+    assert (wishes.health, wishes.metrics) == (None, Address("127.0.0.1", 2))
     _, wishes = begun(*given, "--config", str(file), "--no-leader-election", "--health-address", "127.0.0.1:1")
     assert (wishes.elects, wishes.health) == (False, Address("127.0.0.1", 1))
 

@@ -9,13 +9,15 @@ import pytest
 
 from closeknit.cli.controller_pod import VARIABLE, outside_leader, proxied, request_error, way_to_controller
 from closeknit.cli.target import NoCluster
-from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable
+from closeknit.cluster.errors import Forbidden, NotFound, ServiceUnavailable, Unauthorized
 from closeknit.cluster.kinds import LEASE, Kind
 from closeknit.cluster.kube.client import Client
+from closeknit.cluster.kube.config import Config
 from closeknit.host.decisions import Decisions, Memory
 from closeknit.host.health import Health
 from closeknit.model.address import Address
 from closeknit.model.mistake import InputError
+from host.reviews import TOKEN, Reviews
 
 Raw = dict[str, Any]
 
@@ -27,6 +29,9 @@ class Cluster:
         self, holder: str | None, pod: Raw | None = None, may_list: bool = True, namespace: str = "ours"
     ) -> None:
         self.holder, self.pod, self.may_list, self.namespace = holder, pod, may_list, namespace
+        self.config = Config("https://127.0.0.1:1", token="of-the-user")
+        self.issued = ""
+        """The token that it issues to readers; empty: it has no account for them."""
 
     @property
     def lease(self) -> Raw:
@@ -46,6 +51,19 @@ class Cluster:
             return self.pod
         raise NotFound("no")
 
+    async def tree(self, method: str, where: str, body: Raw) -> Raw:
+        assert (method, where.rpartition("/namespaces/")[2]) == (
+            "POST",
+            f"{self.namespace}/serviceaccounts/closeknit-reader/token",
+        )
+        assert body["spec"] == {"audiences": ["closeknit"], "expirationSeconds": 600}
+        if not self.issued:
+            raise NotFound("no")
+        return {"status": {"token": self.issued}}
+
+    async def token(self) -> str:
+        return self.config.token
+
     def proxied(self) -> str:
         return asyncio.run(proxied(cast(Client, self), "/closeknit/decisions"))
 
@@ -54,13 +72,13 @@ def pod(*ports: Raw) -> Raw:
     return {"spec": {"containers": [{"name": "side"}, {"name": "controller", "ports": list(ports)}]}}
 
 
-def test_the_leader_is_the_pod_that_holds_the_lease_at_its_health_port() -> None:
-    found = Cluster("leader-1_6a1b", pod({"name": "web", "containerPort": 1}, {"name": "health", "containerPort": 9}))
+def test_the_leader_is_the_pod_that_holds_the_lease_at_its_metrics_port() -> None:
+    found = Cluster("leader-1_6a1b", pod({"name": "web", "containerPort": 1}, {"name": "metrics", "containerPort": 9}))
     assert found.proxied() == "/api/v1/namespaces/ours/pods/leader-1:9/proxy/closeknit/decisions"
 
 
 def test_a_pod_that_names_no_port_has_the_usual_one() -> None:
-    assert "/leader-1:8081/proxy/" in Cluster("leader-1_6a1b", pod()).proxied()
+    assert "/leader-1:8082/proxy/" in Cluster("leader-1_6a1b", pod()).proxied()
 
 
 def test_without_permission_to_list_leases_the_default_namespace_is_used() -> None:
@@ -91,15 +109,64 @@ def test_a_leader_outside_the_cluster_is_named() -> None:
 
 
 def test_the_cause_of_a_failed_request_comes_with_a_remedy() -> None:
-    assert "needs `get` on pods/proxy" in str(request_error(Forbidden("no")))
-    assert str(request_error(NotFound("no"))) == "the address is not the --health-address of a controller"
+    assert "that needs the Role closeknit-reader in its namespace" in str(request_error(Forbidden("no")))
+    assert "the controller requires a token: give a kubeconfig with one" in str(request_error(Unauthorized("no")))
+    assert str(request_error(NotFound("no"))) == "the address is not the --metrics-address of a controller"
     said = str(request_error(ServiceUnavailable("dial tcp: connection refused\n")))
-    assert said == ("the controller does not answer: dial tcp: connection refused; it needs --health-address :8081")
+    assert said == ("the controller does not answer: dial tcp: connection refused; it needs --metrics-address :8082")
 
 
-async def heard(url: str = "") -> list[bytes]:
-    async with way_to_controller(cast(Client, Cluster("laptop_6a1b")), "/closeknit/decisions", url) as (asked, path):
+async def heard(url: str = "", cluster: Cluster | None = None) -> list[bytes]:
+    found = cluster or outside(TOKEN)
+    async with way_to_controller(cast(Client, found), "/closeknit/decisions", url) as (asked, path):
         return [line async for line in asked.lines(path)]
+
+
+def outside(token: str, issued: str = "") -> Cluster:
+    """A cluster with its controller outside, and a user with this token."""
+    found = Cluster("laptop_6a1b", namespace="closeknit-system")
+    found.config, found.issued = Config("https://127.0.0.1:1", token=token), issued
+    return found
+
+
+def sent(url: str, cluster: Cluster) -> str:
+    """The token that a command sends to a controller at this address."""
+
+    async def ask() -> str:
+        async with way_to_controller(cast(Client, cluster), "/closeknit/decisions", url) as (asked, _):
+            return asked.config.token
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1", "https://example.com"])
+def test_the_users_own_token_is_sent_to_this_machine_or_encrypted(url: str) -> None:
+    assert sent(url, outside("of-the-user")) == "of-the-user"
+
+
+def test_the_users_own_token_is_not_sent_over_a_network_unencrypted() -> None:
+    assert sent("http://10.0.0.7:8082", outside("of-the-user")) == ""
+
+
+def test_a_token_issued_for_readers_is_preferred_to_the_users_own() -> None:
+    assert sent("http://10.0.0.7:8082", outside("of-the-user", issued="of-the-reader")) == "of-the-reader"
+
+
+def test_through_the_api_server_goes_a_token_for_readers_in_a_header_that_it_passes_on() -> None:
+    cluster = Cluster("leader-1_6a1b", pod())
+    cluster.issued = "of-the-reader"
+
+    async def ask() -> tuple[tuple[tuple[str, str], ...], str]:
+        async with way_to_controller(cast(Client, cluster), "/metrics") as (asked, _):
+            return asked.config.headers, asked.config.token
+
+    assert asyncio.run(ask()) == ((("X-Closeknit-Token", "of-the-reader"),), "of-the-user")
+
+
+def test_without_permission_to_get_such_a_token_the_error_names_it() -> None:
+    said = "that needs `create` on serviceaccounts/token of closeknit-reader in namespace ours"
+    with pytest.raises(NoCluster, match=said):
+        asyncio.run(heard(cluster=Cluster("leader-1_6a1b", pod())))
 
 
 @pytest.mark.parametrize("by_variable", [True, False])
@@ -108,7 +175,8 @@ def test_a_controller_without_a_pod_is_asked_at_its_address(by_variable: bool, m
         book = Memory()
         book.decide(b'{"at":1.0,"workload":"default/train","outcome":"Admitted"}')
         health = Health(Decisions(book))
-        (port,) = await health.start(Address("127.0.0.1", 0))
+        health.access.client = cast(Client, Reviews())
+        (port,) = await health.start(None, Address("127.0.0.1", 0))
         url = f"http://127.0.0.1:{port}/"
         monkeypatch.setenv(VARIABLE, url if by_variable else "http://127.0.0.1:1")
         try:
@@ -122,13 +190,13 @@ def test_a_controller_without_a_pod_is_asked_at_its_address(by_variable: bool, m
 def test_an_address_without_a_controller_and_an_invalid_one_are_reported_as_given() -> None:
     with pytest.raises(NoCluster, match=r"the controller at http://127.0.0.1:1 does not answer: "):
         asyncio.run(heard("http://127.0.0.1:1"))
-    for wrong in ("localhost:8081", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
+    for wrong in ("localhost:8082", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://[::1", "http://"):
         with pytest.raises(InputError, match="is not the address of a controller; give one such as http://"):
             asyncio.run(heard(wrong))
 
 
 def test_without_an_address_the_error_explains_how_to_give_one() -> None:
     with pytest.raises(
-        NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER, as in http://127.0.0.1:8081"
+        NoCluster, match=r"decisions --controller` or .CLOSEKNIT_CONTROLLER, as in http://127.0.0.1:8082"
     ):
         asyncio.run(heard())

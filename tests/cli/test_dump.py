@@ -36,7 +36,7 @@ def test_the_embedded_host_dumps_into_its_folder_for_its_owner_only(tmp_path: Pa
 
 
 def controlling() -> Controlling:
-    wishes = ControllerOptions(Configured(), Gates.profile(), Managed(), "closeknit-system", True, None, "info")
+    wishes = ControllerOptions(Configured(), Gates.profile(), Managed(), "closeknit-system", True, None, None, "info")
     return Controlling(Config("https://127.0.0.1:1"), wishes)
 
 

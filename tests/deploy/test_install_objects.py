@@ -65,11 +65,41 @@ def test_nothing_runs_as_root_or_writes_to_its_disk() -> None:
     }
 
 
-def test_only_probes_and_metrics_reach_it() -> None:
-    policy = objects()["NetworkPolicy", "closeknit-controller"]["spec"]
+def test_only_scrapers_and_the_api_server_reach_it_and_it_reaches_only_api_servers() -> None:
+    policy = objects(InstallOptions(api_server=("10.0.0.1/32",)))["NetworkPolicy", "closeknit-controller"]["spec"]
     [container] = pod()["spec"]["containers"]
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert ports == {"health": 8081, "metrics": 8082}
     assert policy["policyTypes"] == ["Ingress", "Egress"]
-    assert policy["ingress"] == [{"ports": [{"protocol": "TCP", "port": container["ports"][0]["containerPort"]}]}]
+    sources = [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}, {"ipBlock": {"cidr": "10.0.0.1/32"}}]
+    assert policy["ingress"] == [{"from": sources, "ports": [{"protocol": "TCP", "port": ports["metrics"]}]}]
+    [egress] = policy["egress"]
+    assert {one["protocol"] for one in egress["ports"]} == {"TCP"}
+    assert {443, 6443} <= {one["port"] for one in egress["ports"]}
+
+
+def test_the_folder_for_temporary_files_is_bounded() -> None:
+    assert [one["emptyDir"] for one in pod()["spec"]["volumes"] if "emptyDir" in one] == [{"sizeLimit": "64Mi"}]
+
+
+def test_readers_of_metrics_and_of_decisions_have_a_role_each() -> None:
+    found = objects()
+    assert found["ClusterRole", "closeknit-metrics-reader"]["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    ]
+    assert found["ClusterRole", "closeknit-reader"]["rules"] == [
+        {"nonResourceURLs": ["/closeknit/decisions", "/closeknit/config"], "verbs": ["get"]}
+    ]
+    subjects = found["ClusterRoleBinding", "closeknit-reader"]["subjects"]
+    assert subjects == [{"kind": "ServiceAccount", "name": "closeknit-reader", "namespace": "closeknit-system"}]
+    assert ("ServiceAccount", "closeknit-reader") in found
+    rules = found["Role", "closeknit-reader"]["rules"]
+    assert [(one["resources"], one["verbs"], one.get("resourceNames")) for one in rules] == [
+        (["leases"], ["get"], ["closeknit-controller"]),
+        (["pods"], ["get"], None),
+        (["pods/proxy"], ["get"], None),
+        (["serviceaccounts/token"], ["create"], ["closeknit-reader"]),
+    ]
 
 
 def test_another_configuration_makes_other_pods_and_the_same_one_does_not() -> None:

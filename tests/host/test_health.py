@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from closeknit.cluster import kinds
+from closeknit.cluster.kube.client import Client
 from closeknit.controller.decision_log import Record
 from closeknit.host.decisions import KEPT, Decisions, Memory
 from closeknit.host.health import Health
@@ -23,8 +24,11 @@ from closeknit.model.address import Address
 from host.centre import centre
 from host.jobs_of_each_kind import JOB
 from host.lab import Lab
+from host.reviews import TOKEN, Reviews
 
 LOOPBACK = Address("127.0.0.1", 0)
+PROBES = ("/healthz", "/readyz")
+LET_IN = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Answer(NamedTuple):
@@ -40,7 +44,9 @@ def a_record(outcome: str = "Admitted", workload: str = "ns/job-a-1") -> Record:
 
 
 def health() -> Health:
-    return Health(Decisions(Memory()))
+    found = Health(Decisions(Memory()))
+    found.access.client = cast(Client, Reviews())
+    return found
 
 
 def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
@@ -61,15 +67,16 @@ def host(lab: Lab | None = None, **given: Any) -> KubernetesHost:
 
 
 def asked(of: Health, work: Callable[[Ask], Coroutine[Any, Any, None]]) -> None:
-    """Serve the endpoints and send requests."""
+    """Serve the endpoints and send requests, each to its port."""
 
     async def run() -> None:
-        (port,) = await of.start(LOOPBACK)
+        probes, port = await of.start(LOOPBACK, LOOPBACK)
         try:
-            async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+            async with aiohttp.ClientSession(headers=LET_IN) as session:
 
                 async def get(path: str) -> Answer:
-                    async with session.get(path) as answer:
+                    to = probes if path in PROBES else port
+                    async with session.get(f"http://127.0.0.1:{to}{path}") as answer:
                         return Answer(answer.status, await answer.text())
 
                 await work(get)
@@ -100,17 +107,18 @@ def test_nothing_listens_without_an_address() -> None:
     assert asyncio.run(run()) == []
 
 
-def test_metrics_may_have_an_address_of_their_own_and_are_all_that_is_there() -> None:
+@pytest.mark.parametrize(("place", "found"), [(0, [404, 200, 404]), (1, [200, 404, 200])])
+def test_probes_and_everything_else_have_an_address_each(place: int, found: list[int]) -> None:
     async def run() -> list[int]:
         of = health()
         try:
-            _, port = await of.start(LOOPBACK, Address("127.0.0.1", 0)._replace(host="localhost"))
-            async with aiohttp.ClientSession(f"http://localhost:{port}") as session:
+            port = (await of.start(LOOPBACK, LOOPBACK))[place]
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", headers=LET_IN) as session:
                 return [(await session.get(path)).status for path in ("/metrics", "/healthz", "/closeknit/decisions")]
         finally:
             await of.stop()
 
-    assert asyncio.run(run()) == [200, 404, 404]
+    assert asyncio.run(run()) == found
 
 
 def test_it_is_healthy_while_the_event_loop_is_not_blocked() -> None:
@@ -121,7 +129,7 @@ def test_it_is_not_when_nothing_turned_for_long() -> None:
     of, clock = health(), [0.0]
     of.pulse = LoopMonitor(now=lambda: clock[0])
     clock[0] = 31.0
-    assert one(of, "/healthz") == (503, "the event loop was blocked for 31 s\n")
+    assert one(of, "/healthz") == (503, "not ok\n")
 
 
 def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
@@ -147,11 +155,15 @@ def test_a_beat_that_was_late_is_remembered_until_the_next() -> None:
         ({"off": {kinds.WORKLOAD: "not served"}}, "workloads.kueue.x-k8s.io: not served"),
     ],
 )
-def test_it_is_not_ready_before_it_can_decide(given: dict[str, Any] | None, said: str) -> None:
+def test_it_is_not_ready_before_it_can_decide_and_only_its_log_says_why(
+    given: dict[str, Any] | None, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     of = health()
     if given is not None:
         of.host = host(**given)
-    assert one(of, "/readyz") == (503, f"{said}\n")
+    assert [one(of, "/readyz") for _ in range(2)] == [(503, "not ok\n")] * 2
+    assert [record.getMessage() for record in caplog.records] == [f"/readyz fails: {said}"]
 
 
 @pytest.mark.parametrize("given", [{}, {"is_working": False}, {"off": {kinds.RAY_JOB: "not served"}}])
@@ -226,9 +238,9 @@ def test_a_watch_on_decisions_does_not_block_a_stop() -> None:
     of = health()
 
     async def run() -> None:
-        (port,) = await of.start(LOOPBACK)
+        (port,) = await of.start(None, LOOPBACK)
         async with (
-            aiohttp.ClientSession() as session,
+            aiohttp.ClientSession(headers=LET_IN) as session,
             session.get(f"http://127.0.0.1:{port}/closeknit/decisions?watch=true") as answer,
         ):
             of.decisions.keep(a_record())

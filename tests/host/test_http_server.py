@@ -85,7 +85,7 @@ def test_a_connection_serves_several_requests() -> None:
         (get("/hello", "Content-Length: 5"), b"HTTP/1.1 413 Request Entity Too Large"),
         (get("/hello", "Content-Length: a"), b"HTTP/1.1 413 Request Entity Too Large"),
         (get("/hello", "Transfer-Encoding: chunked"), b"HTTP/1.1 413 Request Entity Too Large"),
-        (get("/hello", "Content-Encoding: gzip"), b"HTTP/1.1 413 Request Entity Too Large"),
+        (get("/hello", "Content-Encoding: gzip"), b"HTTP/1.1 415 Unsupported Media Type"),
         (get("/hello", "A: " + "a" * 20_000), b"HTTP/1.1 431 Request Header Fields Too Large"),
     ],
 )
@@ -137,23 +137,34 @@ def test_headers_that_do_not_arrive_end_the_connection(sent: bytes, monkeypatch:
 
 
 def test_connections_beyond_the_limit_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all others were let in, the new one is closed; else the oldest stranger is."""
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
 
-    async def use(connect: Connect) -> None:
-        held = [await connect() for _ in range(3)]
-        await asyncio.sleep(0.02)
-        reader, writer = await connect()
-        assert await reader.read() == b""
-        writer.close()
-        held[0][1].close()
-        await asyncio.sleep(0.02)
-        reader, writer = await connect()
-        writer.write(get("/hello", CLOSE))
-        assert (await reader.read()).endswith(b"hello \n")
-        for _, one in held:
-            one.close()
+    async def guard(_: Query) -> Answer | None:
+        return None
 
-    served(use)
+    async def play() -> None:
+        server = HttpServer(ROUTES, guard)
+        port = await server.start(Address("127.0.0.1", 0))
+        try:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            for reader, writer in held:
+                writer.write(get("/hello"))
+                await reader.readuntil(b"hello \n")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            assert await reader.read() == b""
+            writer.close()
+            held[0][1].close()
+            await asyncio.sleep(0.02)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(get("/hello", CLOSE))
+            assert (await reader.read()).endswith(b"hello \n")
+            for _, one in held:
+                one.close()
+        finally:
+            await server.stop()
+
+    asyncio.run(play())
 
 
 class Endless:
@@ -231,3 +242,46 @@ def test_an_old_client_gets_a_stream_without_chunks() -> None:
     found = answered(get("/stream", version="1.0"), {"stream": answer})
     assert found.endswith(b"\r\n\r\n0\n1\n2\n")
     assert b"chunked" not in found
+
+
+def test_the_oldest_stranger_makes_room_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "MOST_STRANGERS", 3)
+
+    async def use(connect: Connect) -> None:
+        held = [await connect() for _ in range(3)]
+        await asyncio.sleep(0.02)
+        reader, writer = await connect()
+        writer.write(get("/hello", CLOSE))
+        assert (await reader.read()).endswith(b"hello \n")
+        assert await held[0][0].read() == b""
+        for _, one in held:
+            one.close()
+
+    served(use)
+
+
+def test_a_guard_refuses_and_lets_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that was let in is no stranger: it stays connected when strangers are closed."""
+    monkeypatch.setattr(http_server, "MOST_STRANGERS", 2)
+
+    async def guard(query: Query) -> Answer | None:
+        return None if query.headers.get("authorization") == "yes" else Answer(b"no\n", status=401)
+
+    async def play() -> None:
+        server = HttpServer(ROUTES, guard)
+        port = await server.start(Address("127.0.0.1", 0))
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(get("/hello", "Authorization: yes"))
+            assert b"200 OK" in await reader.readuntil(b"hello \n")
+            lines = [await asyncio.open_connection("127.0.0.1", port) for _ in range(6)]
+            lines[-1][1].write(get("/hello", CLOSE))
+            assert b"401 Unauthorized" in await lines[-1][0].read()
+            writer.write(get("/hello", "Authorization: yes", CLOSE))
+            assert b"200 OK" in await reader.read()
+            for _, one in lines:
+                one.close()
+        finally:
+            await server.stop()
+
+    asyncio.run(play())

@@ -7,12 +7,13 @@ import re
 import ssl
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from closeknit.cluster import kinds
+from closeknit.cluster.kube.client import Client
 from closeknit.cluster.port import Change
 from closeknit.controller.decision_log import Record
 from closeknit.host.decisions import Decisions, Memory
@@ -26,6 +27,7 @@ from host.centre import centre
 from host.jobs_of_each_kind import JOB
 from host.lab import Lab
 from host.over_rest import Cluster, cluster, controller
+from host.reviews import TOKEN, Reviews
 from host.stage import ACCESS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -189,11 +191,12 @@ def test_the_embedded_host_serves_the_families_that_a_controller_serves(tmp_path
 
     async def served() -> Answer:
         health = Health(Decisions(Memory()))
-        (port,) = await health.start(Address("127.0.0.1", 0))
+        health.access.client = cast(Client, Reviews())
+        (port,) = await health.start(None, Address("127.0.0.1", 0))
         try:
             async with cluster(tmp_path / "other") as one, controller(one) as host:
                 health.host = host
-                return await get(f"http://127.0.0.1:{port}/metrics")
+                return await get(f"http://127.0.0.1:{port}/metrics", TOKEN)
         finally:
             await health.stop()
 

@@ -50,7 +50,14 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
     "--health-address",
     metavar="[HOST]:PORT",
     callback=_address,
-    help="Serve /healthz, /readyz, /metrics and decisions at this address; default: off.",
+    help="Serve /healthz and /readyz at this address; default: off.",
+)
+@click.option(
+    "--metrics-address",
+    metavar="[HOST]:PORT",
+    callback=_address,
+    help="Serve /metrics, decisions and configuration at this address, to users whom the API server authorises; "
+    "default: off.",
 )
 @click.option(
     "--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="Log this level and above."
@@ -62,6 +69,7 @@ def command(
     context: str | None,
     no_leader_election: bool,
     health_address: Address | None,
+    metrics_address: Address | None,
     log_level: str,
     feature_gates: str,
     profile: str,
@@ -74,7 +82,7 @@ def command(
 
     \b
       closeknit controller --kubeconfig ~/.kube/config --log-level debug
-      closeknit controller --config config.yaml --health-address :8081
+      closeknit controller --config config.yaml --health-address :8081 --metrics-address :8082
     """
     from .controlling import ControllerOptions, Controlling
 
@@ -89,6 +97,7 @@ def command(
         home,
         read.kueue.election.wanted and not no_leader_election,
         health_address or read.kueue.health,
+        metrics_address or read.kueue.metrics,
         log_level,
     )
     sys.exit(asyncio.run(Controlling(target, wishes).live()))

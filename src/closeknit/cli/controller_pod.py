@@ -1,9 +1,12 @@
 """How commands reach the controller on a Kubernetes cluster: through the API server's proxy to the leader's pod.
 
-    Lease ──▶ leader ──▶ its pod ──▶ the port named `health` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
+    Lease ──▶ leader ──▶ its pod ──▶ the port named `metrics` ──▶ /api/v1/namespaces/…/pods/NAME:PORT/proxy/…
 
-That needs only `get` on pods/proxy in the controller's namespace. A leader outside the cluster has no pod: commands
-connect to it directly, at the address in $CLOSEKNIT_CONTROLLER.
+The controller requires a token, and the API server does not pass on the user's own. So commands request a token of the
+ServiceAccount closeknit-reader, valid for ten minutes and for the controller only, and send it in a header of ours: the
+user's credentials never reach the controller. A leader outside the cluster has no pod: commands connect to it directly,
+at the address in $CLOSEKNIT_CONTROLLER; if there is no such account they send it the token of the kubeconfig, unless
+that would pass over a network unencrypted.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..cluster.errors import Forbidden, NotFound, Refused
+from ..cluster.errors import Forbidden, NotFound, Refused, Unauthorized
 from ..cluster.kinds import LEASE, POD
 from ..cluster.kube.unreachable import Unreachable
+from ..deploy.marks import READER
 from ..dialects.kueue.configuration import LEASE as NAME
 from ..model.mistake import refuse
 from ..model.settings import OWN_NAMESPACE
@@ -25,7 +31,7 @@ from .target import NoCluster
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
 
-PORT_NAME, PORT = "health", 8081
+PORT_NAME, PORT = "metrics", 8082
 VARIABLE = "CLOSEKNIT_CONTROLLER"
 
 
@@ -34,7 +40,7 @@ class InNoPod(NoCluster):
 
     def __init__(self, holder: str, namespace: str) -> None:
         given = f"`decisions --controller` or ${VARIABLE}, as in http://127.0.0.1:{PORT}"
-        remedy = f"give its --health-address with {given}"
+        remedy = f"give its --metrics-address with {given}"
         super().__init__(f"the leading controller, {holder}, has no pod in namespace {namespace}; {remedy}")
         self.holder = holder
 
@@ -51,15 +57,39 @@ async def way_to_controller(client: Client, path: str, url: str = "") -> AsyncIt
         url = os.environ.get(VARIABLE, "")
         if not url:
             raise
-    if not url:
-        yield client, found
+    if url:
+        async with _direct(client, url.rstrip("/")) as asked:
+            yield asked, path
         return
-    async with _direct(url.rstrip("/")) as asked:
-        yield asked, path
+    async with _by_proxy(client, _namespace_in(found)) as asked:
+        yield asked, found
 
 
 @asynccontextmanager
-async def _direct(url: str) -> AsyncIterator[Client]:
+async def _by_proxy(client: Client, namespace: str) -> AsyncIterator[Client]:
+    from ..cluster.kube.client import Client
+    from ..host.access import HEADER
+
+    token = await _reader_token(client, namespace)
+    if not token:
+        account = f"serviceaccounts/token of {READER} in namespace {namespace}"
+        raise NoCluster(f"no permission to read the controller: that needs `create` on {account}")
+    async with Client(replace(client.config, headers=((HEADER, token),))) as asked:
+        yield asked
+
+
+async def _reader_token(client: Client, namespace: str) -> str:
+    """A token that permits nothing but to read the controller; empty if the server issues none to this user."""
+    from ..cluster.kube.reviews import issued
+
+    try:
+        return await issued(client, namespace, READER)
+    except (Forbidden, NotFound, Unauthorized):
+        return ""
+
+
+@asynccontextmanager
+async def _direct(client: Client, url: str) -> AsyncIterator[Client]:
     from ..cluster.kube.client import Client
     from ..cluster.kube.config import Config
 
@@ -70,11 +100,28 @@ async def _direct(url: str) -> AsyncIterator[Client]:
         is_address = False
     if not is_address:
         raise refuse("is not the address of a controller", f"give one such as http://127.0.0.1:{PORT}", what=url)
+    token = await _reader_token(client, OWN_NAMESPACE)
+    if not token and _is_private(url):
+        token = await client.token()
     try:
-        async with Client(Config(server=url)) as asked:
+        async with Client(Config(server=url, token=token)) as asked:
             yield asked
     except Unreachable as error:
         raise NoCluster(f"the controller at {url} does not answer: {error.why}") from error
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody else on the network can read what is sent there: by TLS, or to this machine."""
+    given = urlsplit(url)
+    try:
+        is_here = given.hostname == "localhost" or ip_address(given.hostname or "").is_loopback
+    except ValueError:
+        is_here = False
+    return is_here or given.scheme == "https"
+
+
+def _namespace_in(proxied_path: str) -> str:
+    return proxied_path.split("/")[4]
 
 
 async def proxied(client: Client, path: str) -> str:
@@ -107,10 +154,16 @@ async def outside_leader(client: Client) -> str:
 def request_error(error: Refused) -> NoCluster:
     """The error for a controller that exists but did not answer the request."""
     if isinstance(error, NotFound):
-        return NoCluster("the address is not the --health-address of a controller")
+        return NoCluster("the address is not the --metrics-address of a controller")
+    if isinstance(error, Unauthorized):
+        return NoCluster(f"the controller requires a token: give a kubeconfig with one, or {_INSTALL}")
     if isinstance(error, Forbidden):
-        return NoCluster("no permission to ask the controller: that needs `get` on pods/proxy in its namespace")
-    return NoCluster(f"the controller does not answer: {error.message.strip()}; it needs --health-address :{PORT}")
+        needed = f"the Role {READER} in its namespace, or the ClusterRole {READER} for --controller"
+        return NoCluster(f"no permission to ask the controller: {error.message.strip()}; that needs {needed}")
+    return NoCluster(f"the controller does not answer: {error.message.strip()}; it needs --metrics-address :{PORT}")
+
+
+_INSTALL = f"`closeknit install`, which creates the ServiceAccount {READER}"
 
 
 async def _lease(client: Client) -> Any:

@@ -51,6 +51,8 @@ POD_NAME = "POD_NAME"
 """The environment variable in which the Deployment passes the pod's name."""
 QUIET = ("Waits", "Retries")
 """Frequent outcomes, logged at debug level; the Workload's status has the same text."""
+REVIEW_TIME = 10.0
+"""Seconds for the API server to review a token."""
 RECHECK, RARELY = 10.0, 30.0
 """Seconds between checks of the policies: while they are not as wanted, and once they are."""
 
@@ -65,6 +67,7 @@ class ControllerOptions:
     home: str
     elects: bool
     health: Address | None
+    metrics: Address | None
     log_level: str
 
 
@@ -126,11 +129,11 @@ class Controlling:
 
     async def _listen(self) -> None:
         try:
-            ports = await self.health.start(self.wishes.health, self.wishes.configured.kueue.metrics)
+            ports = await self.health.start(self.wishes.health, self.wishes.metrics)
         except OSError as error:
-            remedy = "choose another --health-address, or another metrics.bindAddress in the configuration"
-            text = f"cannot listen on {self.wishes.health}: {error.strerror or error}"
-            raise NoCluster(f"{text}; {remedy}") from None
+            given = " or ".join(str(one) for one in (self.wishes.health, self.wishes.metrics) if one is not None)
+            remedy = "choose another --health-address or --metrics-address, each with a port of its own"
+            raise NoCluster(f"cannot listen on {given}: {error.strerror or error}; {remedy}") from None
         if ports:
             log.info("serving health and metrics on port %s", " and ".join(map(str, ports)))
 
@@ -139,14 +142,17 @@ class Controlling:
         await self._reach()
         connection, own = self.wishes.configured.kueue.connection, self.wishes.configured.own
         limits = Limits(connection.qps, connection.burst, Bucket(own.writes_per_second))
-        async with Client(
-            self.config, lambda text: log.debug("server warning: %s", text), retries=PATIENCE, limits=limits
-        ) as client:
+        async with (
+            Client(
+                self.config, lambda text: log.debug("server warning: %s", text), retries=PATIENCE, limits=limits
+            ) as client,
+            Client(self.config, timeout=REVIEW_TIME) as reviews,
+        ):
             await self._check(client)
             policing = self._policing(client)
             options = await self._options(policing)
             self.host = KubernetesHost(client, options, self._elector(client), self.decisions)
-            self.health.host = self.host
+            self.health.host, self.health.access.client = self.host, reviews
             looking = asyncio.create_task(self._look_at_policies(policing, options.managed))
             try:
                 await self.host.run()

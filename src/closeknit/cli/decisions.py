@@ -64,7 +64,7 @@ _decision = msgspec.json.Decoder(DecisionRow)
     "--controller",
     default="",
     metavar="URL",
-    help=f"The --health-address of a controller that runs outside the cluster; default: ${VARIABLE}.",
+    help=f"The --metrics-address of a controller that runs outside the cluster; default: ${VARIABLE}.",
 )
 @NAMESPACE
 @OUTPUT
@@ -86,7 +86,7 @@ def command(
     no topology is used. On a terminal, long lines are truncated, except with -o wide.
 
     The embedded host keeps its latest decisions in its data folder. The controller on a Kubernetes cluster keeps them
-    until it exits; the command reads them through the API server, which requires `get` on pods/proxy in the
+    until it exits; the command reads them through the API server, which requires the Role closeknit-reader in the
     controller's namespace. For a controller outside the cluster, give its address with --controller.
 
     \b

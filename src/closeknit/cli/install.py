@@ -145,6 +145,15 @@ async def installed_configuration(client: Client, namespace: str) -> str:
     return str((found.get("data") or {}).get(FILE) or "")
 
 
+async def api_server_cidrs(client: Client) -> tuple[str, ...]:
+    """The addresses of the API server, from which it connects to pods; none if they are not published."""
+    from ..deploy.kinds import ENDPOINT_SLICE
+
+    found = await _found(client, ENDPOINT_SLICE, "default", "kubernetes")
+    addresses = (address for one in found.get("endpoints") or () for address in one.get("addresses") or ())
+    return tuple(sorted(f"{one}/{128 if ':' in one else 32}" for one in addresses))
+
+
 class Installation:
     """One run: plan, report, apply. `given` names the options given; the others stay as installed."""
 
@@ -159,6 +168,7 @@ class Installation:
             text = "the embedded host runs its own control plane: there is nothing to install"
             raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
         await self._complete(client)
+        self.wishes = replace(self.wishes, api_server=await api_server_cidrs(client))
         await self._warn_of_kueue(client)
         adopted = await _to_adopt(client) if adopt else []
         try:

@@ -8,6 +8,8 @@ from typing import Any
 from ..cluster.kinds import BY_NAME, Kind
 from ..cluster.kube.discovery import CRD as CRD
 from ..cluster.kube.discovery import Served
+from ..cluster.kube.reviews import ACCESS_REVIEW as ACCESS_REVIEW
+from ..cluster.kube.reviews import TOKEN_REVIEW as TOKEN_REVIEW
 
 _ACCESS = ("rbac.authorization.k8s.io", "v1")
 CLUSTER_ROLE = Kind(*_ACCESS, "ClusterRole", "clusterroles", False, status=False)
@@ -37,7 +39,6 @@ NETWORK_POLICY = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolici
 SERVICE_MONITOR = Kind("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors", status=False)
 
 _REVIEW = ("authorization.k8s.io", "v1")
-ACCESS_REVIEW = Kind(*_REVIEW, "SubjectAccessReview", "subjectaccessreviews", False)
 SELF_ACCESS_REVIEW = Kind(*_REVIEW, "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
 SELF_RULES_REVIEW = Kind(*_REVIEW, "SelfSubjectRulesReview", "selfsubjectrulesreviews", False)
 

@@ -13,6 +13,8 @@ MANAGER = "closeknit-install"
 NAMESPACE = "closeknit-system"
 NAME = "closeknit-controller"
 """The name of the Deployment, its ServiceAccount, its roles, and its Lease."""
+READER, METRICS_READER = "closeknit-reader", "closeknit-metrics-reader"
+"""The roles of users that read decisions and configuration, or metrics; and the account of commands that do."""
 
 PART_OF, VERSION = "app.kubernetes.io/part-of", "app.kubernetes.io/version"
 OURS = "closeknit"

@@ -1,7 +1,8 @@
 """The objects of an installation besides definitions and policies: service account, permissions, Deployment.
 
 Everything that differs from one installation to another is in `InstallOptions`. There are two replicas, of which one
-leads; they do not run as root, do not write to their own disk, and accept connections for probes and metrics only.
+leads; they do not run as root, do not write to their own disk, and connect to the API server only. Their port for
+probes is open to the kubelet alone; that for metrics and decisions to namespaces with a label, and to the API server.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ from ..cluster.embedded.rules.settings import AdmissionSettings
 from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import FILE, LEASE
 from . import kinds as server
-from .marks import CONFIG_HASH, NAME, NAMESPACE, PODS, Raw, stamped
-from .rbac import CLUSTER_WIDE, Grant, own_namespace
+from .marks import CONFIG_HASH, METRICS_READER, NAME, NAMESPACE, PODS, READER, Raw, stamped
+from .rbac import CLUSTER_WIDE, METRICS_PATHS, READER_PATHS, Grant, own_namespace, reading_by_proxy
 
 CONFIG_MAP = f"{NAME}-config"
 FOLDER = "/etc/closeknit"
-PORT = 8081
-"""The port of probes and metrics."""
+PORT, METRICS_PORT = 8081, 8082
+"""The ports of probes, and of metrics, decisions and configuration."""
+API_PORTS = (443, 6443, 8443, 16443)
+"""The ports on which API servers listen: of the Service, and those of the usual distributions behind it."""
+SCRAPERS = {"metrics": "enabled"}
+"""The label of namespaces that may connect to the port of metrics."""
+SCRAPER_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+TMP_SIZE = "64Mi"
 USER = 65532
 REPLICAS = 2
 DEFAULT_CONFIGURATION = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
@@ -37,7 +44,8 @@ def default_image(version: str = __version__) -> str:
 class InstallOptions:
     """The options of an installation. `configuration` is the controller's file, `rules` its settings for admission.
 
-    `lease` is the name of the leader's Lease, `room` are the resource requests of containers.
+    `lease` is the name of the leader's Lease, `room` are the resource requests of containers. `api_server` are the
+    CIDRs from which the API server connects to pods, for commands that read decisions through it.
     """
 
     image: str = field(default_factory=default_image)
@@ -48,6 +56,7 @@ class InstallOptions:
     replicas: int = REPLICAS
     monitored: bool = False
     room: Mapping[str, Raw] = field(default_factory=lambda: ROOM)
+    api_server: tuple[str, ...] = ()
     version: str = __version__
 
 
@@ -71,15 +80,33 @@ def access(wishes: InstallOptions) -> list[Raw]:
         ),
         _object(wishes, server.ROLE, NAME, rules=_rules(own_namespace(wishes.lease))),
         _object(wishes, server.ROLE_BINDING, NAME, roleRef=_role_ref(server.ROLE), subjects=[account]),
+        *_reading(wishes),
     ]
+
+
+def _reading(wishes: InstallOptions) -> list[Raw]:
+    """What readers of metrics and decisions need. Commands get a token of the account, which may do nothing else."""
+    account = {"kind": "ServiceAccount", "name": READER, "namespace": wishes.namespace}
+    reference = _role_ref(server.CLUSTER_ROLE, READER)
+    return [
+        _object(wishes, server.CLUSTER_ROLE, METRICS_READER, rules=[_paths(METRICS_PATHS)]),
+        _object(wishes, server.CLUSTER_ROLE, READER, rules=[_paths(READER_PATHS)]),
+        _object(wishes, kinds.SERVICE_ACCOUNT, READER),
+        _object(wishes, server.CLUSTER_ROLE_BINDING, READER, roleRef=reference, subjects=[account]),
+        _object(wishes, server.ROLE, READER, rules=_rules(reading_by_proxy(wishes.lease))),
+    ]
+
+
+def _paths(paths: Iterable[str]) -> Raw:
+    return {"nonResourceURLs": list(paths), "verbs": ["get"]}
 
 
 def _rules(grants: Iterable[Grant]) -> list[Raw]:
     return [one.rule() for one in grants]
 
 
-def _role_ref(kind: Kind) -> Raw:
-    return {"apiGroup": kind.group, "kind": kind.kind, "name": NAME}
+def _role_ref(kind: Kind, name: str = NAME) -> Raw:
+    return {"apiGroup": kind.group, "kind": kind.kind, "name": name}
 
 
 def config_map(wishes: InstallOptions) -> Raw:
@@ -93,12 +120,17 @@ def controller(wishes: InstallOptions) -> list[Raw]:
 
 
 def _network_policy(wishes: InstallOptions) -> Raw:
-    """The network policy. The API server's address and port differ between clusters, so egress allows TCP and DNS."""
+    """The network policy. Probes need no rule: the kubelet of a node always reaches the pods of its node.
+
+    Pods find the API server by its address, so they need no DNS. That address differs between clusters.
+    """
+    sources: list[Raw] = [{"namespaceSelector": {"matchLabels": SCRAPERS}}]
+    sources += ({"ipBlock": {"cidr": one}} for one in wishes.api_server)
     spec = {
         "podSelector": {"matchLabels": PODS},
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
-        "egress": [{"ports": [{"protocol": "TCP"}, {"protocol": "UDP", "port": 53}]}],
+        "ingress": [{"from": sources, "ports": [{"protocol": "TCP", "port": METRICS_PORT}]}],
+        "egress": [{"ports": [{"protocol": "TCP", "port": port} for port in API_PORTS]}],
     }
     return _object(wishes, server.NETWORK_POLICY, NAME, spec=spec)
 
@@ -147,7 +179,10 @@ def _pod(wishes: InstallOptions) -> Raw:
             }
         },
         "containers": [_container(wishes)],
-        "volumes": [{"name": "config", "configMap": {"name": CONFIG_MAP}}, {"name": "tmp", "emptyDir": {}}],
+        "volumes": [
+            {"name": "config", "configMap": {"name": CONFIG_MAP}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": TMP_SIZE}},
+        ],
     }
 
 
@@ -156,12 +191,19 @@ def _container(wishes: InstallOptions) -> Raw:
         "name": "controller",
         "image": wishes.image,
         "command": ["closeknit", "controller"],
-        "args": [f"--config={FOLDER}/{FILE}", f"--health-address=0.0.0.0:{PORT}"],
+        "args": [
+            f"--config={FOLDER}/{FILE}",
+            f"--health-address=0.0.0.0:{PORT}",
+            f"--metrics-address=0.0.0.0:{METRICS_PORT}",
+        ],
         "env": [
             {"name": "POD_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}},
             {"name": "PYTHONUNBUFFERED", "value": "1"},
         ],
-        "ports": [{"name": "health", "containerPort": PORT, "protocol": "TCP"}],
+        "ports": [
+            {"name": "health", "containerPort": PORT, "protocol": "TCP"},
+            {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+        ],
         "livenessProbe": _probe("/healthz", 3),
         "readinessProbe": _probe("/readyz", 1),
         "resources": dict(wishes.room),
@@ -188,12 +230,14 @@ def _probe(path: str, failures: int) -> Raw:
 
 
 def _service(wishes: InstallOptions) -> Raw:
-    port = {"name": "metrics", "port": PORT, "targetPort": "health", "protocol": "TCP"}
+    port = {"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics", "protocol": "TCP"}
     return _object(wishes, kinds.SERVICE, NAME, spec={"selector": PODS, "ports": [port]}, labels=PODS)
 
 
 def _monitor(wishes: InstallOptions) -> Raw:
-    spec = {"selector": {"matchLabels": PODS}, "endpoints": [{"port": "metrics", "path": "/metrics"}]}
+    """How Prometheus scrapes; its ServiceAccount has to be bound to the ClusterRole closeknit-metrics-reader."""
+    endpoint = {"port": "metrics", "path": "/metrics", "bearerTokenFile": SCRAPER_TOKEN}
+    spec = {"selector": {"matchLabels": PODS}, "endpoints": [endpoint]}
     return _object(wishes, server.SERVICE_MONITOR, NAME, spec=spec)
 
 

@@ -14,7 +14,8 @@ from ..cluster import kinds
 from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import KUEUE_LEASE, LEASE
 from ..dialects.kueue.jobs.kinds import LIVE, SERVING
-from .kinds import CRD
+from .kinds import ACCESS_REVIEW, CRD, TOKEN_REVIEW
+from .marks import METRICS_READER, READER
 
 Raw = dict[str, Any]
 FOLLOW = ("list", "watch")
@@ -115,6 +116,8 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     Grant(
         (kinds.PROVISIONING_REQUEST,), ("update",), "its pod templates block the deletion of the request", "finalizers"
     ),
+    Grant((TOKEN_REVIEW,), ("create",), "whom the token of a reader of metrics or decisions belongs to"),
+    Grant((ACCESS_REVIEW,), ("create",), "whether that user may read them"),
     Grant(
         (kinds.LEASE,), ("list",), "whether Kueue runs: the controller does not start beside it", names=(KUEUE_LEASE,)
     ),
@@ -136,6 +139,21 @@ def own_namespace(lease: str = LEASE) -> tuple[Grant, ...]:
     )
 
 
+METRICS_PATHS = ("/metrics",)
+READER_PATHS = ("/closeknit/decisions", "/closeknit/config")
+"""What the ClusterRoles closeknit-metrics-reader and closeknit-reader permit to get, on the controller's port."""
+
+
+def reading_by_proxy(lease: str = LEASE) -> tuple[Grant, ...]:
+    """The Role closeknit-reader, for users whose commands read decisions through the API server; it is not bound."""
+    return (
+        Grant((kinds.LEASE,), ("get",), "which controller leads", names=(lease,)),
+        Grant((kinds.POD,), ("get",), "the port of its pod"),
+        Grant((kinds.POD,), ("get",), "reach that port", "proxy"),
+        Grant((kinds.SERVICE_ACCOUNT,), ("create",), "a token that permits to read it", "token", (READER,)),
+    )
+
+
 def table() -> Iterator[tuple[str, Grant]]:
     """Every row, with its scope."""
     for one in CLUSTER_WIDE:
@@ -150,7 +168,7 @@ def page() -> str:
         f"| {where} | {', '.join(f'`{one}`' for one in names(grant))} | {', '.join(grant.verbs)} | {grant.reason} |"
         for where, grant in table()
     ]
-    return "\n".join([*_HEAD, *rows, ""])
+    return "\n".join([*_HEAD, *rows, *_READING, ""])
 
 
 def names(grant: Grant) -> Iterator[str]:
@@ -171,4 +189,19 @@ _HEAD = (
     "",
     "| where | what | verbs | why |",
     "| --- | --- | --- | --- |",
+)
+_READING = (
+    "",
+    "## Readers",
+    "",
+    "Roles for users, besides the controller's own. Bind them to those that need them.",
+    "",
+    "| role | permits | for |",
+    "| --- | --- | --- |",
+    f"| ClusterRole `{METRICS_READER}` | get {', '.join(f'`{one}`' for one in METRICS_PATHS)} | Prometheus |",
+    f"| ClusterRole `{READER}` | get {', '.join(f'`{one}`' for one in READER_PATHS)} | "
+    f"the ServiceAccount `{READER}`, to which it is bound |",
+    f"| Role `{READER}` in the controller's namespace | "
+    + "; ".join(f"{', '.join(one.verbs)} {', '.join(f'`{name}`' for name in names(one))}" for one in reading_by_proxy())
+    + " | users of `closeknit decisions`, `explain` and `what-if` |",
 )

@@ -1,7 +1,7 @@
 """HTTP endpoints of every host: metrics for Prometheus, the decision log, and the configuration in force.
 
-The controller serves them on its health address; the embedded host serves them next to the Kubernetes API and behind
-the same token. They are read-only, and show no more than a user who may list workloads can see.
+The controller serves them on its metrics address, behind tokens of the API server; the embedded host serves them next
+to the Kubernetes API and behind the same tokens. They are read-only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Endpoints:
 
     async def _rules(self, _: Query) -> Answer:
         if self.metrics.runtime is None:
-            return status_answer("not connected to the API server yet")
+            return Answer(b"not connected to the API server yet\n", status=503)
         return Answer(rules.encode(self.metrics.runtime.options), "application/json")
 
     async def _decisions(self, query: Query) -> Answer:
@@ -70,10 +70,6 @@ class Endpoints:
         finally:
             if watches:
                 self.decisions.listeners.remove(listen)
-
-
-def status_answer(problem: str) -> Answer:
-    return Answer(f"{problem or 'ok'}\n".encode(), status=503 if problem else 200)
 
 
 def _number(text: str) -> float:

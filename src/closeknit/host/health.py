@@ -1,23 +1,25 @@
-"""Probes of the controller, served together with the endpoints that every host has.
+"""The two ports of the controller: probes for the kubelet, and everything else for users with a token.
 
-    /healthz               the event loop is not blocked
-    /readyz                all informers have synced; the controller leads or stands by
-    /metrics               for Prometheus
-    /closeknit/decisions   the decision log
-    /closeknit/config      the configuration in force
+    --health-address    /healthz               the event loop is not blocked
+                        /readyz                all informers have synced; the controller leads or stands by
+    --metrics-address   /metrics               for Prometheus
+                        /closeknit/decisions   the decision log
+                        /closeknit/config      the configuration in force
 
-The addresses are options of the command; the last three endpoints are in `endpoints`.
+Probes have a port of their own, so that clients of the other cannot occupy it. They need no token and reveal nothing:
+why the controller is not ready is in its log. Access to the other port is checked in `access`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
 
 from ..model.address import Address
+from .access import Access
 from .decisions import Decisions
-from .endpoints import METRICS, Endpoints, status_answer
-from .http_server import Answer, Answerer, HttpServer, Query
+from .endpoints import Endpoints
+from .http_server import Answer, HttpServer, Query
 from .informers import NEEDED
 from .kubernetes import KubernetesHost
 from .loop_monitor import LoopMonitor
@@ -26,6 +28,8 @@ from .metrics import Metrics
 LONGEST_GAP = 30.0
 """Seconds for which the event loop may be blocked before the liveness probe fails."""
 
+log = logging.getLogger(__name__)
+
 
 class Health:
     """`host` is set once the controller is connected."""
@@ -33,10 +37,12 @@ class Health:
     def __init__(self, kept: Decisions) -> None:
         self.decisions, self.metrics = kept, Metrics()
         self.endpoints = Endpoints(kept, self.metrics)
+        self.access = Access()
         self.pulse = LoopMonitor(self.metrics.late)
         self._host: KubernetesHost | None = None
         self._servers: list[HttpServer] = []
         self._beating: asyncio.Task[None] | None = None
+        self._complaint = ""
 
     @property
     def host(self) -> KubernetesHost | None:
@@ -49,11 +55,13 @@ class Health:
     async def start(self, health: Address | None, metrics: Address | None = None) -> list[int]:
         """Listen on the addresses; returns the ports. Raises OSError if an address is not available."""
         self._beating = asyncio.create_task(self.pulse.run())
-        answers = self.endpoints.by_path()
-        routes: dict[str, Answerer] = {"healthz": self._alive, "readyz": self._ready, **answers}
-        ports = [] if health is None else [await self._listen(health, routes)]
-        if metrics is not None and metrics != health:
-            ports.append(await self._listen(metrics, {METRICS: answers[METRICS]}))
+        probes = HttpServer({"healthz": self._alive, "readyz": self._ready})
+        guarded = HttpServer(self.endpoints.by_path(), self.access.refusal)
+        ports = []
+        for server, address in ((probes, health), (guarded, metrics)):
+            if address is not None:
+                self._servers.append(server)
+                ports.append(await server.start(address))
         return ports
 
     async def stop(self) -> None:
@@ -62,19 +70,21 @@ class Health:
         for server in self._servers:
             await server.stop()
 
-    async def _listen(self, address: Address, routes: Mapping[str, Answerer]) -> int:
-        server = HttpServer(routes)
-        self._servers.append(server)
-        return await server.start(address)
-
     # Responses
 
     async def _alive(self, _: Query) -> Answer:
         gap = self.pulse.gap
-        return status_answer(f"the event loop was blocked for {gap:.0f} s" if gap > LONGEST_GAP else "")
+        return self._probed("/healthz", f"the event loop was blocked for {gap:.0f} s" if gap > LONGEST_GAP else "")
 
     async def _ready(self, _: Query) -> Answer:
-        return status_answer(self.missing())
+        return self._probed("/readyz", self.missing())
+
+    def _probed(self, probe: str, problem: str) -> Answer:
+        """The answer of a probe; what is wrong is logged once."""
+        if problem and problem != self._complaint:
+            log.info("%s fails: %s", probe, problem)
+        self._complaint = problem
+        return Answer(b"ok\n") if not problem else Answer(b"not ok\n", status=503)
 
     def missing(self) -> str:
         """What the controller waits for before it is ready; "" if nothing."""

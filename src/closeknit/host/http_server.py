@@ -1,10 +1,11 @@
 """A small HTTP/1.1 server for reading: probes, metrics, the decision log.
 
-    connection ──▶ headers ──▶ route ──▶ Answer ──▶ response ──▶ next request
+    connection ──▶ headers ──▶ route ──▶ guard ──▶ Answer ──▶ response ──▶ next request
                       └── too long, too slow, with a body ──▶ refusal, and the connection is closed
 
 Bodies of requests are never read. Everything that a client can occupy is bounded: connections, the size of headers, the
-time that they take, and the time that a response may stay unread.
+time that they take, and the time that a response may stay unread. Connections that the guard has not let in have a
+smaller limit; beyond it the oldest of them is closed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from urllib.parse import parse_qs
 
 from ..model.address import Address
 
-MOST_CONNECTIONS = 128
+MOST_CONNECTIONS, MOST_STRANGERS = 128, 64
+"""Connections in all, and those that were not let in yet."""
 MOST_HEAD = 16 * 1024
 """Bytes of a request line and its headers."""
 HEAD_TIME, IDLE_TIME = 10.0, 75.0
@@ -53,6 +55,8 @@ class Answer(NamedTuple):
 
 
 Answerer = Callable[[Query], Awaitable[Answer]]
+Guard = Callable[[Query], Awaitable[Answer | None]]
+"""Returns the refusal of a request, or None to let it in."""
 
 
 class BadQueryError(Exception):
@@ -64,12 +68,13 @@ class BadQueryError(Exception):
 
 
 class HttpServer:
-    """Routes are paths without a leading slash."""
+    """Routes are paths without a leading slash. Without a guard everybody may read them."""
 
-    def __init__(self, routes: Mapping[str, Answerer]) -> None:
-        self.routes = routes
+    def __init__(self, routes: Mapping[str, Answerer], guard: Guard | None = None) -> None:
+        self.routes, self.guard = routes, guard
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], bool] = {}
+        """Whether each was let in."""
 
     async def start(self, address: Address) -> int:
         """Listen on the address; returns the port. Raises OSError if the address is not available."""
@@ -89,15 +94,23 @@ class HttpServer:
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._make_room()
+        is_accepted = len(self._connections) < MOST_CONNECTIONS
+        self._connections[task] = False
         try:
-            if len(self._connections) <= MOST_CONNECTIONS:
+            if is_accepted:
                 await self._serve(reader, writer)
             writer.close()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError):
             writer.transport.abort()  # the client is gone or too slow, or the server stops
         finally:
-            self._connections.discard(task)
+            self._connections.pop(task, None)
+
+    def _make_room(self) -> None:
+        strangers = [task for task, is_let_in in self._connections.items() if not is_let_in]
+        if len(strangers) >= MOST_STRANGERS or (strangers and len(self._connections) >= MOST_CONNECTIONS):
+            del self._connections[strangers[0]]
+            strangers[0].cancel()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         limit = HEAD_TIME
@@ -124,10 +137,19 @@ class HttpServer:
         if query.method not in ("GET", "HEAD"):
             return Answer(b"only GET is allowed\n", status=405, headers=(("Allow", "GET, HEAD"),))
         try:
+            refused = None if self.guard is None else await self.guard(query)
+            if refused is not None:
+                return refused
+            self._let_in()
             return await answerer(query)
         except Exception:
             log.exception("GET %s", query.path)
             return Answer(b"internal error\n", status=500)
+
+    def _let_in(self) -> None:
+        task = asyncio.current_task()
+        if self.guard is not None and task in self._connections:
+            self._connections[task] = True
 
 
 def parsed(head: bytes) -> Query:
@@ -139,7 +161,9 @@ def parsed(head: bytes) -> Query:
         raise BadQueryError(400, "the request is not HTTP/1.1")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers or "content-encoding" in headers:
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise BadQueryError(415, "a compressed body is not supported")
+    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
         raise BadQueryError(413, "a request must not have a body")
     path, _, text = target.partition("?")
     arguments = {name: values[-1] for name, values in parse_qs(text).items()}

@@ -96,6 +96,10 @@ class Client:
     ) -> None:
         await self._connection.close()
 
+    async def token(self) -> str:
+        """The bearer token that this client sends; empty if it has none."""
+        return await self._connection.token()
+
     # One object
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Raw:

@@ -28,7 +28,7 @@ class Config:
     """How to reach a server. Certificates and keys are PEM texts; `source` is the file, or files, of this config.
 
     Of `token_file`, `token` and `plugin` the first that is set counts, as with kubectl. `acting_as` are the
-    impersonation headers. `proxy` takes precedence over the environment.
+    impersonation headers, `headers` are sent besides. `proxy` takes precedence over the environment.
     """
 
     server: str
@@ -42,6 +42,7 @@ class Config:
     verify: bool = True
     proxy: str = field(default="", repr=False)
     acting_as: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     namespace: str = DEFAULT_NAMESPACE
     context: str = ""
     source: str = ""

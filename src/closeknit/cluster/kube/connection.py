@@ -46,6 +46,9 @@ class Connection:
     async def close(self) -> None:
         await self._pool.close()
 
+    async def token(self) -> str:
+        return (await self._credentials.current()).token
+
     async def answered(self, request: ApiCall) -> Response:
         """Send a request; its response is to be read in a `with`. A response with an error status is raised."""
         response = await self._sent(request)
@@ -68,7 +71,8 @@ class Connection:
         return response
 
     async def _send(self, request: ApiCall, identity: Identity) -> Response:
-        headers = [("User-Agent", AGENT), ("Accept", request.accept), *self.config.acting_as]
+        headers = [("User-Agent", AGENT), ("Accept", request.accept)]
+        headers += [*self.config.acting_as, *self.config.headers]
         if identity.token:
             headers.append(("Authorization", f"Bearer {identity.token}"))
         if request.body is not None:
