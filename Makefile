@@ -80,6 +80,8 @@ test-host: setup
 	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 $(BIN)/python -m pytest -n auto --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py
+	@echo "== attacks, with their full volumes =="
+	@CLOSEKNIT_ATTACKS=1 $(BIN)/python -m pytest -n 0 tests/attacks
 
 # Compare with the real Kueue, which takes six minutes to build. OPTIONS='--worlds 2 --seed 7' plays other scripts.
 test-peers: setup

@@ -55,10 +55,11 @@ def main() -> None:
 
 def started(kubeconfig: Path) -> tuple[float, float, float]:
     """Seconds to ready, peak memory in kB, longest lag of the event loop in seconds."""
-    port = free_port()
+    port, metrics_port = free_port(), free_port()
+    listening = ["--health-address", f"127.0.0.1:{port}", "--metrics-address", f"127.0.0.1:{metrics_port}"]
     command = [sys.executable, "-m", "closeknit", "controller", "--kubeconfig", str(kubeconfig)]
     begin = monotonic()
-    process = subprocess.Popen([*command, "--no-leader-election", "--health-address", f"127.0.0.1:{port}"])
+    process = subprocess.Popen([*command, "--no-leader-election", *listening])
     try:
         while not answers(f"http://127.0.0.1:{port}/readyz"):
             if process.poll() is not None:
@@ -67,7 +68,9 @@ def started(kubeconfig: Path) -> tuple[float, float, float]:
         seconds = monotonic() - begin
         sleep(5)
         status = Path(f"/proc/{process.pid}/status").read_text()
-        metrics = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read().decode()
+        asked = urllib.request.Request(f"http://127.0.0.1:{metrics_port}/metrics")
+        asked.add_header("Authorization", f"Bearer {read_config([kubeconfig]).token}")
+        metrics = urllib.request.urlopen(asked, timeout=10).read().decode()
         found = re.search(r"^closeknit_event_loop_longest_lag_seconds (\S+)$", metrics, re.MULTILINE)
         return seconds, float(status.split("VmHWM:")[1].split()[0]), float(found[1]) if found else float("nan")
     finally:

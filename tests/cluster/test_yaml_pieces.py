@@ -71,3 +71,20 @@ def test_a_piece_knows_its_line() -> None:
 def test_yaml_that_kubectl_rejects_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(yaml.MarkedYAMLError, match=problem):
         pieces(text)
+
+
+@pytest.mark.parametrize("text", ["1:30", "190:20:30", "1:30.5", "-1:59", "0x_", "1" * 500, "0x" + "f" * 500])
+def test_what_is_no_number_of_json_stays_text(text: str) -> None:
+    assert pieces(f"a: {text}") == [{"a": text}]
+
+
+def test_aliases_may_repeat_but_not_multiply() -> None:
+    assert pieces("a: &a {b: c}\nd: [*a, *a]") == [{"a": {"b": "c"}, "d": [{"b": "c"}] * 2}]
+    lines = ["a0: &a0 [x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 4)}]" for n in range(1, 30))]
+    with pytest.raises(yaml.YAMLError, match="the aliases expand to more than 16 MiB"):
+        pieces("\n".join(lines))
+
+
+def test_the_aliases_of_each_document_count_for_themselves() -> None:
+    document = f"a: &a {'x' * 1_000_000}\nb: [{', '.join(['*a'] * 10)}]\n"
+    assert len(pieces("---\n".join([document] * 3))) == 3

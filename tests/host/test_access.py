@@ -8,15 +8,15 @@ from typing import cast
 import pytest
 
 from closeknit.cluster.kube.client import Client
-from closeknit.host.access import HEADER, IN_FLIGHT, KEPT, MOST_KEPT, Access
+from closeknit.host.access import HEADER, IN_FLIGHT, KEPT, MOST_KEPT, TokenAccess
 from closeknit.host.http_server import Query
 from host.reviews import TOKEN, Reviews
 
 METRICS = "/metrics"
 
 
-def access(reviews: Reviews | None, clock: list[float] | None = None) -> Access:
-    found = Access(lambda: 0.0 if clock is None else clock[0])
+def access(reviews: Reviews | None, clock: list[float] | None = None) -> TokenAccess:
+    found = TokenAccess(lambda: 0.0 if clock is None else clock[0])
     found.client = cast(Client | None, reviews)
     return found
 
@@ -25,7 +25,7 @@ def query(token: str | None = TOKEN, path: str = METRICS) -> Query:
     return Query("GET", path, {}, {} if token is None else {"authorization": f"Bearer {token}"})
 
 
-def status(of: Access, asked: Query) -> int:
+def status(of: TokenAccess, asked: Query) -> int:
     refused = asyncio.run(of.refusal(asked))
     return 200 if refused is None else refused.status
 

@@ -161,7 +161,7 @@ def _scalar(event: Any) -> Any:
         return _plain(event.value) if event.implicit[0] else event.value
     try:
         return _tagged(event.tag, event.value)
-    except (yaml.YAMLError, ValueError, IndexError, OverflowError) as error:
+    except (yaml.YAMLError, ValueError, IndexError) as error:
         raise _problem(f"cannot be read as {event.tag}", event) from error
 
 
@@ -176,16 +176,14 @@ def _plain(text: str) -> Any:
         return text
     try:
         return _tagged(tag, text)
-    except (ValueError, OverflowError):  # such as 0x_
+    except ValueError:  # such as 0x_
         return text
 
 
 def _tagged(tag: str, text: str) -> Any:
-    """The value of a scalar; an integer that has no room in 64 bits becomes a float, as with kubectl."""
     if tag in _NUMBERS and (":" in text or len(text) > LONGEST_NUMBER):
         raise ValueError(text[:LONGEST_NUMBER])
-    value = yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
-    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64 else value
+    return yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
 
 
 def _merged(mapping: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class _Kept(NamedTuple):
     until: float
 
 
-class Access:
+class TokenAccess:
     """`client` is set once the API server is reached; until then nothing is readable."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:

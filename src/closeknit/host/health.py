@@ -16,7 +16,7 @@ import asyncio
 import logging
 
 from ..model.address import Address
-from .access import Access
+from .access import TokenAccess
 from .decisions import Decisions
 from .endpoints import Endpoints
 from .http_server import Answer, HttpServer, Query
@@ -37,7 +37,7 @@ class Health:
     def __init__(self, kept: Decisions) -> None:
         self.decisions, self.metrics = kept, Metrics()
         self.endpoints = Endpoints(kept, self.metrics)
-        self.access = Access()
+        self.access = TokenAccess()
         self.pulse = LoopMonitor(self.metrics.late)
         self._host: KubernetesHost | None = None
         self._servers: list[HttpServer] = []

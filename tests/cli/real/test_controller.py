@@ -11,6 +11,8 @@ from pathlib import Path
 from socket import AF_INET, SOCK_DGRAM, socket
 from threading import Event, Thread
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -183,14 +185,14 @@ def free_port() -> int:
 
 def test_decisions_are_read_through_the_leading_pod(cluster: RealCluster, start: Start, address: str) -> None:
     port, space = free_port(), "closeknit-system"
-    container = {"name": "c", "image": "x", "ports": [{"name": "health", "containerPort": port}]}
+    container = {"name": "c", "image": "x", "ports": [{"name": "metrics", "containerPort": port}]}
     meta = {"name": "leader-1", "namespace": space}
     cluster.apply(
         [{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"nodeName": "none", "containers": [container]}}]
     )
     status = {"status": {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}}
     assert cluster.api.merge(path(PODS, space, "leader-1", "status"), status).status == 200
-    start("--health-address", f":{port}", POD_NAME="leader-1").until_said(LEADS)
+    start("--metrics-address", f":{port}", POD_NAME="leader-1").until_said(LEADS)
     run_one(cluster, "asked")
     command = [sys.executable, "-m", "closeknit", "decisions", "job/asked", "--kubeconfig", str(cluster.kubeconfig)]
     ran = subprocess.run(command, capture_output=True, text=True)
@@ -200,13 +202,45 @@ def test_decisions_are_read_through_the_leading_pod(cluster: RealCluster, start:
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 4
     assert (
-        "has no pod in namespace closeknit-system; give its --health-address with `decisions --controller` or "
+        "has no pod in namespace closeknit-system; give its --metrics-address with `decisions --controller` or "
         in ran.stderr
     )
     assert "; `closeknit describe workload NAME" in ran.stderr
     ran = subprocess.run([*command, "--controller", f"http://{address}:{port}"], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Admitted" in ran.stdout
+
+
+def test_the_controller_asks_the_api_server_about_tokens(cluster: RealCluster, start: Start) -> None:
+    """A ServiceAccount reads what it has a role for; the account of commands reads decisions, and no metrics."""
+    port, space = free_port(), "closeknit-system"
+    start("--metrics-address", f"127.0.0.1:{port}").until_said(LEADS)
+    account = {"kind": "ServiceAccount", "name": "scraper", "namespace": space}
+    cluster.apply([{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "scraper", "namespace": space}}])
+
+    def token(name: str, *audiences: str) -> str:
+        where = path("v1/serviceaccounts", space, name, "token")
+        return str(cluster.api.post(where, {"spec": {"audiences": list(audiences)}}).body["status"]["token"])
+
+    def status(where: str, bearer: str) -> int:
+        asked = Request(f"http://127.0.0.1:{port}{where}", headers={"Authorization": f"Bearer {bearer}"})
+        try:
+            with urlopen(asked, timeout=20) as answer:
+                return int(answer.status)
+        except HTTPError as error:
+            return error.code
+
+    scraper, reader = token("scraper"), token("closeknit-reader", "closeknit")
+    assert status("/metrics", "nonsense") == 401
+    assert status("/metrics", token("scraper", "elsewhere")) == 401
+    assert status("/closeknit/decisions", scraper) == 403
+    assert [status(one, reader) for one in ("/closeknit/decisions", "/metrics")] == [200, 403]
+    assert cluster.api.as_user(reader).get("/api").status == 401, "it is of no use at the API server"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "closeknit-metrics-reader"}
+    meta = {"name": "scraper"}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": meta}
+    cluster.apply([{**binding, "roleRef": role, "subjects": [account]}])
+    eventually(lambda: status("/metrics", scraper) == 200, within=60)
 
 
 def told(cluster: RealCluster) -> set[tuple[str, str]]:

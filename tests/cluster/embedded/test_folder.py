@@ -9,7 +9,7 @@ from stat import S_IMODE
 
 import pytest
 
-from closeknit.cluster.embedded.folder import Folder, write_private
+from closeknit.cluster.embedded.folder import Folder, SamePath, make_private, write_private
 from closeknit.model.mistake import InputError
 
 HOLDER = """
@@ -63,3 +63,36 @@ def test_a_private_file_is_replaced_whole_and_unreadable_to_others(tmp_path: Pat
     assert path.read_bytes() == b"new"
     assert S_IMODE(path.stat().st_mode) == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["secret"]
+
+
+def test_a_folder_that_every_user_may_write_to_is_refused_with_another_to_choose(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with pytest.raises(InputError) as refused:
+        Folder(tmp_path)
+    assert str(refused.value).endswith(f"; choose a folder of your own, such as {tmp_path / 'closeknit'}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_happens_to_a_folder_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    same = SamePath(path)
+    assert same.problem() == ""
+    path.chmod(0o500)
+    assert same.problem() == "is read-only"
+    path.chmod(0o700)
+    assert same.problem() == ""
+    path.rename(tmp_path / "elsewhere")
+    assert same.problem() == "was deleted"
+    path.mkdir()
+    assert same.problem() == "was replaced"
+
+
+def test_permissions_of_other_users_are_taken_away(tmp_path: Path) -> None:
+    loose, tight, missing = (tmp_path / name for name in ("loose", "tight", "missing"))
+    loose.touch(0o644)
+    loose.chmod(0o640)
+    tight.touch(0o600)
+    assert make_private([loose, tight, missing]) == [loose]
+    assert S_IMODE(loose.stat().st_mode) == 0o600
+    assert make_private([loose, tight, missing]) == []

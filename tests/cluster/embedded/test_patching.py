@@ -165,3 +165,19 @@ def test_each_form_leaves_the_old_object_alone() -> None:
         new = patched(POD, form, old, body)  # type: ignore[arg-type]
         assert new["spec"]["containers"][0]["env"] == [{"name": "A", "value": "2"}]
         assert old == before
+
+
+def test_copies_are_bounded_together() -> None:
+    old = {"metadata": {"name": "a"}, "data": {"a": "x" * 1_000_000}}
+    steps = [{"op": "copy", "from": "/data/a", "path": f"/data/b{number}"} for number in range(3)]
+    assert len(by_steps(old, steps)["data"]) == 4
+    with pytest.raises(Invalid, match="may copy at most 3145728 bytes together"):
+        by_steps(old, [*steps, {"op": "copy", "from": "/data/a", "path": "/data/c"}])
+
+
+def test_a_patch_cannot_nest_deeper_than_a_body() -> None:
+    steps = [{"op": "add", "path": "/a" * number, "value": {}} for number in range(1, 200)]
+    with pytest.raises(Invalid):
+        by_steps({}, steps)
+    with pytest.raises(Invalid, match="nested more than 128 levels deep"):
+        by_steps({"a": {"a": {}}}, [*({"op": "copy", "from": "", "path": "/a/b"} for _ in range(130))])

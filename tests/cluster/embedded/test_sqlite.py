@@ -14,7 +14,7 @@ import pytest
 
 from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.sqlite import DECISIONS, SqliteLog
-from closeknit.cluster.embedded.store import NotKeptError, Store
+from closeknit.cluster.embedded.store import FolderLostError, NotKeptError, Store
 from closeknit.cluster.kinds import CONFIG_MAP, JOB, NAMESPACE, POD, Kind
 from closeknit.cluster.port import Key
 from closeknit.model.mistake import InputError
@@ -296,3 +296,16 @@ def test_only_the_last_ten_thousand_decisions_are_kept(tmp_path: Path) -> None:
     log.commit(2)
     kept = log.decisions()
     assert (len(kept), kept[0], kept[-1]) == (10_000, (6, b"5"), (10_005, b"10004"))
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_commit_is_refused_once_the_file_or_its_folder_is_gone(tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    store, log = begun(folder / "state")
+    store.commit()
+    config_map(store, "a")
+    (folder / "state").rename(tmp_path / "moved") if what == "file" else folder.rename(tmp_path / "moved")
+    with pytest.raises(FolderLostError, match="was deleted while the host was running"):
+        store.commit()
+    log.close()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import sleep
 
+from contract.client import Api
 from contract.expect import eventually
 from faults.ground import Ground
 from faults.rival import Rival
@@ -22,7 +23,7 @@ LEVEL = "closeknit-faults"
 def test_a_rival_writer_loses_no_writes_and_causes_no_stale_decisions(ground: Ground) -> None:
     (port,) = free_ports(1)
     with Scene(ground, 40) as scene:
-        scene.begin_alone(None, "--health-address", f"{HOST}:{port}")
+        scene.begin_alone(None, "--metrics-address", f"{HOST}:{port}")
         rival = Rival(ground.cluster.kubeconfig)
         rival.start()
         try:
@@ -33,7 +34,7 @@ def test_a_rival_writer_loses_no_writes_and_causes_no_stale_decisions(ground: Gr
             rival.stop()
         scene.rest()
         rival.check()
-        conflicts = counted(f"http://{HOST}:{port}/metrics", "closeknit_writes_total", 'result="Conflict"')
+        conflicts = counted(ground.cluster.api, port, "closeknit_writes_total", 'result="Conflict"')
         print(f"\n{rival.written} writes of a rival, {conflicts:.0f} of ours were too late")
         assert conflicts > 0
 
@@ -78,8 +79,11 @@ def tight(ground: Ground) -> Iterator[None]:
             ground.cluster.kubectl("delete", kind, LEVEL)
 
 
-def counted(url: str, *words: str) -> float:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+def counted(api: Api, port: int, *words: str) -> float:
+    """The sum of counts in the metrics of a controller, which accepts the administrator's token."""
+    asked = urllib.request.Request(f"http://{HOST}:{port}/metrics")
+    asked.add_header("Authorization", f"Bearer {api.token}")
+    with urllib.request.urlopen(asked, timeout=10) as answer:
         return counted_in(answer.read().decode(), *words)
 
 

@@ -13,7 +13,7 @@ from closeknit.cluster.embedded.ids import RandomIds
 from closeknit.cluster.embedded.rest import watching
 from closeknit.cluster.embedded.rest.forms import ResponseForm
 from closeknit.cluster.embedded.rest.selectors import selection
-from closeknit.cluster.embedded.rest.watching import FULL, Hub, Watcher, WatchEvent, WatchSubject, transition
+from closeknit.cluster.embedded.rest.watching import BUDGET, FULL, Hub, Watcher, WatchEvent, WatchSubject, transition
 from closeknit.cluster.embedded.store import Store
 from closeknit.cluster.kinds import CONFIG_MAP, NAMESPACE, SECRET
 from closeknit.cluster.port import Change, Key
@@ -174,6 +174,36 @@ def test_a_watcher_that_does_not_read_is_cut_off_and_the_others_go_on() -> None:
         assert slow.is_cut
         assert slow.short == ["ADDED x"]
         assert quick.short == ["ADDED x", "ADDED y"]
+
+    within(check)
+
+
+def test_beyond_the_budget_of_all_those_furthest_behind_are_cut_off() -> None:
+    def check(cluster: Cluster) -> None:
+        lines = [cluster.watch() for _ in range(20)]
+        for line in lines[5:]:
+            line.unread = BUDGET // 10
+        for line in lines[5:8]:
+            line.unread += 1
+        cluster.make("x")
+        cluster.hub.publish()
+        cut = [line.is_cut for line in lines]
+        assert cut[:5] == [False] * 5
+        assert sum(line.unread for line in lines if not line.is_cut) <= BUDGET
+        assert sum(line.unread for line in lines if not line.is_cut) > BUDGET * 8 // 10
+
+    within(check)
+
+
+def test_a_large_chunk_is_written_in_pieces_that_count() -> None:
+    def check(cluster: Cluster) -> None:
+        line = cluster.watch()
+        cluster.store.create(CONFIG_MAP, {"metadata": {"name": "x", "namespace": "a"}, "data": {"a": "x" * 500_000}})
+        cluster.hub.publish()
+        assert len(line.chunks) > 1
+        assert max(map(len, line.chunks)) <= 1 << 16
+        line.chunks = [b"".join(bytes(one) for one in line.chunks)]
+        assert line.short == ["ADDED x"]
 
     within(check)
 

@@ -49,7 +49,7 @@ class Connections:
 
     def __init__(self, listener: Listener, tls: ssl.SSLContext) -> None:
         self.listener, self.tls, self.most = listener, tls, most_connections()
-        self._held: dict[Connection, asyncio.Task[None]] = {}
+        self._held: dict[ClientConnection, asyncio.Task[None]] = {}
         self._accepting: list[asyncio.Task[None]] = []
 
     def listen(self, sock: socket.socket) -> None:
@@ -88,7 +88,7 @@ class Connections:
         if len(strangers) >= MOST_STRANGERS or (strangers and len(self._held) >= self.most):
             self._held.pop(strangers[0]).cancel()
 
-    async def _hold(self, connection: Connection, accepted: socket.socket) -> None:
+    async def _hold(self, connection: ClientConnection, accepted: socket.socket) -> None:
         """One connection from its acceptance until it is lost."""
         loop = asyncio.get_running_loop()
         try:
@@ -103,11 +103,11 @@ class Connections:
 
 
 class Listener(web.Server):
-    """Makes a `Connection` for every client."""
+    """Makes a `ClientConnection` for every client."""
 
-    def __call__(self) -> Connection:
+    def __call__(self) -> ClientConnection:
         settings: dict[str, Any] = {"max_line_size": LONGEST_LINE, "max_field_size": LONGEST_LINE, "access_log": None}
-        return Connection(
+        return ClientConnection(
             self,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_TIME,
@@ -117,7 +117,7 @@ class Listener(web.Server):
         )
 
 
-class Connection(web.RequestHandler):
+class ClientConnection(web.RequestHandler):
     """A connection with limits. It answers malformed HTTP with a Status object too."""
 
     __slots__ = ("_raw", "_timer", "_unparsed", "_writable", "is_known", "lost")

@@ -26,7 +26,7 @@ from ...port import Raw
 from ..store import NotKeptError, Store
 from . import bodies, discovery, forms, refusals, warnings
 from .addresses import NOT_SERVED, ResourcePath, address, is_served, steps
-from .connections import BACKLOG, Connection, Connections, Listener
+from .connections import BACKLOG, ClientConnection, Connections, Listener
 from .forms import ResponseForm
 from .listing import Page
 from .queries import QueryString
@@ -133,7 +133,7 @@ class Server:
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         """Handle a request of a connection; what is left of its body is not read."""
         connection = request.protocol
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, ClientConnection)
         connection.begin(is_known=any(self._is_let_in(request)))
         try:
             response = await self.handle(request)

@@ -10,7 +10,7 @@ from aiohttp import HttpVersion11, web
 
 from ...errors import BadRequest, Expired
 from . import listing, watching
-from .connections import Connection
+from .connections import ClientConnection
 from .queries import QueryString
 from .watching import Hub, Watcher, WatchEvent, WatchSubject
 
@@ -47,7 +47,7 @@ class WatchStream:
         await response.prepare(request)
         transport, connection = request.transport, request.protocol
         assert transport is not None  # or prepare would have failed
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, ClientConnection)
         watcher = Watcher(transport)
         end = asyncio.get_running_loop().time() + self.seconds
         try:
@@ -66,7 +66,7 @@ class WatchStream:
             await response.write_eof()
         return response
 
-    async def _catch_up(self, connection: Connection, watcher: Watcher) -> None:
+    async def _catch_up(self, connection: ClientConnection, watcher: Watcher) -> None:
         """Send current objects or missed changes until nothing is left; then, without a gap, join the group."""
         self.settle()
         store, selection = self.hub.store, self.subject.selection
@@ -89,7 +89,7 @@ class WatchStream:
             await self._send(connection, watcher, events)
         self.hub.join(self.subject, watcher)
 
-    async def _send(self, connection: Connection, watcher: Watcher, events: Iterable[WatchEvent]) -> None:
+    async def _send(self, connection: ClientConnection, watcher: Watcher, events: Iterable[WatchEvent]) -> None:
         lines: list[bytes] = []
         size = 0
         for event in events:
@@ -101,7 +101,7 @@ class WatchStream:
                 lines, size = [], 0
         await self._flush(connection, watcher, b"".join(lines))
 
-    async def _flush(self, connection: Connection, watcher: Watcher, data: bytes) -> None:
+    async def _flush(self, connection: ClientConnection, watcher: Watcher, data: bytes) -> None:
         if data:
             self.hub.deliver(watcher, watching.framed(data))
         if watcher.over.done():
