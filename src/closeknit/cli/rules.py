@@ -97,13 +97,17 @@ async def _fetch_rules(client: Client) -> EffectiveRules | None:
 
 async def _fetch(client: Client) -> dict[str, Any]:
     """The rules as served by an embedded host, or by the leading controller."""
-    from .controller_pod import way_to_controller
+    from .controller_pod import request_error, way_to_controller
 
     try:
         return await client.tree("GET", SERVED)
     except (NotFound, Forbidden):
-        async with way_to_controller(client, SERVED) as (asked, path):
+        pass
+    async with way_to_controller(client, SERVED) as (asked, path):
+        try:
             return await asked.tree("GET", path)
+        except Refused as error:
+            raise request_error(error) from None
 
 
 def _differences(theirs: EffectiveRules, ours: EffectiveRules) -> Iterator[str]:

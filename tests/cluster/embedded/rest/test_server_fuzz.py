@@ -8,10 +8,12 @@ from __future__ import annotations
 import http.client
 import os
 import socket
+import ssl
 from pathlib import Path
 from random import Random
 from time import monotonic
 
+from closeknit.cluster.embedded.rest.bodies import MOST_BYTES
 from closeknit.cluster.embedded.rules import HostRules
 from cluster.embedded.rest.fuzzing import Fuzz, Request
 from cluster.embedded.rest.running import Running
@@ -37,8 +39,10 @@ class Client:
         try:
             self._connection.request(request.method, request.target, request.body, headers)
             response = self._connection.getresponse()
-        except (ConnectionError, http.client.HTTPException):
+        except (ConnectionError, ssl.SSLError, http.client.HTTPException):
             self.close()
+            if len(request.body or b"") > MOST_BYTES:  # the server ended the connection before all of it was sent
+                return 413, b'"kind":"Status"'
             raise
         is_watch = response.headers.get("Transfer-Encoding") == "chunked"
         body = b"" if is_watch else response.read()

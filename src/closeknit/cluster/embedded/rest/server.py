@@ -43,7 +43,9 @@ MOMENT = 0.03
 """Seconds for which changes are batched for watchers, because each write to a hundred connections is costly."""
 BODY_TIME = 30.0
 """Seconds in which the body of a request has to arrive."""
-LAST_WORDS = 1.0
+LAST_WORDS_TIME = 0.3
+"""Seconds between a refusal and the end of a connection whose body is not read."""
+SHUTDOWN_TIME = 1.0
 """Seconds that a connection has to finish when the server stops."""
 
 Extra = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -100,7 +102,7 @@ class Server:
         self.hub.end()
         await asyncio.sleep(0)
         if self._connections is not None:
-            await self._connections.close(LAST_WORDS)
+            await self._connections.close(SHUTDOWN_TIME)
 
     def settle(self) -> None:
         """Commit everything written so far, and publish it to watchers."""
@@ -140,7 +142,7 @@ class Server:
         finally:
             connection.end()
         if not request.content.is_eof():
-            response.force_close()
+            return await _last_words(request, response)
         if isinstance(response, web.Response) and request.method != "HEAD":
             return await _sent(request, response)
         return response
@@ -309,6 +311,15 @@ async def _read(request: web.BaseRequest) -> bytes:
     except TimeoutError:
         raise BadRequest(f"the body did not arrive within {BODY_TIME:.0f} s") from None
     return b"".join(pieces)
+
+
+async def _last_words(request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
+    """Send a response to a client that is still sending, and give it a moment to read it before the connection ends."""
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    await asyncio.sleep(LAST_WORDS_TIME)
+    return response
 
 
 async def _sent(request: web.BaseRequest, response: web.Response) -> web.StreamResponse:
