@@ -88,14 +88,14 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
         "the templates of a TrainJob are in its runtime",
     ),
     Grant(
-        (kinds.WORKLOAD, *QUEUES, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
+        (kinds.WORKLOAD, *QUEUES, kinds.COHORT, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
         READ,
-        "quota, queues, flavors, topologies and workloads",
+        "quota, queues, cohorts, flavors, topologies and workloads",
     ),
     Grant(
-        (kinds.COHORT, kinds.WORKLOAD_PRIORITY_CLASS, kinds.PROVISIONING_CONFIG),
+        (kinds.WORKLOAD_PRIORITY_CLASS, kinds.PROVISIONING_CONFIG),
         FOLLOW,
-        "shared quota, priorities, and how nodes are provisioned",
+        "priorities, and how nodes are provisioned",
     ),
     Grant(
         (kinds.WORKLOAD,),
@@ -104,9 +104,9 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     ),
     Grant(HELD, ("update",), "the finalizer that protects objects in use"),
     Grant(
-        (kinds.WORKLOAD, *QUEUES, kinds.ADMISSION_CHECK),
+        (kinds.WORKLOAD, *QUEUES, kinds.COHORT, kinds.ADMISSION_CHECK),
         ("update",),
-        "admissions, and the status of queues and checks",
+        "admissions, and the status of queues, cohorts and checks",
         "status",
     ),
     Grant((kinds.WORKLOAD,), ("update",), "a ProvisioningRequest blocks the deletion of its Workload", "finalizers"),
