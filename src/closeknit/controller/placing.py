@@ -152,6 +152,9 @@ class NodeFailureReconciler(Reconciler[str]):
         at_home = bool(pod.node) or f"{pod.namespace}/{pod.workload}" in self.cache.at_host.get(host, ())
         return () if at_home and self._is_well(name) else [name]
 
+    def about(self, key: str) -> Raw | None:
+        return self.cache.raw[kinds.NODE].get(("", key))
+
     def _is_well(self, name: str) -> bool:
         return is_well(self.cache.world.nodes.get(name))
 
