@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from closeknit.deploy.marks import NAME
 from closeknit.deploy.objects import InstallOptions, access
 from servers.audit import entries
 
@@ -82,7 +83,8 @@ def log() -> list[dict[str, Any]]:
 
 
 def had() -> set[Permission]:
-    roles = [one for one in access(InstallOptions()) if one["kind"] in ("ClusterRole", "Role")]
+    made = [one for one in access(InstallOptions()) if one["metadata"]["name"] == NAME]
+    roles = [one for one in made if one["kind"] in ("ClusterRole", "Role")]
     return {
         Permission(verb, group, resource)
         for role in roles

@@ -17,7 +17,7 @@ from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import FILE, LEASE
 from . import kinds as server
 from .marks import CONFIG_HASH, NAME, NAMESPACE, PODS, Raw, stamped
-from .rbac import CLUSTER_WIDE, Grant, own_namespace
+from .rbac import CLUSTER_WIDE, TENANT_ROLES, Grant, TenantRole, own_namespace
 
 CONFIG_MAP = f"{NAME}-config"
 FOLDER = "/etc/closeknit"
@@ -71,7 +71,14 @@ def access(wishes: InstallOptions) -> list[Raw]:
         ),
         _object(wishes, server.ROLE, NAME, rules=_rules(own_namespace(wishes.lease))),
         _object(wishes, server.ROLE_BINDING, NAME, roleRef=_role_ref(server.ROLE), subjects=[account]),
+        *(_tenant_role(wishes, one) for one in TENANT_ROLES),
     ]
+
+
+def _tenant_role(wishes: InstallOptions, role: TenantRole) -> Raw:
+    """A role for users, included in a role of Kubernetes, and in those that include that one."""
+    labels = {f"rbac.authorization.k8s.io/aggregate-to-{role.joins}": "true"}
+    return _object(wishes, server.CLUSTER_ROLE, role.name, labels, rules=_rules(role.grants))
 
 
 def _rules(grants: Iterable[Grant]) -> list[Raw]:
